@@ -1,0 +1,26 @@
+import type { Service } from '../compose.ts'
+import type { Config } from '../config.ts'
+
+/** What a newcomer needs in their first minute. For people; the log is for machines. */
+export function banner({ baseUrl, sandbox }: Service, { databaseUrl, dataDir }: Config): string {
+  return `
+  Manilla is running.
+
+  Base URL        ${baseUrl}
+  client-id       ${sandbox.clientId}
+  client-secret   ${sandbox.clientSecret}
+  API docs        ${baseUrl}/docs
+  Database        ${databaseUrl ? 'yours (DATABASE_URL)' : `embedded PostgreSQL in ${dataDir}`}
+
+  Your first checkout link:
+
+  curl -sS ${baseUrl}/payments/v1/checkouts \\
+    -H 'client-id: ${sandbox.clientId}' \\
+    -H 'client-secret: ${sandbox.clientSecret}' \\
+    -H 'Content-Type: application/json' \\
+    -d '{"amount": 1250000, "country": "NG", "user": {"email": "ada@example.com"}}'
+
+  Ctrl-C stops it.
+
+`
+}

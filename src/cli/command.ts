@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util'
+
+/** A command of `manilla`: its words, its options, and what it does with them. */
+export interface Command {
+  /** As typed: `credential create`. */
+  name: string
+  summary: string
+  options: Record<string, Option>
+  run(options: Options): Promise<void>
+}
+
+export interface Option {
+  /** What stands for its value in the help; absent for a switch. */
+  value?: string
+  summary: string
+  required?: boolean
+}
+
+export class Options {
+  readonly #given: Record<string, string | boolean | undefined>
+  constructor(given: Record<string, string | boolean | undefined>) {
+    this.#given = given
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#given[name]
+    return typeof value === 'string' ? value : undefined
+  }
+
+  required(name: string): string {
+    const value = this.text(name)
+    if (value === undefined || value.trim() === '') throw new UsageError(`--${name} is missing.`)
+    return value
+  }
+
+  get json(): boolean {
+    return this.#given.json === true
+  }
+}
+
+/** A mistake in what was typed; its message says how to put it right. */
+export class UsageError extends Error {}
+
+const JSON_OPTION: Option = { summary: 'Print JSON, for programs' }
+
+export function parseOptions(command: Command, args: string[]): Options {
+  const known = Object.entries({ ...command.options, json: JSON_OPTION })
+  try {
+    const { values } = parseArgs({
+      args,
+      options: Object.fromEntries(known.map(([name, { value }]) => [name, { type: value ? 'string' : 'boolean' }])),
+      strict: true,
+    })
+    return new Options(values as Record<string, string | boolean | undefined>)
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message.split('. To specify')[0]}. See: manilla ${command.name} --help`)
+  }
+}
+
+export function helpOf(command: Command): string {
+  const options = Object.entries({ ...command.options, json: JSON_OPTION })
+  const left = options.map(([name, { value }]) => `--${name}${value ? ` ${value}` : ''}`)
+  const width = Math.max(...left.map(({ length }) => length))
+  const lines = options.map(
+    ([, { summary, required }], index) => `  ${left[index]?.padEnd(width)}  ${summary}${required ? ' (required)' : ''}`,
+  )
+  return `${command.summary}\n\nUsage: manilla ${command.name} [options]\n\n${lines.join('\n')}\n`
+}
+
+export function helpOfAll(commands: Command[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length))
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)
+  return `Manilla: payments you run yourself.\n\nUsage: manilla <command> [options]\n\n${lines.join('\n')}\n\nEach takes --help. Settings come from the environment; see README.md.\n`
+}

@@ -1,0 +1,56 @@
+import { MODES, type Mode } from '../../kernel/mode.ts'
+import { listCredentials } from '../../merchants/credential-store.ts'
+import { createCredential, revokeCredential } from '../../merchants/manage-merchants.ts'
+import { type Command, UsageError } from '../command.ts'
+import { print, table } from '../print.ts'
+import { actor, withParts } from '../with-parts.ts'
+import { merchantOption } from './merchant.ts'
+
+export const credentialCreate: Command = {
+  name: 'credential create',
+  summary: 'Give a merchant a client-id and client-secret (the secret is shown once)',
+  options: {
+    merchant: { value: 'mer_…', summary: 'Whose', required: true },
+    mode: { value: 'sandbox|live', summary: 'For play money or for real', required: true },
+  },
+  async run(options) {
+    const merchantId = merchantOption(options)
+    const mode = options.required('mode') as Mode
+    if (!MODES.includes(mode)) throw new UsageError('--mode must be sandbox or live.')
+    const credential = await withParts((parts) => createCredential(parts, actor(), merchantId, mode))
+    print(
+      options.json,
+      { ...credential, merchantId, mode },
+      `client-id      ${credential.clientId}\nclient-secret  ${credential.clientSecret}\n\nThe secret is not stored and will not be shown again: keep it now.`,
+    )
+  },
+}
+
+export const credentialList: Command = {
+  name: 'credential list',
+  summary: 'Show credentials, live and revoked (never a secret)',
+  options: { merchant: { value: 'mer_…', summary: 'Of one merchant only' } },
+  async run(options) {
+    const merchantId = options.text('merchant') === undefined ? undefined : merchantOption(options)
+    const credentials = await withParts(({ database }) => listCredentials(database, merchantId))
+    const rows = credentials.map(({ clientId, merchantName, mode, createdAt, revokedAt }) => ({
+      'client-id': clientId,
+      merchant: merchantName,
+      mode,
+      created: createdAt.toISOString(),
+      revoked: revokedAt?.toISOString() ?? '-',
+    }))
+    print(options.json, credentials, rows.length > 0 ? table(rows) : 'There are none.')
+  },
+}
+
+export const credentialRevoke: Command = {
+  name: 'credential revoke',
+  summary: 'End a credential, everywhere within 2 s',
+  options: { 'client-id': { value: 'cid_…', summary: 'Which one', required: true } },
+  async run(options) {
+    const clientId = options.required('client-id')
+    await withParts((parts) => revokeCredential(parts, actor(), clientId))
+    print(options.json, { clientId, revoked: true }, `Revoked ${clientId}; it is refused everywhere within 2 s.`)
+  },
+}

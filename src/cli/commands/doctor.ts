@@ -1,0 +1,135 @@
+import { access, constants, stat, statfs } from 'node:fs/promises'
+import pg from 'pg'
+import { openParts, type Parts } from '../../compose.ts'
+import { type Config, ConfigError, readConfig } from '../../config.ts'
+import { currentMigration, readMigrations } from '../../database/migrate.ts'
+import type { Command } from '../command.ts'
+import { print } from '../print.ts'
+
+interface Finding {
+  what: string
+  ok: boolean
+  says: string
+}
+
+export const doctor: Command = {
+  name: 'doctor',
+  summary: 'Check settings, database, migrations, clock and data folder, and say what to do',
+  options: {},
+  async run(options) {
+    const findings = await examine()
+    const healthy = findings.every(({ ok }) => ok)
+    const lines = findings.map(({ what, ok, says }) => `${ok ? '✓' : '✗'} ${what.padEnd(12)} ${says}`)
+    print(
+      options.json,
+      { healthy, findings },
+      `${lines.join('\n')}\n\n${healthy ? 'All is well.' : 'Mend what is marked ✗, then run doctor again.'}`,
+    )
+    if (!healthy) process.exitCode = 1
+  },
+}
+
+async function examine(): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = readConfig(process.env)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return [{ what: 'settings', ok: false, says: error.mistakes.join('; ') }]
+  }
+  const findings = [
+    {
+      what: 'settings',
+      ok: true,
+      says: config.databaseUrl ? 'DATABASE_URL is set' : 'no DATABASE_URL: the embedded PostgreSQL is used',
+    },
+  ]
+  findings.push(await dataFolder(config))
+
+  let parts: Parts
+  try {
+    parts = await openParts(config, 'join')
+  } catch (error) {
+    return [...findings, { what: 'database', ok: false, says: (error as Error).message }]
+  }
+  try {
+    findings.push(...(await database(parts.databaseUrl)))
+  } finally {
+    await parts.close()
+  }
+  return findings
+}
+
+async function dataFolder({ dataDir }: Config): Promise<Finding> {
+  const what = 'data folder'
+  const known = await stat(dataDir).catch(() => undefined)
+  if (!known) return { what, ok: true, says: `${dataDir} is not there yet; the first start makes it` }
+  const writable = await access(dataDir, constants.W_OK).then(
+    () => true,
+    () => false,
+  )
+  if (!writable)
+    return { what, ok: false, says: `${dataDir} is not writable for this user: change its owner, or set DATA_DIR` }
+  const { bavail, bsize } = await statfs(dataDir)
+  const freeMib = Math.floor((bavail * bsize) / 2 ** 20)
+  if (freeMib < 500)
+    return { what, ok: false, says: `only ${freeMib} MiB free on the disk of ${dataDir}: make room, or set DATA_DIR` }
+  return { what, ok: true, says: `${dataDir}, ${freeMib} MiB free` }
+}
+
+async function database(url: string): Promise<Finding[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    return [
+      {
+        what: 'database',
+        ok: false,
+        says: `cannot be reached (${(error as Error).message || 'refused'}): check DATABASE_URL, and that PostgreSQL is up`,
+      },
+    ]
+  }
+  try {
+    return [await version(client), await migrations(client), await clock(client)]
+  } finally {
+    await client.end()
+  }
+}
+
+async function version(client: pg.Client): Promise<Finding> {
+  const { rows } = await client.query(
+    "select current_setting('server_version_num')::int as number, current_setting('server_version') as text",
+  )
+  const ok = rows[0].number >= 150_000
+  return {
+    what: 'database',
+    ok,
+    says: ok ? `PostgreSQL ${rows[0].text}` : `PostgreSQL ${rows[0].text} is too old: 15 or newer is needed`,
+  }
+}
+
+async function migrations(client: pg.Client): Promise<Finding> {
+  const known = (await readMigrations()).length
+  const current = await currentMigration(client).catch(() => 0)
+  const says =
+    current === known
+      ? `${current} of ${known} applied`
+      : current < known
+        ? `${current} of ${known} applied: run manilla migrate, or start the service`
+        : `the database is at ${current}, this version knows ${known}: use the newer version`
+  return { what: 'migrations', ok: current === known, says }
+}
+
+async function clock(client: pg.Client): Promise<Finding> {
+  const before = Date.now()
+  const { rows } = await client.query('select extract(epoch from clock_timestamp()) * 1000 as now')
+  const apartMs = Math.round(Math.abs(Number(rows[0].now) - (before + Date.now()) / 2))
+  const ok = apartMs < 2_000
+  return {
+    what: 'clock',
+    ok,
+    says: ok ? `${apartMs} ms from the database's` : `${apartMs} ms from the database's: run NTP on both machines`,
+  }
+}

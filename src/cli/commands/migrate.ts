@@ -1,0 +1,24 @@
+import { openParts } from '../../compose.ts'
+import { readConfig } from '../../config.ts'
+import { migrate } from '../../database/migrate.ts'
+import type { Command } from '../command.ts'
+import { print } from '../print.ts'
+
+export const migrateCommand: Command = {
+  name: 'migrate',
+  summary: 'Bring the database up to date (serve does it too)',
+  options: {},
+  async run(options) {
+    const parts = await openParts(readConfig(process.env), 'join')
+    try {
+      const applied = await migrate(parts.databaseUrl)
+      print(
+        options.json,
+        { applied },
+        applied.length > 0 ? `Applied: ${applied.join(', ')}` : 'The database is up to date.',
+      )
+    } finally {
+      await parts.close()
+    }
+  },
+}

@@ -1,0 +1,11 @@
+import { describeService } from '../../compose.ts'
+import type { Command } from '../command.ts'
+
+export const openapi: Command = {
+  name: 'openapi',
+  summary: 'Print the description of the API (OpenAPI 3.1)',
+  options: {},
+  async run() {
+    process.stdout.write(`${JSON.stringify(await describeService(), null, 2)}\n`)
+  },
+}

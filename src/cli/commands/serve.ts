@@ -1,0 +1,42 @@
+import { startService } from '../../compose.ts'
+import { readConfig } from '../../config.ts'
+import { createLog } from '../../log.ts'
+import { banner } from '../banner.ts'
+import type { Command } from '../command.ts'
+
+const STOP_WITHIN_MS = 9_500
+
+export const serve: Command = {
+  name: 'serve',
+  summary: 'Run the service (npm start does this)',
+  options: {},
+  async run() {
+    const config = readConfig(process.env)
+    const log = createLog(config.logLevel)
+    // In doubt we do not go on: whoever supervises us starts a fresh process, and the database has all that matters.
+    for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+      process.on(event, (err) => {
+        log.fatal({ err }, event)
+        log.flush(() => process.exit(1))
+      })
+    }
+
+    const starting = startService(config, log)
+    let stopping = false
+    const stop = async (signal: NodeJS.Signals) => {
+      if (stopping) return
+      stopping = true
+      log.info({ signal }, 'stopping')
+      setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref()
+      const service = await starting
+      await service.stop(signal === 'SIGTERM')
+      log.info('stopped')
+      log.flush(() => process.exit(0))
+    }
+    process.on('SIGTERM', stop)
+    process.on('SIGINT', stop)
+
+    const service = await starting
+    process.stdout.write(banner(service, config))
+  },
+}

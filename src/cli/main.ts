@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+import { ConfigError } from '../config.ts'
+import { Problem } from '../kernel/problem.ts'
+import { type Command, helpOf, helpOfAll, parseOptions, UsageError } from './command.ts'
+import { credentialCreate, credentialList, credentialRevoke } from './commands/credential.ts'
+import { doctor } from './commands/doctor.ts'
+import { merchantCreate, merchantList, merchantResume, merchantSuspend } from './commands/merchant.ts'
+import { migrateCommand } from './commands/migrate.ts'
+import { openapi } from './commands/openapi.ts'
+import { serve } from './commands/serve.ts'
+
+const COMMANDS: Command[] = [
+  serve,
+  migrateCommand,
+  doctor,
+  merchantCreate,
+  merchantList,
+  merchantSuspend,
+  merchantResume,
+  credentialCreate,
+  credentialList,
+  credentialRevoke,
+  openapi,
+]
+
+async function main(args: string[]): Promise<void> {
+  const words = args.slice(
+    0,
+    args.findIndex((arg) => arg.startsWith('-')) === -1 ? undefined : args.findIndex((arg) => arg.startsWith('-')),
+  )
+  const wantsHelp = args.includes('--help') || args.includes('-h')
+  const command = COMMANDS.find(({ name }) => name === words.join(' '))
+  if (!command) {
+    if (words.length === 0) return void process.stdout.write(helpOfAll(COMMANDS))
+    const group = COMMANDS.filter(({ name }) => name.startsWith(`${words[0]} `))
+    if (wantsHelp && group.length > 0) return void process.stdout.write(helpOfAll(group))
+    throw new UsageError(
+      `There is no command "${words.join(' ')}".\n\n${helpOfAll(group.length > 0 ? group : COMMANDS)}`,
+    )
+  }
+  if (wantsHelp) return void process.stdout.write(helpOf(command))
+  await command.run(parseOptions(command, args.slice(words.length)))
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  // What a person can act on is said in a sentence; a stack is for a bug.
+  const forPeople = error instanceof UsageError || error instanceof ConfigError || error instanceof Problem
+  const { name, message, stack } = error as Error
+  const known = forPeople || ['EmbeddedFailure', 'DatabaseIsNewer', 'PortIsBusy', 'DatabaseAway'].includes(name)
+  process.stderr.write(`${known ? message : stack}\n`)
+  process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1
+})

@@ -1,0 +1,15 @@
+/** For people, or as JSON for programs. */
+export function print(json: boolean, value: unknown, forPeople: string): void {
+  process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : `${forPeople}\n`)
+}
+
+export function table(rows: Record<string, string>[]): string {
+  const columns = Object.keys(rows[0] ?? {})
+  const widths = columns.map((column) => Math.max(column.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (cells: string[]) =>
+    cells
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd()
+  return [line(columns), ...rows.map((row) => line(columns.map((column) => row[column] ?? '')))].join('\n')
+}

@@ -1,0 +1,138 @@
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import { connect, type Database } from './database/database.ts'
+import { migrate } from './database/migrate.ts'
+import { loadKeys } from './generated-keys.ts'
+import { buildApp } from './http/app.ts'
+import { listen } from './http/listen.ts'
+import { type Clock, systemClock } from './kernel/clock.ts'
+import type { Country } from './kernel/country.ts'
+import type { Currency } from './kernel/money.ts'
+import { createLog } from './log.ts'
+import type { NewCredential } from './merchants/credential.ts'
+import { seedSandbox } from './merchants/seed-sandbox.ts'
+import { credentialVerifier } from './merchants/verify-credential.ts'
+import { paymentCreator } from './payments/create-payment.ts'
+import { PROVIDERS } from './providers/registry.ts'
+
+/** The parts that every door needs. */
+export interface Parts {
+  database: Database
+  databaseUrl: string
+  clock: Clock
+  close(): Promise<void>
+}
+
+/** A database to work on: the one that DATABASE_URL names, else the embedded one. */
+export async function openParts(config: Config, purpose: 'own' | 'join', log?: Logger): Promise<Parts> {
+  const server = config.databaseUrl
+    ? { url: config.databaseUrl, stop: async () => {} }
+    : await startEmbedded(config, purpose, log)
+  const database = connect({
+    url: server.url,
+    onIdleError: (err) => log?.warn({ err }, 'idle database connection lost'),
+  })
+  return {
+    database,
+    databaseUrl: server.url,
+    clock: systemClock,
+    async close() {
+      await database.close()
+      await server.stop()
+    },
+  }
+}
+
+async function startEmbedded(config: Config, purpose: 'own' | 'join', log?: Logger) {
+  // Only here, so that nothing of the embedded server is even loaded when there is a DATABASE_URL.
+  const embedded = await import('./database/embedded.ts')
+  return embedded.startEmbedded({
+    dataDir: config.dataDir,
+    purpose,
+    onRestart: () => log?.warn('embedded PostgreSQL ended by itself and was started again'),
+  })
+}
+
+export interface Service {
+  baseUrl: string
+  sandbox: NewCredential
+  /** Finishes what is under way, then ends everything that was started. `patient`: lets clients notice first. */
+  stop(patient: boolean): Promise<void>
+}
+
+// A balancer or client that holds a connection hears "close" with its next answer; this is how long we wait for that.
+const DRAIN_MS = 500
+
+export async function startService(config: Config, log: Logger): Promise<Service> {
+  const parts = await openParts(config, 'own', log)
+  try {
+    const migrations = await migrate(parts.databaseUrl)
+    if (migrations.length > 0) log.info({ migrations }, 'migrated')
+    const { sandbox } = await loadKeys(config)
+    await seedSandbox(parts.database, sandbox, sandboxIntegrations())
+    return await openDoors(config, log, parts, sandbox)
+  } catch (error) {
+    await parts.close()
+    throw error
+  }
+}
+
+async function openDoors(config: Config, log: Logger, parts: Parts, sandbox: NewCredential): Promise<Service> {
+  let stopping = false
+  let baseUrl = config.publicUrl ?? ''
+  const app = await buildApp({
+    ...parts,
+    log,
+    verifyCredential: credentialVerifier(parts.database),
+    createPayment: paymentCreator(parts),
+    baseUrl: () => baseUrl,
+    isStopping: () => stopping,
+    rateLimit: config.rateLimit,
+    trustProxy: config.trustProxy,
+  })
+  const port = await listen(app, config)
+  baseUrl ||= `http://localhost:${port}`
+  log.info({ port }, 'listening')
+
+  return {
+    baseUrl,
+    sandbox,
+    async stop(patient) {
+      stopping = true // not ready any more, and every answer says "Connection: close"
+      if (patient) await new Promise((resolve) => setTimeout(resolve, DRAIN_MS))
+      await app.close()
+      await parts.close()
+    },
+  }
+}
+
+function sandboxIntegrations() {
+  return PROVIDERS.filter(({ sandboxOnly }) => sandboxOnly).map(({ name, channels, countries, currencies }) => ({
+    provider: name,
+    channels,
+    countries: countries as Country[],
+    currencies: currencies as Currency[],
+  }))
+}
+
+/** The API's description, straight from its routes: nothing is started, and nothing is asked of a database. */
+export async function describeService(): Promise<unknown> {
+  const nothing = () => {
+    throw new Error('only the description is asked for')
+  }
+  const app = await buildApp({
+    database: {} as Database,
+    clock: systemClock,
+    log: createLog('silent'),
+    verifyCredential: nothing,
+    createPayment: nothing,
+    baseUrl: () => 'http://localhost:3000',
+    isStopping: () => false,
+    rateLimit: false,
+    trustProxy: [],
+  })
+  await app.ready()
+  const description = app.swagger()
+  await app.close()
+  return description
+}

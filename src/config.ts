@@ -1,0 +1,129 @@
+import { isIP } from 'node:net'
+
+/** Every setting, read once from the environment. See the table in README.md. */
+export interface Config {
+  port: number
+  /** Set when PORT was given: then a busy port is a mistake. Otherwise the next free one will do. */
+  portIsFixed: boolean
+  host: string
+  /** `{base_url}` of every link; absent: http://localhost:{port}. */
+  publicUrl: string | undefined
+  databaseUrl: string | undefined
+  dataDir: string
+  sandboxClientId: string | undefined
+  sandboxClientSecret: string | undefined
+  secretKey: Buffer | undefined
+  role: 'all' | 'api' | 'worker'
+  rateLimit: boolean
+  logLevel: LogLevel
+  /** Proxies whose X-Forwarded-For is believed. */
+  trustProxy: string[]
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+type LogLevel = (typeof LOG_LEVELS)[number]
+
+export class ConfigError extends Error {
+  readonly mistakes: string[]
+  constructor(mistakes: string[]) {
+    super(
+      `The settings have ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n${mistakes.map((m) => `  ${m}`).join('\n')}`,
+    )
+    this.name = 'ConfigError'
+    this.mistakes = mistakes
+  }
+}
+
+/** The settings, or one error that names everything wrong with them. Reads nothing but its argument. */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const mistakes: string[] = []
+  const given = (name: string) => (env[name]?.trim() ? env[name].trim() : undefined)
+  const wrong = (name: string, what: string) => {
+    mistakes.push(`${name}: ${what}`)
+    return undefined
+  }
+
+  function oneOf<Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice {
+    const value = given(name)
+    if (value === undefined) return fallback
+    if (choices.includes(value as Choice)) return value as Choice
+    wrong(name, `"${value}" is none of ${choices.join(', ')}`)
+    return fallback
+  }
+
+  function url(name: string, protocols: string[]): URL | undefined {
+    const value = given(name)
+    if (value === undefined) return undefined
+    const parsed = URL.parse(value)
+    if (parsed && protocols.includes(parsed.protocol)) return parsed
+    return wrong(name, `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`)
+  }
+
+  const port = given('PORT') ?? '3000'
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+    wrong('PORT', `"${port}" is not a port: 0 (any free one) to 65535`)
+
+  const publicUrl = url('PUBLIC_URL', ['http:', 'https:'])
+  if (publicUrl && (publicUrl.search || publicUrl.hash || publicUrl.username)) {
+    wrong('PUBLIC_URL', 'must be a plain address like https://pay.example.com, without user, query or fragment')
+  }
+
+  const databaseUrl = url('DATABASE_URL', ['postgres:', 'postgresql:'])
+  const secretKey = given('SECRET_KEY')
+  if (secretKey !== undefined && !isKey(secretKey)) {
+    wrong('SECRET_KEY', 'must be 32 bytes in base64 (make one with: openssl rand -base64 32)')
+  }
+  if (databaseUrl && secretKey === undefined) {
+    wrong(
+      'SECRET_KEY',
+      'is required with DATABASE_URL, for it protects what is stored there (make one with: openssl rand -base64 32)',
+    )
+  }
+
+  const clientId = given('SANDBOX_CLIENT_ID')
+  const clientSecret = given('SANDBOX_CLIENT_SECRET')
+  if ((clientId === undefined) !== (clientSecret === undefined)) {
+    wrong(clientId === undefined ? 'SANDBOX_CLIENT_ID' : 'SANDBOX_CLIENT_SECRET', 'is missing: set both, or neither')
+  }
+  for (const [name, value] of Object.entries({ SANDBOX_CLIENT_ID: clientId, SANDBOX_CLIENT_SECRET: clientSecret })) {
+    if (value !== undefined && !/^[\x21-\x7e]{8,200}$/.test(value)) {
+      wrong(name, 'must be 8 to 200 printable characters without spaces, for it travels in a header')
+    }
+  }
+
+  const trustProxy = (given('TRUST_PROXY') ?? '')
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter(Boolean)
+  for (const entry of trustProxy) {
+    const [address, bits] = entry.split('/')
+    if (isIP(address ?? '') === 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) {
+      wrong('TRUST_PROXY', `"${entry}" is not an address or a range like 10.0.0.0/8`)
+    }
+  }
+
+  const role = oneOf('ROLE', ['all', 'api', 'worker'], 'all')
+  const rateLimit = oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on'
+  const logLevel = oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
+
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  return {
+    port: Number(port),
+    portIsFixed: given('PORT') !== undefined,
+    host: given('HOST') ?? '127.0.0.1',
+    publicUrl: publicUrl?.href.replace(/\/+$/, ''),
+    databaseUrl: databaseUrl ? given('DATABASE_URL') : undefined,
+    dataDir: given('DATA_DIR') ?? '.data',
+    sandboxClientId: clientId,
+    sandboxClientSecret: clientSecret,
+    secretKey: secretKey === undefined ? undefined : Buffer.from(secretKey, 'base64'),
+    role,
+    rateLimit,
+    logLevel,
+    trustProxy,
+  }
+}
+
+function isKey(text: string): boolean {
+  return /^[A-Za-z0-9+/]{43}=$/.test(text)
+}

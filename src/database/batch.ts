@@ -1,0 +1,59 @@
+/**
+ * Writes together what arrives together. While one write is under way, calls queue up; the next write takes them all, so
+ * a hundred callers share one commit, and each still gets its own answer, after that commit.
+ *
+ * There is no timer: with nothing under way a call is written in the same turn of the event loop, so a lone caller waits for
+ * nobody.
+ */
+export interface BatchOptions<Item, Result> {
+  write(items: Item[]): Promise<Result[]>
+  /** More would make one statement slow without saving anything more. */
+  maxItems: number
+  /** Beyond this many waiting, a newcomer is told at once to come back later. */
+  maxWaiting: number
+  tooMany(): Error
+}
+
+interface Waiting<Item, Result> {
+  item: Item
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
+export function batch<Item, Result>(options: BatchOptions<Item, Result>): (item: Item) => Promise<Result> {
+  let waiting: Waiting<Item, Result>[] = []
+  let writing = false
+  let scheduled = false
+
+  function writeSoon() {
+    if (writing || scheduled || waiting.length === 0) return
+    scheduled = true
+    // After this turn's sockets are read: requests that came in together go out together.
+    setImmediate(() => {
+      scheduled = false
+      void writeNext()
+    })
+  }
+
+  async function writeNext() {
+    const group = waiting.slice(0, options.maxItems)
+    waiting = waiting.slice(options.maxItems)
+    writing = true
+    try {
+      const results = await options.write(group.map(({ item }) => item))
+      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result)
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+    } finally {
+      writing = false
+      writeSoon()
+    }
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      if (waiting.length >= options.maxWaiting) return reject(options.tooMany())
+      waiting.push({ item, resolve, reject })
+      writeSoon()
+    })
+}

@@ -1,0 +1,151 @@
+import pg from 'pg'
+import { Problem } from '../kernel/problem.ts'
+import { breaksConnection, isAway, lostARace } from './failure.ts'
+import type { Statement } from './sql.ts'
+
+export interface Queries {
+  rows<Row>(statement: Statement): Promise<Row[]>
+  /** The first row, or undefined. */
+  row<Row>(statement: Statement): Promise<Row | undefined>
+}
+
+export interface Transaction extends Queries {
+  readonly inTransaction: true
+}
+
+export interface Database extends Queries {
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
+  /** Resolves when PostgreSQL answers; throws `unavailable` within a second when it does not. */
+  ping(): Promise<void>
+  connections(): { total: number; idle: number; waiting: number }
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  url: string
+  connections?: number
+  poolWaitMs?: number
+  statementTimeoutMs?: number
+  /** A connection that PostgreSQL ended while nobody was using it. Noted, never fatal. */
+  onIdleError?: (error: Error) => void
+}
+
+const RETRIES_AFTER_A_LOST_RACE = 3
+
+// bigint columns hold minor units and counters, all far below 2^53 (the schema says so): plain numbers are exact.
+const types = {
+  getTypeParser: ((oid: number, format: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+}
+
+export function connect(options: DatabaseOptions): Database {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 5_000
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connections ?? 10,
+    // All of pg's own defaults wait for ever.
+    connectionTimeoutMillis: options.poolWaitMs ?? 1_000,
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: 2_000,
+    idle_in_transaction_session_timeout: 10_000,
+    // A server that is frozen cannot keep its own timeout, so we keep one too, a little later.
+    query_timeout: statementTimeoutMs + 500,
+    keepAlive: true,
+    application_name: 'manilla',
+    types,
+  })
+  // Without a listener on the pool *and* on each client, a backend that PostgreSQL kills would end our process.
+  pool.on('error', (error) => options.onIdleError?.(error))
+  pool.on('connect', (client) => client.on('error', () => {}))
+
+  async function withClient<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    let client: pg.PoolClient
+    try {
+      client = await pool.connect()
+    } catch (error) {
+      throw unavailable(error)
+    }
+    try {
+      const result = await work(client)
+      client.release()
+      return result
+    } catch (error) {
+      if (breaksConnection(error)) discard(client, error as Error)
+      else client.release()
+      throw isAway(error) ? unavailable(error) : error
+    }
+  }
+
+  return {
+    rows: (statement) => withClient((client) => queriesOn(client).rows(statement)),
+    row: (statement) => withClient((client) => queriesOn(client).row(statement)),
+
+    async transaction(work) {
+      for (let lost = 0; ; lost++) {
+        try {
+          return await withClient((client) => runTransaction(client, work))
+        } catch (error) {
+          if (!lostARace(error)) throw error
+          if (lost === RETRIES_AFTER_A_LOST_RACE) throw unavailable(error)
+          await sleep(Math.random() * 20 * 2 ** lost)
+        }
+      }
+    },
+
+    async ping() {
+      let timer: NodeJS.Timeout | undefined
+      const tooSlow = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(unavailable(new Error('PostgreSQL did not answer within a second'))), 1_000)
+      })
+      const asked = withClient((client) => client.query('select 1'))
+      asked.catch(() => {}) // it may fail after we gave up on it
+      await Promise.race([asked, tooSlow]).finally(() => clearTimeout(timer))
+    },
+
+    connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    close: () => pool.end(),
+  }
+}
+
+function queriesOn(client: pg.PoolClient): Transaction {
+  const rows = async <Row>(statement: Statement) => (await client.query(statement)).rows as Row[]
+  return {
+    inTransaction: true,
+    rows,
+    row: async <Row>(statement: Statement) => (await rows<Row>(statement))[0],
+  }
+}
+
+async function runTransaction<Result>(client: pg.PoolClient, work: (tx: Transaction) => Promise<Result>) {
+  await client.query('begin')
+  let result: Result
+  try {
+    result = await work(queriesOn(client))
+  } catch (error) {
+    if (!breaksConnection(error)) await client.query('rollback')
+    throw error
+  }
+  // When this fails the work may be on disk all the same. The caller hears `unavailable`, and whoever asks again
+  // is met by the guards in the schema, so nothing is done twice.
+  await client.query('commit')
+  return result
+}
+
+/** Ends a connection at once. `release(error)` alone says goodbye first, and a frozen server never answers that. */
+function discard(client: pg.PoolClient, error: Error): void {
+  client.release(error)
+  const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } }
+  connection?.stream?.destroy()
+}
+
+export function unavailable(cause: unknown): Problem {
+  if (cause instanceof Problem) return cause
+  return new Problem('unavailable', 'The database cannot be reached right now. Nothing is lost; try again shortly.', {
+    retryAfterSeconds: 1,
+    cause,
+  })
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

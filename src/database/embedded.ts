@@ -1,0 +1,337 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join, resolve } from 'node:path'
+import pg from 'pg'
+import { EmbeddedFailure, findHome, type Home } from './embedded-home.ts'
+
+/**
+ * A real PostgreSQL from npm, for whoever has none: `npm start` and it runs. It lives and dies with our process.
+ *
+ * - Under root, which PostgreSQL refuses, it runs as OS user `postgres`, from a place that this user can enter.
+ * - A watchdog stops it when our process dies without a word (`kill -9`), so no server is left behind.
+ * - The process that started it holds a lock inside it, so a second one knows whether the server it finds is in use.
+ */
+export interface EmbeddedServer {
+  url: string
+  stop(): Promise<void>
+}
+
+export interface EmbeddedOptions {
+  dataDir: string
+  /** `own`: this process runs the server. `join`: use the one that runs, or run one for as long as this takes. */
+  purpose: 'own' | 'join'
+  /** Called when the server had to be started again after it ended by itself. */
+  onRestart?: () => void
+}
+
+const OWNER_LOCK = 6_264_553
+const STOP_TIMEOUT_MS = 30_000
+
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
+  const home = await findHome(resolve(options.dataDir))
+  const password = await ensurePassword(home)
+  await ensureCluster(home, password)
+
+  const running = await findRunning(home, password)
+  if (running) {
+    if (options.purpose === 'join') return { url: running.url, stop: async () => {} }
+    const owner = await becomeOwner(running.url)
+    if (!owner) throw inUse(home, running.pid)
+    return supervise(home, password, { ...running, owner }, options)
+  }
+  return supervise(home, password, await launch(home, password), options)
+}
+
+interface Running {
+  url: string
+  pid: number
+  port: number
+  child?: ChildProcess
+}
+
+interface Owned extends Running {
+  owner: pg.Client
+}
+
+function inUse(home: Home, pid: number): EmbeddedFailure {
+  return new EmbeddedFailure(
+    `Another Manilla is running on this data folder (${home.dataDir}; its PostgreSQL has pid ${pid}). ` +
+      'Stop it first, or give this one a DATA_DIR of its own. To run several processes on one database, set DATABASE_URL.',
+  )
+}
+
+/** Keeps the server up until `stop`, and sees to it that it ends with us. */
+function supervise(home: Home, password: string, first: Owned, options: EmbeddedOptions): EmbeddedServer {
+  let current = first
+  let watchdog = startWatchdog(home, current.pid)
+  let stopping = false
+  let restarting: Promise<void> | undefined
+
+  function watch() {
+    current.child?.once('exit', () => {
+      if (!stopping) restarting = restart()
+    })
+  }
+
+  // It ended by itself (the kernel was out of memory, say). The same port, so that whoever holds the URL finds it again.
+  async function restart() {
+    watchdog.kill()
+    for (let pauseMs = 100; !stopping; pauseMs = Math.min(pauseMs * 2, 5_000)) {
+      try {
+        current = await launch(home, password, current.port)
+        watchdog = startWatchdog(home, current.pid)
+        options.onRestart?.()
+        return watch()
+      } catch {
+        await sleep(pauseMs)
+      }
+    }
+  }
+
+  watch()
+  return {
+    url: first.url,
+    async stop() {
+      stopping = true
+      await restarting
+      await current.owner.end().catch(() => {})
+      signal(current.pid, 'SIGINT') // "fast": ends sessions, writes a checkpoint
+      await waitFor(() => !isAlive(current.pid), STOP_TIMEOUT_MS)
+      watchdog.kill()
+    },
+  }
+}
+
+/**
+ * Waits for the end of the pipe that only we hold open. It comes when we are gone, however that happened. The shell checks that
+ * the server is still the one it was started for, since a process id may be used again.
+ */
+function startWatchdog(home: Home, pid: number): ChildProcess {
+  const script =
+    'read -r _; [ "$(head -n 1 "$1/postmaster.pid" 2>/dev/null)" = "$2" ] && kill -INT "$2" 2>/dev/null; exit 0'
+  const watchdog = spawn('/bin/sh', ['-c', script, 'manilla-watchdog', home.cluster, String(pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true, // Ctrl-C in a terminal goes to the whole group: it must not reach the server before our own goodbye
+    cwd: '/',
+  })
+  watchdog.stdin?.on('error', () => {})
+  watchdog.unref()
+  ;(watchdog.stdin as unknown as { unref?(): void })?.unref?.()
+  return watchdog
+}
+
+async function launch(home: Home, password: string, wantedPort?: number): Promise<Owned> {
+  const port = wantedPort ?? (await freePort())
+  const log = await open(join(home.dataDir, 'postgres.log'), 'a')
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '', // a socket's path may be too long, and one door is enough
+    max_connections: 100,
+    max_wal_size: '4GB', // fewer checkpoints, so fewer full pages in the log
+    log_min_messages: 'warning',
+    timezone: 'UTC',
+  }
+  const args = ['-D', home.cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+  const logStart = (await log.stat()).size
+  const child = spawn(home.binaries.postgres, args, {
+    stdio: ['ignore', log.fd, log.fd],
+    detached: true,
+    cwd: home.cluster,
+    env: environment(),
+    ...home.runAs,
+  })
+  await log.close()
+  let ended: string | undefined
+  child.once('error', (error) => {
+    ended = error.message
+  })
+  child.once('exit', (code) => {
+    ended ??= `exit code ${code}`
+  })
+  child.unref()
+
+  const url = urlOf(port, password)
+  const deadline = Date.now() + 60_000
+  while (ended === undefined && Date.now() < deadline) {
+    const owner = await becomeOwner(url)
+    if (owner && child.pid) return { url, pid: child.pid, port, child, owner }
+    await sleep(20)
+  }
+  if (ended === undefined && child.pid) signal(child.pid, 'SIGQUIT')
+  const said = (await readFile(join(home.dataDir, 'postgres.log'), 'utf8')).slice(logStart)
+  if (/address already in use|could not bind/i.test(said) && wantedPort === undefined) return launch(home, password)
+  throw explain('The embedded PostgreSQL did not start', home, said || (ended ?? 'no answer within a minute'))
+}
+
+/** A connection that holds the owner's lock, or undefined when the server is not there yet or has an owner. */
+async function becomeOwner(url: string): Promise<pg.Client | undefined> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'manilla-owner',
+  })
+  client.on('error', () => {}) // the server went away; whoever uses it will notice
+  try {
+    await client.connect()
+    const { rows } = await client.query('select pg_try_advisory_lock($1) as locked', [OWNER_LOCK])
+    if (rows[0].locked) return client
+    await client.end()
+  } catch {
+    // Not up yet, or going down.
+  }
+  return undefined
+}
+
+/** The server of this data folder, when one is up. Waits for one that is going down, and clears up after one that is gone. */
+async function findRunning(home: Home, password: string): Promise<Running | undefined> {
+  const pidFile = join(home.cluster, 'postmaster.pid')
+  const deadline = Date.now() + STOP_TIMEOUT_MS
+  let sawItUp = 0
+  while (existsSync(pidFile)) {
+    const lines = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n')
+    const pid = Number(lines[0])
+    const port = Number(lines[3])
+    if (!pid || !isAlive(pid) || !(await looksLikePostgres(pid))) {
+      // Nobody is there, or the number now belongs to a stranger, who would keep PostgreSQL from starting.
+      await rm(pidFile, { force: true })
+      return undefined
+    }
+    if (await answers(urlOf(port, password))) {
+      // A server whose owner was just killed answers for a moment longer: look again before believing it.
+      if (++sawItUp >= 3) return { url: urlOf(port, password), pid, port }
+    } else {
+      sawItUp = 0
+    }
+    if (Date.now() > deadline) {
+      throw new EmbeddedFailure(
+        `A PostgreSQL (pid ${pid}) holds ${home.cluster} but neither answers nor ends. Stop it with "kill -INT ${pid}" and start again.`,
+      )
+    }
+    await sleep(50)
+  }
+  return undefined
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.end()
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function looksLikePostgres(pid: number): Promise<boolean> {
+  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => {
+    return spawnSync('ps', ['-o', 'comm=', '-p', String(pid)], { encoding: 'utf8' }).stdout ?? ''
+  })
+  return name.trim().endsWith('postgres')
+}
+
+async function ensurePassword(home: Home): Promise<string> {
+  const file = join(home.dataDir, 'postgres-password')
+  if (!existsSync(file)) await writeFile(file, randomBytes(24).toString('base64url'), { mode: 0o600 })
+  return (await readFile(file, 'utf8')).trim()
+}
+
+/** Makes the database files on the first start. They get their name only when complete, so a start that was cut off leaves no half of them. */
+async function ensureCluster(home: Home, password: string): Promise<void> {
+  if (existsSync(join(home.cluster, 'PG_VERSION'))) return
+  const half = `${home.cluster}.new`
+  const passwordFile = `${home.cluster}.password`
+  await rm(half, { recursive: true, force: true })
+  await mkdir(half, { recursive: true, mode: 0o700 })
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  if (home.runAs) {
+    await chown(half, home.runAs.uid, home.runAs.gid)
+    await chown(passwordFile, home.runAs.uid, home.runAs.gid)
+  }
+  const { status, stdout, stderr, error } = spawnSync(
+    home.binaries.initdb,
+    [
+      '-D',
+      half,
+      '-U',
+      'manilla',
+      '-A',
+      'scram-sha-256',
+      '--pwfile',
+      passwordFile,
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--no-instructions',
+    ],
+    { encoding: 'utf8', env: environment(), cwd: half, ...home.runAs },
+  )
+  await rm(passwordFile, { force: true })
+  if (status !== 0) {
+    await rm(half, { recursive: true, force: true })
+    throw explain('The embedded PostgreSQL could not be set up', home, `${error?.message ?? ''}${stderr}${stdout}`)
+  }
+  await rename(half, home.cluster)
+}
+
+function explain(what: string, home: Home, said: string): EmbeddedFailure {
+  if (/no space left on device|ENOSPC|disk quota exceeded/i.test(said)) {
+    return new EmbeddedFailure(
+      `${what}: the disk that holds ${home.cluster} is full. Free some space, or set DATA_DIR to a folder on another disk. Nothing was lost.`,
+    )
+  }
+  const lines = said.trim().split('\n').slice(-5).join('\n  ')
+  return new EmbeddedFailure(`${what}. It said:\n  ${lines}\nThe whole log: ${join(home.dataDir, 'postgres.log')}`)
+}
+
+/** PostgreSQL's own variables (PGPORT, PGDATA, …) of whoever starts us must not reach a server that is ours. */
+function environment(): NodeJS.ProcessEnv {
+  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('PG') && name !== 'LD_LIBRARY_PATH')
+  return { ...Object.fromEntries(ours), LC_ALL: 'C' }
+}
+
+function urlOf(port: number, password: string): string {
+  return `postgres://manilla:${password}@127.0.0.1:${port}/postgres`
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // Already gone.
+  }
+}
+
+async function waitFor(condition: () => boolean, timeoutMs: number): Promise<void> {
+  const deadline = Date.now() + timeoutMs
+  while (!condition() && Date.now() < deadline) await sleep(20)
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

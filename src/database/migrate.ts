@@ -1,0 +1,85 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+
+export interface Migration {
+  number: number
+  name: string
+  text: string
+}
+
+const FOLDER = join(import.meta.dirname, '../../migrations')
+
+// Any number will do, as long as every process uses the same one and nothing else does.
+const LOCK = 6_264_552
+
+/** The schema's history, oldest first: `migrations/0001_merchants.sql` and so on. */
+export async function readMigrations(folder = FOLDER): Promise<Migration[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
+  return Promise.all(
+    files.map(async (file, index) => {
+      const number = Number(file.slice(0, 4))
+      if (number !== index + 1) throw new Error(`migrations/${file}: expected number ${index + 1} here, without gaps`)
+      return { number, name: file.slice(0, -4), text: await readFile(join(folder, file), 'utf8') }
+    }),
+  )
+}
+
+export class DatabaseIsNewer extends Error {
+  constructor(database: number, code: number) {
+    super(
+      `The database is at migration ${database}, and this version of Manilla only knows ${code}. ` +
+        'It was used by a newer version: start that one, or restore a backup from before the upgrade.',
+    )
+    this.name = 'DatabaseIsNewer'
+  }
+}
+
+/**
+ * Brings the schema up to date, and returns what was applied. Each migration is one transaction behind one lock, so any number
+ * of processes may start at once: one applies it, the others find it done.
+ */
+export async function migrate(url: string, migrations?: Migration[]): Promise<string[]> {
+  const known = migrations ?? (await readMigrations())
+  const newest = known.at(-1)?.number ?? 0
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, application_name: 'manilla' })
+  client.on('error', () => {}) // the query that was under way reports it
+  await client.connect()
+  try {
+    const applied: string[] = []
+    for (;;) {
+      const name = await applyNext(client, known, newest)
+      if (name === undefined) return applied
+      applied.push(name)
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+async function applyNext(client: pg.Client, known: Migration[], newest: number): Promise<string | undefined> {
+  await client.query('begin')
+  try {
+    await client.query(`select pg_advisory_xact_lock(${LOCK})`)
+    await client.query(`create table if not exists migrations (
+      number integer primary key, name text not null, applied_at timestamptz not null default now())`)
+    const current = await currentMigration(client)
+    if (current > newest) throw new DatabaseIsNewer(current, newest)
+    const next = known[current]
+    if (next) {
+      await client.query(next.text)
+      await client.query('insert into migrations (number, name) values ($1, $2)', [next.number, next.name])
+    }
+    await client.query('commit')
+    return next?.name
+  } catch (error) {
+    await client.query('rollback').catch(() => {}) // the first error is the one to report
+    throw error
+  }
+}
+
+/** The number of the last migration in this database; 0 for an empty one. */
+export async function currentMigration(client: Pick<pg.Client, 'query'>): Promise<number> {
+  const { rows } = await client.query('select coalesce(max(number), 0) as number from migrations')
+  return rows[0].number
+}

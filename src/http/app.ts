@@ -1,0 +1,226 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { getHeapStatistics } from 'node:v8'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import underPressure from '@fastify/under-pressure'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify'
+import type { Logger } from 'pino'
+import type { Database } from '../database/database.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { VerifyCredential } from '../merchants/verify-credential.ts'
+import type { PaymentCreator } from '../payments/create-payment.ts'
+import { authentication } from './auth.ts'
+import { FORMATS } from './contract/formats.ts'
+import { describeApi } from './describe.ts'
+import { parseJsonBody } from './json-body.ts'
+import { Limits } from './limits.ts'
+import { linksOn } from './links.ts'
+import { Metrics } from './metrics.ts'
+import { mistakesOf, refuse } from './mistakes.ts'
+import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
+import { checkoutRoutes } from './routes/checkouts.ts'
+import { operationsRoutes } from './routes/operations.ts'
+import { pageRoutes } from './routes/pages.ts'
+import { paymentRoutes } from './routes/payments.ts'
+
+export type App = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>
+
+export interface HttpParts {
+  database: Database
+  clock: Clock
+  log: Logger
+  verifyCredential: VerifyCredential
+  createPayment: PaymentCreator
+  baseUrl: () => string
+  isStopping: () => boolean
+  rateLimit: boolean
+  trustProxy: string[]
+  /** How long a client may take to send a request. */
+  requestTimeoutMs?: number
+}
+
+const KIB = 1024
+const MAX_URL_LENGTH = 8 * KIB
+
+/** The door of merchants and customers. */
+export async function buildApp(parts: HttpParts): Promise<App> {
+  const { log, database } = parts
+  const requestIdPrefix = `req_${randomBytes(6).toString('hex')}`
+  let requests = 0
+
+  const app: App = Fastify({
+    logger: false, // one line of ours per answer, below; the framework's own would hold headers
+    genReqId: () => `${requestIdPrefix}${(requests++).toString(36).padStart(4, '0')}`,
+    requestIdHeader: false,
+    bodyLimit: 64 * KIB,
+    routerOptions: { maxParamLength: 1_024 },
+    http: { maxHeaderSize: 16 * KIB, connectionsCheckingInterval: Math.min(5_000, parts.requestTimeoutMs ?? 5_000) },
+    requestTimeout: parts.requestTimeoutMs ?? 30_000,
+    keepAliveTimeout: 65_000, // longer than the usual 60 s of a balancer, which must be the one to hang up first
+    forceCloseConnections: 'idle',
+    return503OnClosing: false, // what is under way when we stop is still answered
+    trustProxy: parts.trustProxy.length > 0 ? parts.trustProxy : false,
+    ajv: {
+      // Fastify's own defaults would turn "100" into 100 and drop what they do not know, both without a word.
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: true,
+        formats: Object.fromEntries(Object.entries(FORMATS).map(([name, { test }]) => [name, test])),
+      },
+    },
+    frameworkErrors: (error, request, reply) => {
+      reply.header('request-id', request.id)
+      sendProblem(request, reply, toProblem(error, request, log))
+    },
+    clientErrorHandler: (error, socket) =>
+      answerBrokenRequest(error, socket, `${requestIdPrefix}${(requests++).toString(36)}`),
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  const metrics = new Metrics(database)
+  const limits = new Limits(parts.rateLimit)
+  const links = linksOn(parts.baseUrl)
+  const methods = collectMethods(app)
+
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => {
+    try {
+      done(null, parseJsonBody(body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    if (parts.isStopping()) reply.header('connection', 'close')
+    if ((request.raw.url?.length ?? 0) > MAX_URL_LENGTH)
+      throw new Problem('invalid_request', 'The address is longer than 8 KiB.')
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const { routeOptions, method } = request
+    const route = routeOptions.url ?? 'unknown'
+    metrics.requests.observe({ method, route, status: reply.statusCode }, reply.elapsedTime / 1000)
+    const { merchantId, mode } = request.caller ?? {}
+    log.info(
+      {
+        requestId: request.id,
+        method,
+        route,
+        status: reply.statusCode,
+        tookMs: Math.round(reply.elapsedTime * 10) / 10,
+        merchantId,
+        mode,
+      },
+      'answered',
+    )
+    done()
+  })
+  app.decorateRequest('caller')
+  app.setErrorHandler((error, request, reply) => {
+    const { validation } = error as { validation?: Parameters<typeof mistakesOf>[0] }
+    if (validation) return sendProblem(request, reply, refusalOf(validation, request.query))
+    return sendProblem(request, reply, toProblem(error, request, log))
+  })
+  app.setNotFoundHandler((request, reply) =>
+    sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`)),
+  )
+
+  await describeApi(app, parts.baseUrl)
+
+  await app.register(
+    async (api: App) => {
+      api.addHook(
+        'onRequest',
+        authentication(parts.verifyCredential, limits, () => metrics.wrongCredentials.inc()),
+      )
+      api.addHook('onSend', async (_, reply) => void reply.header('cache-control', 'no-store'))
+      await api.register(underPressure, {
+        maxEventLoopDelay: 500,
+        maxHeapUsedBytes: getHeapStatistics().heap_size_limit * 0.9,
+        pressureHandler: (request) => {
+          // New work is shed first; who asks how a payment stands is answered for as long as we can.
+          if (request.method === 'POST')
+            throw new Problem('unavailable', 'The service is overloaded. Try again shortly.', { retryAfterSeconds: 1 })
+        },
+      })
+      checkoutRoutes(api, { createPayment: parts.createPayment, links })
+      paymentRoutes(api, { database, clock: parts.clock, links })
+    },
+    { prefix: '/payments/v1' },
+  )
+  await app.register(async (pages: App) => pageRoutes(pages, { database, links, limits, log }))
+  await app.register(async (operations: App) =>
+    operationsRoutes(operations, { database, metrics, isStopping: parts.isStopping }),
+  )
+
+  refuseOtherMethods(app, methods)
+  return app
+}
+
+function refusalOf(validation: Parameters<typeof mistakesOf>[0], value: unknown): Problem {
+  try {
+    return refuse(mistakesOf(validation, value))
+  } catch (problem) {
+    return problem as Problem
+  }
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+function collectMethods(app: App): Map<string, Set<string>> {
+  const methods = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const known = methods.get(url) ?? new Set()
+    for (const each of [method].flat()) known.add(each)
+    methods.set(url, known)
+  })
+  return methods
+}
+
+/** An address that is right with a method that is wrong: 405 and what would be right, in place of a puzzling 404. */
+function refuseOtherMethods(app: App, routes: Map<string, Set<string>>): void {
+  for (const [url, known] of [...routes]) {
+    if (url.includes('*')) continue
+    const allow = [...known].join(', ')
+    const others = METHODS.filter((method) => !known.has(method))
+    if (others.length === 0) continue
+    app.route({
+      method: [...others],
+      url,
+      schema: { hide: true },
+      // Before a body is read: whatever it holds, the answer is the same.
+      onRequest: async (request, reply) => {
+        reply.header('allow', allow)
+        throw new Problem('method_not_allowed', `${url} does not take ${request.method}, only ${allow}.`)
+      },
+      handler: () => {},
+    })
+  }
+}
+
+/** What Node could not read as HTTP at all. There is no request yet, so the answer is written by hand. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestId: string): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const problem =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new Problem('headers_too_large', 'The headers are larger than 16 KiB.')
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new Problem('request_timeout', 'The request did not arrive within 30 s.')
+        : new Problem('invalid_request', 'This is not a request that HTTP/1.1 allows.')
+  const body = problemBody(problem, { path: '', requestId })
+  const text = JSON.stringify(body)
+  socket.end(
+    `HTTP/1.1 ${body.status} ${problem.code}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nRequest-Id: ${requestId}\r\nConnection: close\r\n\r\n${text}`,
+  )
+}

@@ -1,0 +1,49 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../kernel/problem.ts'
+import type { Caller } from '../merchants/merchant.ts'
+import type { VerifyCredential } from '../merchants/verify-credential.ts'
+import type { Limits } from './limits.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is calling. Set on every route behind `authentication`. */
+    caller: Caller
+  }
+}
+
+/** Before anything else of the request is read: whose call is this? */
+export function authentication(verify: VerifyCredential, limits: Limits, onWrong: () => void) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const clientId = header(request, 'client-id')
+    const clientSecret = header(request, 'client-secret')
+    const found = clientId && clientSecret ? verify(clientId, clientSecret) : undefined
+    const caller = found instanceof Promise ? await found : found
+    if (!caller) {
+      onWrong()
+      limits.wrongCredentials(request, clientId)
+      throw refusal(clientId, clientSecret)
+    }
+    limits.call(reply, caller.mode, clientId)
+    if (caller.suspended) {
+      throw new Problem('merchant_suspended', 'This merchant is suspended. Ask whoever runs this service to lift it.')
+    }
+    request.caller = caller
+  }
+}
+
+function header(request: FastifyRequest, name: string): string {
+  const value = request.headers[name]
+  return typeof value === 'string' ? value : ''
+}
+
+// Unknown, wrong, revoked: one answer. Which of them it was is nobody's business.
+function refusal(clientId: string, clientSecret: string): Problem {
+  const missing = [!clientId && 'client-id', !clientSecret && 'client-secret'].filter(Boolean)
+  if (missing.length > 0) {
+    return new Problem(
+      'invalid_credentials',
+      `Send the headers client-id and client-secret; missing: ${missing.join(', ')}.`,
+    )
+  }
+  return new Problem('invalid_credentials', 'The client-id and client-secret are not those of a merchant here.')
+}

@@ -1,0 +1,60 @@
+import { parseCountry } from '../../kernel/country.ts'
+import { parseCurrency } from '../../kernel/money.ts'
+import { readCursor } from './cursor.ts'
+
+/**
+ * The kinds of text that a request may hold, each with its test and with the sentence for whoever got it wrong. Ajv runs the tests;
+ * `mistakes.ts` says the sentences.
+ */
+export const FORMATS: Record<string, { test(text: string): boolean; sentence: string }> = {
+  'e-mail': {
+    test: (text) => /^[^\s@\p{Cc}]+@[^\s@.\p{Cc}]+(\.[^\s@.\p{Cc}]+)+$/u.test(text),
+    sentence: 'must be an e-mail address, like ada@example.com',
+  },
+  'plain-text': {
+    test: (text) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text),
+    sentence: 'must not hold line breaks or other control characters',
+  },
+  reference: {
+    test: (text) => /^[\x21-\x7e]{1,100}$/.test(text) && text !== '.' && text !== '..',
+    sentence: 'must be 1 to 100 printable ASCII characters without spaces, and not "." or ".."',
+  },
+  'currency-code': {
+    test: (text) => text === '' || parseCurrency(text) !== undefined,
+    sentence: 'must be an ISO 4217 code, like NGN',
+  },
+  country: {
+    test: (text) => parseCountry(text) !== undefined,
+    sentence: 'must be a country of ISO 3166-1: its two or three letters or its English name, like NG, NGA or Nigeria',
+  },
+  'web-address': {
+    test: (text) => parseWebAddress(text) !== undefined,
+    sentence:
+      'must be an absolute http or https URL of at most 2048 characters, without user:password, like https://shop.example/thanks',
+  },
+  moment: {
+    test: (text) =>
+      /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) &&
+      !Number.isNaN(Date.parse(text)),
+    sentence: 'must be a time like 2026-01-31T12:00:00Z, or a date like 2026-01-31 (a + in it is sent as %2B)',
+  },
+  'page-size': {
+    test: (text) => /^([1-9]\d?|100)$/.test(text),
+    sentence: 'must be a whole number from 1 to 100',
+  },
+  cursor: {
+    test: (text) => readCursor(text) !== undefined,
+    sentence: 'must be the nextCursor of an earlier answer',
+  },
+}
+
+const MAX_URL_LENGTH = 2_048
+
+/** Stricter than `new URL`, which trims blanks, drops line breaks and turns backslashes around: what we keep is what was meant. */
+export function parseWebAddress(text: string): URL | undefined {
+  if (text.length > MAX_URL_LENGTH || !/^https?:\/\/[^/\\?#]/i.test(text) || /[\s\\\p{Cc}]/u.test(text))
+    return undefined
+  const url = URL.parse(text)
+  if (!url || url.username || url.password || url.href.length > MAX_URL_LENGTH) return undefined
+  return url
+}

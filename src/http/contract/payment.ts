@@ -1,0 +1,52 @@
+import { Type } from 'typebox'
+import { PAYMENT_STATUSES, type PaymentStatus } from '../../payments/payment.ts'
+import { dataOf, listOf, nullable } from './schema.ts'
+
+const Status = Type.Unsafe<PaymentStatus>({ type: 'string', enum: [...PAYMENT_STATUSES] })
+const Time = Type.String({ format: 'date-time' })
+
+export const Attempt = Type.Object({ id: Type.String() }, { description: 'One try at paying, through one provider.' })
+
+export const Payment = Type.Object({
+  id: Type.String(),
+  reference: Type.String(),
+  mode: Type.Union([Type.Literal('sandbox'), Type.Literal('live')]),
+  status: Status,
+  late: Type.Boolean({ description: 'The money came after the payment was cancelled or had expired.' }),
+  amount: Type.Integer(),
+  currency: Type.String(),
+  country: Type.String(),
+  customerBearsCharge: Type.Boolean(),
+  fee: nullable(Type.Integer()),
+  amountCharged: nullable(Type.Integer()),
+  amountPaid: Type.Integer(),
+  amountRefunded: Type.Integer(),
+  user: Type.Object({ email: Type.String(), phoneNumber: nullable(Type.String()), name: nullable(Type.String()) }),
+  redirectURL: nullable(Type.String()),
+  webhook: nullable(Type.String()),
+  metadata: Type.Record(Type.String(), Type.String()),
+  url: Type.String({ format: 'uri' }),
+  shortURL: Type.String({ format: 'uri' }),
+  attempts: Type.Array(Attempt),
+  createdAt: Time,
+  expiresAt: Time,
+  completedAt: nullable(Time),
+})
+export type Payment = Type.Static<typeof Payment>
+
+export const PaymentAnswer = dataOf(Payment)
+export const PaymentsAnswer = listOf(Payment)
+
+export const PaymentName = Type.Object({
+  reference: Type.String({ minLength: 1, description: 'Reference of the payment, or its `chk_` id.' }),
+})
+
+export const PaymentsQuery = Type.Object({
+  status: Type.Optional(Type.String({ enum: [...PAYMENT_STATUSES] })),
+  email: Type.Optional(Type.String({ maxLength: 254, description: 'E-mail address of the customer, any case.' })),
+  from: Type.Optional(Type.String({ format: 'moment', description: 'Created at or after: RFC 3339, or a date.' })),
+  to: Type.Optional(Type.String({ format: 'moment', description: 'Created before: RFC 3339, or a date.' })),
+  limit: Type.Optional(Type.String({ format: 'page-size', description: '1 to 100; default 20.' })),
+  cursor: Type.Optional(Type.String({ format: 'cursor', description: '`nextCursor` of the page before.' })),
+})
+export type PaymentsQuery = Type.Static<typeof PaymentsQuery>

@@ -1,0 +1,48 @@
+import swagger from '@fastify/swagger'
+import scalar from '@scalar/fastify-api-reference'
+import type { App } from './app.ts'
+
+const DOCS_HEADERS = {
+  // The reader is a large script of its own, served by us. It may talk to this server and to nobody else.
+  'content-security-policy':
+    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+}
+
+/** The API in the words of OpenAPI 3.1, made from the very schemas that check and shape its messages. */
+export async function describeApi(app: App, baseUrl: () => string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Manilla',
+        version: '1',
+        description:
+          'Hosted checkout links and payments you can trust. Amounts are integers in the lowest denomination of their currency. ' +
+          'Every 2xx answer is `{"data": …}`; every refusal is a problem (RFC 9457) with a stable `code`. ' +
+          'Ignore members that you do not know: v1 changes by addition only.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      components: {
+        securitySchemes: {
+          clientId: { type: 'apiKey', in: 'header', name: 'client-id' },
+          clientSecret: { type: 'apiKey', in: 'header', name: 'client-secret' },
+        },
+      },
+      security: [{ clientId: [], clientSecret: [] }],
+      tags: [{ name: 'Checkouts' }, { name: 'Payments' }],
+    },
+  })
+  app.get('/openapi.json', { schema: { hide: true } }, async () => ({
+    ...app.swagger(),
+    servers: [{ url: baseUrl() }],
+  }))
+
+  await app.register(async (docs: App) => {
+    docs.addHook('onSend', async (_, reply) => void reply.headers(DOCS_HEADERS))
+    await docs.register(scalar, {
+      routePrefix: '/docs',
+      configuration: { url: '/openapi.json', withDefaultFonts: false, hideClientButton: true, telemetry: false },
+    })
+  })
+}

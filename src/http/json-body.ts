@@ -1,0 +1,68 @@
+import { isUtf8 } from 'node:buffer'
+import { type Mistake, Problem } from '../kernel/problem.ts'
+
+const MAX_DEPTH = 10
+const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
+
+/**
+ * A body as a value, or a problem. Beyond what JSON.parse refuses: bytes that are not UTF-8 (they would be replaced silently), deep nesting,
+ * keys that reach into objects, and text that PostgreSQL cannot keep. Of duplicate keys the last one counts, here and everywhere after.
+ */
+export function parseJsonBody(body: Buffer): unknown {
+  if (body.length === 0) throw new Problem('malformed_json', 'The body is empty. Send a JSON object.')
+  if (!isUtf8(body)) throw new Problem('malformed_json', 'The body is not UTF-8. JSON is always sent as UTF-8.')
+  let value: unknown
+  try {
+    value = JSON.parse(body.toString('utf8'))
+  } catch (error) {
+    throw new Problem('malformed_json', `The body is not JSON: ${describe(error)}.`)
+  }
+  const mistakes: Mistake[] = []
+  inspect(value, '', 1, mistakes)
+  if (mistakes.length > 0) {
+    throw new Problem('invalid_request', mistakes.map(({ message }) => message).join(' '), { mistakes })
+  }
+  return value
+}
+
+/** The parser's own words without the excerpt of the body, which may hold anything. */
+function describe(error: unknown): string {
+  const message = error instanceof Error ? error.message : ''
+  return /at position \d+|end of JSON input/.exec(message)?.[0] ?? 'it cannot be parsed'
+}
+
+function inspect(value: unknown, pointer: string, depth: number, mistakes: Mistake[]): void {
+  if (mistakes.length >= 50) return
+  if (typeof value === 'string') {
+    if (!isStorable(value)) mistakes.push(notStorable(pointer))
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth > MAX_DEPTH) {
+      mistakes.push({ pointer, code: 'too_deep', message: `${pointer} is nested more than ${MAX_DEPTH} levels deep.` })
+      return
+    }
+    for (const key of Object.keys(value)) {
+      const below = `${pointer}/${pointerPart(key)}`
+      if (FORBIDDEN_KEYS.has(key)) {
+        mistakes.push({ pointer: below, code: 'forbidden_key', message: `The key "${key}" is not allowed.` })
+      } else if (!isStorable(key)) {
+        mistakes.push(notStorable(pointer))
+      } else {
+        inspect((value as Record<string, unknown>)[key], below, depth + 1, mistakes)
+      }
+    }
+  }
+}
+
+/** PostgreSQL refuses U+0000, and half of a surrogate pair is not text at all. */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
+function notStorable(pointer: string): Mistake {
+  const message = `${pointer || 'The body'} holds a character that is not text (U+0000 or half of a surrogate pair).`
+  return { pointer, code: 'invalid_text', message }
+}
+
+export function pointerPart(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}

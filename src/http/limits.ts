@@ -1,0 +1,76 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Mode } from '../kernel/mode.ts'
+import { Problem } from '../kernel/problem.ts'
+import { type RateLimit, RateLimiter, type Verdict } from './rate-limit.ts'
+
+const MINUTE_SECONDS = 60
+
+export const LIMITS = {
+  live: { perSecond: 100, burst: 200 },
+  sandbox: { perSecond: 25, burst: 50 },
+  /** Only failures cost a token, and only failures are turned away: a valid credential never suffers for its neighbours. */
+  wrongCredentials: { perSecond: 5 / MINUTE_SECONDS, burst: 5 },
+  page: { perSecond: 10, burst: 20 },
+  wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
+} satisfies Record<string, RateLimit>
+
+/** Every limit of the HTTP door. With RATE_LIMIT=off none of them bites. */
+export class Limits {
+  readonly #on: boolean
+  readonly #limiters: Record<keyof typeof LIMITS, RateLimiter>
+
+  constructor(on: boolean) {
+    this.#on = on
+    const entries = Object.entries(LIMITS).map(([name, limit]) => [name, new RateLimiter(limit)])
+    this.#limiters = Object.fromEntries(entries) as Record<keyof typeof LIMITS, RateLimiter>
+  }
+
+  /** A call of the API by a known client; its headers tell the client how much is left. */
+  call(reply: FastifyReply, mode: Mode, clientId: string): void {
+    if (!this.#on) return
+    const limiter = this.#limiters[mode]
+    const verdict = limiter.take(clientId)
+    const { perSecond, burst } = limiter.limit
+    reply.headers({
+      'ratelimit-policy': `"default";q=${perSecond};w=1`,
+      ratelimit: `"default";r=${verdict.remaining};t=1`,
+      'ratelimit-limit': String(burst),
+      'ratelimit-remaining': String(verdict.remaining),
+      'ratelimit-reset': '1',
+    })
+    if (!verdict.allowed) {
+      throw limited(verdict, `This client-id may make ${perSecond} calls a second in ${mode} mode.`)
+    }
+  }
+
+  wrongCredentials(request: FastifyRequest, clientId: string): void {
+    this.#spend('wrongCredentials', request.ip, 'Too many calls with wrong credentials from this address.')
+    if (clientId)
+      this.#spend('wrongCredentials', `id ${clientId}`, 'Too many calls with a wrong secret for this client-id.')
+  }
+
+  page(request: FastifyRequest): void {
+    this.#spend('page', request.ip, 'Too many requests from this address.')
+  }
+
+  /** Before a link is looked up: whoever guessed wrong too often is not told more, right or wrong. */
+  beforeLink(request: FastifyRequest): void {
+    if (!this.#on) return
+    const verdict = this.#limiters.wrongLinks.look(request.ip)
+    if (!verdict.allowed) throw limited(verdict, 'Too many wrong links from this address.')
+  }
+
+  wrongLink(request: FastifyRequest): void {
+    if (this.#on) this.#limiters.wrongLinks.take(request.ip)
+  }
+
+  #spend(name: keyof typeof LIMITS, key: string, why: string): void {
+    if (!this.#on) return
+    const verdict = this.#limiters[name].take(key)
+    if (!verdict.allowed) throw limited(verdict, why)
+  }
+}
+
+function limited({ retryAfterSeconds }: Verdict, why: string): Problem {
+  return new Problem('rate_limited', `${why} Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds })
+}

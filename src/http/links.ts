@@ -1,0 +1,14 @@
+import type { PaymentId } from '../kernel/ids.ts'
+
+/** Addresses that we hand out. The base is asked for each time, for with PORT=0 it is only known once we listen. */
+export interface Links {
+  payment(id: PaymentId): string
+  short(code: string): string
+}
+
+export function linksOn(baseUrl: () => string): Links {
+  return {
+    payment: (id) => `${baseUrl()}/pay/${id}`,
+    short: (code) => `${baseUrl()}/s/${code}`,
+  }
+}

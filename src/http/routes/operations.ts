@@ -1,0 +1,29 @@
+import type { Database } from '../../database/database.ts'
+import type { App } from '../app.ts'
+import type { Metrics } from '../metrics.ts'
+
+interface Parts {
+  database: Database
+  metrics: Metrics
+  isStopping: () => boolean
+}
+
+/** For whoever runs the service: is it alive, may it be sent work, how is it doing. */
+export function operationsRoutes(app: App, { database, metrics, isStopping }: Parts): void {
+  // Alive means that restarting would not help: a database that is away is not our illness.
+  app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }))
+
+  app.get('/readyz', { schema: { hide: true } }, async (_, reply) => {
+    if (isStopping()) return reply.code(503).send({ status: 'stopping' })
+    try {
+      await database.ping()
+      return { status: 'ready' }
+    } catch {
+      return reply.code(503).header('retry-after', '1').send({ status: 'database unavailable' })
+    }
+  })
+
+  app.get('/metrics', { schema: { hide: true } }, async (_, reply) =>
+    reply.type(metrics.contentType).send(await metrics.read()),
+  )
+}

@@ -1,0 +1,66 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import type { Database } from '../../database/database.ts'
+import { parseId } from '../../kernel/ids.ts'
+import { findPaymentForPage, findPaymentIdByShortCode } from '../../payments/payment-store.ts'
+import type { App } from '../app.ts'
+import type { Limits } from '../limits.ts'
+import type { Links } from '../links.ts'
+import { PAGE_HEADERS } from '../pages/page.ts'
+import { paymentPage, troublePage, unknownPaymentPage } from '../pages/payment-page.ts'
+import { toProblem } from '../problems.ts'
+
+interface Parts {
+  database: Database
+  links: Links
+  limits: Limits
+  log: Logger
+}
+
+/** What customers open. They are people: whatever goes wrong, they get a page. */
+export function pageRoutes(app: App, { database, links, limits, log }: Parts): void {
+  app.addHook('onRequest', async (request) => {
+    limits.page(request)
+    limits.beforeLink(request)
+  })
+
+  app.setErrorHandler((error, request, reply) => {
+    const problem = toProblem(error, request, log)
+    if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', String(problem.retryAfterSeconds))
+    if (problem.code === 'rate_limited')
+      return sendPage(reply, 429, troublePage('Too many tries', 'Please wait a minute, then open the link again.'))
+    if (problem.code === 'unavailable')
+      return sendPage(
+        reply,
+        503,
+        troublePage('We can’t show this payment right now', 'You have not been charged. Please try again in a moment.'),
+      )
+    return sendPage(reply, 500, troublePage('Something went wrong on our side', 'Please try again in a moment.'))
+  })
+
+  app.get<{ Params: { id: string } }>('/pay/:id', { schema: { hide: true } }, async (request, reply) => {
+    const id = parseId('payment', request.params.id)
+    const found = id && (await findPaymentForPage(database, id))
+    if (!found) return wrongLink(request, reply)
+    return sendPage(reply, 200, paymentPage(found))
+  })
+
+  app.get<{ Params: { code: string } }>('/s/:code', { schema: { hide: true } }, async (request, reply) => {
+    const { code } = request.params
+    const id = /^[1-9A-HJ-NP-Za-km-z]{12,14}$/.test(code) ? await findPaymentIdByShortCode(database, code) : undefined
+    if (!id) return wrongLink(request, reply)
+    return reply
+      .header('cache-control', 'no-store')
+      .header('referrer-policy', 'no-referrer')
+      .redirect(links.payment(id), 302)
+  })
+
+  function wrongLink(request: FastifyRequest, reply: FastifyReply) {
+    limits.wrongLink(request)
+    return sendPage(reply, 404, unknownPaymentPage())
+  }
+}
+
+function sendPage(reply: FastifyReply, status: number, page: string): FastifyReply {
+  return reply.code(status).headers(PAGE_HEADERS).send(page)
+}

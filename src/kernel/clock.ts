@@ -1,0 +1,6 @@
+/** What time it is, as a part that a test can set. Leases and expiry use the database's clock instead: see ARCHITECTURE.md. */
+export interface Clock {
+  now(): Date
+}
+
+export const systemClock: Clock = { now: () => new Date() }

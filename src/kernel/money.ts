@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+
+/** An amount in the currency's lowest denomination. Made by `money()` alone, so that a fraction or an overflow cannot exist. */
+export interface Money {
+  readonly amount: number
+  readonly currency: Currency
+}
+
+export type Currency = string & { readonly kind: 'currency' }
+
+export const MAX_AMOUNT = 999_999_999_999
+
+const KNOWN = new Set(Intl.supportedValuesOf('currency'))
+
+export function money(amount: number, currency: Currency): Money {
+  assert(Number.isSafeInteger(amount) && amount >= 0, `not an amount of minor units: ${amount}`)
+  return { amount, currency }
+}
+
+/** `ngn` is NGN; anything that is not ISO 4217 is undefined. */
+export function parseCurrency(text: string): Currency | undefined {
+  const code = text.toUpperCase()
+  return /^[A-Z]{3}$/.test(code) && KNOWN.has(code) ? (code as Currency) : undefined
+}
+
+const LOWEST_DENOMINATION: Record<string, string> = {
+  NGN: 'kobo',
+  GHS: 'pesewas',
+  KES: 'cents',
+  ZAR: 'cents',
+  USD: 'cents',
+}
+
+/** What people call the unit in which we count: "kobo" for NGN. */
+export function lowestDenomination(currency: string): string {
+  return LOWEST_DENOMINATION[currency] ?? `the lowest denomination of ${currency}`
+}
+
+const FORMATS = new Map<string, { digits: number; format: Intl.NumberFormat }>()
+
+/** For people to read: ₦12,500.00. Goes through the digits, never through a fraction. */
+export function formatMoney({ amount, currency }: Money): string {
+  let known = FORMATS.get(currency)
+  if (!known) {
+    const format = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'narrowSymbol' })
+    known = { digits: format.resolvedOptions().maximumFractionDigits ?? 2, format }
+    FORMATS.set(currency, known)
+  }
+  const digits = String(amount).padStart(known.digits + 1, '0')
+  const whole = digits.slice(0, digits.length - known.digits)
+  const fraction = digits.slice(digits.length - known.digits)
+  return known.format.format((fraction ? `${whole}.${fraction}` : whole) as Intl.StringNumericLiteral)
+}

@@ -1,0 +1,56 @@
+/**
+ * Refusals, each with a stable code that a merchant's program can act on. The doors know how to say them (the HTTP door
+ * has the statuses); whoever throws one only says what is wrong and what to do.
+ */
+export const PROBLEMS = {
+  malformed_json: { title: 'The body is not JSON', retryable: false },
+  invalid_request: { title: 'The request has mistakes', retryable: false },
+  unknown_field: { title: 'A field looks misspelt', retryable: false },
+  invalid_credentials: { title: 'The credentials are not valid', retryable: false },
+  merchant_suspended: { title: 'The merchant is suspended', retryable: false },
+  not_found: { title: 'Not found', retryable: false },
+  method_not_allowed: { title: 'This address does not take that method', retryable: false },
+  duplicate_reference: { title: 'The reference is already used', retryable: false },
+  payment_already_completed: { title: 'The payment is already completed', retryable: false },
+  payment_cancelled: { title: 'The payment is cancelled', retryable: false },
+  payment_expired: { title: 'The payment has expired', retryable: false },
+  body_too_large: { title: 'The body is too large', retryable: false },
+  headers_too_large: { title: 'The headers are too large', retryable: false },
+  unsupported_media_type: { title: 'The body must be JSON', retryable: false },
+  no_integration_available: { title: 'No integration can take this payment', retryable: false },
+  idempotency_key_reused: { title: 'The idempotency key was used for another request', retryable: false },
+  rate_limited: { title: 'Too many requests', retryable: true },
+  request_timeout: { title: 'The request took too long to arrive', retryable: true },
+  internal_error: { title: 'Something went wrong on our side', retryable: true },
+  unavailable: { title: 'The service cannot answer right now', retryable: true },
+} as const
+
+export type ProblemCode = keyof typeof PROBLEMS
+
+/** One mistake in a body: where (a JSON pointer), what kind, and what to do about it. */
+export interface Mistake {
+  pointer: string
+  code: string
+  message: string
+}
+
+export class Problem extends Error {
+  readonly code: ProblemCode
+  readonly mistakes: Mistake[] | undefined
+  /** Members that this problem has beside the common ones, such as `existing`. */
+  readonly extra: Record<string, unknown> | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    more: { mistakes?: Mistake[]; extra?: Record<string, unknown>; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(detail, { cause: more.cause })
+    this.name = 'Problem'
+    this.code = code
+    this.mistakes = more.mistakes
+    this.extra = more.extra
+    this.retryAfterSeconds = more.retryAfterSeconds
+  }
+}

@@ -1,0 +1,51 @@
+import { type DestinationStream, destination, type Logger, pino } from 'pino'
+
+/**
+ * One line is data about one thing that happened. Only the fields named here can be in it: a secret that someone passes along by mistake is
+ * not on the list, so it is not written.
+ */
+const FIELDS = new Set([
+  'requestId',
+  'method',
+  'route',
+  'status',
+  'tookMs',
+  'merchantId',
+  'mode',
+  'paymentId',
+  'eventId',
+  'clientId',
+  'provider',
+  'outcome',
+  'migrations',
+  'signal',
+  'port',
+  'count',
+  'err',
+])
+
+export function createLog(
+  level: string,
+  stream: DestinationStream = destination({ dest: 2, sync: false, minLength: 4096, periodicFlush: 100 }),
+): Logger {
+  return pino(
+    {
+      level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: {
+        level: (label) => ({ level: label }),
+        log: (fields) =>
+          Object.fromEntries(Object.entries(fields).filter(([name, value]) => FIELDS.has(name) && value !== undefined)),
+      },
+      // Of an error its kind, words and place. Not its other members: a database error carries the values of the row.
+      serializers: {
+        err: (error: unknown) =>
+          error instanceof Error
+            ? { type: error.name, code: (error as { code?: unknown }).code, message: error.message, stack: error.stack }
+            : { type: typeof error },
+      },
+    },
+    stream,
+  )
+}

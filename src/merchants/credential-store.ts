@@ -1,0 +1,101 @@
+import type { Queries, Transaction } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
+import type { Integration } from './integration.ts'
+import type { Caller } from './merchant.ts'
+
+export interface KnownCredential {
+  digest: Buffer
+  caller: Caller
+}
+
+/** A credential that may be used now, with all that a request needs to know about its merchant, in one question. */
+export async function findLiveCredential(db: Queries, clientId: string): Promise<KnownCredential | undefined> {
+  const row = await db.row<{
+    merchant_id: string
+    mode: Mode
+    secret_digest: Buffer
+    status: string
+    integrations: Integration[]
+  }>(sql`
+    select c.merchant_id, c.mode, c.secret_digest, m.status,
+           (select coalesce(json_agg(json_build_object(
+                     'provider', i.provider, 'channels', i.channels,
+                     'countries', i.countries, 'currencies', i.currencies) order by i.provider), '[]')
+              from integrations i
+             where i.merchant_id = c.merchant_id and i.mode = c.mode and i.enabled) as integrations
+      from credentials c join merchants m on m.id = c.merchant_id
+     where c.client_id = ${clientId} and c.revoked_at is null`)
+  if (!row) return undefined
+  const caller = {
+    merchantId: idOf('merchant', row.merchant_id),
+    mode: row.mode,
+    suspended: row.status === 'suspended',
+    integrations: row.integrations,
+  }
+  return { digest: row.secret_digest, caller }
+}
+
+/** False when the client id is taken. */
+export async function insertCredential(
+  tx: Transaction,
+  credential: { clientId: string; merchantId: MerchantId; mode: Mode; digest: Buffer },
+): Promise<boolean> {
+  const inserted = await tx.row(sql`
+    insert into credentials (client_id, merchant_id, mode, secret_digest)
+    values (${credential.clientId}, ${uuidOf(credential.merchantId)}, ${credential.mode}, ${credential.digest})
+    on conflict (client_id) do nothing returning client_id`)
+  return inserted !== undefined
+}
+
+export async function updateCredentialDigest(
+  tx: Transaction,
+  clientId: string,
+  merchantId: MerchantId,
+  digest: Buffer,
+): Promise<boolean> {
+  const updated = await tx.row(sql`
+    update credentials set secret_digest = ${digest}
+     where client_id = ${clientId} and merchant_id = ${uuidOf(merchantId)} and secret_digest <> ${digest}
+    returning client_id`)
+  return updated !== undefined
+}
+
+export async function markRevoked(tx: Transaction, clientId: string): Promise<MerchantId | undefined> {
+  const row = await tx.row<{ merchant_id: string }>(sql`
+    update credentials set revoked_at = now() where client_id = ${clientId} and revoked_at is null returning merchant_id`)
+  return row && idOf('merchant', row.merchant_id)
+}
+
+export interface CredentialSummary {
+  clientId: string
+  merchantId: MerchantId
+  merchantName: string
+  mode: Mode
+  createdAt: Date
+  revokedAt: Date | null
+}
+
+export async function listCredentials(db: Queries, merchantId: MerchantId | undefined): Promise<CredentialSummary[]> {
+  const rows = await db.rows<{
+    client_id: string
+    merchant_id: string
+    name: string
+    mode: Mode
+    created_at: Date
+    revoked_at: Date | null
+  }>(sql`
+    select c.client_id, c.merchant_id, m.name, c.mode, c.created_at, c.revoked_at
+      from credentials c join merchants m on m.id = c.merchant_id
+     where ${merchantId ? uuidOf(merchantId) : null}::uuid is null or c.merchant_id = ${merchantId ? uuidOf(merchantId) : null}::uuid
+     order by c.created_at`)
+  return rows.map((row) => ({
+    clientId: row.client_id,
+    merchantId: idOf('merchant', row.merchant_id),
+    merchantName: row.name,
+    mode: row.mode,
+    createdAt: row.created_at,
+    revokedAt: row.revoked_at,
+  }))
+}

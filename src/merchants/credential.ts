@@ -1,0 +1,32 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { encodeBase58 } from '../kernel/base58.ts'
+import type { Mode } from '../kernel/mode.ts'
+
+/** What a merchant's backend sends with each call. The id is public; the secret is shown once and kept as a digest. */
+export interface NewCredential {
+  clientId: string
+  clientSecret: string
+}
+
+export function newCredential(mode: Mode): NewCredential {
+  return {
+    clientId: `cid_${mode}_${randomBase58(16, 22)}`,
+    clientSecret: `sec_${mode}_${randomBase58(32, 44)}`,
+  }
+}
+
+function randomBase58(bytes: number, length: number): string {
+  return encodeBase58(BigInt(`0x${randomBytes(bytes).toString('hex')}`), length)
+}
+
+export function digestOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
+}
+
+const NOBODY = randomBytes(32)
+
+/** Takes as long for an unknown credential (no digest) as for a known one. */
+export function secretMatches(secret: string, digest: Buffer | undefined): boolean {
+  const equal = timingSafeEqual(digestOf(secret), digest ?? NOBODY)
+  return equal && digest !== undefined
+}

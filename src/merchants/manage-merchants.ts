@@ -1,0 +1,75 @@
+import type { Database } from '../database/database.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Country } from '../kernel/country.ts'
+import { type MerchantId, newId } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
+import { Problem } from '../kernel/problem.ts'
+import { recordAct } from './audit-store.ts'
+import { digestOf, type NewCredential, newCredential } from './credential.ts'
+import { insertCredential, markRevoked } from './credential-store.ts'
+import type { Merchant } from './merchant.ts'
+import { findMerchant, insertMerchant, updateMerchantStatus } from './merchant-store.ts'
+
+interface Parts {
+  database: Database
+  clock: Clock
+}
+
+export function createMerchant(
+  parts: Parts,
+  actor: string,
+  wanted: { name: string; country: Country },
+): Promise<Merchant> {
+  const merchant: Merchant = { id: newId('merchant', parts.clock.now()), status: 'active', ...wanted }
+  return parts.database.transaction(async (tx) => {
+    await insertMerchant(tx, merchant)
+    await recordAct(tx, { actor, act: 'merchant.created', merchantId: merchant.id, subject: merchant.id })
+    return merchant
+  })
+}
+
+export function setMerchantStatus(
+  parts: Parts,
+  actor: string,
+  id: MerchantId,
+  status: Merchant['status'],
+): Promise<Merchant> {
+  return parts.database.transaction(async (tx) => {
+    if (await updateMerchantStatus(tx, id, status)) {
+      await recordAct(tx, { actor, act: `merchant.${status}`, merchantId: id, subject: id })
+    }
+    const merchant = await findMerchant(tx, id)
+    if (!merchant) throw unknownMerchant(id)
+    return merchant
+  })
+}
+
+/** The only time that the secret is known to us: whoever asked must keep it. */
+export function createCredential(
+  parts: Parts,
+  actor: string,
+  merchantId: MerchantId,
+  mode: Mode,
+): Promise<NewCredential> {
+  const credential = newCredential(mode)
+  return parts.database.transaction(async (tx) => {
+    if (!(await findMerchant(tx, merchantId))) throw unknownMerchant(merchantId)
+    const { clientId, clientSecret } = credential
+    await insertCredential(tx, { clientId, merchantId, mode, digest: digestOf(clientSecret) })
+    await recordAct(tx, { actor, act: 'credential.created', merchantId, subject: clientId })
+    return credential
+  })
+}
+
+export function revokeCredential(parts: Parts, actor: string, clientId: string): Promise<void> {
+  return parts.database.transaction(async (tx) => {
+    const merchantId = await markRevoked(tx, clientId)
+    if (!merchantId)
+      throw new Problem('not_found', `There is no live credential ${clientId}. List them with: credential list`)
+    await recordAct(tx, { actor, act: 'credential.revoked', merchantId, subject: clientId })
+  })
+}
+
+function unknownMerchant(id: MerchantId): Problem {
+  return new Problem('not_found', `There is no merchant ${id}. List them with: merchant list`)
+}

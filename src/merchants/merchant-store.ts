@@ -1,0 +1,60 @@
+import type { Queries, Transaction } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import type { Country } from '../kernel/country.ts'
+import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
+import type { Integration } from './integration.ts'
+import type { Merchant } from './merchant.ts'
+
+interface MerchantRow {
+  id: string
+  name: string
+  country: string
+  status: Merchant['status']
+}
+
+function merchantOf(row: MerchantRow): Merchant {
+  return { id: idOf('merchant', row.id), name: row.name, country: row.country as Country, status: row.status }
+}
+
+export async function findMerchant(db: Queries, id: MerchantId): Promise<Merchant | undefined> {
+  const row = await db.row<MerchantRow>(sql`select id, name, country, status from merchants where id = ${uuidOf(id)}`)
+  return row && merchantOf(row)
+}
+
+export async function listMerchants(db: Queries): Promise<Merchant[]> {
+  const rows = await db.rows<MerchantRow>(sql`select id, name, country, status from merchants order by id`)
+  return rows.map(merchantOf)
+}
+
+/** False when a merchant with this id is already there; it is then left as it is. */
+export async function insertMerchant(tx: Transaction, merchant: Merchant): Promise<boolean> {
+  const inserted = await tx.row(sql`
+    insert into merchants (id, name, country, status)
+    values (${uuidOf(merchant.id)}, ${merchant.name}, ${merchant.country}, ${merchant.status})
+    on conflict (id) do nothing returning id`)
+  return inserted !== undefined
+}
+
+export async function updateMerchantStatus(
+  tx: Transaction,
+  id: MerchantId,
+  status: Merchant['status'],
+): Promise<boolean> {
+  const updated = await tx.row(sql`
+    update merchants set status = ${status} where id = ${uuidOf(id)} and status <> ${status} returning id`)
+  return updated !== undefined
+}
+
+export async function saveIntegration(
+  tx: Transaction,
+  id: MerchantId,
+  mode: Mode,
+  integration: Integration,
+): Promise<void> {
+  const { provider, channels, countries, currencies } = integration
+  await tx.rows(sql`
+    insert into integrations (merchant_id, mode, provider, channels, countries, currencies)
+    values (${uuidOf(id)}, ${mode}, ${provider}, ${channels}, ${countries}, ${currencies})
+    on conflict (merchant_id, mode, provider) do nothing`)
+}

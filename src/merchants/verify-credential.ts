@@ -1,0 +1,61 @@
+import type { Database } from '../database/database.ts'
+import { secretMatches } from './credential.ts'
+import { findLiveCredential, type KnownCredential } from './credential-store.ts'
+import type { Caller } from './merchant.ts'
+
+// A revoked credential is refused everywhere within 2 s: nothing is believed for longer. From half of that on it is looked up
+// again in the background, so that a busy merchant never waits for it.
+const FRESH_MS = 1_000
+const BELIEVED_MS = 2_000
+const MAX_CACHED = 10_000
+
+interface Entry {
+  known: KnownCredential | undefined
+  readAtMs: number
+  reading: Promise<Entry> | undefined
+}
+
+export type VerifyCredential = (
+  clientId: string,
+  clientSecret: string,
+) => Promise<Caller | undefined> | Caller | undefined
+
+/**
+ * Tells whose credential this is, or undefined. Unknown ids are remembered as briefly as known ones, so that both take the
+ * same time. `nowMs` is a monotonic clock.
+ */
+export function credentialVerifier(
+  database: Database,
+  nowMs: () => number = () => performance.now(),
+): VerifyCredential {
+  const cache = new Map<string, Entry>()
+
+  async function read(clientId: string): Promise<Entry> {
+    const readAtMs = nowMs() // before the question: what is revoked after it is not older than this
+    const known = await findLiveCredential(database, clientId)
+    const entry: Entry = { known, readAtMs, reading: undefined }
+    cache.delete(clientId)
+    cache.set(clientId, entry)
+    if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string)
+    return entry
+  }
+
+  function readOnce(clientId: string, entry: Entry | undefined): Promise<Entry> {
+    if (!entry) return read(clientId)
+    entry.reading ??= read(clientId).finally(() => {
+      entry.reading = undefined
+    })
+    return entry.reading
+  }
+
+  const judge = ({ known }: Entry, clientSecret: string) =>
+    secretMatches(clientSecret, known?.digest) ? known?.caller : undefined
+
+  return (clientId, clientSecret) => {
+    const entry = cache.get(clientId)
+    const ageMs = entry ? nowMs() - entry.readAtMs : Number.POSITIVE_INFINITY
+    if (!entry || ageMs >= BELIEVED_MS) return readOnce(clientId, entry).then((read) => judge(read, clientSecret))
+    if (ageMs >= FRESH_MS) readOnce(clientId, entry).catch(() => {}) // whoever comes after BELIEVED_MS will hear of it
+    return judge(entry, clientSecret)
+  }
+}

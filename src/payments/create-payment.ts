@@ -1,0 +1,150 @@
+import { batch } from '../database/batch.ts'
+import type { Database } from '../database/database.ts'
+import { isBadRow, lostARace, lostConnection } from '../database/failure.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { newId, newReference, newShortCode, type PaymentId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import { canTake, describeIntegrations } from '../merchants/integration.ts'
+import type { Caller } from '../merchants/merchant.ts'
+import type { PaymentRequest } from './payment.ts'
+import { findRivals, insertPayments, type NewPayment } from './payment-store.ts'
+
+export interface CreatePayment {
+  caller: Caller
+  request: PaymentRequest
+  reference: string | undefined
+  expiresInSeconds: number
+  idempotency: { key: string; digest: Buffer } | undefined
+}
+
+/** What the merchant needs to send a customer to the payment. */
+export interface PaymentTicket {
+  id: PaymentId
+  shortCode: string
+  reference: string
+  amount: number
+}
+
+export interface Created {
+  ticket: PaymentTicket
+  /** The key had made this payment before; nothing was written now. */
+  replayed: boolean
+}
+
+/** Someone else's words for a used reference: the doors show its ticket as `existing`. */
+export class DuplicateReference extends Error {
+  readonly existing: PaymentTicket
+  constructor(existing: PaymentTicket) {
+    super(
+      `The reference ${existing.reference} is already used by a payment of yours. Use another one for a new payment; "existing" is the one that has it.`,
+    )
+    this.name = 'DuplicateReference'
+    this.existing = existing
+  }
+}
+
+const MAX_ITEMS = 256
+const MAX_WAITING = 4_096
+const TRIES = 3
+
+export type PaymentCreator = (wanted: CreatePayment) => Promise<Created>
+
+export function paymentCreator({ database, clock }: { database: Database; clock: Clock }): PaymentCreator {
+  const insert = batch<NewPayment, boolean>({
+    write: (payments) => insertTogether(database, payments),
+    maxItems: MAX_ITEMS,
+    maxWaiting: MAX_WAITING,
+    tooMany: () =>
+      new Problem('unavailable', 'More payments are being created than can be written right now. Try again shortly.', {
+        retryAfterSeconds: 1,
+      }),
+  })
+
+  return async (wanted) => {
+    refuseUnpayable(wanted)
+    for (let tries = 1; ; tries++) {
+      const payment = prepare(wanted, clock.now())
+      if (await insert(payment)) return { ticket: newTicket(payment), replayed: false }
+      const answer = await findAnswer(database, payment)
+      if (answer) return answer
+      // Nothing stands in the way by name, so it was the short code: one chance in 10^13 per payment of that second.
+      if (tries === TRIES) throw new Error('no free short code in three tries')
+    }
+  }
+}
+
+/** Never a link to a page that cannot be paid. */
+function refuseUnpayable({ caller, request: { country, currency } }: CreatePayment): void {
+  if (caller.integrations.some((integration) => canTake(integration, country, currency))) return
+  throw new Problem(
+    'no_integration_available',
+    `Nothing you have set up takes ${currency} in ${country} (${caller.mode} mode). ${describeIntegrations(caller.integrations)}`,
+  )
+}
+
+function prepare(wanted: CreatePayment, now: Date): NewPayment {
+  return {
+    id: newId('payment', now),
+    merchantId: wanted.caller.merchantId,
+    mode: wanted.caller.mode,
+    reference: wanted.reference ?? newReference(now),
+    shortCode: newShortCode(now),
+    request: wanted.request,
+    expiresInSeconds: wanted.expiresInSeconds,
+    idempotency: wanted.idempotency,
+  }
+}
+
+/** One statement for all; for each whether it was new. */
+async function insertTogether(database: Database, payments: NewPayment[]): Promise<boolean[]> {
+  // In the order of the index, so that two processes that write the same references wait for each other in one direction.
+  const ordered = payments.length === 1 ? payments : payments.toSorted((a, b) => (a.reference < b.reference ? -1 : 1))
+  for (let tries = 1; ; tries++) {
+    try {
+      const inserted = await insertPayments(database, ordered)
+      return payments.map(({ id }) => inserted.has(id))
+    } catch (error) {
+      // After a broken connection the rows may be there or not. The ids are ours, so the same statement again settles it.
+      if ((lostARace(error) || lostConnection(error)) && tries < TRIES) continue
+      // One bad row must not cost its neighbours their payment.
+      if (isBadRow(error) && payments.length > 1) return insertOneByOne(database, payments)
+      throw error
+    }
+  }
+}
+
+async function insertOneByOne(database: Database, payments: NewPayment[]): Promise<boolean[]> {
+  const results: boolean[] = []
+  for (const payment of payments) {
+    const inserted = await insertPayments(database, [payment])
+    results.push(inserted.has(payment.id))
+  }
+  return results
+}
+
+/** Why the payment was not written: the same request before, another request with its key, or a used reference. */
+async function findAnswer(database: Database, wanted: NewPayment): Promise<Created | undefined> {
+  const rivals = await findRivals(database, wanted)
+  const { idempotency } = wanted
+  // Ours: the connection broke after the commit, and the statement was sent a second time.
+  if (rivals.some(({ payment }) => payment.id === wanted.id)) return { ticket: newTicket(wanted), replayed: false }
+  const sameKey = idempotency && rivals.find((rival) => rival.idempotencyKey === idempotency.key)
+  if (sameKey) {
+    if (sameKey.requestDigest?.equals(idempotency.digest)) return { ticket: ticketOf(sameKey.payment), replayed: true }
+    throw new Problem(
+      'idempotency_key_reused',
+      'This Idempotency-Key was used with another body. Use a new key for a new request, or send the first body again.',
+    )
+  }
+  const sameReference = rivals.find(({ payment }) => payment.reference === wanted.reference)
+  if (sameReference) throw new DuplicateReference(ticketOf(sameReference.payment))
+  return undefined
+}
+
+function newTicket(payment: NewPayment): PaymentTicket {
+  return ticketOf({ ...payment, amount: payment.request.amount })
+}
+
+function ticketOf({ id, shortCode, reference, amount }: PaymentTicket): PaymentTicket {
+  return { id, shortCode, reference, amount }
+}

@@ -1,0 +1,213 @@
+import type { Queries, Transaction } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import type { Country } from '../kernel/country.ts'
+import { idOf, type MerchantId, type PaymentId, parseId, uuidOf } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
+import type { Currency } from '../kernel/money.ts'
+import type { Payment, PaymentRequest, PaymentStatus } from './payment.ts'
+
+/** A payment that is about to be written. The database fills in the times. */
+export interface NewPayment {
+  id: PaymentId
+  merchantId: MerchantId
+  mode: Mode
+  reference: string
+  shortCode: string
+  request: PaymentRequest
+  expiresInSeconds: number
+  idempotency: { key: string; digest: Buffer } | undefined
+}
+
+/**
+ * Writes them all in one statement, which is one commit, and returns the ids of those that are new. A reference, key or short code
+ * that is taken, even by a neighbour in the same call, leaves its row out and touches nothing else.
+ */
+export async function insertPayments(db: Queries, payments: NewPayment[]): Promise<Set<PaymentId>> {
+  const column = <Value>(pick: (payment: NewPayment) => Value) => payments.map(pick)
+  const rows = await db.rows<{ id: string }>(sql`
+    insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+                          user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+                          idempotency_key, request_digest, expires_at)
+    select id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+           user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+           idempotency_key, request_digest, now() + expires_in * interval '1 second'
+      from unnest(${column((p) => uuidOf(p.id))}::uuid[],
+                  ${column((p) => uuidOf(p.merchantId))}::uuid[],
+                  ${column((p) => p.mode)}::text[],
+                  ${column((p) => p.reference)}::text[],
+                  ${column((p) => p.shortCode)}::text[],
+                  ${column((p) => p.request.amount)}::bigint[],
+                  ${column((p) => p.request.currency)}::text[],
+                  ${column((p) => p.request.country)}::text[],
+                  ${column((p) => p.request.customerBearsCharge)}::boolean[],
+                  ${column((p) => p.request.user.email)}::text[],
+                  ${column((p) => p.request.user.phoneNumber)}::text[],
+                  ${column((p) => p.request.user.name)}::text[],
+                  ${column((p) => p.request.redirectURL)}::text[],
+                  ${column((p) => p.request.webhook)}::text[],
+                  ${column((p) => JSON.stringify(p.request.metadata))}::jsonb[],
+                  ${column((p) => p.idempotency?.key ?? null)}::text[],
+                  ${column((p) => p.idempotency?.digest ?? null)}::bytea[],
+                  ${column((p) => p.expiresInSeconds)}::integer[])
+        as new (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+                user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+                idempotency_key, request_digest, expires_in)
+    on conflict do nothing
+    returning id`)
+  return new Set(rows.map(({ id }) => idOf('payment', id)))
+}
+
+interface PaymentRow {
+  id: string
+  merchant_id: string
+  mode: Mode
+  reference: string
+  short_code: string
+  status: PaymentStatus
+  late: boolean
+  amount: number
+  currency: string
+  country: string
+  customer_bears_charge: boolean
+  amount_paid: number
+  amount_refunded: number
+  user_email: string
+  user_phone_number: string | null
+  user_name: string | null
+  redirect_url: string | null
+  webhook_url: string | null
+  metadata: Record<string, string>
+  sequence: number
+  created_at: Date
+  expires_at: Date
+  completed_at: Date | null
+}
+
+function paymentOf(row: PaymentRow): Payment {
+  return {
+    id: idOf('payment', row.id),
+    merchantId: idOf('merchant', row.merchant_id),
+    mode: row.mode,
+    reference: row.reference,
+    shortCode: row.short_code,
+    status: row.status,
+    late: row.late,
+    amount: row.amount,
+    currency: row.currency as Currency,
+    country: row.country as Country,
+    customerBearsCharge: row.customer_bears_charge,
+    amountPaid: row.amount_paid,
+    amountRefunded: row.amount_refunded,
+    user: { email: row.user_email, phoneNumber: row.user_phone_number, name: row.user_name },
+    redirectURL: row.redirect_url,
+    webhook: row.webhook_url,
+    metadata: row.metadata,
+    sequence: row.sequence,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    completedAt: row.completed_at,
+  }
+}
+
+export interface Owner {
+  merchantId: MerchantId
+  mode: Mode
+}
+
+/** What stands in the way of a payment that could not be written, most telling first. */
+export async function findRivals(
+  db: Queries,
+  wanted: NewPayment,
+): Promise<{ payment: Payment; idempotencyKey: string | null; requestDigest: Buffer | null }[]> {
+  const owner = uuidOf(wanted.merchantId)
+  const rows = await db.rows<PaymentRow & { idempotency_key: string | null; request_digest: Buffer | null }>(sql`
+    select * from payments where id = ${uuidOf(wanted.id)}
+    union
+    select * from payments where merchant_id = ${owner} and mode = ${wanted.mode} and reference = ${wanted.reference}
+    union
+    select * from payments
+     where merchant_id = ${owner} and mode = ${wanted.mode} and idempotency_key = ${wanted.idempotency?.key ?? null}`)
+  return rows.map((row) => ({
+    payment: paymentOf(row),
+    idempotencyKey: row.idempotency_key,
+    requestDigest: row.request_digest,
+  }))
+}
+
+/** By the merchant's own reference, or by our id. */
+export async function findPayment(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  name: string,
+): Promise<Payment | undefined> {
+  const owner = uuidOf(merchantId)
+  const byReference = await db.row<PaymentRow>(sql`
+    select * from payments where merchant_id = ${owner} and mode = ${mode} and reference = ${name}`)
+  if (byReference) return paymentOf(byReference)
+  const id = parseId('payment', name)
+  if (!id) return undefined
+  const byId = await db.row<PaymentRow>(sql`
+    select * from payments where id = ${uuidOf(id)} and merchant_id = ${owner} and mode = ${mode}`)
+  return byId && paymentOf(byId)
+}
+
+export interface PaymentFilter {
+  status: PaymentStatus | undefined
+  email: string | undefined
+  from: Date | undefined
+  to: Date | undefined
+  before: PaymentId | undefined
+  limit: number
+}
+
+/** Newest first: ids start with the time, so their order is the order of creation and a cursor is simply the last id. */
+export async function listPayments(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  filter: PaymentFilter,
+): Promise<Payment[]> {
+  const before = filter.before ? uuidOf(filter.before) : 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+  const rows = await db.rows<PaymentRow>(sql`
+    select * from payments
+     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and id < ${before}::uuid
+       and (${filter.status ?? null}::text is null or status = ${filter.status ?? null}::text)
+       and (${filter.email ?? null}::text is null or lower(user_email) = lower(${filter.email ?? null}::text))
+       and (${filter.from ?? null}::timestamptz is null or created_at >= ${filter.from ?? null}::timestamptz)
+       and (${filter.to ?? null}::timestamptz is null or created_at < ${filter.to ?? null}::timestamptz)
+     order by id desc
+     limit ${filter.limit}`)
+  return rows.map(paymentOf)
+}
+
+export async function lockPayment(tx: Transaction, id: PaymentId): Promise<Payment | undefined> {
+  const row = await tx.row<PaymentRow>(sql`select * from payments where id = ${uuidOf(id)} for update`)
+  return row && paymentOf(row)
+}
+
+/** Writes what can change about a payment. Guarded by its sequence: what was decided on old news is not written. */
+export async function savePayment(tx: Transaction, before: Payment, after: Payment): Promise<void> {
+  const saved = await tx.row(sql`
+    update payments
+       set status = ${after.status}, late = ${after.late}, amount_paid = ${after.amountPaid},
+           amount_refunded = ${after.amountRefunded}, completed_at = ${after.completedAt}, sequence = ${after.sequence}
+     where id = ${uuidOf(after.id)} and sequence = ${before.sequence}
+    returning id`)
+  if (!saved) throw new Error(`payment ${after.id} changed under us; it was to be locked`)
+}
+
+export interface PaymentOnPage {
+  payment: Payment
+  merchantName: string
+}
+
+/** For the payment page, where the link itself is the permission. */
+export async function findPaymentForPage(db: Queries, id: PaymentId): Promise<PaymentOnPage | undefined> {
+  const row = await db.row<PaymentRow & { merchant_name: string }>(sql`
+    select p.*, m.name as merchant_name from payments p join merchants m on m.id = p.merchant_id where p.id = ${uuidOf(id)}`)
+  return row && { payment: paymentOf(row), merchantName: row.merchant_name }
+}
+
+export async function findPaymentIdByShortCode(db: Queries, code: string): Promise<PaymentId | undefined> {
+  const row = await db.row<{ id: string }>(sql`select id from payments where short_code = ${code}`)
+  return row && idOf('payment', row.id)
+}

@@ -1,0 +1,54 @@
+// `npm test`: format, lint, types and tests, on a PostgreSQL of its own. `npm test -- src/kernel/ids.test.ts` runs those files only.
+import { spawn } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { startEmbedded } from '../src/database/embedded.ts'
+import { migrate } from '../src/database/migrate.ts'
+import { TEMPLATE, urlOfDatabase } from './support/database.ts'
+
+const root = join(import.meta.dirname, '..')
+const chosen = process.argv.slice(2)
+const files = chosen.length > 0 ? chosen : globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root }).sort()
+
+async function main(): Promise<number> {
+  if (chosen.length === 0) {
+    const checks = await Promise.all([run('biome', ['check', '--error-on-warnings', '.']), run('tsc', ['--noEmit'])])
+    if (checks.some((status) => status !== 0)) return 1
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-test-'))
+  const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
+  try {
+    await makeTemplate(server.url)
+    const args = ['--test', '--test-concurrency=2', '--test-timeout=120000', ...files]
+    return await run('node', args, { TEST_DATABASE_URL: server.url })
+  } finally {
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Migrated once; each test file gets a copy of it. */
+async function makeTemplate(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`create database ${TEMPLATE}`)
+  await client.end()
+  await migrate(urlOfDatabase(url, TEMPLATE))
+}
+
+function run(command: string, args: string[], env: Record<string, string> = {}): Promise<number> {
+  return new Promise((resolve) => {
+    const child = spawn(join(root, 'node_modules/.bin', command), args, {
+      cwd: root,
+      stdio: 'inherit',
+      env: { ...process.env, ...env },
+    })
+    child.once('error', () => resolve(1))
+    child.once('exit', (code) => resolve(code ?? 1))
+  })
+}
+
+process.exitCode = await main()

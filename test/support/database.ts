@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import { after } from 'node:test'
+import pg from 'pg'
+import { connect, type Database } from '../../src/database/database.ts'
+
+export const TEMPLATE = 'manilla_template'
+
+export function urlOfDatabase(url: string, name: string): string {
+  const changed = new URL(url)
+  changed.pathname = `/${name}`
+  return changed.href
+}
+
+export function serverUrl(): string {
+  const url = process.env.TEST_DATABASE_URL
+  if (!url) throw new Error('Run tests with: npm test, or npm test -- path/to/file.test.ts')
+  return url
+}
+
+export interface TestDatabase {
+  url: string
+  database: Database
+}
+
+/** A database for this test file alone, already migrated, gone when the file is done. `empty`: not migrated. */
+export async function createDatabase({ empty = false } = {}): Promise<TestDatabase> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await onServer(`create database ${name} ${empty ? '' : `template ${TEMPLATE}`}`)
+  const url = urlOfDatabase(serverUrl(), name)
+  const database = connect({ url })
+  after(async () => {
+    await database.close()
+    await onServer(`drop database ${name} with (force)`)
+  })
+  return { url, database }
+}
+
+async function onServer(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: serverUrl() })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,112 @@
+import { after } from 'node:test'
+import { pino } from 'pino'
+import type { Database } from '../../src/database/database.ts'
+import { type App, buildApp, type HttpParts } from '../../src/http/app.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import type { Country } from '../../src/kernel/country.ts'
+import type { Mode } from '../../src/kernel/mode.ts'
+import type { Currency } from '../../src/kernel/money.ts'
+import type { NewCredential } from '../../src/merchants/credential.ts'
+import { createCredential, createMerchant } from '../../src/merchants/manage-merchants.ts'
+import { saveIntegration } from '../../src/merchants/merchant-store.ts'
+import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
+import { paymentCreator } from '../../src/payments/create-payment.ts'
+import { createDatabase } from './database.ts'
+
+export const BASE_URL = 'http://pay.test'
+
+export interface TestService {
+  app: App
+  database: Database
+  databaseUrl: string
+}
+
+/** The HTTP door on a real database. Limits are off unless a test is about them. */
+export async function startService(changes: Partial<HttpParts> = {}): Promise<TestService> {
+  const { url, database } = await createDatabase()
+  const parts = { database, clock: systemClock }
+  const app = await buildApp({
+    ...parts,
+    log: pino({ level: 'silent' }),
+    verifyCredential: credentialVerifier(database),
+    createPayment: paymentCreator(parts),
+    baseUrl: () => BASE_URL,
+    isStopping: () => false,
+    rateLimit: false,
+    trustProxy: [],
+    ...changes,
+  })
+  after(() => app.close())
+  return { app, database, databaseUrl: url }
+}
+
+export interface TestMerchant extends NewCredential {
+  merchantId: Parameters<typeof createCredential>[2]
+  headers: { 'client-id': string; 'client-secret': string }
+}
+
+/** A merchant with a credential, able to take NGN, GHS and USD in Nigeria and Ghana. */
+export async function addMerchant(
+  database: Database,
+  { mode = 'sandbox' as Mode, name = 'Adaeze Kitchen' } = {},
+): Promise<TestMerchant> {
+  const parts = { database, clock: systemClock }
+  const { id } = await createMerchant(parts, 'test', { name, country: 'NG' as Country })
+  await database.transaction((tx) =>
+    saveIntegration(tx, id, mode, {
+      provider: 'anything',
+      channels: ['card'],
+      countries: ['NG', 'GH'] as Country[],
+      currencies: ['NGN', 'GHS', 'USD'] as Currency[],
+    }),
+  )
+  const credential = await createCredential(parts, 'test', id, mode)
+  return {
+    ...credential,
+    merchantId: id,
+    headers: { 'client-id': credential.clientId, 'client-secret': credential.clientSecret },
+  }
+}
+
+export const CHECKOUT = { amount: 1_250_000, country: 'NG', user: { email: 'ada@example.com' } }
+
+export interface Answer {
+  status: number
+  headers: Record<string, string | string[] | number | undefined>
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came back; the test says what it must be
+  body: any
+}
+
+/** `call(app, 'POST', '/payments/v1/checkouts', { … })`, as a merchant's backend would. */
+export async function call(
+  app: App,
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH' | 'OPTIONS',
+  url: string,
+  { headers = {}, body }: { headers?: Record<string, string>; body?: unknown } = {},
+): Promise<Answer> {
+  const raw = typeof body === 'string' || Buffer.isBuffer(body)
+  const response = await app.inject({
+    method,
+    url,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { payload: raw ? body : JSON.stringify(body) }),
+  })
+  const isJson = /json/.test(String(response.headers['content-type']))
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    body: isJson ? JSON.parse(response.body) : response.body,
+  }
+}
+
+export function checkout(
+  app: App,
+  merchant: TestMerchant,
+  changes: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+) {
+  return call(app, 'POST', '/payments/v1/checkouts', {
+    headers: { ...merchant.headers, ...headers },
+    body: { ...CHECKOUT, ...changes },
+  })
+}
