@@ -36,6 +36,9 @@ create unique index payment_short_code on payments (short_code);
 -- The key stays with the payment that it made, so both are written by one statement and neither can be there alone.
 create unique index payment_idempotency_key on payments (merchant_id, mode, idempotency_key) where idempotency_key is not null;
 
+-- Expiry asks for these alone. Most links live for the same time, so this one too grows at its end.
+create index payments_to_expire on payments (expires_at) where status = 'pending';
+
 -- What happened to them, in the transaction that made it happen.
 create table events (
   id           uuid primary key,

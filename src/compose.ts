@@ -14,6 +14,7 @@ import { seedSandbox } from './merchants/seed-sandbox.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
 import { paymentCreator } from './payments/create-payment.ts'
 import { PROVIDERS } from './providers/registry.ts'
+import { startWorker } from './worker/worker.ts'
 
 /** The parts that every door needs. */
 export interface Parts {
@@ -90,6 +91,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, sandbox: New
     rateLimit: config.rateLimit,
     trustProxy: config.trustProxy,
   })
+  const worker = config.role === 'api' ? undefined : startWorker({ ...parts, log })
   const port = await listen(app, config)
   baseUrl ||= `http://localhost:${port}`
   log.info({ port }, 'listening')
@@ -100,7 +102,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, sandbox: New
     async stop(patient) {
       stopping = true // not ready any more, and every answer says "Connection: close"
       if (patient) await new Promise((resolve) => setTimeout(resolve, DRAIN_MS))
-      await app.close()
+      await Promise.all([app.close(), worker?.stop()])
       await parts.close()
     },
   }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { OperatorError } from './kernel/operator-error.ts'
 
 /** Every setting, read once from the environment. See the table in README.md. */
 export interface Config {
@@ -23,13 +24,12 @@ export interface Config {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 type LogLevel = (typeof LOG_LEVELS)[number]
 
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
   readonly mistakes: string[]
   constructor(mistakes: string[]) {
     super(
       `The settings have ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n${mistakes.map((m) => `  ${m}`).join('\n')}`,
     )
-    this.name = 'ConfigError'
     this.mistakes = mistakes
   }
 }

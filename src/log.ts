@@ -22,6 +22,7 @@ const FIELDS = new Set([
   'port',
   'count',
   'err',
+  'job',
 ])
 
 export function createLog(

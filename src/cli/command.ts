@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { OperatorError } from '../kernel/operator-error.ts'
 
 /** A command of `manilla`: its words, its options, and what it does with them. */
 export interface Command {
@@ -39,7 +40,7 @@ export class Options {
 }
 
 /** A mistake in what was typed; its message says how to put it right. */
-export class UsageError extends Error {}
+export class UsageError extends OperatorError {}
 
 const JSON_OPTION: Option = { summary: 'Print JSON, for programs' }
 

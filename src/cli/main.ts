@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { ConfigError } from '../config.ts'
+import { OperatorError } from '../kernel/operator-error.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type Command, helpOf, helpOfAll, parseOptions, UsageError } from './command.ts'
 import { credentialCreate, credentialList, credentialRevoke } from './commands/credential.ts'
@@ -24,10 +25,8 @@ const COMMANDS: Command[] = [
 ]
 
 async function main(args: string[]): Promise<void> {
-  const words = args.slice(
-    0,
-    args.findIndex((arg) => arg.startsWith('-')) === -1 ? undefined : args.findIndex((arg) => arg.startsWith('-')),
-  )
+  const firstOption = args.findIndex((arg) => arg.startsWith('-'))
+  const words = firstOption === -1 ? args : args.slice(0, firstOption)
   const wantsHelp = args.includes('--help') || args.includes('-h')
   const command = COMMANDS.find(({ name }) => name === words.join(' '))
   if (!command) {
@@ -44,9 +43,8 @@ async function main(args: string[]): Promise<void> {
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   // What a person can act on is said in a sentence; a stack is for a bug.
-  const forPeople = error instanceof UsageError || error instanceof ConfigError || error instanceof Problem
-  const { name, message, stack } = error as Error
-  const known = forPeople || ['EmbeddedFailure', 'DatabaseIsNewer', 'PortIsBusy', 'DatabaseAway'].includes(name)
-  process.stderr.write(`${known ? message : stack}\n`)
+  const forPeople = error instanceof OperatorError || error instanceof Problem
+  const { message, stack } = error as Error
+  process.stderr.write(`${forPeople ? message : stack}\n`)
   process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1
 })

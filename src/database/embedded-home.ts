@@ -5,6 +5,7 @@ import { access, chmod, constants, cp, mkdir, readFile, rename, rm, symlink } fr
 import { arch, platform } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { OperatorError } from '../kernel/operator-error.ts'
 
 /** Where the embedded PostgreSQL lives: its files, its binaries, and the OS user that may run it. */
 export interface Home {
@@ -14,11 +15,6 @@ export interface Home {
   binaries: { initdb: string; postgres: string }
   /** Set under root only, since PostgreSQL refuses to be root. */
   runAs?: { uid: number; gid: number }
-}
-
-/** A failure whose message is for the person at the terminal. */
-export class EmbeddedFailure extends Error {
-  override name = 'EmbeddedFailure'
 }
 
 // For a checkout in a place where user postgres cannot go, such as root's own home.
@@ -42,7 +38,7 @@ async function makeDataDir(dataDir: string): Promise<void> {
     await mkdir(dataDir, { recursive: true, mode: 0o700 })
     await access(dataDir, constants.W_OK | constants.X_OK)
   } catch (error) {
-    throw new EmbeddedFailure(
+    throw new OperatorError(
       `The data folder ${dataDir} cannot be used (${(error as Error).message}). Make it writable for this user, or set DATA_DIR to another folder.`,
     )
   }
@@ -54,7 +50,7 @@ async function findNative(): Promise<string> {
   try {
     return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native')
   } catch {
-    throw new EmbeddedFailure(
+    throw new OperatorError(
       `There is no embedded PostgreSQL for ${platform()} on ${arch()}. Set DATABASE_URL to a PostgreSQL (15 or newer) of yours.`,
     )
   }
@@ -72,7 +68,7 @@ function ensureUser(): { uid: number; gid: number } {
   const uid = Number.parseInt(ask('-u').stdout, 10)
   const gid = Number.parseInt(ask('-g').stdout, 10)
   if (!uid || !gid) {
-    throw new EmbeddedFailure(
+    throw new OperatorError(
       'PostgreSQL refuses to run as root, and the OS user "postgres" could not be created. Create it, run as a normal user, or set DATABASE_URL.',
     )
   }

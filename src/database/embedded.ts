@@ -5,7 +5,8 @@ import { chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/pro
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import pg from 'pg'
-import { EmbeddedFailure, findHome, type Home } from './embedded-home.ts'
+import { OperatorError } from '../kernel/operator-error.ts'
+import { findHome, type Home } from './embedded-home.ts'
 
 /**
  * A real PostgreSQL from npm, for whoever has none: `npm start` and it runs. It lives and dies with our process.
@@ -56,8 +57,8 @@ interface Owned extends Running {
   owner: pg.Client
 }
 
-function inUse(home: Home, pid: number): EmbeddedFailure {
-  return new EmbeddedFailure(
+function inUse(home: Home, pid: number): OperatorError {
+  return new OperatorError(
     `Another Manilla is running on this data folder (${home.dataDir}; its PostgreSQL has pid ${pid}). ` +
       'Stop it first, or give this one a DATA_DIR of its own. To run several processes on one database, set DATABASE_URL.',
   )
@@ -207,7 +208,7 @@ async function findRunning(home: Home, password: string): Promise<Running | unde
       sawItUp = 0
     }
     if (Date.now() > deadline) {
-      throw new EmbeddedFailure(
+      throw new OperatorError(
         `A PostgreSQL (pid ${pid}) holds ${home.cluster} but neither answers nor ends. Stop it with "kill -INT ${pid}" and start again.`,
       )
     }
@@ -279,14 +280,14 @@ async function ensureCluster(home: Home, password: string): Promise<void> {
   await rename(half, home.cluster)
 }
 
-function explain(what: string, home: Home, said: string): EmbeddedFailure {
+function explain(what: string, home: Home, said: string): OperatorError {
   if (/no space left on device|ENOSPC|disk quota exceeded/i.test(said)) {
-    return new EmbeddedFailure(
+    return new OperatorError(
       `${what}: the disk that holds ${home.cluster} is full. Free some space, or set DATA_DIR to a folder on another disk. Nothing was lost.`,
     )
   }
   const lines = said.trim().split('\n').slice(-5).join('\n  ')
-  return new EmbeddedFailure(`${what}. It said:\n  ${lines}\nThe whole log: ${join(home.dataDir, 'postgres.log')}`)
+  return new OperatorError(`${what}. It said:\n  ${lines}\nThe whole log: ${join(home.dataDir, 'postgres.log')}`)
 }
 
 /** PostgreSQL's own variables (PGPORT, PGDATA, …) of whoever starts us must not reach a server that is ours. */

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
+import { OperatorError } from '../kernel/operator-error.ts'
 
 export interface Migration {
   number: number
@@ -25,13 +26,12 @@ export async function readMigrations(folder = FOLDER): Promise<Migration[]> {
   )
 }
 
-export class DatabaseIsNewer extends Error {
+export class DatabaseIsNewer extends OperatorError {
   constructor(database: number, code: number) {
     super(
       `The database is at migration ${database}, and this version of Manilla only knows ${code}. ` +
         'It was used by a newer version: start that one, or restore a backup from before the upgrade.',
     )
-    this.name = 'DatabaseIsNewer'
   }
 }
 
@@ -44,7 +44,11 @@ export async function migrate(url: string, migrations?: Migration[]): Promise<st
   const newest = known.at(-1)?.number ?? 0
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, application_name: 'manilla' })
   client.on('error', () => {}) // the query that was under way reports it
-  await client.connect()
+  await client.connect().catch((error: Error) => {
+    throw new OperatorError(
+      `PostgreSQL at ${new URL(url).host} cannot be used: ${error.message || 'connection refused'}. Check DATABASE_URL, and that the server is up.`,
+    )
+  })
   try {
     const applied: string[] = []
     for (;;) {

@@ -14,4 +14,4 @@ export interface Event {
   data: Record<string, unknown>
 }
 
-export type EventType = 'payment.cancelled'
+export type EventType = 'payment.cancelled' | 'payment.expired'

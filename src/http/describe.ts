@@ -1,6 +1,9 @@
 import swagger from '@fastify/swagger'
 import scalar from '@scalar/fastify-api-reference'
 import type { App } from './app.ts'
+import { Checkout, CheckoutRequest } from './contract/checkout.ts'
+import { Payment } from './contract/payment.ts'
+import { ProblemAnswer } from './contract/problem.ts'
 
 const DOCS_HEADERS = {
   // The reader is a large script of its own, served by us. It may talk to this server and to nobody else.
@@ -11,7 +14,9 @@ const DOCS_HEADERS = {
 
 /** The API in the words of OpenAPI 3.1, made from the very schemas that check and shape its messages. */
 export async function describeApi(app: App, baseUrl: () => string): Promise<void> {
+  for (const schema of [CheckoutRequest, Checkout, Payment, ProblemAnswer]) app.addSchema(schema)
   await app.register(swagger, {
+    refResolver: { buildLocalReference: (schema) => String(schema.$id) },
     openapi: {
       openapi: '3.1.0',
       info: {

@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { Problem } from '../kernel/problem.ts'
+
+export const IdempotencyHeaders = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      description:
+        'Makes the call safe to repeat: the same key with the same body answers what it answered first. 1 to 255 printable ASCII characters.',
+    }),
+  ),
+})
 
 /** The caller's key with a fingerprint of what it was sent with; undefined without a key. */
 export function readIdempotencyKey(request: FastifyRequest): { key: string; digest: Buffer } | undefined {

@@ -9,7 +9,6 @@ const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
  * keys that reach into objects, and text that PostgreSQL cannot keep. Of duplicate keys the last one counts, here and everywhere after.
  */
 export function parseJsonBody(body: Buffer): unknown {
-  if (body.length === 0) throw new Problem('malformed_json', 'The body is empty. Send a JSON object.')
   if (!isUtf8(body)) throw new Problem('malformed_json', 'The body is not UTF-8. JSON is always sent as UTF-8.')
   let value: unknown
   try {

@@ -1,9 +1,8 @@
 import { connect } from 'node:net'
+import { OperatorError } from '../kernel/operator-error.ts'
 import type { App } from './app.ts'
 
-export class PortIsBusy extends Error {
-  override name = 'PortIsBusy'
-}
+export class PortIsBusy extends OperatorError {}
 
 const OTHER_PORTS = 20
 

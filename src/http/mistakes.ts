@@ -25,6 +25,7 @@ function explain(error: FastifySchemaValidationError, body: unknown): Mistake[] 
   const { keyword, params, instancePath } = error
   const name = nameOf(instancePath)
   const at = (code: string, message: string, pointer = instancePath): Mistake[] => [{ pointer, code, message }]
+  if (keyword !== 'propertyNames' && error.schemaPath.includes('/propertyNames/')) return [] // told once, by the rule above it
   if (instancePath === '/amount' && keyword !== 'required')
     return at(`invalid_${keyword}`, explainAmount(keyword, body))
   switch (keyword) {
@@ -34,6 +35,8 @@ function explain(error: FastifySchemaValidationError, body: unknown): Mistake[] 
       return at('required', `${nameOf(pointer)} is required.`, pointer)
     }
     case 'type':
+      if (Array.isArray((body as Record<string, unknown> | undefined)?.[name]))
+        return at('repeated', `${name} must be given once, as ${article(typesOf(params.type))}.`)
       return at('invalid_type', `${name} must be ${article(typesOf(params.type))}.`)
     case 'format': {
       const format = FORMATS[String(params.format)]
@@ -51,7 +54,11 @@ function explain(error: FastifySchemaValidationError, body: unknown): Mistake[] 
     case 'maxProperties':
       return at('too_many', `${name} must have at most ${params.limit} keys.`)
     case 'propertyNames':
-      return at('too_long', `Keys of ${name} must have 1 to 40 characters.`)
+      return at(
+        'invalid_key',
+        `Keys of ${name} must have 1 to 40 characters.`,
+        `${instancePath}/${pointerPart(String(params.propertyName))}`,
+      )
     default:
       return at('invalid_value', `${name} is not valid (${keyword}).`)
   }

@@ -184,6 +184,13 @@ export async function lockPayment(tx: Transaction, id: PaymentId): Promise<Payme
   return row && paymentOf(row)
 }
 
+export async function lockOverduePayments(tx: Transaction, limit: number): Promise<Payment[]> {
+  const rows = await tx.rows<PaymentRow>(sql`
+    select * from payments where status = 'pending' and expires_at <= now()
+     order by expires_at limit ${limit} for update skip locked`)
+  return rows.map(paymentOf)
+}
+
 /** Writes what can change about a payment. Guarded by its sequence: what was decided on old news is not written. */
 export async function savePayment(tx: Transaction, before: Payment, after: Payment): Promise<void> {
   const saved = await tx.row(sql`

@@ -45,6 +45,12 @@ export function cancel(payment: Payment, at: Date): Payment {
   return { ...payment, status: 'cancelled', completedAt: at, sequence: payment.sequence + 1 }
 }
 
+/** Its time is over and nobody paid. */
+export function expire(payment: Payment, at: Date): Payment {
+  refuseFinished(payment)
+  return { ...payment, status: 'expired', completedAt: at, sequence: payment.sequence + 1 }
+}
+
 function refuseFinished({ status, reference, completedAt }: Payment): void {
   const when = completedAt ? ` at ${completedAt.toISOString()}` : ''
   switch (status) {

@@ -1,4 +1,5 @@
 import { ProblemAnswer } from './problem.ts'
+import { ref } from './schema.ts'
 
 const DESCRIPTIONS: Record<number, string> = {
   400: 'The request has mistakes; `errors` lists all of them.',
@@ -19,7 +20,7 @@ export function answers(...statuses: number[]) {
     status,
     {
       description: DESCRIPTIONS[status],
-      content: { 'application/problem+json': { schema: ProblemAnswer } },
+      content: { 'application/problem+json': { schema: ref(ProblemAnswer) } },
     },
   ])
   return Object.fromEntries(entries) as Record<number, unknown>

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { MAX_AMOUNT } from '../../kernel/money.ts'
-import { dataOf, optional } from './schema.ts'
+import { dataOf, optional, ref } from './schema.ts'
 
 export const User = Type.Object(
   {
@@ -93,13 +93,16 @@ export const CheckoutRequest = Type.Object(
 )
 export type CheckoutRequest = Type.Static<typeof CheckoutRequest>
 
-export const Checkout = Type.Object({
-  id: Type.String({ description: 'Identifier of the checkout; `url` ends with it.' }),
-  url: Type.String({ format: 'uri', description: 'Long link to the payment page.' }),
-  shortURL: Type.String({ format: 'uri', description: 'Short link to the payment page.' }),
-  reference: Type.String({ description: 'Reference of the payment: yours, or the one that was made.' }),
-  amount: Type.Integer({ description: 'Amount of the payment.' }),
-})
+export const Checkout = Type.Object(
+  {
+    id: Type.String({ description: 'Identifier of the checkout; `url` ends with it.' }),
+    url: Type.String({ format: 'uri', description: 'Long link to the payment page.' }),
+    shortURL: Type.String({ format: 'uri', description: 'Short link to the payment page.' }),
+    reference: Type.String({ description: 'Reference of the payment: yours, or the one that was made.' }),
+    amount: Type.Integer({ description: 'Amount of the payment.' }),
+  },
+  { $id: 'Checkout' },
+)
 export type Checkout = Type.Static<typeof Checkout>
 
-export const CheckoutAnswer = dataOf(Checkout)
+export const CheckoutAnswer = dataOf(ref(Checkout))

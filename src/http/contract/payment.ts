@@ -1,41 +1,44 @@
 import { Type } from 'typebox'
 import { PAYMENT_STATUSES, type PaymentStatus } from '../../payments/payment.ts'
-import { dataOf, listOf, nullable } from './schema.ts'
+import { dataOf, listOf, nullable, ref } from './schema.ts'
 
 const Status = Type.Unsafe<PaymentStatus>({ type: 'string', enum: [...PAYMENT_STATUSES] })
 const Time = Type.String({ format: 'date-time' })
 
 export const Attempt = Type.Object({ id: Type.String() }, { description: 'One try at paying, through one provider.' })
 
-export const Payment = Type.Object({
-  id: Type.String(),
-  reference: Type.String(),
-  mode: Type.Union([Type.Literal('sandbox'), Type.Literal('live')]),
-  status: Status,
-  late: Type.Boolean({ description: 'The money came after the payment was cancelled or had expired.' }),
-  amount: Type.Integer(),
-  currency: Type.String(),
-  country: Type.String(),
-  customerBearsCharge: Type.Boolean(),
-  fee: nullable(Type.Integer()),
-  amountCharged: nullable(Type.Integer()),
-  amountPaid: Type.Integer(),
-  amountRefunded: Type.Integer(),
-  user: Type.Object({ email: Type.String(), phoneNumber: nullable(Type.String()), name: nullable(Type.String()) }),
-  redirectURL: nullable(Type.String()),
-  webhook: nullable(Type.String()),
-  metadata: Type.Record(Type.String(), Type.String()),
-  url: Type.String({ format: 'uri' }),
-  shortURL: Type.String({ format: 'uri' }),
-  attempts: Type.Array(Attempt),
-  createdAt: Time,
-  expiresAt: Time,
-  completedAt: nullable(Time),
-})
+export const Payment = Type.Object(
+  {
+    id: Type.String(),
+    reference: Type.String(),
+    mode: Type.Union([Type.Literal('sandbox'), Type.Literal('live')]),
+    status: Status,
+    late: Type.Boolean({ description: 'The money came after the payment was cancelled or had expired.' }),
+    amount: Type.Integer(),
+    currency: Type.String(),
+    country: Type.String(),
+    customerBearsCharge: Type.Boolean(),
+    fee: nullable(Type.Integer()),
+    amountCharged: nullable(Type.Integer()),
+    amountPaid: Type.Integer(),
+    amountRefunded: Type.Integer(),
+    user: Type.Object({ email: Type.String(), phoneNumber: nullable(Type.String()), name: nullable(Type.String()) }),
+    redirectURL: nullable(Type.String()),
+    webhook: nullable(Type.String()),
+    metadata: Type.Record(Type.String(), Type.String()),
+    url: Type.String({ format: 'uri' }),
+    shortURL: Type.String({ format: 'uri' }),
+    attempts: Type.Array(Attempt),
+    createdAt: Time,
+    expiresAt: Time,
+    completedAt: nullable(Time),
+  },
+  { $id: 'Payment' },
+)
 export type Payment = Type.Static<typeof Payment>
 
-export const PaymentAnswer = dataOf(Payment)
-export const PaymentsAnswer = listOf(Payment)
+export const PaymentAnswer = dataOf(ref(Payment))
+export const PaymentsAnswer = listOf(ref(Payment))
 
 export const PaymentName = Type.Object({
   reference: Type.String({ minLength: 1, description: 'Reference of the payment, or its `chk_` id.' }),

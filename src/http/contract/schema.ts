@@ -12,6 +12,11 @@ export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Type.Static<Schema> | null>({ ...schema, type: [type, 'null'] })
 }
 
+/** Another schema by its name. The app knows it by its `$id`, and the description lists it once. */
+export function ref<Schema extends TSchema>(schema: Schema) {
+  return Type.Unsafe<Type.Static<Schema>>({ $ref: `${(schema as { $id?: string }).$id}#` })
+}
+
 export function dataOf<Schema extends TSchema>(schema: Schema) {
   return Type.Object({ data: schema })
 }

@@ -26,6 +26,7 @@ export const PAGE_HEADERS: Record<string, string> = {
   'cross-origin-opener-policy': 'same-origin',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
   'x-robots-tag': 'noindex',
   'cache-control': 'no-store',
 }

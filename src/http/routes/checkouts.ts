@@ -8,7 +8,8 @@ import type { PaymentRequest } from '../../payments/payment.ts'
 import type { App } from '../app.ts'
 import { answers } from '../contract/answers.ts'
 import { type Checkout, CheckoutAnswer, CheckoutRequest, User } from '../contract/checkout.ts'
-import { readIdempotencyKey } from '../idempotency.ts'
+import { ref } from '../contract/schema.ts'
+import { IdempotencyHeaders, readIdempotencyKey } from '../idempotency.ts'
 import type { Links } from '../links.ts'
 import { mistakesOf, refuse } from '../mistakes.ts'
 import { nearMisses } from '../near-miss.ts'
@@ -30,7 +31,8 @@ export function checkoutRoutes(app: App, { createPayment, links }: Parts): void 
         operationId: 'createCheckout',
         summary: 'Make a payment and get the links to its page',
         tags: ['Checkouts'],
-        body: CheckoutRequest,
+        headers: IdempotencyHeaders,
+        body: ref(CheckoutRequest),
         response: { 201: CheckoutAnswer, ...answers(400, 401, 403, 409, 413, 415, 422, 429, 503) },
       },
     },
