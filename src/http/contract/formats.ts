@@ -12,7 +12,7 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     sentence: 'must be an e-mail address, like ada@example.com',
   },
   'plain-text': {
-    test: (text) => !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text),
+    test: (text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text),
     sentence: 'must not hold line breaks or other control characters',
   },
   reference: {

@@ -46,7 +46,9 @@ export const PaymentName = Type.Object({
 
 export const PaymentsQuery = Type.Object({
   status: Type.Optional(Type.String({ enum: [...PAYMENT_STATUSES] })),
-  email: Type.Optional(Type.String({ maxLength: 254, description: 'E-mail address of the customer, any case.' })),
+  email: Type.Optional(
+    Type.String({ format: 'plain-text', maxLength: 254, description: 'E-mail address of the customer, any case.' }),
+  ),
   from: Type.Optional(Type.String({ format: 'moment', description: 'Created at or after: RFC 3339, or a date.' })),
   to: Type.Optional(Type.String({ format: 'moment', description: 'Created before: RFC 3339, or a date.' })),
   limit: Type.Optional(Type.String({ format: 'page-size', description: '1 to 100; default 20.' })),

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { addMerchant, BASE_URL, call, checkout, startService } from '../support/service.ts'
+
+const { app, database } = await startService()
+const shop = await addMerchant(database, { name: 'Adaeze & Sons <Kitchen>' })
+const open = (path: string) => call(app, 'GET', path)
+const pathOf = (url: string) => url.slice(BASE_URL.length)
+
+test('the short link answers 302 to the long one, and both open the same page', async () => {
+  const { data } = (await checkout(app, shop)).body
+  const short = await open(pathOf(data.shortURL))
+  assert.deepEqual([short.status, short.headers.location], [302, data.url])
+  const page = await open(pathOf(data.url))
+  assert.equal(page.status, 200)
+  assert.match(String(page.headers['content-type']), /^text\/html/)
+})
+
+test('the page shows merchant, amount and status, and nothing of the customer', async () => {
+  const { data } = (
+    await checkout(app, shop, {
+      reference: 'ORD-20931',
+      user: { email: 'ada@example.com', name: 'Ada Obi', phoneNumber: '+2348000' },
+      metadata: { secret: 'basket' },
+    })
+  ).body
+  const { body } = await open(pathOf(data.url))
+  for (const shown of [
+    'Adaeze &amp; Sons &lt;Kitchen&gt;',
+    '₦12,500.00',
+    'ORD-20931',
+    'Waiting for payment',
+    'Test mode',
+  ])
+    assert.ok(body.includes(shown), shown)
+  for (const hidden of ['ada@example.com', 'Ada Obi', '+2348000', 'basket']) assert.ok(!body.includes(hidden), hidden)
+  await call(app, 'POST', '/payments/v1/payments/ORD-20931/cancel', { headers: shop.headers })
+  assert.match((await open(pathOf(data.url))).body, /Cancelled/)
+})
+
+test('amounts are written as people write them, whatever the currency', async () => {
+  for (const [amount, currency, country, shown] of [
+    [1, 'NGN', 'NG', '₦0.01'],
+    [999_999_999_999, 'NGN', 'NG', '₦9,999,999,999.99'],
+    [105, 'USD', 'NG', '$1.05'],
+    [100, 'GHS', 'GH', 'GH₵1.00'],
+  ] as const) {
+    const { data } = (await checkout(app, shop, { amount, currency, country })).body
+    assert.ok((await open(pathOf(data.url))).body.includes(shown), shown)
+  }
+})
+
+test('markup in a reference is shown as text', async () => {
+  const { data } = (await checkout(app, shop, { reference: '"><script>alert(1)</script>' })).body
+  const { body } = await open(pathOf(data.url))
+  assert.ok(!body.includes('<script'))
+  assert.ok(body.includes('&lt;script&gt;'))
+})
+
+test('the page allows no script, no frame, no other host, and is not kept', async () => {
+  const { headers } = await open(pathOf((await checkout(app, shop)).body.data.url))
+  const csp = String(headers['content-security-policy'])
+  assert.match(csp, /default-src 'none'/)
+  assert.match(csp, /frame-ancestors 'none'/)
+  assert.doesNotMatch(csp, /unsafe|script-src|\*|https?:/)
+  assert.equal(headers['referrer-policy'], 'no-referrer')
+  assert.equal(headers['cache-control'], 'no-store')
+  assert.equal(headers['x-content-type-options'], 'nosniff')
+  assert.equal(headers['set-cookie'], undefined)
+})
+
+test('G3: unknown and malformed links get one and the same 404 page', async () => {
+  const paths = [
+    '/pay/chk_1Ch41XiYF5uu1qJFodMjwf',
+    '/pay/chk_short',
+    '/pay/x',
+    '/pay/%00',
+    '/s/3RtDmn6NZe7pF',
+    '/s/x',
+    '/s/%F0%9F%92%A9',
+    '/pay/chk_zzzzzzzzzzzzzzzzzzzzzz',
+  ]
+  const pages = await Promise.all(paths.map(open))
+  assert.deepEqual(new Set(pages.map(({ status }) => status)), new Set([404]))
+  assert.equal(new Set(pages.map(({ body }) => body)).size, 1)
+})
+
+test('G3: long ids hold 74 random bits and short codes 46, behind their time parts', async () => {
+  const links = await Promise.all(Array.from({ length: 50 }, async () => (await checkout(app, shop)).body.data))
+  const codes = links.map(({ shortURL }) => shortURL.split('/s/')[1] as string)
+  assert.equal(new Set(codes.map((code) => code.slice(-8))).size, 50, 'the random part differs')
+  assert.ok(new Set(codes.map((code) => code.slice(0, -8))).size <= 3, 'the time part is coarse')
+})
+
+test('a link with a trailing slash, a query or in another case does not open a payment of someone else', async () => {
+  const { data } = (await checkout(app, shop)).body
+  assert.equal((await open(`${pathOf(data.url)}?utm=x`)).status, 200)
+  assert.equal((await open(pathOf(data.url).toUpperCase())).status, 404)
+})

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Answer, addMerchant, call, checkout, startService } from '../support/service.ts'
+
+const { app, database } = await startService({ rateLimit: true })
+
+function assertLimited({ status, headers }: Answer): void {
+  assert.equal(status, 429)
+  assert.ok(Number(headers['retry-after']) >= 1, 'it says when to come back')
+}
+
+async function many(count: number, ask: () => Promise<Answer>): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: count }, ask))
+}
+
+test('a sandbox client may make 25 calls a second with bursts of 50; the next is 429 with Retry-After and RateLimit headers', async () => {
+  const shop = await addMerchant(database)
+  const answers = await many(70, () => checkout(app, shop))
+  const limited = answers.filter(({ status }) => status === 429)
+  assert.ok(limited.length >= 10 && limited.length <= 20, `${limited.length} of 70`)
+  const first = limited[0] as Answer
+  assertLimited(first)
+  assert.deepEqual([first.body.code, first.body.retryable], ['rate_limited', true])
+  assert.equal(first.headers['ratelimit-remaining'], '0')
+  assert.match(String(first.headers.ratelimit), /r=0/)
+})
+
+test('a live client may make bursts of 200', async () => {
+  const shop = await addMerchant(database, { mode: 'live' })
+  const answers = await many(200, () => checkout(app, shop))
+  assert.ok(answers.every(({ status }) => status === 201))
+})
+
+test('one client at its limit leaves another alone', async () => {
+  const [busy, quiet] = [await addMerchant(database), await addMerchant(database)]
+  await many(80, () => checkout(app, busy))
+  assert.equal((await checkout(app, quiet)).status, 201)
+})
+
+test('wrong credentials are limited per address, while a right one from there is still served', async () => {
+  const shop = await addMerchant(database)
+  const guess = () =>
+    call(app, 'GET', '/payments/v1/payments', { headers: { 'client-id': 'cid_sandbox_guess', 'client-secret': 'x' } })
+  const answers = await many(10, guess)
+  assert.equal(answers.filter(({ status }) => status === 401).length, 5)
+  for (const answer of answers.filter(({ status }) => status !== 401)) assertLimited(answer)
+  assert.equal((await checkout(app, shop)).status, 201)
+})
+
+test('guessing links is cut off after ten wrong ones a minute, with a page that says so', async () => {
+  const fresh = await startService({ rateLimit: true })
+  const shop = await addMerchant(fresh.database)
+  const { data } = (await checkout(fresh.app, shop)).body
+  const page = new URL(data.url).pathname
+  assert.equal((await call(fresh.app, 'GET', page)).status, 200)
+  const wrong = []
+  for (let guess = 0; guess < 12; guess++) wrong.push(await call(fresh.app, 'GET', '/s/3RtDmn6NZe7pF'))
+  assert.deepEqual(
+    wrong.map(({ status }) => status),
+    [...Array(10).fill(404), 429, 429],
+  )
+  assertLimited(await call(fresh.app, 'GET', page))
+  assert.match((await call(fresh.app, 'GET', page)).body, /Too many tries/)
+})
+
+test('a page is served ten times a second to one address, with bursts of twenty', async () => {
+  const fresh = await startService({ rateLimit: true })
+  const shop = await addMerchant(fresh.database)
+  const { data } = (await checkout(fresh.app, shop)).body
+  const answers = await many(30, () => call(fresh.app, 'GET', new URL(data.url).pathname))
+  const served = answers.filter(({ status }) => status === 200).length
+  assert.ok(served >= 20 && served <= 22, `${served} of 30`)
+})
+
+test('RATE_LIMIT=off lifts all of them', async () => {
+  const free = await startService()
+  const shop = await addMerchant(free.database)
+  const answers = await many(120, () => checkout(free.app, shop))
+  assert.ok(answers.every(({ status }) => status === 201))
+  const guesses = await many(20, () =>
+    call(free.app, 'GET', '/payments/v1/payments', { headers: { 'client-id': 'x', 'client-secret': 'y' } }),
+  )
+  assert.ok(guesses.every(({ status }) => status === 401))
+})
