@@ -6,7 +6,8 @@
  * nobody.
  */
 export interface BatchOptions<Item, Result> {
-  write(items: Item[]): Promise<Result[]>
+  /** One result for each item, in order. An Error in place of a result fails that item alone. */
+  write(items: Item[]): Promise<(Result | Error)[]>
   /** More would make one statement slow without saving anything more. */
   maxItems: number
   /** Beyond this many waiting, a newcomer is told at once to come back later. */
@@ -41,7 +42,11 @@ export function batch<Item, Result>(options: BatchOptions<Item, Result>): (item:
     writing = true
     try {
       const results = await options.write(group.map(({ item }) => item))
-      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result)
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const result = results[index] as Result | Error
+        if (result instanceof Error) reject(result)
+        else resolve(result)
+      }
     } catch (error) {
       for (const { reject } of group) reject(error)
     } finally {

@@ -24,6 +24,8 @@ export interface EmbeddedOptions {
   dataDir: string
   /** `own`: this process runs the server. `join`: use the one that runs, or run one for as long as this takes. */
   purpose: 'own' | 'join'
+  /** Where to listen; absent: any free port. */
+  port?: number
   /** Called when the server had to be started again after it ended by itself. */
   onRestart?: () => void
 }
@@ -43,7 +45,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     if (!owner) throw inUse(home, running.pid)
     return supervise(home, password, { ...running, owner }, options)
   }
-  return supervise(home, password, await launch(home, password), options)
+  return supervise(home, password, await launch(home, password, options.port), options)
 }
 
 interface Running {

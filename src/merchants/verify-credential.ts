@@ -12,7 +12,6 @@ const MAX_CACHED = 10_000
 interface Entry {
   known: KnownCredential | undefined
   readAtMs: number
-  reading: Promise<Entry> | undefined
 }
 
 export type VerifyCredential = (
@@ -29,23 +28,24 @@ export function credentialVerifier(
   nowMs: () => number = () => performance.now(),
 ): VerifyCredential {
   const cache = new Map<string, Entry>()
+  const reading = new Map<string, Promise<Entry>>()
 
   async function read(clientId: string): Promise<Entry> {
     const readAtMs = nowMs() // before the question: what is revoked after it is not older than this
-    const known = await findLiveCredential(database, clientId)
-    const entry: Entry = { known, readAtMs, reading: undefined }
+    const entry = { known: await findLiveCredential(database, clientId), readAtMs }
     cache.delete(clientId)
     cache.set(clientId, entry)
     if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string)
     return entry
   }
 
-  function readOnce(clientId: string, entry: Entry | undefined): Promise<Entry> {
-    if (!entry) return read(clientId)
-    entry.reading ??= read(clientId).finally(() => {
-      entry.reading = undefined
-    })
-    return entry.reading
+  /** However many ask at once, the database is asked once. */
+  function readOnce(clientId: string): Promise<Entry> {
+    const underway = reading.get(clientId)
+    if (underway) return underway
+    const begun = read(clientId).finally(() => reading.delete(clientId))
+    reading.set(clientId, begun)
+    return begun
   }
 
   const judge = ({ known }: Entry, clientSecret: string) =>
@@ -54,8 +54,8 @@ export function credentialVerifier(
   return (clientId, clientSecret) => {
     const entry = cache.get(clientId)
     const ageMs = entry ? nowMs() - entry.readAtMs : Number.POSITIVE_INFINITY
-    if (!entry || ageMs >= BELIEVED_MS) return readOnce(clientId, entry).then((read) => judge(read, clientSecret))
-    if (ageMs >= FRESH_MS) readOnce(clientId, entry).catch(() => {}) // whoever comes after BELIEVED_MS will hear of it
+    if (!entry || ageMs >= BELIEVED_MS) return readOnce(clientId).then((fresh) => judge(fresh, clientSecret))
+    if (ageMs >= FRESH_MS) readOnce(clientId).catch(() => {}) // whoever comes after BELIEVED_MS will hear of it
     return judge(entry, clientSecret)
   }
 }

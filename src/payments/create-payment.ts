@@ -96,7 +96,7 @@ function prepare(wanted: CreatePayment, now: Date): NewPayment {
 }
 
 /** One statement for all; for each whether it was new. */
-async function insertTogether(database: Database, payments: NewPayment[]): Promise<boolean[]> {
+async function insertTogether(database: Database, payments: NewPayment[]): Promise<(boolean | Error)[]> {
   // In the order of the index, so that two processes that write the same references wait for each other in one direction.
   const ordered = payments.length === 1 ? payments : payments.toSorted((a, b) => (a.reference < b.reference ? -1 : 1))
   for (let tries = 1; ; tries++) {
@@ -113,11 +113,15 @@ async function insertTogether(database: Database, payments: NewPayment[]): Promi
   }
 }
 
-async function insertOneByOne(database: Database, payments: NewPayment[]): Promise<boolean[]> {
-  const results: boolean[] = []
+async function insertOneByOne(database: Database, payments: NewPayment[]): Promise<(boolean | Error)[]> {
+  const results: (boolean | Error)[] = []
   for (const payment of payments) {
-    const inserted = await insertPayments(database, [payment])
-    results.push(inserted.has(payment.id))
+    try {
+      const inserted = await insertPayments(database, [payment])
+      results.push(inserted.has(payment.id))
+    } catch (error) {
+      results.push(error as Error)
+    }
   }
   return results
 }
