@@ -88,11 +88,15 @@ async function openDoors(config: Config, log: Logger, parts: Parts, sandbox: New
     createPayment: paymentCreator(parts),
     baseUrl: () => baseUrl,
     isStopping: () => stopping,
+    serves: config.role === 'worker' ? 'operations' : 'everything',
     rateLimit: config.rateLimit,
     trustProxy: config.trustProxy,
   })
+  const port = await listen(app, config).catch(async (error) => {
+    await app.close() // or its timers would keep a process alive that has nothing to do
+    throw error
+  })
   const worker = config.role === 'api' ? undefined : startWorker({ ...parts, log })
-  const port = await listen(app, config)
   baseUrl ||= `http://localhost:${port}`
   log.info({ port }, 'listening')
 

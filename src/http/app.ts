@@ -21,7 +21,7 @@ import { FORMATS } from './contract/formats.ts'
 import { describeApi } from './describe.ts'
 import { parseJsonBody } from './json-body.ts'
 import { Limits } from './limits.ts'
-import { linksOn } from './links.ts'
+import { type Links, linksOn } from './links.ts'
 import { Metrics } from './metrics.ts'
 import { mistakesOf, refuse } from './mistakes.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
@@ -46,6 +46,8 @@ export interface HttpParts {
   createPayment: PaymentCreator
   baseUrl: () => string
   isStopping: () => boolean
+  /** `operations`: health and metrics alone, for a process that only works off the clock. */
+  serves?: 'everything' | 'operations'
   rateLimit: boolean
   trustProxy: string[]
   /** How long a client may take to send a request. */
@@ -139,6 +141,23 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`)),
   )
 
+  if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics })
+  await app.register(async (operations: App) =>
+    operationsRoutes(operations, { database, metrics, isStopping: parts.isStopping }),
+  )
+
+  refuseOtherMethods(app, methods)
+  return app
+}
+
+/** What merchants and customers come for. A process that only works off the clock leaves it out. */
+async function openToCallers(
+  app: App,
+  parts: HttpParts,
+  shared: { limits: Limits; links: Links; metrics: Metrics },
+): Promise<void> {
+  const { database, log } = parts
+  const { limits, links, metrics } = shared
   await describeApi(app, parts.baseUrl)
 
   await app.register(
@@ -163,12 +182,6 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     { prefix: '/payments/v1' },
   )
   await app.register(async (pages: App) => pageRoutes(pages, { database, links, limits, log }))
-  await app.register(async (operations: App) =>
-    operationsRoutes(operations, { database, metrics, isStopping: parts.isStopping }),
-  )
-
-  refuseOtherMethods(app, methods)
-  return app
 }
 
 function refusalOf(validation: Parameters<typeof mistakesOf>[0], value: unknown): Problem {

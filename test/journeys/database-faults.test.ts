@@ -15,14 +15,14 @@ import { Problem } from '../../src/kernel/problem.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
 import { createDatabase } from '../support/database.ts'
-import { type ServiceProcess, startProcess } from '../support/process.ts'
+import { type ServiceProcess, startForTest } from '../support/process.ts'
 import { addMerchant, checkout, startService } from '../support/service.ts'
 
 // A PostgreSQL of our own, since these tests stop, freeze and restart it.
 const folder = await mkdtemp(join(tmpdir(), 'manilla-faults-'))
 let server = await startEmbedded({ dataDir: folder, purpose: 'own' })
 await migrate(server.url)
-const service = await startProcess({
+const service = await startForTest({
   DATABASE_URL: server.url,
   SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
   DATA_DIR: join(folder, 'keys'),

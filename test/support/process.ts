@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { after } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '../..')
 
@@ -56,4 +57,11 @@ export async function startProcess(env: Record<string, string>, { cwd = ROOT } =
     output: () => output,
     exited,
   }
+}
+
+/** For a test: whatever becomes of the test, the process does not outlive it. */
+export async function startForTest(env: Record<string, string>): Promise<ServiceProcess> {
+  const service = await startProcess(env)
+  after(() => service.child.kill('SIGKILL'))
+  return service
 }

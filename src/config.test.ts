@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ConfigError, readConfig } from './config.ts'
+
+const KEY = Buffer.alloc(32, 1).toString('base64')
+
+function mistakesOf(env: Record<string, string>): string[] {
+  try {
+    readConfig(env)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.mistakes
+  }
+}
+
+test('with nothing set there is a default for everything', () => {
+  const config = readConfig({})
+  assert.deepEqual(
+    { ...config },
+    {
+      port: 3000,
+      portIsFixed: false,
+      host: '127.0.0.1',
+      publicUrl: undefined,
+      databaseUrl: undefined,
+      dataDir: '.data',
+      sandboxClientId: undefined,
+      sandboxClientSecret: undefined,
+      secretKey: undefined,
+      role: 'all',
+      rateLimit: true,
+      logLevel: 'info',
+      trustProxy: [],
+    },
+  )
+})
+
+test('every mistake is named at once', () => {
+  const mistakes = mistakesOf({
+    PORT: '70000',
+    PUBLIC_URL: 'pay.example.com',
+    DATABASE_URL: 'mysql://x',
+    SECRET_KEY: 'short',
+    ROLE: 'boss',
+    RATE_LIMIT: 'no',
+    LOG_LEVEL: 'loud',
+    SANDBOX_CLIENT_ID: 'with space inside',
+    TRUST_PROXY: '10.0.0.0/8, everyone',
+  })
+  for (const name of [
+    'PORT',
+    'PUBLIC_URL',
+    'DATABASE_URL',
+    'SECRET_KEY',
+    'ROLE',
+    'RATE_LIMIT',
+    'LOG_LEVEL',
+    'SANDBOX_CLIENT_ID',
+    'SANDBOX_CLIENT_SECRET',
+    'TRUST_PROXY',
+  ]) {
+    assert.ok(
+      mistakes.some((mistake) => mistake.startsWith(`${name}:`)),
+      name,
+    )
+  }
+})
+
+test('with DATABASE_URL a SECRET_KEY is required, and the message says how to make one', () => {
+  const [mistake] = mistakesOf({ DATABASE_URL: 'postgres://localhost/manilla' })
+  assert.match(mistake ?? '', /SECRET_KEY: is required with DATABASE_URL.*openssl rand -base64 32/)
+  assert.deepEqual(mistakesOf({ DATABASE_URL: 'postgres://localhost/manilla', SECRET_KEY: KEY }), [])
+})
+
+test('a mistake never repeats a secret', () => {
+  const said = mistakesOf({
+    DATABASE_URL: 'mysql://user:hunter2@x',
+    SECRET_KEY: 'hunter3',
+    SANDBOX_CLIENT_SECRET: 'hunter 4',
+  }).join()
+  assert.doesNotMatch(said, /hunter/)
+})
+
+test('PUBLIC_URL is a plain address; a slash at its end does not matter', () => {
+  assert.equal(readConfig({ PUBLIC_URL: 'https://pay.example.com/' }).publicUrl, 'https://pay.example.com')
+  assert.equal(readConfig({ PUBLIC_URL: 'https://example.com/pay/' }).publicUrl, 'https://example.com/pay')
+  for (const PUBLIC_URL of ['https://u:p@x.example', 'https://x.example?y', 'https://x.example#z'])
+    assert.equal(mistakesOf({ PUBLIC_URL }).length, 1)
+})
+
+test('empty means absent', () => {
+  assert.equal(readConfig({ PORT: '', DATABASE_URL: ' ', SECRET_KEY: '' }).port, 3000)
+})

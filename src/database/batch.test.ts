@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { batch } from './batch.ts'
+
+function gate() {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, opened }
+}
+
+const tooMany = () => new Error('too many')
+
+test('what arrives while one write is under way is written together by the next', async () => {
+  const sizes: number[] = []
+  const first = gate()
+  const write = batch<number, number>({
+    maxItems: 100,
+    maxWaiting: 100,
+    tooMany,
+    async write(items) {
+      sizes.push(items.length)
+      if (sizes.length === 1) await first.opened
+      return items.map((item) => item * 10)
+    },
+  })
+  const alone = write(1)
+  await new Promise(setImmediate)
+  const others = Promise.all([2, 3, 4].map(write))
+  first.open()
+  assert.equal(await alone, 10)
+  assert.deepEqual(await others, [20, 30, 40])
+  assert.deepEqual(sizes, [1, 3])
+})
+
+test('a lone call is written in the same turn, without a timer', async () => {
+  const write = batch<string, string>({ maxItems: 10, maxWaiting: 10, tooMany, write: async (items) => items })
+  let turns = 0
+  const counting = setInterval(() => turns++, 0)
+  await write('x')
+  clearInterval(counting)
+  assert.ok(turns <= 1)
+})
+
+test('a write that fails fails for all of its callers, and the next one works', async () => {
+  let writes = 0
+  const write = batch<string, string>({
+    maxItems: 10,
+    maxWaiting: 10,
+    tooMany,
+    async write(items) {
+      if (++writes === 1) throw new Error('disk on fire')
+      return items
+    },
+  })
+  const results = await Promise.allSettled([write('a'), write('b')])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  assert.equal(await write('c'), 'c')
+})
+
+test('an error in place of a result fails that caller alone', async () => {
+  const write = batch<string, string>({
+    maxItems: 10,
+    maxWaiting: 10,
+    tooMany,
+    write: async (items) => items.map((item) => (item === 'bad' ? new Error('bad row') : item)),
+  })
+  const results = await Promise.allSettled(['a', 'bad', 'c'].map(write))
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+})
+
+test('no write is larger than allowed, and nobody is forgotten', async () => {
+  const sizes: number[] = []
+  const write = batch<number, number>({
+    maxItems: 7,
+    maxWaiting: 100,
+    tooMany,
+    async write(items) {
+      sizes.push(items.length)
+      return items
+    },
+  })
+  const asked = Array.from({ length: 50 }, (_, index) => index)
+  assert.deepEqual(await Promise.all(asked.map(write)), asked)
+  assert.ok(Math.max(...sizes) <= 7)
+})
+
+test('E1: beyond the bound a newcomer is turned away at once', async () => {
+  const never = gate()
+  const write = batch<number, number>({
+    maxItems: 1,
+    maxWaiting: 2,
+    tooMany,
+    async write(items) {
+      await never.opened
+      return items
+    },
+  })
+  const first = write(1)
+  await new Promise(setImmediate)
+  const waiting = [write(2), write(3)]
+  await assert.rejects(write(4), /too many/)
+  never.open()
+  assert.deepEqual(await Promise.all([first, ...waiting]), [1, 2, 3])
+})

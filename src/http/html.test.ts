@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { html } from './html.ts'
+
+test('every value is escaped, unless it was made by the tag itself', () => {
+  assert.equal(
+    html`<p title="${'"><script>'}">${"<b>&'"}</p>`.text,
+    '<p title="&quot;&gt;&lt;script&gt;">&lt;b&gt;&amp;&#39;</p>',
+  )
+  assert.equal(html`<ul>${html`<li>${'<'}</li>`}</ul>`.text, '<ul><li>&lt;</li></ul>')
+  assert.equal(html`${null}${undefined}${5}`.text, '5')
+})

