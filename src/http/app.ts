@@ -168,7 +168,7 @@ async function openToCallers(
       )
       api.addHook('onSend', async (_, reply) => void reply.header('cache-control', 'no-store'))
       await api.register(underPressure, {
-        maxEventLoopDelay: 500,
+        maxEventLoopDelay: 1_000,
         maxHeapUsedBytes: getHeapStatistics().heap_size_limit * 0.9,
         pressureHandler: (request) => {
           // New work is shed first; who asks how a payment stands is answered for as long as we can.

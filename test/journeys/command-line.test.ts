@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { createDatabase } from '../support/database.ts'
+import { startForTest } from '../support/process.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const folder = await mkdtemp(join(tmpdir(), 'manilla-cli-'))
+after(() => rm(folder, { recursive: true, force: true }))
+const { url } = await createDatabase()
+const env = { DATABASE_URL: url, SECRET_KEY: Buffer.alloc(32, 1).toString('base64'), DATA_DIR: folder }
+
+function manilla(
+  args: string[],
+  settings: Record<string, string> = env,
+): Promise<{ code: number; out: string; err: string }> {
+  return new Promise((resolve) => {
+    execFile(
+      join(ROOT, 'node_modules/.bin/node'),
+      [join(ROOT, 'src/cli/main.ts'), ...args],
+      { env: { PATH: process.env.PATH, ...settings } },
+      (error, out, err) => resolve({ code: error ? Number(error.code) : 0, out, err }),
+    )
+  })
+}
+
+const json = async (...args: string[]) => JSON.parse((await manilla([...args, '--json'])).out)
+
+test('without a word, and with --help, it says what there is to do', async () => {
+  for (const args of [[], ['--help'], ['credential', '--help']]) {
+    const { code, out } = await manilla(args)
+    assert.equal(code, 0)
+    assert.match(out, /credential create/)
+  }
+  for (const command of [
+    'serve',
+    'migrate',
+    'doctor',
+    'merchant create',
+    'merchant list',
+    'credential create',
+    'credential list',
+    'credential revoke',
+  ]) {
+    const { code, out } = await manilla([...command.split(' '), '--help'])
+    assert.equal(code, 0)
+    assert.match(out, new RegExp(`Usage: manilla ${command}`))
+  }
+})
+
+test('what it does not understand it says, with exit code 2 and without a stack', async () => {
+  for (const args of [
+    ['dance'],
+    ['merchant', 'creat'],
+    ['merchant', 'create'],
+    ['merchant', 'create', '--name', 'X', '--country', 'Narnia'],
+    ['merchant', 'create', '--nam', 'X'],
+    ['credential', 'create', '--merchant', 'x', '--mode', 'live'],
+  ]) {
+    const { code, err } = await manilla(args)
+    assert.equal(code, 2, args.join(' '))
+    assert.doesNotMatch(err, /\bat .*\.ts:/)
+  }
+})
+
+test('a merchant made here, with a credential made here, works on the running service until it is revoked', async () => {
+  const service = await startForTest(env)
+  const merchant = await json('merchant', 'create', '--name', 'Second Shop', '--country', 'Nigeria')
+  assert.match(merchant.id, /^mer_/)
+  const credential = await json('credential', 'create', '--merchant', merchant.id, '--mode', 'sandbox')
+  assert.match(credential.clientId, /^cid_sandbox_/)
+  const list = () =>
+    fetch(`${service.baseUrl}/payments/v1/payments`, {
+      headers: { 'client-id': credential.clientId, 'client-secret': credential.clientSecret },
+    })
+  assert.equal((await list()).status, 200)
+
+  const known = await json('credential', 'list', '--merchant', merchant.id)
+  assert.deepEqual(
+    known.map(({ clientId, revokedAt }: Record<string, unknown>) => [clientId, revokedAt]),
+    [[credential.clientId, null]],
+  )
+  assert.ok(!JSON.stringify(known).includes(credential.clientSecret))
+
+  assert.equal((await manilla(['credential', 'revoke', '--client-id', credential.clientId])).code, 0)
+  const revokedMs = performance.now()
+  while ((await list()).status !== 401) assert.ok(performance.now() - revokedMs < 2_100, 'refused within 2 s')
+  const again = await manilla(['credential', 'revoke', '--client-id', credential.clientId])
+  assert.equal(again.code, 1)
+  assert.match(again.err, /There is no live credential/)
+
+  assert.match((await manilla(['merchant', 'suspend', '--merchant', merchant.id])).out, /suspended/)
+  assert.match((await manilla(['merchant', 'list'])).out, /Second Shop\s+NG\s+suspended/)
+})
+
+test('a credential for a merchant that is not there is refused in a sentence', async () => {
+  const { code, err } = await manilla([
+    'credential',
+    'create',
+    '--merchant',
+    'mer_1CC4iq7WDcVYjpyJcoHTNR',
+    '--mode',
+    'live',
+  ])
+  assert.equal(code, 1)
+  assert.match(err, /There is no merchant/)
+})
+
+test('migrate says what it did, and the second time that there was nothing to do', async () => {
+  const fresh = await createDatabase({ empty: true })
+  const settings = { ...env, DATABASE_URL: fresh.url }
+  assert.match((await manilla(['migrate'], settings)).out, /Applied: 0001_merchants/)
+  assert.match((await manilla(['migrate'], settings)).out, /up to date/)
+})
+
+test('doctor finds a healthy house healthy', async () => {
+  const { code, out } = await manilla(['doctor'])
+  assert.equal(code, 0, out)
+  for (const what of ['settings', 'data folder', 'database', 'migrations', 'clock'])
+    assert.match(out, new RegExp(`✓ ${what}`))
+})
+
+test('doctor names what is ill, says what to do, and exits with 1', async () => {
+  const fresh = await createDatabase({ empty: true })
+  const cases: [Record<string, string>, RegExp][] = [
+    [{ ...env, PORT: 'x', LOG_LEVEL: 'y' }, /✗ settings .*PORT.*LOG_LEVEL/],
+    [{ ...env, DATABASE_URL: 'postgres://x:hunter2@127.0.0.1:1/x' }, /✗ database .*check DATABASE_URL/],
+    [{ ...env, DATABASE_URL: fresh.url }, /✗ migrations .*run manilla migrate/],
+  ]
+  for (const [settings, expected] of cases) {
+    const { code, out } = await manilla(['doctor'], settings)
+    assert.equal(code, 1, out)
+    assert.match(out, expected)
+    assert.doesNotMatch(out, /hunter2/)
+  }
+})
+
+test('commands work on the embedded database, while the service runs and while it does not', async () => {
+  const settings = { DATA_DIR: join(folder, 'embedded') }
+  assert.match(
+    (await manilla(['merchant', 'create', '--name', 'Before', '--country', 'NG'], settings)).out,
+    /Created merchant/,
+  )
+  const service = await startForTest(settings)
+  assert.match(
+    (await manilla(['merchant', 'create', '--name', 'During', '--country', 'NG'], settings)).out,
+    /Created merchant/,
+  )
+  const { out } = await manilla(['merchant', 'list'], settings)
+  for (const name of ['Before', 'During', 'Demo Store']) assert.ok(out.includes(name), name)
+  assert.equal((await fetch(`${service.baseUrl}/readyz`)).status, 200, 'the service did not notice')
+  service.child.kill('SIGTERM')
+  assert.equal(await service.exited, 0)
+})
