@@ -12,6 +12,10 @@ const DOCS_HEADERS = {
   'referrer-policy': 'no-referrer',
 }
 
+// A manilla: the open bracelet that was money on the West African coast.
+const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path d="M11 26a12 12 0 1 1 10 0" fill="none" stroke="#0b6e4f" stroke-width="5" stroke-linecap="round"/></svg>'
+
 /** The API in the words of OpenAPI 3.1, made from the very schemas that check and shape its messages. */
 export async function describeApi(app: App, baseUrl: () => string): Promise<void> {
   for (const schema of [CheckoutRequest, Checkout, Payment, ProblemAnswer]) app.addSchema(schema)
@@ -43,11 +47,23 @@ export async function describeApi(app: App, baseUrl: () => string): Promise<void
     servers: [{ url: baseUrl() }],
   }))
 
+  app.get('/favicon.ico', { schema: { hide: true } }, async (_, reply) => reply.type('image/svg+xml').send(ICON))
+
   await app.register(async (docs: App) => {
     docs.addHook('onSend', async (_, reply) => void reply.headers(DOCS_HEADERS))
     await docs.register(scalar, {
       routePrefix: '/docs',
-      configuration: { url: '/openapi.json', withDefaultFonts: false, hideClientButton: true, telemetry: false },
+      configuration: {
+        url: '/openapi.json',
+        pageTitle: 'Manilla API',
+        // A reader and a "try it", nothing that talks to anyone else.
+        withDefaultFonts: false,
+        telemetry: false,
+        hideClientButton: true,
+        showDeveloperTools: 'never',
+        agent: { disabled: true },
+        mcp: { disabled: true },
+      },
     })
   })
 }

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { openBrowser } from '../support/browser.ts'
+import { addMerchant, checkout, startService } from '../support/service.ts'
+
+let base = ''
+const { app, database } = await startService({ baseUrl: () => base })
+await app.listen({ host: '127.0.0.1', port: 0 })
+base = `http://localhost:${(app.server.address() as { port: number }).port}`
+const shop = await addMerchant(database, { name: 'Adaeze <b>Kitchen</b>' })
+const browser: Browser = await openBrowser()
+
+/** A fresh page, and all that went wrong or went elsewhere on it. */
+async function newPage(options = {}): Promise<{ page: Page; complaints: string[] }> {
+  const context = await browser.newContext(options)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('request', (request) => {
+    const { protocol, host } = new URL(request.url())
+    if (protocol.startsWith('http') && host !== new URL(base).host) complaints.push(`asked ${host}`)
+  })
+  return { page, complaints }
+}
+
+test('a customer opens the short link and sees who asks for how much', async () => {
+  const { data } = (await checkout(app, shop, { reference: 'ORD-1' })).body
+  const { page, complaints } = await newPage({ javaScriptEnabled: false })
+  await page.goto(data.shortURL)
+  assert.equal(page.url(), data.url)
+  assert.equal(await page.locator('h1').innerText(), 'Adaeze <b>Kitchen</b>')
+  assert.equal(await page.locator('.amount').innerText(), '₦12,500.00')
+  assert.equal(await page.locator('.status').innerText(), 'Waiting for payment')
+  assert.deepEqual(complaints, [])
+  assert.deepEqual(await page.context().cookies(), [])
+})
+
+test('it fits a phone of 320 px without scrolling sideways, however long the words', async () => {
+  const long = await addMerchant(database, { name: 'W'.repeat(200) })
+  const { data } = (await checkout(app, long, { reference: 'x'.repeat(100), amount: 999_999_999_999 })).body
+  const { page } = await newPage({ viewport: { width: 320, height: 640 } })
+  await page.goto(data.url)
+  const [content, screen] = (await page.evaluate(
+    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+  )) as [number, number]
+  assert.ok(content <= screen, `${content} > ${screen}`)
+})
+
+test('it follows the dark of the room', async () => {
+  const { data } = (await checkout(app, shop)).body
+  const colours = []
+  for (const colorScheme of ['light', 'dark']) {
+    const { page } = await newPage({ colorScheme })
+    await page.goto(data.url)
+    colours.push(await page.evaluate('getComputedStyle(document.body).backgroundColor'))
+  }
+  assert.notEqual(colours[0], colours[1])
+})
+
+test('/docs opens, lists the calls, and asks no other host for anything', async () => {
+  const { page, complaints } = await newPage()
+  await page.goto(`${base}/docs`)
+  await page.getByText('Make a payment and get the links to its page').first().waitFor()
+  assert.deepEqual(complaints, [])
+})
