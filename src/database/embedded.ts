@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import pg from 'pg'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { findHome, type Home } from './embedded-home.ts'
@@ -43,7 +43,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     if (options.purpose === 'join') return { url: running.url, stop: async () => {} }
     const owner = await becomeOwner(running.url)
     if (!owner) throw inUse(home, running.pid)
-    return supervise(home, password, { ...running, owner }, options)
+    return supervise(home, password, { ...running, owner, watchdog: startWatchdog(running.pid) }, options)
   }
   return supervise(home, password, await launch(home, password, options.port), options)
 }
@@ -52,11 +52,11 @@ interface Running {
   url: string
   pid: number
   port: number
-  child?: ChildProcess
 }
 
 interface Owned extends Running {
   owner: pg.Client
+  watchdog: ChildProcess
 }
 
 function inUse(home: Home, pid: number): OperatorError {
@@ -69,28 +69,35 @@ function inUse(home: Home, pid: number): OperatorError {
 /** Keeps the server up until `stop`, and sees to it that it ends with us. */
 function supervise(home: Home, password: string, first: Owned, options: EmbeddedOptions): EmbeddedServer {
   let current = first
-  let watchdog = startWatchdog(home, current.pid)
   let stopping = false
-  let restarting: Promise<void> | undefined
+  let recovering: Promise<void> | undefined
 
+  // The owner's connection ends when the server does, whoever started it.
   function watch() {
-    current.child?.once('exit', () => {
-      if (!stopping) restarting = restart()
+    current.owner.once('end', () => {
+      if (!stopping) recovering = recover()
     })
   }
 
   // It ended by itself (the kernel was out of memory, say). The same port, so that whoever holds the URL finds it again.
-  async function restart() {
-    watchdog.kill()
-    for (let pauseMs = 100; !stopping; pauseMs = Math.min(pauseMs * 2, 5_000)) {
+  async function recover() {
+    for (let pauseMs = 50; !stopping; pauseMs = Math.min(pauseMs * 2, 5_000)) {
       try {
-        current = await launch(home, password, current.port)
-        watchdog = startWatchdog(home, current.pid)
-        options.onRestart?.()
-        return watch()
+        const owner = isAlive(current.pid) ? await becomeOwner(current.url) : undefined
+        if (owner) {
+          current = { ...current, owner } // the connection alone was lost
+          return watch()
+        }
+        if (!isAlive(current.pid)) {
+          current.watchdog.kill()
+          current = await launch(home, password, current.port)
+          options.onRestart?.()
+          return watch()
+        }
       } catch {
-        await sleep(pauseMs)
+        // Not yet: the port may still be taken, or the disk full.
       }
+      await sleep(pauseMs)
     }
   }
 
@@ -99,23 +106,23 @@ function supervise(home: Home, password: string, first: Owned, options: Embedded
     url: first.url,
     async stop() {
       stopping = true
-      await restarting
+      await recovering
       await current.owner.end().catch(() => {})
       signal(current.pid, 'SIGINT') // "fast": ends sessions, writes a checkpoint
       await waitFor(() => !isAlive(current.pid), STOP_TIMEOUT_MS)
-      watchdog.kill()
+      current.watchdog.kill()
     },
   }
 }
 
 /**
  * Waits for the end of the pipe that only we hold open. It comes when we are gone, however that happened. The shell checks that
- * the server is still the one it was started for, since a process id may be used again.
+ * the process is still a PostgreSQL, since a process id may be used again.
  */
-function startWatchdog(home: Home, pid: number): ChildProcess {
+function startWatchdog(pid: number): ChildProcess {
   const script =
-    'read -r _; [ "$(head -n 1 "$1/postmaster.pid" 2>/dev/null)" = "$2" ] && kill -INT "$2" 2>/dev/null; exit 0'
-  const watchdog = spawn('/bin/sh', ['-c', script, 'manilla-watchdog', home.cluster, String(pid)], {
+    'read -r _; case "$(cat "/proc/$1/comm" 2>/dev/null || ps -o comm= -p "$1")" in *postgres) kill -INT "$1";; esac; exit 0'
+  const watchdog = spawn('/bin/sh', ['-c', script, 'manilla-watchdog', String(pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true, // Ctrl-C in a terminal goes to the whole group: it must not reach the server before our own goodbye
     cwd: '/',
@@ -156,15 +163,18 @@ async function launch(home: Home, password: string, wantedPort?: number): Promis
     ended ??= `exit code ${code}`
   })
   child.unref()
+  // From the first moment: we may be killed while it starts.
+  const watchdog = startWatchdog(child.pid ?? 0)
 
   const url = urlOf(port, password)
   const deadline = Date.now() + 60_000
   while (ended === undefined && Date.now() < deadline) {
     const owner = await becomeOwner(url)
-    if (owner && child.pid) return { url, pid: child.pid, port, child, owner }
+    if (owner && child.pid) return { url, pid: child.pid, port, owner, watchdog }
     await sleep(20)
   }
   if (ended === undefined && child.pid) signal(child.pid, 'SIGQUIT')
+  watchdog.kill()
   const said = (await readFile(join(home.dataDir, 'postgres.log'), 'utf8')).slice(logStart)
   if (/address already in use|could not bind/i.test(said) && wantedPort === undefined) return launch(home, password)
   throw explain('The embedded PostgreSQL did not start', home, said || (ended ?? 'no answer within a minute'))
@@ -247,9 +257,10 @@ async function ensurePassword(home: Home): Promise<string> {
 /** Makes the database files on the first start. They get their name only when complete, so a start that was cut off leaves no half of them. */
 async function ensureCluster(home: Home, password: string): Promise<void> {
   if (existsSync(join(home.cluster, 'PG_VERSION'))) return
-  const half = `${home.cluster}.new`
-  const passwordFile = `${home.cluster}.password`
-  await rm(half, { recursive: true, force: true })
+  // A name of our own: the initdb of a start that was killed may still be busy with another.
+  const half = `${home.cluster}.new-${process.pid}`
+  const passwordFile = `${half}.password`
+  await removeHalves(home)
   await mkdir(half, { recursive: true, mode: 0o700 })
   await writeFile(passwordFile, password, { mode: 0o600 })
   if (home.runAs) {
@@ -280,6 +291,12 @@ async function ensureCluster(home: Home, password: string): Promise<void> {
     throw explain('The embedded PostgreSQL could not be set up', home, `${error?.message ?? ''}${stderr}${stdout}`)
   }
   await rename(half, home.cluster)
+}
+
+async function removeHalves({ cluster }: Home): Promise<void> {
+  const folder = dirname(cluster)
+  const halves = (await readdir(folder)).filter((name) => name.startsWith(`${basename(cluster)}.new-`))
+  await Promise.all(halves.map((name) => rm(join(folder, name), { recursive: true, force: true })))
 }
 
 function explain(what: string, home: Home, said: string): OperatorError {

@@ -68,8 +68,12 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     genReqId: () => `${requestIdPrefix}${(requests++).toString(36).padStart(4, '0')}`,
     requestIdHeader: false,
     bodyLimit: 64 * KIB,
-    routerOptions: { maxParamLength: 1_024 },
-    http: { maxHeaderSize: 16 * KIB, connectionsCheckingInterval: Math.min(5_000, parts.requestTimeoutMs ?? 5_000) },
+    routerOptions: { maxParamLength: 16 * KIB }, // never met: the address as a whole is limited below
+    http: {
+      maxHeaderSize: 16 * KIB,
+      requireHostHeader: false, // refused below, in our own words
+      connectionsCheckingInterval: Math.min(5_000, parts.requestTimeoutMs ?? 5_000),
+    },
     requestTimeout: parts.requestTimeoutMs ?? 30_000,
     keepAliveTimeout: 65_000, // longer than the usual 60 s of a balancer, which must be the one to hang up first
     forceCloseConnections: 'idle',
@@ -93,6 +97,9 @@ export async function buildApp(parts: HttpParts): Promise<App> {
       answerBrokenRequest(error, socket, `${requestIdPrefix}${(requests++).toString(36)}`),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
+  // Node would answer this by itself, without a word; we answer as if nothing special had been expected.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+
   const metrics = new Metrics(database)
   const limits = new Limits(parts.rateLimit)
   const links = linksOn(parts.baseUrl)
@@ -109,6 +116,9 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     reply.header('request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     if (parts.isStopping()) reply.header('connection', 'close')
+    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
+      throw new Problem('invalid_request', 'The Host header is missing.')
+    }
     if ((request.raw.url?.length ?? 0) > MAX_URL_LENGTH)
       throw new Problem('invalid_request', 'The address is longer than 8 KiB.')
   })

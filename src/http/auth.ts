@@ -11,16 +11,19 @@ declare module 'fastify' {
   }
 }
 
+const MAX_ID_LENGTH = 200
+
 /** Before anything else of the request is read: whose call is this? */
 export function authentication(verify: VerifyCredential, limits: Limits, onWrong: () => void) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const clientId = header(request, 'client-id')
     const clientSecret = header(request, 'client-secret')
-    const found = clientId && clientSecret ? verify(clientId, clientSecret) : undefined
+    const plausible = clientId.length <= MAX_ID_LENGTH // what we remember of strangers stays small
+    const found = clientId && clientSecret && plausible ? verify(clientId, clientSecret) : undefined
     const caller = found instanceof Promise ? await found : found
     if (!caller) {
       onWrong()
-      limits.wrongCredentials(request, clientId)
+      limits.wrongCredentials(request, clientId.slice(0, MAX_ID_LENGTH))
       throw refusal(clientId, clientSecret)
     }
     limits.call(reply, caller.mode, clientId)

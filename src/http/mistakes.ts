@@ -4,11 +4,20 @@ import { type Mistake, Problem } from '../kernel/problem.ts'
 import { FORMATS } from './contract/formats.ts'
 import { pointerPart } from './json-body.ts'
 
+// A body of nothing but mistakes must not make an answer many times its size.
+const MAX_MISTAKES = 100
+
 /** What the schema found, in sentences for the person who wrote the request. */
 export function mistakesOf(errors: readonly FastifySchemaValidationError[], body: unknown): Mistake[] {
-  const mistakes = errors.flatMap((error) => explain(error, body))
   // A wrong type also fails the rules that need the right one; the first sentence about a member says enough.
-  return mistakes.filter(({ pointer }, index) => mistakes.findIndex((other) => other.pointer === pointer) === index)
+  const byPointer = new Map<string, Mistake>()
+  for (const error of errors) {
+    for (const mistake of explain(error, body)) {
+      if (!byPointer.has(mistake.pointer)) byPointer.set(mistake.pointer, mistake)
+    }
+    if (byPointer.size >= MAX_MISTAKES) break
+  }
+  return [...byPointer.values()]
 }
 
 /** One problem for all of them. `unknown_field` when that is all there is. */

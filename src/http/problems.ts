@@ -2,7 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { PROBLEMS, Problem, type ProblemCode } from '../kernel/problem.ts'
 
-const STATUS: Record<ProblemCode, number> = {
+export const STATUS: Record<ProblemCode, number> = {
   malformed_json: 400,
   invalid_request: 400,
   unknown_field: 400,

@@ -219,3 +219,49 @@ test('an error of ours is 500 without a word about its inside', async () => {
   assert.deepEqual([status, body.code, body.retryable], [500, 'internal_error', true])
   assert.doesNotMatch(JSON.stringify(body), /secret|srv|stack/)
 })
+
+test('an Idempotency-Key without a body is a mistake of the caller, not of ours', async () => {
+  const { status, body } = await call(app, 'POST', '/payments/v1/checkouts', {
+    headers: { ...shop.headers, 'idempotency-key': 'a' },
+  })
+  assert.deepEqual([status, body.code], [400, 'invalid_request'])
+})
+
+test('a name of thousands of characters is not found, and an endless page address is a 400 page', async () => {
+  const long = 'x'.repeat(3_000)
+  assert.equal((await call(app, 'GET', `/payments/v1/payments/${long}`, { headers: shop.headers })).status, 404)
+  assert.equal((await call(app, 'GET', `/pay/${long}`)).status, 404)
+  const endless = await call(app, 'GET', `/pay/x?${'a'.repeat(8_300)}`)
+  assert.equal(endless.status, 400)
+  assert.match(String(endless.headers['content-type']), /text\/html/)
+})
+
+test('a body with thousands of mistakes is answered quickly and briefly', async () => {
+  const metadata = Object.fromEntries(Array.from({ length: 7_000 }, (_, index) => [index, 1]))
+  const { status, body } = await post({ ...CHECKOUT, metadata })
+  assert.equal(status, 400)
+  assert.ok(body.errors.length <= 100)
+  const unknown = Object.fromEntries(Array.from({ length: 4_000 }, (_, index) => [`other${index}`, 1]))
+  assert.equal((await post({ ...unknown, ...CHECKOUT })).status, 201)
+})
+
+test('metadata keys of any kind come back as they went', async () => {
+  const metadata = { 'a\nb': '1', '\u2028': '2', toString: '3', '': '4', '🧾': '5' }
+  const refused = await post({ ...CHECKOUT, metadata })
+  assert.equal(refused.body.errors[0].pointer, '/metadata/', 'an empty key is not one')
+  const { '': _, ...kept } = metadata
+  const { body } = await post({ ...CHECKOUT, metadata: kept })
+  const read = await call(app, 'GET', `/payments/v1/payments/${body.data.id}`, { headers: shop.headers })
+  assert.deepEqual(read.body.data.metadata, kept)
+})
+
+test('what Node would answer by itself is answered in our words too', async () => {
+  assert.match(
+    await send('GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'),
+    /^HTTP\/1\.1 400 [\s\S]*request-id[\s\S]*Host header is missing/i,
+  )
+  assert.match(
+    await send('GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n'),
+    /^HTTP\/1\.1 200 [\s\S]*request-id/i,
+  )
+})

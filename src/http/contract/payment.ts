@@ -25,7 +25,7 @@ export const Payment = Type.Object(
     user: Type.Object({ email: Type.String(), phoneNumber: nullable(Type.String()), name: nullable(Type.String()) }),
     redirectURL: nullable(Type.String()),
     webhook: nullable(Type.String()),
-    metadata: Type.Record(Type.String(), Type.String()),
+    metadata: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
     url: Type.String({ format: 'uri' }),
     shortURL: Type.String({ format: 'uri' }),
     attempts: Type.Array(Attempt),

@@ -37,8 +37,8 @@ export function checkoutRoutes(app: App, { createPayment, links }: Parts): void 
       },
     },
     async (request, reply) => {
-      const idempotency = readIdempotencyKey(request)
       const body = readBody(request)
+      const idempotency = readIdempotencyKey(request)
       try {
         const { ticket, replayed } = await createPayment({
           caller: request.caller,

@@ -8,7 +8,7 @@ import type { Limits } from '../limits.ts'
 import type { Links } from '../links.ts'
 import { PAGE_HEADERS } from '../pages/page.ts'
 import { paymentPage, troublePage, unknownPaymentPage } from '../pages/payment-page.ts'
-import { toProblem } from '../problems.ts'
+import { STATUS, toProblem } from '../problems.ts'
 
 interface Parts {
   database: Database
@@ -35,6 +35,7 @@ export function pageRoutes(app: App, { database, links, limits, log }: Parts): v
         503,
         troublePage('We can’t show this payment right now', 'You have not been charged. Please try again in a moment.'),
       )
+    if (STATUS[problem.code] < 500) return sendPage(reply, STATUS[problem.code], unknownPaymentPage())
     return sendPage(reply, 500, troublePage('Something went wrong on our side', 'Please try again in a moment.'))
   })
 
