@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { basename, dirname, join, resolve } from 'node:path'
+import type { Writable } from 'node:stream'
 import pg from 'pg'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { findHome, type Home } from './embedded-home.ts'
@@ -12,7 +13,7 @@ import { findHome, type Home } from './embedded-home.ts'
  * A real PostgreSQL from npm, for whoever has none: `npm start` and it runs. It lives and dies with our process.
  *
  * - Under root, which PostgreSQL refuses, it runs as OS user `postgres`, from a place that this user can enter.
- * - A watchdog stops it when our process dies without a word (`kill -9`), so no server is left behind.
+ * - A guard ends it when our process dies without a word (`kill -9`), so no server is left behind.
  * - The process that started it holds a lock inside it, so a second one knows whether the server it finds is in use.
  */
 export interface EmbeddedServer {
@@ -39,12 +40,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   await ensureCluster(home, password)
 
   const running = await findRunning(home, password)
-  if (running) {
-    if (options.purpose === 'join') return { url: running.url, stop: async () => {} }
-    const owner = await becomeOwner(running.url)
-    if (!owner) throw inUse(home, running.pid)
-    return supervise(home, password, { ...running, owner, watchdog: startWatchdog(running.pid) }, options)
-  }
+  if (running && options.purpose === 'join') return { url: running.url, stop: async () => {} }
+  if (running) await endOrphan(home, running)
   return supervise(home, password, await launch(home, password, options.port), options)
 }
 
@@ -55,15 +52,23 @@ interface Running {
 }
 
 interface Owned extends Running {
+  /** Holds the owner's lock, and ends when the server does. */
   owner: pg.Client
-  watchdog: ChildProcess
+  /** Ends when we do; the server's guard waits for that. */
+  lifeline: Writable
 }
 
-function inUse(home: Home, pid: number): OperatorError {
-  return new OperatorError(
-    `Another Manilla is running on this data folder (${home.dataDir}; its PostgreSQL has pid ${pid}). ` +
-      'Stop it first, or give this one a DATA_DIR of its own. To run several processes on one database, set DATABASE_URL.',
-  )
+/** A server without an owner is ended, so that the next one is ours from its first moment. One with an owner is in use. */
+async function endOrphan(home: Home, { url, pid }: Running): Promise<void> {
+  const owner = await becomeOwner(url)
+  if (!owner) {
+    throw new OperatorError(
+      `Another Manilla is running on this data folder (${home.dataDir}; its PostgreSQL has pid ${pid}). ` +
+        'Stop it first, or give this one a DATA_DIR of its own. To run several processes on one database, set DATABASE_URL.',
+    )
+  }
+  await owner.end().catch(() => {})
+  await end(pid)
 }
 
 /** Keeps the server up until `stop`, and sees to it that it ends with us. */
@@ -89,7 +94,7 @@ function supervise(home: Home, password: string, first: Owned, options: Embedded
           return watch()
         }
         if (!isAlive(current.pid)) {
-          current.watchdog.kill()
+          current.lifeline.end('\n')
           current = await launch(home, password, current.port)
           options.onRestart?.()
           return watch()
@@ -108,30 +113,22 @@ function supervise(home: Home, password: string, first: Owned, options: Embedded
       stopping = true
       await recovering
       await current.owner.end().catch(() => {})
-      signal(current.pid, 'SIGINT') // "fast": ends sessions, writes a checkpoint
-      await waitFor(() => !isAlive(current.pid), STOP_TIMEOUT_MS)
-      current.watchdog.kill()
+      await end(current.pid)
+      current.lifeline.end('\n')
     },
   }
 }
 
 /**
- * Waits for the end of the pipe that only we hold open. It comes when we are gone, however that happened. The shell checks that
- * the process is still a PostgreSQL, since a process id may be used again.
+ * Becomes the server, and leaves a guard behind first. The guard waits on a pipe that only we hold open: a line says that all is
+ * done, its bare end that we are gone, however that happened. It then ends the server, if the process id is still that of one.
  */
-function startWatchdog(pid: number): ChildProcess {
-  const script =
-    'read -r _; case "$(cat "/proc/$1/comm" 2>/dev/null || ps -o comm= -p "$1")" in *postgres) kill -INT "$1";; esac; exit 0'
-  const watchdog = spawn('/bin/sh', ['-c', script, 'manilla-watchdog', String(pid)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true, // Ctrl-C in a terminal goes to the whole group: it must not reach the server before our own goodbye
-    cwd: '/',
-  })
-  watchdog.stdin?.on('error', () => {})
-  watchdog.unref()
-  ;(watchdog.stdin as unknown as { unref?(): void })?.unref?.()
-  return watchdog
-}
+const GUARDED_START = `
+  ( read -r _ <&3 && exit
+    case "$(cat "/proc/$$/comm" 2>/dev/null || ps -o comm= -p "$$")" in
+      *postgres|*sh) kill -TERM "$$"; kill -INT "$$";;
+    esac ) &
+  exec "$@" 3<&-`
 
 async function launch(home: Home, password: string, wantedPort?: number): Promise<Owned> {
   const port = wantedPort ?? (await freePort())
@@ -147,9 +144,9 @@ async function launch(home: Home, password: string, wantedPort?: number): Promis
   }
   const args = ['-D', home.cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   const logStart = (await log.stat()).size
-  const child = spawn(home.binaries.postgres, args, {
-    stdio: ['ignore', log.fd, log.fd],
-    detached: true,
+  const child = spawn('/bin/sh', ['-c', GUARDED_START, 'manilla-postgres', home.binaries.postgres, ...args], {
+    stdio: ['ignore', log.fd, log.fd, 'pipe'],
+    detached: true, // Ctrl-C in a terminal goes to the whole group: it must not reach the server before our own goodbye
     cwd: home.cluster,
     env: environment(),
     ...home.runAs,
@@ -163,18 +160,19 @@ async function launch(home: Home, password: string, wantedPort?: number): Promis
     ended ??= `exit code ${code}`
   })
   child.unref()
-  // From the first moment: we may be killed while it starts.
-  const watchdog = startWatchdog(child.pid ?? 0)
+  const lifeline = child.stdio[3] as Writable
+  lifeline.on('error', () => {}) // the guard is gone, and with it the need to tell it anything
+  ;(lifeline as unknown as { unref?(): void }).unref?.()
 
   const url = urlOf(port, password)
   const deadline = Date.now() + 60_000
   while (ended === undefined && Date.now() < deadline) {
     const owner = await becomeOwner(url)
-    if (owner && child.pid) return { url, pid: child.pid, port, owner, watchdog }
+    if (owner && child.pid) return { url, pid: child.pid, port, owner, lifeline }
     await sleep(20)
   }
   if (ended === undefined && child.pid) signal(child.pid, 'SIGQUIT')
-  watchdog.kill()
+  lifeline.end('\n')
   const said = (await readFile(join(home.dataDir, 'postgres.log'), 'utf8')).slice(logStart)
   if (/address already in use|could not bind/i.test(said) && wantedPort === undefined) return launch(home, password)
   throw explain('The embedded PostgreSQL did not start', home, said || (ended ?? 'no answer within a minute'))
@@ -345,6 +343,12 @@ function signal(pid: number, name: NodeJS.Signals): void {
   } catch {
     // Already gone.
   }
+}
+
+/** "Fast": ends sessions, writes a checkpoint. */
+async function end(pid: number): Promise<void> {
+  signal(pid, 'SIGINT')
+  await waitFor(() => !isAlive(pid), STOP_TIMEOUT_MS)
 }
 
 async function waitFor(condition: () => boolean, timeoutMs: number): Promise<void> {

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { DidNotStart, type ServiceProcess, startProcess } from '../support/process.ts'
+
+/** The processes of this machine, as far as the gates ask about them. Linux only, as CI is. */
+
+export function residentMiB(pid: number): number {
+  const kib = /VmRSS:\s+(\d+) kB/.exec(readOf(pid, 'status'))?.[1]
+  return Number(kib ?? 0) / 1024
+}
+
+/** Ids of the processes whose command line holds this text. */
+export function processesWith(text: string): number[] {
+  return allProcesses().filter((pid) => pid !== process.pid && readOf(pid, 'cmdline').includes(text))
+}
+
+function childrenOf(parent: number): number[] {
+  return allProcesses().filter((pid) => Number(/PPid:\s+(\d+)/.exec(readOf(pid, 'status'))?.[1]) === parent)
+}
+
+function allProcesses(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+}
+
+function readOf(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return '' // it ended while we looked
+  }
+}
+
+export async function untilNone(find: () => number[], withinMs: number): Promise<number[]> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const found = find()
+    if (found.length === 0 || performance.now() > deadline) return found
+    // Processes that are not our children tell nobody when they end: all that is left is to look again.
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+const START_WITHIN_MS = 30_000
+
+/** The real program with its id from the first moment on, not only once it is ready. */
+function startKnown(env: Record<string, string>): { pid: number | undefined; ready: Promise<ServiceProcess> } {
+  const before = new Set(childrenOf(process.pid))
+  const ready = startProcess(env)
+  // It spawns before it first waits, so in this very moment the newcomer can be nobody else.
+  const pid = childrenOf(process.pid).find((child) => !before.has(child))
+  return { pid, ready }
+}
+
+/** The real program, or an error in bounded time: a gate must end even when the service never gets ready. */
+export async function startWithin(env: Record<string, string>, withinMs = START_WITHIN_MS): Promise<ServiceProcess> {
+  const { pid, ready } = startKnown(env)
+  let timer: NodeJS.Timeout | undefined
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      ready.catch(() => {}) // it ends now, and that is no news
+      if (pid) process.kill(pid, 'SIGKILL')
+      reject(new Error(`the service was not ready after ${withinMs} ms`))
+    }, withinMs)
+  })
+  try {
+    return await Promise.race([ready, tooLate])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** By name, "localhost" may be two addresses; the service listens on one. */
+export function loopbackOf(baseUrl: string): { host: string; port: number } {
+  return { host: '127.0.0.1', port: Number(new URL(baseUrl).port) }
+}
+
+export async function endNow({ child, exited }: ServiceProcess): Promise<void> {
+  child.kill('SIGKILL')
+  await exited
+}
+
+/** Starts the real program and kills it at some moment, ready or not. */
+export async function killWhileStarting(env: Record<string, string>, moment: () => Promise<unknown>): Promise<void> {
+  const { pid, ready } = startKnown(env)
+  const ended = ready.then(
+    ({ exited }) => exited,
+    (error) => {
+      if (!(error instanceof DidNotStart)) throw error
+    },
+  )
+  await moment()
+  if (pid) process.kill(pid, 'SIGKILL')
+  await ended
+}
