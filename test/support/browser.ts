@@ -3,9 +3,16 @@ import { existsSync } from 'node:fs'
 import { after } from 'node:test'
 import { type Browser, chromium } from 'playwright-core'
 
-/** The browser that bin/bootstrap.mjs made sure of. */
+/** For a test file: closed when the file is done. */
 export async function openBrowser(): Promise<Browser> {
-  const browser = await chromium.launch({
+  const browser = await launchBrowser()
+  after(() => browser.close())
+  return browser
+}
+
+/** The browser that bin/bootstrap.mjs made sure of. */
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
     executablePath: findChromium(),
     args: [
       '--no-sandbox',
@@ -16,8 +23,6 @@ export async function openBrowser(): Promise<Browser> {
       '--disable-sync',
     ],
   })
-  after(() => browser.close())
-  return browser
 }
 
 function findChromium(): string | undefined {
