@@ -15,7 +15,9 @@ create table credentials (
   mode           text not null check (mode in ('sandbox', 'live')),
   secret_digest  bytea not null check (length(secret_digest) = 32),
   created_at     timestamptz not null default now(),
-  revoked_at     timestamptz
+  revoked_at     timestamptz,
+  -- To the minute or so: enough to see whether an old credential may be revoked.
+  last_used_at   timestamptz
 );
 create index credentials_of_merchant on credentials (merchant_id);
 

@@ -3,8 +3,6 @@ import type { Config } from './config.ts'
 import { connect, type Database } from './database/database.ts'
 import { migrate } from './database/migrate.ts'
 import { loadKeys } from './generated-keys.ts'
-import { buildApp } from './http/app.ts'
-import { listen } from './http/listen.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { Country } from './kernel/country.ts'
 import type { Currency } from './kernel/money.ts'
@@ -79,6 +77,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
 }
 
 async function openDoors(config: Config, log: Logger, parts: Parts, sandbox: NewCredential): Promise<Service> {
+  const [{ buildApp }, { listen }] = await loadHttp()
   let stopping = false
   let baseUrl = config.publicUrl ?? ''
   const app = await buildApp({
@@ -112,6 +111,11 @@ async function openDoors(config: Config, log: Logger, parts: Parts, sandbox: New
   }
 }
 
+/** Only when the door is opened: the small commands start faster without a web framework. */
+function loadHttp() {
+  return Promise.all([import('./http/app.ts'), import('./http/listen.ts')])
+}
+
 function sandboxIntegrations() {
   return PROVIDERS.filter(({ sandboxOnly }) => sandboxOnly).map(({ name, channels, countries, currencies }) => ({
     provider: name,
@@ -123,6 +127,7 @@ function sandboxIntegrations() {
 
 /** The API's description, straight from its routes: nothing is started, and nothing is asked of a database. */
 export async function describeService(): Promise<unknown> {
+  const [{ buildApp }] = await loadHttp()
   const nothing = () => {
     throw new Error('only the description is asked for')
   }

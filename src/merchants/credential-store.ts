@@ -62,6 +62,12 @@ export async function updateCredentialDigest(
   return updated !== undefined
 }
 
+export async function markUsed(db: Queries, clientId: string): Promise<void> {
+  await db.rows(sql`
+    update credentials set last_used_at = now()
+     where client_id = ${clientId} and (last_used_at is null or last_used_at < now() - interval '1 minute')`)
+}
+
 export async function markRevoked(tx: Transaction, clientId: string): Promise<MerchantId | undefined> {
   const row = await tx.row<{ merchant_id: string }>(sql`
     update credentials set revoked_at = now() where client_id = ${clientId} and revoked_at is null returning merchant_id`)
@@ -74,6 +80,7 @@ export interface CredentialSummary {
   merchantName: string
   mode: Mode
   createdAt: Date
+  lastUsedAt: Date | null
   revokedAt: Date | null
 }
 
@@ -84,9 +91,10 @@ export async function listCredentials(db: Queries, merchantId: MerchantId | unde
     name: string
     mode: Mode
     created_at: Date
+    last_used_at: Date | null
     revoked_at: Date | null
   }>(sql`
-    select c.client_id, c.merchant_id, m.name, c.mode, c.created_at, c.revoked_at
+    select c.client_id, c.merchant_id, m.name, c.mode, c.created_at, c.last_used_at, c.revoked_at
       from credentials c join merchants m on m.id = c.merchant_id
      where ${merchantId ? uuidOf(merchantId) : null}::uuid is null or c.merchant_id = ${merchantId ? uuidOf(merchantId) : null}::uuid
      order by c.created_at`)
@@ -96,6 +104,7 @@ export async function listCredentials(db: Queries, merchantId: MerchantId | unde
     merchantName: row.name,
     mode: row.mode,
     createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
     revokedAt: row.revoked_at,
   }))
 }

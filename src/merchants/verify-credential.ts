@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts'
 import { secretMatches } from './credential.ts'
-import { findLiveCredential, type KnownCredential } from './credential-store.ts'
+import { findLiveCredential, type KnownCredential, markUsed } from './credential-store.ts'
 import type { Caller } from './merchant.ts'
 
 // A revoked credential is refused everywhere within 2 s: nothing is believed for longer. From half of that on it is looked up
@@ -8,10 +8,12 @@ import type { Caller } from './merchant.ts'
 const FRESH_MS = 1_000
 const BELIEVED_MS = 2_000
 const MAX_CACHED = 10_000
+const USE_NOTED_EVERY_MS = 60_000
 
 interface Entry {
   known: KnownCredential | undefined
   readAtMs: number
+  useNotedAtMs: number
 }
 
 export type VerifyCredential = (
@@ -32,7 +34,8 @@ export function credentialVerifier(
 
   async function read(clientId: string): Promise<Entry> {
     const readAtMs = nowMs() // before the question: what is revoked after it is not older than this
-    const entry = { known: await findLiveCredential(database, clientId), readAtMs }
+    const useNotedAtMs = cache.get(clientId)?.useNotedAtMs ?? Number.NEGATIVE_INFINITY
+    const entry = { known: await findLiveCredential(database, clientId), readAtMs, useNotedAtMs }
     cache.delete(clientId)
     cache.set(clientId, entry)
     if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string)
@@ -48,14 +51,20 @@ export function credentialVerifier(
     return begun
   }
 
-  const judge = ({ known }: Entry, clientSecret: string) =>
-    secretMatches(clientSecret, known?.digest) ? known?.caller : undefined
+  function judge(entry: Entry, clientId: string, clientSecret: string): Caller | undefined {
+    if (!secretMatches(clientSecret, entry.known?.digest)) return undefined
+    if (nowMs() - entry.useNotedAtMs >= USE_NOTED_EVERY_MS) {
+      entry.useNotedAtMs = nowMs()
+      markUsed(database, clientId).catch(() => {}) // a note for people; no call waits for it or fails with it
+    }
+    return entry.known?.caller
+  }
 
   return (clientId, clientSecret) => {
     const entry = cache.get(clientId)
     const ageMs = entry ? nowMs() - entry.readAtMs : Number.POSITIVE_INFINITY
-    if (!entry || ageMs >= BELIEVED_MS) return readOnce(clientId).then((fresh) => judge(fresh, clientSecret))
+    if (!entry || ageMs >= BELIEVED_MS) return readOnce(clientId).then((fresh) => judge(fresh, clientId, clientSecret))
     if (ageMs >= FRESH_MS) readOnce(clientId).catch(() => {}) // whoever comes after BELIEVED_MS will hear of it
-    return judge(entry, clientSecret)
+    return judge(entry, clientId, clientSecret)
   }
 }

@@ -119,6 +119,20 @@ test('unknown ids are remembered like known ones, and not for ever', async () =>
   assert.equal(questions, 2)
 })
 
+test('the last use of a credential is noted, and a wrong secret is not a use', async () => {
+  const { clientId, clientSecret } = await createCredential(parts, 'test', shop.merchantId, 'sandbox')
+  const lastUse = async () =>
+    (
+      await database.row<{ last_used_at: Date | null }>(
+        sql`select last_used_at from credentials where client_id = ${clientId}`,
+      )
+    )?.last_used_at
+  await list({ 'client-id': clientId, 'client-secret': 'wrong' })
+  assert.equal(await lastUse(), null)
+  await list({ 'client-id': clientId, 'client-secret': clientSecret })
+  while ((await lastUse()) === null) await new Promise(setImmediate) // noted beside the call, not before its answer
+})
+
 test('a suspended merchant is 403 merchant_suspended, and works again when resumed', async () => {
   const own = await addMerchant(database)
   await setMerchantStatus(parts, 'test', own.merchantId, 'suspended')

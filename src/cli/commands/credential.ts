@@ -33,11 +33,12 @@ export const credentialList: Command = {
   async run(options) {
     const merchantId = options.text('merchant') === undefined ? undefined : merchantOption(options)
     const credentials = await withParts(({ database }) => listCredentials(database, merchantId))
-    const rows = credentials.map(({ clientId, merchantName, mode, createdAt, revokedAt }) => ({
+    const rows = credentials.map(({ clientId, merchantName, mode, createdAt, lastUsedAt, revokedAt }) => ({
       'client-id': clientId,
       merchant: merchantName,
       mode,
       created: createdAt.toISOString(),
+      'last used': lastUsedAt?.toISOString() ?? 'never',
       revoked: revokedAt?.toISOString() ?? '-',
     }))
     print(options.json, credentials, rows.length > 0 ? table(rows) : 'There are none.')

@@ -1,0 +1,121 @@
+import { connect } from '../src/database/database.ts'
+import type { Country } from '../src/kernel/country.ts'
+import { newId, newReference, newShortCode } from '../src/kernel/ids.ts'
+import type { Currency } from '../src/kernel/money.ts'
+import { SANDBOX_MERCHANT_ID } from '../src/merchants/seed-sandbox.ts'
+import { insertPayments, type NewPayment } from '../src/payments/payment-store.ts'
+import type { BenchDatabase } from './bench-database.ts'
+import type { Duration, Gauge, Measurement } from './measure.ts'
+import { startManilla, stop } from './subjects.ts'
+
+export interface GrowthPlan extends Duration {
+  rounds: number
+  /** See RoundsPlan. */
+  compileMs: number
+  rows: number
+}
+
+/** One round: the service on a table that was empty a moment ago, and on a large one. */
+export interface GrowthRound {
+  empty: Measurement
+  large: Measurement
+}
+
+export const GROWTH_CONNECTIONS = 64
+
+const MERCHANTS = 20
+const ROWS_PER_INSERT = 5_000
+const INSERTS_AT_ONCE = 2
+const MS_BETWEEN_PAYMENTS = 100
+
+/** Two databases with a service each, measured in turns. */
+export async function runGrowth(
+  database: BenchDatabase,
+  gauge: Gauge,
+  plan: GrowthPlan,
+  say: (line: string) => void,
+): Promise<GrowthRound[]> {
+  const emptyUrl = await database.create('empty')
+  const largeUrl = await database.create('large')
+  const startedAt = performance.now()
+  await fill(largeUrl, plan.rows)
+  await database.ask(largeUrl, 'vacuum (analyze) payments') // as autovacuum would have long done
+  say(`${plan.rows} payments written in ${Math.round((performance.now() - startedAt) / 1_000)} s`)
+
+  const onEmpty = await startManilla(emptyUrl)
+  const onLarge = await startManilla(largeUrl)
+  const measureEmpty = async () => {
+    // The tables that point here refuse to forget; in a database that is thrown away they may be told to.
+    await database.ask(emptyUrl, 'set session_replication_role = replica; truncate payments cascade')
+    await database.checkpoint()
+    return gauge.measure(onEmpty, GROWTH_CONNECTIONS, plan)
+  }
+  const measureLarge = async () => {
+    await database.checkpoint()
+    return gauge.measure(onLarge, GROWTH_CONNECTIONS, plan)
+  }
+  for (const subject of [onEmpty, onLarge]) {
+    await gauge.measure(subject, GROWTH_CONNECTIONS, { warmUpMs: plan.compileMs, measureMs: 100 })
+  }
+
+  const rounds: GrowthRound[] = []
+  for (let number = 0; number < plan.rounds; number++) {
+    if (number % 2 === 0) {
+      const empty = await measureEmpty()
+      rounds.push({ empty, large: await measureLarge() })
+    } else {
+      const large = await measureLarge()
+      rounds.push({ empty: await measureEmpty(), large })
+    }
+  }
+  await stop(onEmpty.child)
+  await stop(onLarge.child)
+  say(`growth: ${plan.rounds} rounds done`)
+  return rounds
+}
+
+/** Payments as the service itself writes them, over the days before now, of several merchants: the one under load is in their midst. */
+async function fill(url: string, rows: number): Promise<void> {
+  const database = connect({ url, connections: INSERTS_AT_ONCE, poolWaitMs: 60_000, statementTimeoutMs: 60_000 })
+  const others = Array.from({ length: MERCHANTS - 1 }, () => newId('merchant', new Date()))
+  const merchants = [SANDBOX_MERCHANT_ID, ...others]
+  const nowMs = Date.now()
+  let made = 0
+  const paymentAt = (number: number): NewPayment => {
+    const at = new Date(nowMs - (rows - number) * MS_BETWEEN_PAYMENTS)
+    return {
+      id: newId('payment', at),
+      merchantId: merchants[number % MERCHANTS] ?? SANDBOX_MERCHANT_ID,
+      mode: 'sandbox',
+      reference: newReference(at),
+      shortCode: newShortCode(at),
+      request: {
+        amount: 1_250_000,
+        currency: 'NGN' as Currency,
+        country: 'NG' as Country,
+        customerBearsCharge: false,
+        user: { email: `customer-${number}@example.com`, phoneNumber: null, name: 'Ada' },
+        redirectURL: 'https://shop.example/thanks',
+        webhook: null,
+        metadata: {},
+      },
+      expiresInSeconds: 86_400,
+      idempotency: undefined,
+    }
+  }
+  const insertInTurn = async () => {
+    while (made < rows) {
+      const first = made
+      made = Math.min(rows, made + ROWS_PER_INSERT)
+      await insertPayments(
+        database,
+        Array.from({ length: made - first }, (_, index) => paymentAt(first + index)),
+      )
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: INSERTS_AT_ONCE }, insertInTurn))
+  } finally {
+    await database.close()
+  }
+}

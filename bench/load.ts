@@ -1,0 +1,167 @@
+import { connect, type Socket } from 'node:net'
+
+/**
+ * The merchants of the bench: a process of its own that creates payments as fast as it is answered, one request in
+ * flight per connection. It shares the machine with what it measures, so it does as little as it can: sockets without
+ * an HTTP client, one request made beforehand, and of each answer only the status and the length are read.
+ */
+export interface LoadOrder {
+  port: number
+  path: string
+  headers: Record<string, string>
+  body: string
+  connections: number
+  warmUpMs: number
+  measureMs: number
+}
+
+export interface LoadResult {
+  /** Answers while it was measured. */
+  creates: number
+  seconds: number
+  p50Ms: number
+  p99Ms: number
+  /** Every 201, that of the warm-up too: each must be a row. */
+  answered: number
+}
+
+export type LoadReport = { kind: 'warm' } | { kind: 'done'; result: LoadResult } | { kind: 'failed'; reason: string }
+
+const HOST = '127.0.0.1' // never anything but this machine
+const CREATED = 'HTTP/1.1 201'
+const MAX_MEASURED = 1_000_000
+const MAX_MS = 120_000
+const DRAIN_MS = 10_000
+
+const latencies = new Float64Array(MAX_MEASURED)
+
+process.on('message', (order: LoadOrder) => {
+  run(order).then(
+    (result) => report({ kind: 'done', result }),
+    (error: Error) => report({ kind: 'failed', reason: error.message }),
+  )
+})
+process.on('disconnect', () => process.exit()) // whoever started us is gone
+
+function report(message: LoadReport): void {
+  process.send?.(message)
+}
+
+async function run(order: LoadOrder): Promise<LoadResult> {
+  const request = requestOf(order)
+  let measured = 0
+  let answered = 0
+  let measuring = false
+  let ending = false
+  let inFlight = order.connections
+  let failure: Error | undefined
+  let finish = () => {}
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const fail = (error: Error) => {
+    failure ??= error
+    finish()
+  }
+
+  const sockets = await Promise.all(
+    Array.from({ length: order.connections }, () =>
+      openConnection(
+        order.port,
+        request,
+        (sentAt) => {
+          answered++
+          if (measuring && measured < MAX_MEASURED) latencies[measured++] = performance.now() - sentAt
+          if (measured === MAX_MEASURED) finish()
+          if (ending) inFlight--
+          return !ending
+        },
+        fail,
+      ),
+    ),
+  )
+  for (const { start } of sockets) start()
+
+  await Promise.race([finished, sleep(Math.min(order.warmUpMs, MAX_MS))])
+  report({ kind: 'warm' })
+  const startedAt = performance.now()
+  measuring = true
+  await Promise.race([finished, sleep(Math.min(order.measureMs, MAX_MS))])
+  measuring = false
+  const seconds = (performance.now() - startedAt) / 1000
+  // What is under way is answered first: it must not be in the way of whoever is measured next.
+  ending = true
+  const deadline = performance.now() + DRAIN_MS
+  while (inFlight > 0 && !failure && performance.now() < deadline) await sleep(5)
+  for (const { socket } of sockets) socket.destroy()
+  if (failure) throw failure
+  if (inFlight > 0) throw new Error(`${inFlight} requests were not answered within ${DRAIN_MS} ms`)
+
+  const sorted = latencies.subarray(0, measured).sort()
+  const at = (share: number) => sorted[Math.min(measured - 1, Math.floor(measured * share))] ?? Number.NaN
+  return { creates: measured, seconds, p50Ms: at(0.5), p99Ms: at(0.99), answered }
+}
+
+function requestOf({ port, path, headers, body }: LoadOrder): Buffer {
+  const all = { host: `${HOST}:${port}`, ...headers, 'content-length': String(Buffer.byteLength(body)) }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
+  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+}
+
+interface Connection {
+  socket: Socket
+  start(): void
+}
+
+function openConnection(
+  port: number,
+  request: Buffer,
+  /** Whether to go on. */
+  onCreated: (sentAt: number) => boolean,
+  onFailure: (error: Error) => void,
+): Promise<Connection> {
+  return new Promise((resolve, reject) => {
+    let sentAt = 0
+    let answer = ''
+    const send = () => {
+      sentAt = performance.now()
+      socket.write(request)
+    }
+    const socket = connect({
+      host: HOST,
+      port,
+      noDelay: true,
+      onread: {
+        buffer: Buffer.allocUnsafe(8_192), // ours to use again: no buffer is made per answer
+        callback: (size, buffer) => {
+          answer += (buffer as Buffer).toString('latin1', 0, size)
+          if (!isWhole(answer)) return true
+          const created = answer.startsWith(CREATED)
+          if (!created) onFailure(new Error(`an answer that is not 201: ${answer.slice(0, 600)}`))
+          answer = ''
+          if (!created) return false
+          if (onCreated(sentAt)) send()
+          return true
+        },
+      },
+    })
+    socket.once('error', (error) => {
+      reject(error)
+      onFailure(error)
+    })
+    socket.once('end', () => onFailure(new Error('the server closed a connection')))
+    socket.once('connect', () => resolve({ socket, start: send }))
+  })
+}
+
+function isWhole(answer: string): boolean {
+  const headEnd = answer.indexOf('\r\n\r\n')
+  if (headEnd === -1) return false
+  const length = /\ncontent-length: ?(\d+)/i.exec(answer)?.[1]
+  if (length === undefined) throw new Error(`an answer without content-length: ${answer.slice(0, 300)}`)
+  return answer.length >= headEnd + 4 + Number(length)
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

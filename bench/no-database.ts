@@ -1,0 +1,45 @@
+import { connect } from '../src/database/database.ts'
+import { buildApp } from '../src/http/app.ts'
+import { listen } from '../src/http/listen.ts'
+import { systemClock } from '../src/kernel/clock.ts'
+import { newId, newReference, newShortCode } from '../src/kernel/ids.ts'
+import { createLog } from '../src/log.ts'
+import { canTake } from '../src/merchants/integration.ts'
+import { credentialVerifier } from '../src/merchants/verify-credential.ts'
+import type { PaymentCreator } from '../src/payments/create-payment.ts'
+
+/**
+ * The ceiling: our own app with its credentials, validation, metrics and log, that answers without having written the
+ * payment. What the service loses against it is what PostgreSQL costs.
+ */
+const database = connect({ url: process.env.DATABASE_URL ?? '' }) // for the credential alone, once a second
+let baseUrl = ''
+
+const createPayment: PaymentCreator = async ({ caller, request, reference }) => {
+  if (!caller.integrations.some((integration) => canTake(integration, request.country, request.currency)))
+    throw new Error('the sandbox merchant has no integration that can take this payment')
+  const now = systemClock.now()
+  const ticket = {
+    id: newId('payment', now),
+    shortCode: newShortCode(now),
+    reference: reference ?? newReference(now),
+    amount: request.amount,
+  }
+  return { ticket, replayed: false }
+}
+
+const app = await buildApp({
+  database,
+  clock: systemClock,
+  log: createLog(process.env.LOG_LEVEL ?? 'info'),
+  verifyCredential: credentialVerifier(database),
+  createPayment,
+  baseUrl: () => baseUrl,
+  isStopping: () => false,
+  rateLimit: false,
+  trustProxy: [],
+})
+const port = await listen(app, { host: '127.0.0.1', port: 0, portIsFixed: true })
+baseUrl = `http://localhost:${port}`
+process.send?.({ port })
+process.on('disconnect', () => process.exit())

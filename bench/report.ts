@@ -1,0 +1,139 @@
+import { arch, cpus } from 'node:os'
+import type { BenchDatabase } from './bench-database.ts'
+import { CAN_READ_CPU } from './cpu.ts'
+import { GROWTH_CONNECTIONS, type GrowthPlan, type GrowthRound } from './growth.ts'
+import type { Measurement } from './measure.ts'
+import { CONCURRENCIES, PGBENCH_CONNECTIONS, type Round } from './rounds.ts'
+import { median } from './statistics.ts'
+import { FLOOR_CONNECTIONS, LOG_LEVEL } from './subjects.ts'
+import type { Target } from './targets.ts'
+
+const SUBJECTS = ['manilla', 'floor', 'no database']
+
+export function reportRounds(rounds: Round[]): string {
+  const rows = CONCURRENCIES.flatMap((connections) =>
+    SUBJECTS.map((subject) => {
+      const of = (pick: (measurement: Measurement) => number) =>
+        median(rounds.map(({ measurements }) => pick(find(measurements, subject, connections))))
+      const toFloor = (pick: (measurement: Measurement) => number) =>
+        subject === 'floor' ? '1' : times(median(ratiosTo(rounds, 'floor', subject, connections, pick)))
+      return [
+        String(connections),
+        subject,
+        count(of(({ rate }) => rate)),
+        toFloor(({ rate }) => rate),
+        ms(of(({ p50Ms }) => p50Ms)),
+        toFloor(({ p50Ms }) => p50Ms),
+        ms(of(({ p99Ms }) => p99Ms)),
+        toFloor(({ p99Ms }) => p99Ms),
+        `${us(of(({ serverCpuUs }) => serverCpuUs))} + ${us(of(({ postgresCpuUs }) => postgresCpuUs))}`,
+        toFloor(({ cpuUs }) => cpuUs),
+      ]
+    }),
+  )
+  const head = [
+    'conc.',
+    'server',
+    'creates/s',
+    '× floor',
+    'p50 ms',
+    '× floor',
+    'p99 ms',
+    '× floor',
+    'CPU µs',
+    '× floor',
+  ]
+  return `${table(head, rows)}\n\n${pgbenchLine(rounds)}`
+}
+
+function pgbenchLine(rounds: Round[]): string {
+  const pgbench = rounds.flatMap(({ pgbenchRate }) => pgbenchRate ?? [])
+  if (pgbench.length === 0) return 'pgbench: not on this machine.'
+  const ratio = median(
+    rounds.map(
+      ({ measurements, pgbenchRate }) => find(measurements, 'manilla', PGBENCH_CONNECTIONS).rate / (pgbenchRate ?? 1),
+    ),
+  )
+  const rate = count(median(pgbench))
+  return `pgbench, the same INSERT without any HTTP, ${PGBENCH_CONNECTIONS} connections: ${rate} creates/s; manilla over HTTP is ${times(ratio)} of it.`
+}
+
+export function reportGrowth(rounds: GrowthRound[], { rows }: GrowthPlan): string {
+  const line = (label: string, pick: (measurement: Measurement) => number, show: (value: number) => string) => [
+    label,
+    show(median(rounds.map(({ empty }) => pick(empty)))),
+    show(median(rounds.map(({ large }) => pick(large)))),
+    percent(median(growthsOf(rounds, pick))),
+  ]
+  const head = [`concurrency ${GROWTH_CONNECTIONS}`, 'empty table', `${count(rows)} rows`, 'change']
+  return table(head, [
+    line('creates/s', ({ rate }) => rate, count),
+    line('p50 ms', ({ p50Ms }) => p50Ms, ms),
+    line('p99 ms', ({ p99Ms }) => p99Ms, ms),
+    line('CPU µs', ({ cpuUs }) => cpuUs, us),
+  ])
+}
+
+export function reportTargets(targets: Target[]): string {
+  const verdict = ({ met }: Target) => (met === undefined ? 'n/a' : met ? 'PASS' : 'FAIL')
+  return table(
+    ['target', 'wanted', 'measured', 'rounds from', 'to', ''],
+    targets.map((target) => [
+      target.name,
+      target.wanted,
+      target.measured,
+      target.lowest,
+      target.highest,
+      verdict(target),
+    ]),
+  )
+}
+
+export function reportMachine(database: BenchDatabase, tookMs: number, loadBefore: number): string {
+  const [cpu] = cpus()
+  return [
+    `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${Math.round(tookMs / 1_000)} s;`,
+    `${cpus().length} cores, ${cpu?.model.trim() || 'unknown model'} (${arch()});`,
+    `Node.js ${process.versions.node}; PostgreSQL ${database.version}, ${database.settings}.`,
+    `Load average before the run: ${loadBefore.toFixed(1)}${loadBefore > 0.5 ? ', so others were at work here: do not judge by this run' : ''}.`,
+    `Servers, PostgreSQL and load generator share the machine; LOG_LEVEL=${LOG_LEVEL}, RATE_LIMIT=off;`,
+    `10 connections to PostgreSQL for manilla, ${FLOOR_CONNECTIONS} for the floor.`,
+  ].join(' ')
+}
+
+/** What one is to the other within each round, so that a slow round counts for neither. */
+export function ratiosTo(
+  rounds: Round[],
+  base: string,
+  subject: string,
+  connections: number,
+  pick: (measurement: Measurement) => number,
+): number[] {
+  return rounds.map(
+    ({ measurements }) => pick(find(measurements, subject, connections)) / pick(find(measurements, base, connections)),
+  )
+}
+
+/** By how much it changes from the empty to the large table in each round: 0.1 is 10 % more. */
+export function growthsOf(rounds: GrowthRound[], pick: (measurement: Measurement) => number): number[] {
+  return rounds.map(({ empty, large }) => pick(large) / pick(empty) - 1)
+}
+
+function find(measurements: Measurement[], subject: string, connections: number): Measurement {
+  const found = measurements.find((each) => each.subject === subject && each.connections === connections)
+  if (!found) throw new Error(`${subject} was not measured at ${connections}`)
+  return found
+}
+
+export const times = (ratio: number) => (Number.isNaN(ratio) ? 'n/a' : ratio.toFixed(2))
+export const percent = (share: number) => `${share > 0 ? '+' : ''}${(share * 100).toFixed(1)} %`
+const count = (value: number) => Math.round(value).toLocaleString('en-US').replaceAll(',', ' ')
+const ms = (value: number) => value.toFixed(2)
+const us = (value: number) => (CAN_READ_CPU ? String(Math.round(value)) : 'n/a')
+
+/** Markdown that reads well as plain text too. */
+function table(head: string[], rows: string[][]): string {
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)))
+  const line = (row: string[]) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
+}

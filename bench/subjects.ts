@@ -1,0 +1,103 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+/** A server that is measured: a process of its own. */
+export interface Subject {
+  name: string
+  pid: number
+  port: number
+  child: ChildProcess
+}
+
+const ROOT = join(import.meta.dirname, '..')
+
+// What an operator in production would choose: a line per request is what a proxy in front of us writes already.
+export const LOG_LEVEL = 'warn'
+
+// As many as the service has. 5, 10, 20 and 40 were tried at concurrency 64 on 2 cores: 10 was best in the calmest run (3 314
+// creates a second against 3 106 with 20), 20 in two runs beside other work (2 241 and 2 563 against 1 748 and 2 198).
+export const FLOOR_CONNECTIONS = 10
+
+export const CREDENTIAL = {
+  clientId: 'bench-client-id',
+  clientSecret: randomBytes(24).toString('base64url'),
+}
+
+const environment = (databaseUrl: string) => ({
+  PATH: process.env.PATH,
+  HOME: process.env.HOME,
+  DATABASE_URL: databaseUrl,
+  LOG_LEVEL,
+})
+
+/** The real program, as `npm start` runs it. */
+export async function startManilla(databaseUrl: string): Promise<Subject> {
+  const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), 'serve'], {
+    cwd: ROOT,
+    env: {
+      ...environment(databaseUrl),
+      PORT: '0',
+      SECRET_KEY: randomBytes(32).toString('base64'),
+      SANDBOX_CLIENT_ID: CREDENTIAL.clientId,
+      SANDBOX_CLIENT_SECRET: CREDENTIAL.clientSecret,
+      RATE_LIMIT: 'off',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  track(child)
+  let said = ''
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`the service ended with ${code} before it was ready:\n${said}`)))
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+      const found = /Base URL\s+http:\/\/localhost:(\d+)/.exec(said)?.[1]
+      if (found && said.includes('Ctrl-C stops it.')) resolve(Number(found))
+    })
+  })
+  return { name: 'manilla', pid: child.pid as number, port, child }
+}
+
+export function startFloor(databaseUrl: string): Promise<Subject> {
+  return startForked('floor', 'floor.ts', { ...environment(databaseUrl), FLOOR_CONNECTIONS: String(FLOOR_CONNECTIONS) })
+}
+
+export function startNoDatabase(databaseUrl: string): Promise<Subject> {
+  return startForked('no database', 'no-database.ts', environment(databaseUrl))
+}
+
+async function startForked(name: string, file: string, env: NodeJS.ProcessEnv): Promise<Subject> {
+  const child = forkTracked(file, env)
+  const ready = await Promise.race([once(child, 'message'), once(child, 'exit')])
+  const { port } = (ready[0] ?? {}) as { port?: number }
+  if (!port) throw new Error(`${file} ended before it was ready`)
+  return { name, pid: child.pid as number, port, child }
+}
+
+export function forkTracked(file: string, env: NodeJS.ProcessEnv = process.env): ChildProcess {
+  const child = fork(join(import.meta.dirname, file), { env, execArgv: [] })
+  track(child)
+  return child
+}
+
+const running = new Set<ChildProcess>()
+
+function track(child: ChildProcess): void {
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+}
+
+export async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGINT') // the service: "at once", without the wait for clients to notice
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5_000)
+  await exited
+  clearTimeout(timer)
+}
+
+/** Every process that this run started and that still runs. */
+export async function stopAll(): Promise<void> {
+  await Promise.all([...running].map(stop))
+}

@@ -1,0 +1,72 @@
+import { CAN_READ_CPU } from './cpu.ts'
+import type { GrowthPlan, GrowthRound } from './growth.ts'
+import type { Measurement } from './measure.ts'
+import { growthsOf, percent, ratiosTo } from './report.ts'
+import type { Round } from './rounds.ts'
+import { median } from './statistics.ts'
+
+/** What the service promises about its speed, judged by the median of the rounds. */
+export interface Target {
+  name: string
+  wanted: string
+  measured: string
+  /** How far the rounds are apart: a verdict between them is a verdict on the machine's mood. */
+  lowest: string
+  highest: string
+  /** undefined: this machine cannot tell. */
+  met: boolean | undefined
+}
+
+export function judge(rounds: Round[], growth: GrowthRound[], { rows }: GrowthPlan): Target[] {
+  const manillaTo = (base: string, connections: number, pick: (measurement: Measurement) => number) =>
+    ratiosTo(rounds, base, 'manilla', connections, pick)
+  const rate = (measurement: Measurement) => measurement.rate
+  const cpu = manillaTo('floor', 64, ({ cpuUs }) => cpuUs)
+  return [
+    target('rate at 64, × floor', '>= 1.8', manillaTo('floor', 64, rate), (ratio) => ratio >= 1.8),
+    target(
+      'p99 at 64, × floor',
+      '<= 1',
+      manillaTo('floor', 64, ({ p99Ms }) => p99Ms),
+      (ratio) => ratio <= 1,
+    ),
+    target(
+      'rate at 64, × same app without the database call',
+      '>= 0.8',
+      manillaTo('no database', 64, rate),
+      (ratio) => ratio >= 0.8,
+    ),
+    target('CPU per create at 64 (server + PostgreSQL), × floor', '<= 0.5', cpu, (ratio) => ratio <= 0.5),
+    target(
+      'p50 at 1, × floor',
+      '<= 1.3',
+      manillaTo('floor', 1, ({ p50Ms }) => p50Ms),
+      (ratio) => ratio <= 1.3,
+    ),
+    target(
+      `rate at 64, from 0 to ${rows.toLocaleString('en-US')} rows`,
+      '> -15 %',
+      growthsOf(growth, rate),
+      (change) => change > -0.15,
+      percent,
+    ),
+  ].map((each) => (CAN_READ_CPU || !each.name.startsWith('CPU') ? each : { ...each, met: undefined }))
+}
+
+function target(
+  name: string,
+  wanted: string,
+  values: number[],
+  isMet: (value: number) => boolean,
+  show: (value: number) => string = (value) => (Number.isNaN(value) ? 'n/a' : value.toFixed(3)),
+): Target {
+  const value = median(values)
+  return {
+    name,
+    wanted,
+    measured: show(value),
+    lowest: show(Math.min(...values)),
+    highest: show(Math.max(...values)),
+    met: isMet(value),
+  }
+}
