@@ -25,6 +25,14 @@ const FIELDS = new Set([
   'job',
 ])
 
+function pickFields(fields: Record<string, unknown>): Record<string, unknown> {
+  const picked: Record<string, unknown> = {}
+  for (const name in fields) {
+    if (FIELDS.has(name) && fields[name] !== undefined) picked[name] = fields[name]
+  }
+  return picked
+}
+
 export function createLog(
   level: string,
   stream: DestinationStream = destination({ dest: 2, sync: false, minLength: 4096, periodicFlush: 100 }),
@@ -36,8 +44,7 @@ export function createLog(
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: {
         level: (label) => ({ level: label }),
-        log: (fields) =>
-          Object.fromEntries(Object.entries(fields).filter(([name, value]) => FIELDS.has(name) && value !== undefined)),
+        log: pickFields,
       },
       // Of an error its kind, words and place. Not its other members: a database error carries the values of the row.
       serializers: {

@@ -27,32 +27,37 @@ export function batch<Item, Result>(options: BatchOptions<Item, Result>): (item:
   let scheduled = false
 
   function writeSoon() {
-    if (writing || scheduled || waiting.length === 0) return
+    if (writing || scheduled) return
     scheduled = true
     // After this turn's sockets are read: requests that came in together go out together.
     setImmediate(() => {
       scheduled = false
-      void writeNext()
+      writeNext()
     })
   }
 
-  async function writeNext() {
+  function writeNext() {
+    if (writing || waiting.length === 0) return
     const group = waiting.slice(0, options.maxItems)
     waiting = waiting.slice(options.maxItems)
     writing = true
-    try {
-      const results = await options.write(group.map(({ item }) => item))
-      for (const [index, { resolve, reject }] of group.entries()) {
-        const result = results[index] as Result | Error
-        if (result instanceof Error) reject(result)
-        else resolve(result)
-      }
-    } catch (error) {
-      for (const { reject } of group) reject(error)
-    } finally {
-      writing = false
-      writeSoon()
-    }
+    options.write(group.map(({ item }) => item)).then(
+      (results) => {
+        writing = false
+        // Before anyone is told: the database works on the next group while we answer this one.
+        writeNext()
+        for (const [index, { resolve, reject }] of group.entries()) {
+          const result = results[index] as Result | Error
+          if (result instanceof Error) reject(result)
+          else resolve(result)
+        }
+      },
+      (error) => {
+        writing = false
+        writeNext()
+        for (const { reject } of group) reject(error)
+      },
+    )
   }
 
   return (item) =>

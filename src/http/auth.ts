@@ -15,22 +15,36 @@ const MAX_ID_LENGTH = 200
 
 /** Before anything else of the request is read: whose call is this? */
 export function authentication(verify: VerifyCredential, limits: Limits, onWrong: () => void) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const clientId = header(request, 'client-id')
     const clientSecret = header(request, 'client-secret')
-    const plausible = clientId.length <= MAX_ID_LENGTH // what we remember of strangers stays small
-    const found = clientId && clientSecret && plausible ? verify(clientId, clientSecret) : undefined
-    const caller = found instanceof Promise ? await found : found
-    if (!caller) {
-      onWrong()
-      limits.wrongCredentials(request, clientId.slice(0, MAX_ID_LENGTH))
-      throw refusal(clientId, clientSecret)
+
+    function admit(caller: Caller | undefined): void {
+      if (!caller) {
+        onWrong()
+        limits.wrongCredentials(request, clientId.slice(0, MAX_ID_LENGTH))
+        throw refusal(clientId, clientSecret)
+      }
+      limits.call(reply, caller.mode, clientId)
+      if (caller.suspended) {
+        throw new Problem('merchant_suspended', 'This merchant is suspended. Ask whoever runs this service to lift it.')
+      }
+      request.caller = caller
     }
-    limits.call(reply, caller.mode, clientId)
-    if (caller.suspended) {
-      throw new Problem('merchant_suspended', 'This merchant is suspended. Ask whoever runs this service to lift it.')
+
+    const plausible = clientId !== '' && clientSecret !== '' && clientId.length <= MAX_ID_LENGTH // what we remember of strangers stays small
+    const found = plausible ? verify(clientId, clientSecret) : undefined
+    if (found instanceof Promise) {
+      found.then(admit).then(() => done(), done)
+      return
     }
-    request.caller = caller
+    let refused: Error | undefined
+    try {
+      admit(found)
+    } catch (error) {
+      refused = error as Error
+    }
+    done(refused)
   }
 }
 

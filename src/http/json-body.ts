@@ -16,18 +16,28 @@ export function parseJsonBody(body: Buffer): unknown {
   } catch (error) {
     throw new Problem('malformed_json', `The body is not JSON: ${describe(error)}.`)
   }
+  if (isSound(value, 1)) return value
   const mistakes: Mistake[] = []
   inspect(value, '', 1, mistakes)
-  if (mistakes.length > 0) {
-    throw new Problem('invalid_request', mistakes.map(({ message }) => message).join(' '), { mistakes })
-  }
-  return value
+  throw new Problem('invalid_request', mistakes.map(({ message }) => message).join(' '), { mistakes })
 }
 
 /** The parser's own words without the excerpt of the body, which may hold anything. */
 function describe(error: unknown): string {
   const message = error instanceof Error ? error.message : ''
   return /at position \d+|end of JSON input/.exec(message)?.[0] ?? 'it cannot be parsed'
+}
+
+/** The same rules as `inspect`, without a word: nearly every body is sound, and building pointers for it would be wasted. */
+function isSound(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return isStorable(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (depth > MAX_DEPTH) return false
+  for (const key of Object.keys(value)) {
+    if (FORBIDDEN_KEYS.has(key) || !isStorable(key)) return false
+    if (!isSound((value as Record<string, unknown>)[key], depth + 1)) return false
+  }
+  return true
 }
 
 function inspect(value: unknown, pointer: string, depth: number, mistakes: Mistake[]): void {

@@ -4,13 +4,14 @@ import type { Database } from '../database/database.ts'
 /** What Prometheus may ask. No label ever holds a merchant, a reference or anything else of unbounded variety. */
 export class Metrics {
   readonly #registry = new Registry()
-  readonly requests: Histogram<'method' | 'route' | 'status'>
+  readonly #requests: Histogram<'method' | 'route' | 'status'>
+  readonly #children = new Map<string, { observe(seconds: number): void }>()
   readonly wrongCredentials: Counter
 
   constructor(database: Database) {
     const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry })
-    this.requests = new Histogram({
+    this.#requests = new Histogram({
       name: 'manilla_http_request_seconds',
       help: 'Time to answer a request, by route and status.',
       labelNames: ['method', 'route', 'status'],
@@ -31,6 +32,16 @@ export class Metrics {
         for (const [state, count] of Object.entries(database.connections())) this.set({ state }, count)
       },
     })
+  }
+
+  answered(method: string, route: string, status: number, seconds: number): void {
+    const key = `${method} ${route} ${status}`
+    let child = this.#children.get(key)
+    if (!child) {
+      child = this.#requests.labels({ method, route, status }) // looking labels up costs more than counting
+      this.#children.set(key, child)
+    }
+    child.observe(seconds)
   }
 
   get contentType(): string {

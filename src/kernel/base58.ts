@@ -1,6 +1,7 @@
 // The alphabet is in ASCII order, so encodings of equal length sort as their numbers do: an index on them grows at its end.
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-const DIGITS = new Map([...ALPHABET].map((character, value) => [character, BigInt(value)]))
+const DIGITS = Int8Array.from({ length: 128 }, (_, code) => ALPHABET.indexOf(String.fromCharCode(code)))
+const POWERS = [1n, 58n, 58n ** 2n, 58n ** 3n, 58n ** 4n, 58n ** 5n] as const
 
 // Five digits fit a small integer. Peeling five at a time keeps the slow BigInt divisions to a handful per id.
 const FIVE_DIGITS = 58n ** 5n
@@ -22,10 +23,15 @@ export function encodeBase58(value: bigint, length: number): string {
 /** The number, or undefined when a character is not of the alphabet. */
 export function decodeBase58(encoded: string): bigint | undefined {
   let value = 0n
-  for (const character of encoded) {
-    const digit = DIGITS.get(character)
-    if (digit === undefined) return undefined
-    value = value * 58n + digit
+  for (let start = 0; start < encoded.length; start += 5) {
+    const end = Math.min(start + 5, encoded.length)
+    let five = 0
+    for (let index = start; index < end; index++) {
+      const digit = DIGITS[encoded.charCodeAt(index)] ?? -1
+      if (digit < 0) return undefined
+      five = five * 58 + digit
+    }
+    value = value * (POWERS[end - start] ?? 0n) + BigInt(five)
   }
   return value
 }

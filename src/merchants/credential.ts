@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { encodeBase58 } from '../kernel/base58.ts'
 import type { Mode } from '../kernel/mode.ts'
 
@@ -20,7 +20,11 @@ function randomBase58(bytes: number, length: number): string {
 }
 
 export function digestOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest()
+  return hash('sha256', secret, 'buffer')
+}
+
+export function equalInConstantTime(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b)
 }
 
 const NOBODY = randomBytes(32)

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts'
-import { secretMatches } from './credential.ts'
+import { equalInConstantTime, secretMatches } from './credential.ts'
 import { findLiveCredential, type KnownCredential, markUsed } from './credential-store.ts'
 import type { Caller } from './merchant.ts'
 
@@ -14,6 +14,8 @@ interface Entry {
   known: KnownCredential | undefined
   readAtMs: number
   useNotedAtMs: number
+  /** The secret that was right a moment ago, gone with this entry: hashing the same one for every call is 5 % of its time. */
+  rightSecret: Buffer | undefined
 }
 
 export type VerifyCredential = (
@@ -35,7 +37,12 @@ export function credentialVerifier(
   async function read(clientId: string): Promise<Entry> {
     const readAtMs = nowMs() // before the question: what is revoked after it is not older than this
     const useNotedAtMs = cache.get(clientId)?.useNotedAtMs ?? Number.NEGATIVE_INFINITY
-    const entry = { known: await findLiveCredential(database, clientId), readAtMs, useNotedAtMs }
+    const entry: Entry = {
+      known: await findLiveCredential(database, clientId),
+      readAtMs,
+      useNotedAtMs,
+      rightSecret: undefined,
+    }
     cache.delete(clientId)
     cache.set(clientId, entry)
     if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string)
@@ -52,7 +59,11 @@ export function credentialVerifier(
   }
 
   function judge(entry: Entry, clientId: string, clientSecret: string): Caller | undefined {
-    if (!secretMatches(clientSecret, entry.known?.digest)) return undefined
+    const secret = Buffer.from(clientSecret)
+    if (!entry.rightSecret || !equalInConstantTime(secret, entry.rightSecret)) {
+      if (!secretMatches(clientSecret, entry.known?.digest)) return undefined
+      entry.rightSecret = secret
+    }
     if (nowMs() - entry.useNotedAtMs >= USE_NOTED_EVERY_MS) {
       entry.useNotedAtMs = nowMs()
       markUsed(database, clientId).catch(() => {}) // a note for people; no call waits for it or fails with it

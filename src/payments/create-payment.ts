@@ -7,7 +7,7 @@ import { Problem } from '../kernel/problem.ts'
 import { canTake, describeIntegrations } from '../merchants/integration.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import type { PaymentRequest } from './payment.ts'
-import { findRivals, insertPayments, type NewPayment } from './payment-store.ts'
+import { findRivals, insertPayment, insertPayments, type NewPayment } from './payment-store.ts'
 
 export interface CreatePayment {
   caller: Caller
@@ -97,12 +97,12 @@ function prepare(wanted: CreatePayment, now: Date): NewPayment {
 
 /** One statement for all; for each whether it was new. */
 async function insertTogether(database: Database, payments: NewPayment[]): Promise<(boolean | Error)[]> {
-  // In the order of the index, so that two processes that write the same references wait for each other in one direction.
-  const ordered = payments.length === 1 ? payments : payments.toSorted((a, b) => (a.reference < b.reference ? -1 : 1))
+  const [only, ...others] = payments
   for (let tries = 1; ; tries++) {
     try {
-      const inserted = await insertPayments(database, ordered)
-      return payments.map(({ id }) => inserted.has(id))
+      return only && others.length === 0
+        ? [await insertPayment(database, only)]
+        : await insertPayments(database, payments)
     } catch (error) {
       // After a broken connection the rows may be there or not. The ids are ours, so the same statement again settles it.
       if ((lostARace(error) || lostConnection(error)) && tries < TRIES) continue
@@ -117,8 +117,7 @@ async function insertOneByOne(database: Database, payments: NewPayment[]): Promi
   const results: (boolean | Error)[] = []
   for (const payment of payments) {
     try {
-      const inserted = await insertPayments(database, [payment])
-      results.push(inserted.has(payment.id))
+      results.push(await insertPayment(database, payment))
     } catch (error) {
       results.push(error as Error)
     }

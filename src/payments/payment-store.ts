@@ -1,3 +1,4 @@
+import { textArray } from '../database/array-literal.ts'
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import type { Country } from '../kernel/country.ts'
@@ -18,12 +19,29 @@ export interface NewPayment {
   idempotency: { key: string; digest: Buffer } | undefined
 }
 
+/** Writes one, and tells whether it is new. The same as `insertPayments` of one, at two thirds of its cost. */
+export async function insertPayment(db: Queries, payment: NewPayment): Promise<boolean> {
+  const { amount, currency, country, customerBearsCharge, user, redirectURL, webhook, metadata } = payment.request
+  const row = await db.row(sql`
+    insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+                          user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+                          idempotency_key, request_digest, expires_at)
+    values (${uuidOf(payment.id)}, ${uuidOf(payment.merchantId)}, ${payment.mode}, ${payment.reference}, ${payment.shortCode},
+            ${amount}, ${currency}, ${country}, ${customerBearsCharge}, ${user.email}, ${user.phoneNumber}, ${user.name},
+            ${redirectURL}, ${webhook}, ${metadata}, ${payment.idempotency?.key ?? null},
+            ${payment.idempotency?.digest ?? null}, now() + ${payment.expiresInSeconds}::integer * interval '1 second')
+    on conflict do nothing
+    returning id`)
+  return row !== undefined
+}
+
 /**
- * Writes them all in one statement, which is one commit, and returns the ids of those that are new. A reference, key or short code
+ * Writes them all in one statement, which is one commit, and tells for each whether it is new. A reference, key or short code
  * that is taken, even by a neighbour in the same call, leaves its row out and touches nothing else.
  */
-export async function insertPayments(db: Queries, payments: NewPayment[]): Promise<Set<PaymentId>> {
-  const column = <Value>(pick: (payment: NewPayment) => Value) => payments.map(pick)
+export async function insertPayments(db: Queries, payments: NewPayment[]): Promise<boolean[]> {
+  const ids = payments.map(({ id }) => uuidOf(id))
+  const column = (pick: (payment: NewPayment) => string | null) => textArray(payments.map(pick))
   const rows = await db.rows<{ id: string }>(sql`
     insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
                           user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
@@ -31,15 +49,15 @@ export async function insertPayments(db: Queries, payments: NewPayment[]): Promi
     select id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
            user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
            idempotency_key, request_digest, now() + expires_in * interval '1 second'
-      from unnest(${column((p) => uuidOf(p.id))}::uuid[],
+      from unnest(${textArray(ids)}::uuid[],
                   ${column((p) => uuidOf(p.merchantId))}::uuid[],
                   ${column((p) => p.mode)}::text[],
                   ${column((p) => p.reference)}::text[],
                   ${column((p) => p.shortCode)}::text[],
-                  ${column((p) => p.request.amount)}::bigint[],
+                  ${column((p) => String(p.request.amount))}::bigint[],
                   ${column((p) => p.request.currency)}::text[],
                   ${column((p) => p.request.country)}::text[],
-                  ${column((p) => p.request.customerBearsCharge)}::boolean[],
+                  ${column((p) => String(p.request.customerBearsCharge))}::boolean[],
                   ${column((p) => p.request.user.email)}::text[],
                   ${column((p) => p.request.user.phoneNumber)}::text[],
                   ${column((p) => p.request.user.name)}::text[],
@@ -47,14 +65,17 @@ export async function insertPayments(db: Queries, payments: NewPayment[]): Promi
                   ${column((p) => p.request.webhook)}::text[],
                   ${column((p) => JSON.stringify(p.request.metadata))}::jsonb[],
                   ${column((p) => p.idempotency?.key ?? null)}::text[],
-                  ${column((p) => p.idempotency?.digest ?? null)}::bytea[],
-                  ${column((p) => p.expiresInSeconds)}::integer[])
+                  ${column((p) => (p.idempotency ? `\\x${p.idempotency.digest.toString('hex')}` : null))}::bytea[],
+                  ${column((p) => String(p.expiresInSeconds))}::integer[])
         as new (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
                 user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
                 idempotency_key, request_digest, expires_in)
+     -- In the order of the index, so that two processes that write the same references wait in one direction.
+     order by reference
     on conflict do nothing
     returning id`)
-  return new Set(rows.map(({ id }) => idOf('payment', id)))
+  const inserted = new Set(rows.map(({ id }) => id))
+  return payments.map((_, index) => inserted.has(ids[index] as string))
 }
 
 interface PaymentRow {
