@@ -13,7 +13,10 @@ if (Number(process.versions.node.split('.')[0]) < 20) {
     `Node ${process.versions.node} is too old to begin with. Install Node 20 or newer; Manilla brings its own Node 24.`,
   )
 }
-if (!isInstalled()) install()
+if (!isInstalled()) {
+  install()
+  if (!isInstalled()) fail('npm installed the packages, but not all of them: remove node_modules and try again.')
+}
 if (purpose === 'test') findBrowser()
 
 /** Whether what is on disk is what the lockfile says. npm keeps its own record of what it installed. */
@@ -36,7 +39,7 @@ function isInstalled() {
 
 function install() {
   process.stderr.write('Installing what Manilla needs (once, about half a minute) …\n')
-  const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+  const { status } = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: root,
     stdio: ['ignore', 2, 2],
   })

@@ -1,12 +1,15 @@
 #!/usr/bin/env node
 // `npx manilla …` runs this on the machine's Node; the program itself runs on the Node that it brings along.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const run = (command, args) => spawnSync(command, args, { stdio: 'inherit' }).status ?? 1
+const prepared = spawnSync(process.execPath, [join(here, 'bootstrap.mjs'), 'start'], { stdio: 'inherit' })
+if (prepared.status !== 0) process.exit(prepared.status ?? 1)
 
-const prepared = run(process.execPath, [join(here, 'bootstrap.mjs'), 'start'])
-process.exitCode =
-  prepared || run(join(here, '../node_modules/.bin/node'), [join(here, '../src/cli/main.ts'), ...process.argv.slice(2)])
+const node = join(here, '../node_modules/.bin/node')
+const program = spawn(node, [join(here, '../src/cli/main.ts'), ...process.argv.slice(2)], { stdio: 'inherit' })
+// Whoever stops us means the program. (A terminal's Ctrl-C reaches it anyway; hearing it twice does no harm.)
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => program.kill(signal))
+program.on('exit', (code) => process.exit(code ?? 1))

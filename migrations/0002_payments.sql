@@ -32,6 +32,9 @@ create table payments (
 
 create unique index payment_reference on payments (merchant_id, mode, reference);
 create index payments_of_merchant on payments (merchant_id, mode, id);
+-- For lists: by customer, and by what became of them (a payment enters this one only when it is finished).
+create index payments_of_customer on payments (merchant_id, mode, lower(user_email), id);
+create index payments_finished on payments (merchant_id, mode, status, id) where status <> 'pending';
 create unique index payment_short_code on payments (short_code);
 -- The key stays with the payment that it made, so both are written by one statement and neither can be there alone.
 create unique index payment_idempotency_key on payments (merchant_id, mode, idempotency_key) where idempotency_key is not null;

@@ -8,6 +8,7 @@ import type { Country } from './kernel/country.ts'
 import type { Currency } from './kernel/money.ts'
 import { createLog } from './log.ts'
 import type { NewCredential } from './merchants/credential.ts'
+import type { Integration } from './merchants/integration.ts'
 import { seedSandbox } from './merchants/seed-sandbox.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
 import { paymentCreator } from './payments/create-payment.ts'
@@ -19,6 +20,8 @@ export interface Parts {
   database: Database
   databaseUrl: string
   clock: Clock
+  /** What a merchant has from its first moment: the providers that move no real money. */
+  sandboxIntegrations: Integration[]
   close(): Promise<void>
 }
 
@@ -35,6 +38,7 @@ export async function openParts(config: Config, purpose: 'own' | 'join', log?: L
     database,
     databaseUrl: server.url,
     clock: systemClock,
+    sandboxIntegrations: sandboxIntegrations(),
     async close() {
       await database.close()
       await server.stop()
@@ -61,6 +65,7 @@ export interface Service {
 
 // A balancer or client that holds a connection hears "close" with its next answer; this is how long we wait for that.
 const DRAIN_MS = 500
+const HANG_UP_AFTER_MS = 5_000
 
 export async function startService(config: Config, log: Logger): Promise<Service> {
   const parts = await openParts(config, 'own', log)
@@ -68,7 +73,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const migrations = await migrate(parts.databaseUrl)
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
     const { sandbox } = await loadKeys(config)
-    await seedSandbox(parts.database, sandbox, sandboxIntegrations())
+    await seedSandbox(parts.database, sandbox, parts.sandboxIntegrations)
     return await openDoors(config, log, parts, sandbox)
   } catch (error) {
     await parts.close()
@@ -105,7 +110,10 @@ async function openDoors(config: Config, log: Logger, parts: Parts, sandbox: New
     async stop(patient) {
       stopping = true // not ready any more, and every answer says "Connection: close"
       if (patient) await new Promise((resolve) => setTimeout(resolve, DRAIN_MS))
+      // Whoever has not finished sending by then never will: one slow stranger must not turn our end into a crash.
+      const patience = setTimeout(() => app.server.closeAllConnections(), HANG_UP_AFTER_MS)
       await Promise.all([app.close(), worker?.stop()])
+      clearTimeout(patience)
       await parts.close()
     },
   }
@@ -116,7 +124,7 @@ function loadHttp() {
   return Promise.all([import('./http/app.ts'), import('./http/listen.ts')])
 }
 
-function sandboxIntegrations() {
+function sandboxIntegrations(): Integration[] {
   return PROVIDERS.filter(({ sandboxOnly }) => sandboxOnly).map(({ name, channels, countries, currencies }) => ({
     provider: name,
     channels,

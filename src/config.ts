@@ -97,7 +97,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     .filter(Boolean)
   for (const entry of trustProxy) {
     const [address, bits] = entry.split('/')
-    if (isIP(address ?? '') === 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits))) {
+    const family = isIP(address ?? '')
+    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+    if (family === 0 || !fits) {
       wrong('TRUST_PROXY', `"${entry}" is not an address or a range like 10.0.0.0/8`)
     }
   }

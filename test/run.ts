@@ -22,7 +22,7 @@ async function main(): Promise<number> {
   const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
   try {
     await makeTemplate(server.url)
-    const args = ['--test', '--test-concurrency=2', '--test-timeout=120000', ...files]
+    const args = ['--test', '--test-concurrency=2', '--test-timeout=120000', '--test-force-exit', ...files]
     return await run('node', args, { TEST_DATABASE_URL: server.url })
   } finally {
     await server.stop()

@@ -16,5 +16,9 @@ export async function withParts<Result>(work: (parts: Parts) => Promise<Result>)
 
 /** For the audit log: who is at the keyboard. */
 export function actor(): string {
-  return `cli:${userInfo().username}`
+  try {
+    return `cli:${userInfo().username}`
+  } catch {
+    return `cli:uid ${process.getuid?.()}` // a container may run as a user that has no name
+  }
 }

@@ -11,6 +11,7 @@ function gate() {
 }
 
 const tooMany = () => new Error('too many')
+const failsAll = (error: unknown) => error instanceof Error && error.message === 'database away'
 
 test('what arrives while one write is under way is written together by the next', async () => {
   const sizes: number[] = []
@@ -19,6 +20,7 @@ test('what arrives while one write is under way is written together by the next'
     maxItems: 100,
     maxWaiting: 100,
     tooMany,
+    failsAll,
     async write(items) {
       sizes.push(items.length)
       if (sizes.length === 1) await first.opened
@@ -35,7 +37,13 @@ test('what arrives while one write is under way is written together by the next'
 })
 
 test('a lone call is written in the same turn, without a timer', async () => {
-  const write = batch<string, string>({ maxItems: 10, maxWaiting: 10, tooMany, write: async (items) => items })
+  const write = batch<string, string>({
+    maxItems: 10,
+    maxWaiting: 10,
+    tooMany,
+    failsAll,
+    write: async (items) => items,
+  })
   let turns = 0
   const counting = setInterval(() => turns++, 0)
   await write('x')
@@ -49,6 +57,7 @@ test('a write that fails fails for all of its callers, and the next one works', 
     maxItems: 10,
     maxWaiting: 10,
     tooMany,
+    failsAll,
     async write(items) {
       if (++writes === 1) throw new Error('disk on fire')
       return items
@@ -67,6 +76,7 @@ test('an error in place of a result fails that caller alone', async () => {
     maxItems: 10,
     maxWaiting: 10,
     tooMany,
+    failsAll,
     write: async (items) => items.map((item) => (item === 'bad' ? new Error('bad row') : item)),
   })
   const results = await Promise.allSettled(['a', 'bad', 'c'].map(write))
@@ -82,6 +92,7 @@ test('no write is larger than allowed, and nobody is forgotten', async () => {
     maxItems: 7,
     maxWaiting: 100,
     tooMany,
+    failsAll,
     async write(items) {
       sizes.push(items.length)
       return items
@@ -98,6 +109,7 @@ test('E1: beyond the bound a newcomer is turned away at once', async () => {
     maxItems: 1,
     maxWaiting: 2,
     tooMany,
+    failsAll,
     async write(items) {
       await never.opened
       return items
@@ -109,4 +121,21 @@ test('E1: beyond the bound a newcomer is turned away at once', async () => {
   await assert.rejects(write(4), /too many/)
   never.open()
   assert.deepEqual(await Promise.all([first, ...waiting]), [1, 2, 3])
+})
+
+test('when the database is away nobody waits for their own turn to hear it', async () => {
+  let writes = 0
+  const write = batch<number, number>({
+    maxItems: 1,
+    maxWaiting: 100,
+    tooMany,
+    failsAll,
+    async write() {
+      writes++
+      throw new Error('database away')
+    },
+  })
+  const results = await Promise.allSettled([1, 2, 3, 4].map(write))
+  assert.ok(results.every(({ status }) => status === 'rejected'))
+  assert.equal(writes, 1)
 })

@@ -13,6 +13,8 @@ export interface BatchOptions<Item, Result> {
   /** Beyond this many waiting, a newcomer is told at once to come back later. */
   maxWaiting: number
   tooMany(): Error
+  /** Whether this failure would meet those who wait as well, so that they need not wait to hear it. */
+  failsAll(error: unknown): boolean
 }
 
 interface Waiting<Item, Result> {
@@ -54,8 +56,9 @@ export function batch<Item, Result>(options: BatchOptions<Item, Result>): (item:
       },
       (error) => {
         writing = false
+        const failed = options.failsAll(error) ? group.concat(waiting.splice(0)) : group
         writeNext()
-        for (const { reject } of group) reject(error)
+        for (const { reject } of failed) reject(error)
       },
     )
   }

@@ -52,6 +52,8 @@ export function connect(options: DatabaseOptions): Database {
     query_timeout: statementTimeoutMs + 500,
     keepAlive: true,
     application_name: 'manilla',
+    // Whatever the role or the database says: an answer of 2xx means that it is on disk.
+    options: '-c synchronous_commit=on',
     types,
   })
   // Without a listener on the pool *and* on each client, a backend that PostgreSQL kills would end our process.
@@ -87,7 +89,7 @@ export function connect(options: DatabaseOptions): Database {
         } catch (error) {
           if (!lostARace(error)) throw error
           if (lost === RETRIES_AFTER_A_LOST_RACE) throw unavailable(error)
-          await sleep(Math.random() * 20 * 2 ** lost)
+          await pauseAfterLostRace(lost)
         }
       }
     },
@@ -97,7 +99,10 @@ export function connect(options: DatabaseOptions): Database {
       const tooSlow = new Promise<never>((_, reject) => {
         timer = setTimeout(() => reject(unavailable(new Error('PostgreSQL did not answer within a second'))), 1_000)
       })
-      const asked = withClient((client) => client.query('select 1'))
+      const asked = withClient(async (client) => {
+        const { rows } = await client.query('show transaction_read_only')
+        if (rows[0].transaction_read_only === 'on') throw unavailable(new Error('PostgreSQL is read-only'))
+      })
       asked.catch(() => {}) // it may fail after we gave up on it
       await Promise.race([asked, tooSlow]).finally(() => clearTimeout(timer))
     },
@@ -146,6 +151,7 @@ export function unavailable(cause: unknown): Problem {
   })
 }
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
+/** A little longer each time, and never the same for two who met. */
+export function pauseAfterLostRace(lost: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** lost))
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
-import { access, chmod, constants, cp, mkdir, readFile, rename, rm, symlink } from 'node:fs/promises'
+import { access, chmod, constants, cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -27,7 +27,8 @@ export async function findHome(dataDir: string): Promise<Home> {
   if (process.getuid?.() !== 0) return { dataDir, cluster: inDataDir, binaries: binariesIn(native) }
 
   const runAs = ensureUser()
-  await chmod(dataDir, 0o711) // the user passes through to its cluster; the files beside it are closed to it
+  // The user passes through to its cluster; the files beside it are closed to it. No other bit of a folder that was there is touched.
+  await chmod(dataDir, ((await stat(dataDir)).mode & 0o7777) | 0o011)
   const cluster = canEnter(dataDir, runAs) ? inDataDir : await clusterElsewhere(inDataDir)
   const reachable = canEnter(join(native, 'bin'), runAs) ? native : await copyBinaries(native)
   return { dataDir, cluster, binaries: binariesIn(reachable), runAs }

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, open, readdir, readFile, readlink, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
@@ -36,8 +36,7 @@ const STOP_TIMEOUT_MS = 30_000
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const home = await findHome(resolve(options.dataDir))
-  const password = await ensurePassword(home)
-  await ensureCluster(home, password)
+  const password = await setUp(home)
 
   const running = await findRunning(home, password)
   if (running && options.purpose === 'join') return { url: running.url, stop: async () => {} }
@@ -132,7 +131,7 @@ const GUARDED_START = `
 
 async function launch(home: Home, password: string, wantedPort?: number): Promise<Owned> {
   const port = wantedPort ?? (await freePort())
-  const log = await open(join(home.dataDir, 'postgres.log'), 'a')
+  const log = await open(join(home.dataDir, 'postgres.log'), 'a', 0o600)
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
@@ -206,7 +205,7 @@ async function findRunning(home: Home, password: string): Promise<Running | unde
     const lines = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n')
     const pid = Number(lines[0])
     const port = Number(lines[3])
-    if (!pid || !isAlive(pid) || !(await looksLikePostgres(pid))) {
+    if (!pid || !isAlive(pid) || !(await runsOn(pid, home.cluster))) {
       // Nobody is there, or the number now belongs to a stranger, who would keep PostgreSQL from starting.
       await rm(pidFile, { force: true })
       return undefined
@@ -239,20 +238,58 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-async function looksLikePostgres(pid: number): Promise<boolean> {
-  const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => {
-    return spawnSync('ps', ['-o', 'comm=', '-p', String(pid)], { encoding: 'utf8' }).stdout ?? ''
-  })
-  return name.trim().endsWith('postgres')
+/** Whether that process is the server of these files. PostgreSQL lives in the folder of its files, and names it when it is started. */
+async function runsOn(pid: number, cluster: string): Promise<boolean> {
+  const folder = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
+  if (folder !== undefined) return folder === (await realpath(cluster))
+  const { stdout } = spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' })
+  return stdout?.includes('postgres') && stdout.includes(cluster)
+}
+
+/** The password and the files, made on the first start; returns the password. One process at a time, for two may start at once. */
+async function setUp(home: Home): Promise<string> {
+  const lock = join(home.dataDir, 'setting-up')
+  try {
+    await waitForTurn(lock)
+    try {
+      const password = await ensurePassword(home)
+      await ensureCluster(home, password)
+      return password
+    } finally {
+      await rm(lock, { force: true })
+    }
+  } catch (error) {
+    throw error instanceof OperatorError
+      ? error
+      : explain('The embedded PostgreSQL could not be set up', home, String(error))
+  }
+}
+
+async function waitForTurn(lock: string): Promise<void> {
+  for (;;) {
+    try {
+      return await writeFile(lock, String(process.pid), { flag: 'wx', mode: 0o600 })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    const holder = Number(await readFile(lock, 'utf8').catch(() => ''))
+    if (holder && !isAlive(holder)) await rm(lock, { force: true })
+    await sleep(50)
+  }
 }
 
 async function ensurePassword(home: Home): Promise<string> {
   const file = join(home.dataDir, 'postgres-password')
-  if (!existsSync(file)) await writeFile(file, randomBytes(24).toString('base64url'), { mode: 0o600 })
-  return (await readFile(file, 'utf8')).trim()
+  const known = (await readFile(file, 'utf8').catch(() => '')).trim()
+  if (known) return known
+  const made = randomBytes(24).toString('base64url')
+  // Whole or not at all: half a password would lock us out of the files that it was made for.
+  await writeFile(`${file}.new`, made, { mode: 0o600, flush: true })
+  await rename(`${file}.new`, file)
+  return made
 }
 
-/** Makes the database files on the first start. They get their name only when complete, so a start that was cut off leaves no half of them. */
+/** Makes the database files. They get their name only when complete, so a start that was cut off leaves no half of them. */
 async function ensureCluster(home: Home, password: string): Promise<void> {
   if (existsSync(join(home.cluster, 'PG_VERSION'))) return
   // A name of our own: the initdb of a start that was killed may still be busy with another.
@@ -286,7 +323,7 @@ async function ensureCluster(home: Home, password: string): Promise<void> {
   await rm(passwordFile, { force: true })
   if (status !== 0) {
     await rm(half, { recursive: true, force: true })
-    throw explain('The embedded PostgreSQL could not be set up', home, `${error?.message ?? ''}${stderr}${stdout}`)
+    throw explain('The embedded PostgreSQL could not be set up', home, `${stdout}${stderr}${error?.message ?? ''}`)
   }
   await rename(half, home.cluster)
 }

@@ -15,6 +15,7 @@ const AWAY = new Set([
   '53100',
   '53200',
   '53300',
+  '25006', // read-only: a primary that was demoted under us
 ])
 const AWAY_SYSTEM = new Set([
   'ECONNREFUSED',
@@ -45,7 +46,8 @@ export function isAway(error: unknown): boolean {
 /** The connection itself can no longer be trusted: whatever answer it owes may belong to an earlier question. */
 export function breaksConnection(error: unknown): boolean {
   const code = codeOf(error)
-  const serverHungUp = code.startsWith('57P') || code.startsWith('08') || code === '25P03'
+  // Demoted (25006) or with other tables than its prepared statements know (0A000): a new connection may find better.
+  const serverHungUp = code.startsWith('57P') || code.startsWith('08') || ['25P03', '25006', '0A000'].includes(code)
   const serverAnswered = /^[0-9][0-9A-Z]{4}$/.test(code)
   return serverHungUp || (!serverAnswered && isAway(error))
 }

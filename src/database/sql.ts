@@ -7,6 +7,14 @@ export interface Statement {
   readonly values: unknown[]
 }
 
+/** Text of ours, the same at each call, to be part of a statement: a list of columns, say. Never anything that came from outside. */
+export class Fixed {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
 // A template's strings are one object per place in the source, so text and name are made once per place.
 const seen = new WeakMap<TemplateStringsArray, { name: string; text: string }>()
 
@@ -14,9 +22,15 @@ const seen = new WeakMap<TemplateStringsArray, { name: string; text: string }>()
 export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statement {
   let known = seen.get(strings)
   if (!known) {
-    const text = strings.reduce((before, part, index) => `${before}$${index}${part}`)
+    const text = textOf(strings, values)
     known = { name: createHash('sha1').update(text).digest('base64url'), text }
     seen.set(strings, known)
   }
-  return { ...known, values }
+  return { name: known.name, text: known.text, values: values.filter((value) => !(value instanceof Fixed)) }
+}
+
+function textOf(strings: TemplateStringsArray, values: unknown[]): string {
+  let number = 0
+  const filled = values.map((value) => (value instanceof Fixed ? value.text : `$${++number}`))
+  return strings.map((part, index) => part + (filled[index] ?? '')).join('')
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify'
@@ -21,7 +21,7 @@ import { watchPressure } from './pressure.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { checkoutRoutes } from './routes/checkouts.ts'
 import { operationsRoutes } from './routes/operations.ts'
-import { pageRoutes } from './routes/pages.ts'
+import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
 import { paymentRoutes } from './routes/payments.ts'
 
 export type App = FastifyInstance<
@@ -50,10 +50,12 @@ export interface HttpParts {
 
 const KIB = 1024
 const MAX_URL_LENGTH = 8 * KIB
+const MAX_CONNECTIONS = 20_000
 
 /** The door of merchants and customers. */
 export async function buildApp(parts: HttpParts): Promise<App> {
   const { log, database } = parts
+  const limits = new Limits(parts.rateLimit)
   const requestIdPrefix = `req_${randomBytes(6).toString('hex')}`
   let requests = 0
 
@@ -85,17 +87,18 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     },
     frameworkErrors: (error, request, reply) => {
       reply.header('request-id', request.id)
+      if (isLink(request)) return void sendUnknownPayment(request, reply, limits)
       sendProblem(request, reply, toProblem(error, request, log))
     },
     clientErrorHandler: (error, socket) =>
       answerBrokenRequest(error, socket, `${requestIdPrefix}${(requests++).toString(36)}`),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
+  app.server.maxConnections = MAX_CONNECTIONS
   // Node would answer this by itself, without a word; we answer as if nothing special had been expected.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   const metrics = new Metrics(database)
-  const limits = new Limits(parts.rateLimit)
   const links = linksOn(parts.baseUrl)
   const methods = collectMethods(app)
 
@@ -104,6 +107,11 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     // Many clients name a type even when they send nothing. Where no body is asked for, that is fine.
     if (body.length === 0 && !request.routeOptions.schema?.body) return done(null, undefined)
+    if (!isPlainUtf8(request.headers)) {
+      return done(
+        new Problem('unsupported_media_type', 'Send the body as plain UTF-8: no Content-Encoding, no other charset.'),
+      )
+    }
     try {
       done(null, parseJsonBody(body as Buffer))
     } catch (error) {
@@ -141,7 +149,9 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     return sendProblem(request, reply, toProblem(error, request, log))
   })
   app.setNotFoundHandler((request, reply) =>
-    sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`)),
+    isLink(request)
+      ? sendUnknownPayment(request, reply, limits)
+      : sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`)),
   )
 
   if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics })
@@ -187,6 +197,12 @@ async function openToCallers(
     { prefix: '/payments/v1' },
   )
   await app.register(async (pages: App) => pageRoutes(pages, { database, links, limits, log }))
+}
+
+function isPlainUtf8(headers: IncomingHttpHeaders): boolean {
+  const charset = /charset="?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
+  const encoding = headers['content-encoding']
+  return (!charset || /^utf-?8$/i.test(charset)) && (!encoding || encoding === 'identity')
 }
 
 function refusalOf(validation: Parameters<typeof mistakesOf>[0], value: unknown): Problem {

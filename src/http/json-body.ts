@@ -10,16 +10,37 @@ const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
  */
 export function parseJsonBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw new Problem('malformed_json', 'The body is not UTF-8. JSON is always sent as UTF-8.')
+  const text = body.toString('utf8')
   let value: unknown
   try {
-    value = JSON.parse(body.toString('utf8'))
+    value = JSON.parse(text)
+    if (UNUSUAL_NUMBER.test(text)) refuseRounding(text)
   } catch (error) {
+    if (error instanceof Problem) throw error
     throw new Problem('malformed_json', `The body is not JSON: ${describe(error)}.`)
   }
   if (isSound(value, 1)) return value
   const mistakes: Mistake[] = []
   inspect(value, '', 1, mistakes)
   throw new Problem('invalid_request', mistakes.map(({ message }) => message).join(' '), { mistakes })
+}
+
+// Only such a number can come out of the parser as another one than was written. (Text may look like one; that costs a moment.)
+const UNUSUAL_NUMBER = /\d\.\d|\d[eE]/
+
+/** 100.000000000000000001 is parsed as 100. We do not round money, not even down to what was surely meant. */
+function refuseRounding(text: string): void {
+  const reviver = (_: string, value: unknown, context: { source?: string }) => {
+    const fraction = /\.(\d*[1-9])/.exec(context.source ?? '')
+    if (fraction && Number.isInteger(value) && !/[eE]/.test(context.source ?? '')) {
+      throw new Problem(
+        'invalid_request',
+        `${context.source} has more digits than a JSON number can hold. Send whole numbers as they are.`,
+      )
+    }
+    return value
+  }
+  JSON.parse(text, reviver as (key: string, value: unknown) => unknown)
 }
 
 /** The parser's own words without the excerpt of the body, which may hold anything. */

@@ -26,7 +26,15 @@ async function listenOn(app: App, host: string, port: number): Promise<number> {
   try {
     await app.listen({ host, port, backlog: 4_096 })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+      throw new OperatorError(
+        `HOST=${host} is not an address of this machine. Set HOST to one that is, or to 0.0.0.0 for all of them.`,
+      )
+    }
+    if (code === 'EACCES')
+      throw new OperatorError(`This user may not listen on port ${port}. Set PORT to one above 1023.`)
+    if (code !== 'EADDRINUSE') throw error
     throw new PortIsBusy(
       `Port ${port} on ${host} is in use. Stop what is using it, set PORT to another one, or PORT=0 for any free one.`,
     )

@@ -28,7 +28,12 @@ export function nearMisses(body: Record<string, unknown>, known: readonly string
 function resembles(field: string, known: string): boolean {
   if (field.length > 60) return false
   const [a, b] = [bare(field), bare(known)]
-  return a === b || distance(a, b) <= (b.length >= 8 ? 2 : 1)
+  return a === b || distance(a, b) <= tolerance(b)
+}
+
+/** Short words have too many neighbours (`used`, `game`) for a guess to be a help. */
+function tolerance(name: string): number {
+  return name.length >= 8 ? 2 : name.length >= 6 ? 1 : 0
 }
 
 /** Spelling habits aside: `redirect_url`, `RedirectUri` and `redirectURL` are the same word. */

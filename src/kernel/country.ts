@@ -8,10 +8,8 @@ countries.registerLocale(require('i18n-iso-countries/langs/en.json'))
 
 /** `NG`, `nga` and `Nigeria` are all NG; undefined for what ISO 3166-1 does not know. */
 export function parseCountry(text: string): Country | undefined {
-  if (text.length === 2) {
-    const code = text.toUpperCase()
-    return countries.isValid(code) ? (code as Country) : undefined
-  }
-  const code = text.length === 3 ? countries.alpha3ToAlpha2(text.toUpperCase()) : countries.getAlpha2Code(text, 'en')
-  return code as Country | undefined
+  const code = text.toUpperCase()
+  if (/^[A-Z]{2}$/.test(code)) return countries.isValid(code) ? (code as Country) : undefined
+  if (/^[A-Z]{3}$/.test(code)) return countries.alpha3ToAlpha2(code) as Country | undefined
+  return text.length > 3 ? (countries.getAlpha2Code(text, 'en') as Country | undefined) : undefined
 }

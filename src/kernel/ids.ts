@@ -44,6 +44,16 @@ export function idOf<Kind extends IdKind>(kind: Kind, uuid: string): Id<Kind> {
   return (PREFIX[kind] + encodeBase58(BigInt(`0x${uuid.replaceAll('-', '')}`), ENCODED_LENGTH)) as Id<Kind>
 }
 
+export const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** Below every id made at that time or later, above every one made before. */
+export function firstUuidAt(time: Date): string {
+  const hex = Math.min(Math.max(0, time.getTime()), 2 ** 48 - 1)
+    .toString(16)
+    .padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
+}
+
 const SHORT_CODE_EPOCH_SECONDS = Date.UTC(2026, 0, 1) / 1000
 const SHORT_CODE_TIME_LENGTH = 5 // 58^5 seconds: until the year 2046, then it grows to six
 

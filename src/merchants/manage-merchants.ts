@@ -7,22 +7,25 @@ import { Problem } from '../kernel/problem.ts'
 import { recordAct } from './audit-store.ts'
 import { digestOf, type NewCredential, newCredential } from './credential.ts'
 import { insertCredential, markRevoked } from './credential-store.ts'
+import type { Integration } from './integration.ts'
 import type { Merchant } from './merchant.ts'
-import { findMerchant, insertMerchant, updateMerchantStatus } from './merchant-store.ts'
+import { findMerchant, insertMerchant, saveIntegration, updateMerchantStatus } from './merchant-store.ts'
 
 interface Parts {
   database: Database
   clock: Clock
 }
 
+/** With play money to begin with: a new merchant can make a payment link in sandbox mode at once. */
 export function createMerchant(
-  parts: Parts,
+  parts: Parts & { sandboxIntegrations: Integration[] },
   actor: string,
   wanted: { name: string; country: Country },
 ): Promise<Merchant> {
   const merchant: Merchant = { id: newId('merchant', parts.clock.now()), status: 'active', ...wanted }
   return parts.database.transaction(async (tx) => {
     await insertMerchant(tx, merchant)
+    for (const integration of parts.sandboxIntegrations) await saveIntegration(tx, merchant.id, 'sandbox', integration)
     await recordAct(tx, { actor, act: 'merchant.created', merchantId: merchant.id, subject: merchant.id })
     return merchant
   })

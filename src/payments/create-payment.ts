@@ -1,5 +1,5 @@
 import { batch } from '../database/batch.ts'
-import type { Database } from '../database/database.ts'
+import { type Database, pauseAfterLostRace, unavailable } from '../database/database.ts'
 import { isBadRow, lostARace, lostConnection } from '../database/failure.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { newId, newReference, newShortCode, type PaymentId } from '../kernel/ids.ts'
@@ -54,6 +54,7 @@ export function paymentCreator({ database, clock }: { database: Database; clock:
     write: (payments) => insertTogether(database, payments),
     maxItems: MAX_ITEMS,
     maxWaiting: MAX_WAITING,
+    failsAll: (error) => error instanceof Problem && error.code === 'unavailable',
     tooMany: () =>
       new Problem('unavailable', 'More payments are being created than can be written right now. Try again shortly.', {
         retryAfterSeconds: 1,
@@ -61,7 +62,13 @@ export function paymentCreator({ database, clock }: { database: Database; clock:
   })
 
   return async (wanted) => {
-    refuseUnpayable(wanted)
+    const refusal = whyUnpayable(wanted)
+    if (refusal) {
+      // What was promised under this key before the integrations changed still stands.
+      const answer = wanted.idempotency && (await findAnswer(database, prepare(wanted, clock.now())))
+      if (answer) return answer
+      throw refusal
+    }
     for (let tries = 1; ; tries++) {
       const payment = prepare(wanted, clock.now())
       if (await insert(payment)) return { ticket: newTicket(payment), replayed: false }
@@ -74,9 +81,9 @@ export function paymentCreator({ database, clock }: { database: Database; clock:
 }
 
 /** Never a link to a page that cannot be paid. */
-function refuseUnpayable({ caller, request: { country, currency } }: CreatePayment): void {
-  if (caller.integrations.some((integration) => canTake(integration, country, currency))) return
-  throw new Problem(
+function whyUnpayable({ caller, request: { country, currency } }: CreatePayment): Problem | undefined {
+  if (caller.integrations.some((integration) => canTake(integration, country, currency))) return undefined
+  return new Problem(
     'no_integration_available',
     `Nothing you have set up takes ${currency} in ${country} (${caller.mode} mode). ${describeIntegrations(caller.integrations)}`,
   )
@@ -105,7 +112,12 @@ async function insertTogether(database: Database, payments: NewPayment[]): Promi
         : await insertPayments(database, payments)
     } catch (error) {
       // After a broken connection the rows may be there or not. The ids are ours, so the same statement again settles it.
-      if ((lostARace(error) || lostConnection(error)) && tries < TRIES) continue
+      if (lostConnection(error) && tries < TRIES) continue
+      if (lostARace(error)) {
+        if (tries === TRIES) throw unavailable(error)
+        await pauseAfterLostRace(tries)
+        continue
+      }
       // One bad row must not cost its neighbours their payment.
       if (isBadRow(error) && payments.length > 1) return insertOneByOne(database, payments)
       throw error

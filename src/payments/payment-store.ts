@@ -1,8 +1,8 @@
 import { textArray } from '../database/array-literal.ts'
 import type { Queries, Transaction } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import { Fixed, sql } from '../database/sql.ts'
 import type { Country } from '../kernel/country.ts'
-import { idOf, type MerchantId, type PaymentId, parseId, uuidOf } from '../kernel/ids.ts'
+import { firstUuidAt, idOf, LAST_UUID, type MerchantId, type PaymentId, parseId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Currency } from '../kernel/money.ts'
 import type { Payment, PaymentRequest, PaymentStatus } from './payment.ts'
@@ -70,13 +70,19 @@ export async function insertPayments(db: Queries, payments: NewPayment[]): Promi
         as new (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
                 user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
                 idempotency_key, request_digest, expires_in)
-     -- In the order of the index, so that two processes that write the same references wait in one direction.
-     order by reference
+     -- One order for all, so that two processes that write the same keys or references wait in one direction.
+     order by coalesce(idempotency_key, reference)
     on conflict do nothing
     returning id`)
   const inserted = new Set(rows.map(({ id }) => id))
   return payments.map((_, index) => inserted.has(ids[index] as string))
 }
+
+// By name, never `*`: a migration that adds a column must not change what a running version's prepared statements return.
+const COLUMNS =
+  new Fixed(`p.id, p.merchant_id, p.mode, p.reference, p.short_code, p.status, p.late, p.amount, p.currency, p.country,
+  p.customer_bears_charge, p.amount_paid, p.amount_refunded, p.user_email, p.user_phone_number, p.user_name, p.redirect_url,
+  p.webhook_url, p.metadata, p.sequence, p.created_at, p.expires_at, p.completed_at`)
 
 interface PaymentRow {
   id: string
@@ -142,12 +148,14 @@ export async function findRivals(
 ): Promise<{ payment: Payment; idempotencyKey: string | null; requestDigest: Buffer | null }[]> {
   const owner = uuidOf(wanted.merchantId)
   const rows = await db.rows<PaymentRow & { idempotency_key: string | null; request_digest: Buffer | null }>(sql`
-    select * from payments where id = ${uuidOf(wanted.id)}
-    union
-    select * from payments where merchant_id = ${owner} and mode = ${wanted.mode} and reference = ${wanted.reference}
-    union
-    select * from payments
-     where merchant_id = ${owner} and mode = ${wanted.mode} and idempotency_key = ${wanted.idempotency?.key ?? null}`)
+    with rivals as (
+      select id from payments where id = ${uuidOf(wanted.id)}
+      union
+      select id from payments where merchant_id = ${owner} and mode = ${wanted.mode} and reference = ${wanted.reference}
+      union
+      select id from payments
+       where merchant_id = ${owner} and mode = ${wanted.mode} and idempotency_key = ${wanted.idempotency?.key ?? null})
+    select ${COLUMNS}, p.idempotency_key, p.request_digest from payments p join rivals using (id)`)
   return rows.map((row) => ({
     payment: paymentOf(row),
     idempotencyKey: row.idempotency_key,
@@ -155,21 +163,23 @@ export async function findRivals(
   }))
 }
 
-/** By the merchant's own reference, or by our id. */
+/** By our id, or by the merchant's own reference. The id first: a reference that is made to look like one hides nothing. */
 export async function findPayment(
   db: Queries,
   { merchantId, mode }: Owner,
   name: string,
 ): Promise<Payment | undefined> {
   const owner = uuidOf(merchantId)
-  const byReference = await db.row<PaymentRow>(sql`
-    select * from payments where merchant_id = ${owner} and mode = ${mode} and reference = ${name}`)
-  if (byReference) return paymentOf(byReference)
   const id = parseId('payment', name)
-  if (!id) return undefined
-  const byId = await db.row<PaymentRow>(sql`
-    select * from payments where id = ${uuidOf(id)} and merchant_id = ${owner} and mode = ${mode}`)
-  return byId && paymentOf(byId)
+  const byId =
+    id &&
+    (await db.row<PaymentRow>(sql`
+      select ${COLUMNS} from payments p where id = ${uuidOf(id)} and merchant_id = ${owner} and mode = ${mode}`))
+  const row =
+    byId ??
+    (await db.row<PaymentRow>(sql`
+      select ${COLUMNS} from payments p where merchant_id = ${owner} and mode = ${mode} and reference = ${name}`))
+  return row && paymentOf(row)
 }
 
 export interface PaymentFilter {
@@ -181,33 +191,49 @@ export interface PaymentFilter {
   limit: number
 }
 
-/** Newest first: ids start with the time, so their order is the order of creation and a cursor is simply the last id. */
-export async function listPayments(
-  db: Queries,
-  { merchantId, mode }: Owner,
-  filter: PaymentFilter,
-): Promise<Payment[]> {
-  const before = filter.before ? uuidOf(filter.before) : 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-  const rows = await db.rows<PaymentRow>(sql`
-    select * from payments
-     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and id < ${before}::uuid
-       and (${filter.status ?? null}::text is null or status = ${filter.status ?? null}::text)
-       and (${filter.email ?? null}::text is null or lower(user_email) = lower(${filter.email ?? null}::text))
-       and (${filter.from ?? null}::timestamptz is null or created_at >= ${filter.from ?? null}::timestamptz)
-       and (${filter.to ?? null}::timestamptz is null or created_at < ${filter.to ?? null}::timestamptz)
-     order by id desc
-     limit ${filter.limit}`)
-  return rows.map(paymentOf)
+const LONG_AGO = new Date('2000-01-01')
+const FAR_OFF = new Date('9999-01-01')
+// An id has the time of the process that made it, created_at that of the database.
+const CLOCKS_MAY_DIFFER_MS = 3_600_000
+
+/**
+ * Newest first: ids start with the time, so their order is the order of creation, a cursor is simply the last id, and a time is a
+ * bound on ids too. One statement for each index that can help, so that no filter makes PostgreSQL read a merchant's whole history.
+ */
+export async function listPayments(db: Queries, owner: Owner, filter: PaymentFilter): Promise<Payment[]> {
+  const merchant = uuidOf(owner.merchantId)
+  const { status = null, email = null, limit } = filter
+  const { from = LONG_AGO, to = FAR_OFF } = filter
+  const first = firstUuidAt(new Date(from.getTime() - CLOCKS_MAY_DIFFER_MS))
+  const last = firstUuidAt(new Date(to.getTime() + CLOCKS_MAY_DIFFER_MS))
+  const before = filter.before ? uuidOf(filter.before) : LAST_UUID
+  const below = before < last ? before : last
+  const statement =
+    email !== null
+      ? sql`select ${COLUMNS} from payments p
+             where merchant_id = ${merchant} and mode = ${owner.mode} and lower(user_email) = lower(${email})
+               and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
+             order by id desc limit ${limit}`
+      : status !== null && status !== 'pending'
+        ? sql`select ${COLUMNS} from payments p
+               where merchant_id = ${merchant} and mode = ${owner.mode} and status = ${status} and status <> 'pending'
+                 and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
+               order by id desc limit ${limit}`
+        : sql`select ${COLUMNS} from payments p
+               where merchant_id = ${merchant} and mode = ${owner.mode} and (${status}::text is null or status = ${status})
+                 and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
+               order by id desc limit ${limit}`
+  return (await db.rows<PaymentRow>(statement)).map(paymentOf)
 }
 
 export async function lockPayment(tx: Transaction, id: PaymentId): Promise<Payment | undefined> {
-  const row = await tx.row<PaymentRow>(sql`select * from payments where id = ${uuidOf(id)} for update`)
+  const row = await tx.row<PaymentRow>(sql`select ${COLUMNS} from payments p where id = ${uuidOf(id)} for update`)
   return row && paymentOf(row)
 }
 
 export async function lockOverduePayments(tx: Transaction, limit: number): Promise<Payment[]> {
   const rows = await tx.rows<PaymentRow>(sql`
-    select * from payments where status = 'pending' and expires_at <= now()
+    select ${COLUMNS} from payments p where status = 'pending' and expires_at <= now()
      order by expires_at limit ${limit} for update skip locked`)
   return rows.map(paymentOf)
 }
@@ -231,7 +257,7 @@ export interface PaymentOnPage {
 /** For the payment page, where the link itself is the permission. */
 export async function findPaymentForPage(db: Queries, id: PaymentId): Promise<PaymentOnPage | undefined> {
   const row = await db.row<PaymentRow & { merchant_name: string }>(sql`
-    select p.*, m.name as merchant_name from payments p join merchants m on m.id = p.merchant_id where p.id = ${uuidOf(id)}`)
+    select ${COLUMNS}, m.name as merchant_name from payments p join merchants m on m.id = p.merchant_id where p.id = ${uuidOf(id)}`)
   return row && { payment: paymentOf(row), merchantName: row.merchant_name }
 }
 

@@ -220,6 +220,7 @@ describe('redirectURL and webhook', () => {
     'https:///x',
     'https://user:pass@shop.example',
     'https://user@shop.example',
+    'https://@shop.example',
     'https:\\\\shop.example',
     'https://shop.example\\@evil.example',
     ' https://shop.example',

@@ -77,6 +77,16 @@ test('a merchant made here, with a credential made here, works on the running se
       headers: { 'client-id': credential.clientId, 'client-secret': credential.clientSecret },
     })
   assert.equal((await list()).status, 200)
+  const made = await fetch(`${service.baseUrl}/payments/v1/checkouts`, {
+    method: 'POST',
+    headers: {
+      'client-id': credential.clientId,
+      'client-secret': credential.clientSecret,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ amount: 100, country: 'NG', user: { email: 'ada@example.com' } }),
+  })
+  assert.equal(made.status, 201, 'its sandbox takes payments from the first moment')
 
   const known = await json('credential', 'list', '--merchant', merchant.id)
   assert.deepEqual(

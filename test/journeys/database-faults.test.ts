@@ -4,25 +4,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import pg from 'pg'
-import { pino } from 'pino'
 import { connect } from '../../src/database/database.ts'
 import { startEmbedded } from '../../src/database/embedded.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { sql } from '../../src/database/sql.ts'
-import { buildApp } from '../../src/http/app.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import type { Country } from '../../src/kernel/country.ts'
+import type { MerchantId } from '../../src/kernel/ids.ts'
+import type { Currency } from '../../src/kernel/money.ts'
 import { Problem } from '../../src/kernel/problem.ts'
-import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
-import { paymentCreator } from '../../src/payments/create-payment.ts'
+import { type CreatePayment, paymentCreator } from '../../src/payments/create-payment.ts'
 import { createDatabase } from '../support/database.ts'
-import { type ServiceProcess, startForTest } from '../support/process.ts'
-import { addMerchant, checkout, startService } from '../support/service.ts'
+import { type ServiceProcess, startProcess } from '../support/process.ts'
+import { addMerchant, call, checkout, startOn, startService } from '../support/service.ts'
 
 // A PostgreSQL of our own, since these tests stop, freeze and restart it.
 const folder = await mkdtemp(join(tmpdir(), 'manilla-faults-'))
 let server = await startEmbedded({ dataDir: folder, purpose: 'own' })
 await migrate(server.url)
-const service = await startForTest({
+const service = await startProcess({
   DATABASE_URL: server.url,
   SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
   DATA_DIR: join(folder, 'keys'),
@@ -31,9 +31,10 @@ const service = await startForTest({
 })
 after(async () => {
   service.child.kill('SIGTERM')
-  assert.equal(await service.exited, 0)
+  const code = await service.exited
   await server.stop()
   await rm(folder, { recursive: true, force: true })
+  assert.equal(code, 0, 'all of this did not keep it from ending well')
 })
 
 const BODY = JSON.stringify({ amount: 100, country: 'NG', user: { email: 'ada@example.com' } })
@@ -121,7 +122,7 @@ test('C4: a frozen PostgreSQL is given up on by timeout, answered 503, and worke
   const backends = await backendPids()
   for (const frozen of [pid, ...backends]) process.kill(frozen, 'SIGSTOP')
   try {
-    const calls = Promise.all(Array.from({ length: 5 }, () => create(service)))
+    const calls = Promise.all(Array.from({ length: 600 }, () => create(service))) // more than two groups of them
     assert.equal(await ask('/healthz'), 200, 'alive all the same')
     assert.equal(await ask('/readyz'), 503)
     for (const seen of await calls) {
@@ -192,18 +193,7 @@ test('C6: two processes that write the same references at once end in one paymen
   const shop = await addMerchant(one.database)
   const second = connect({ url: one.databaseUrl })
   after(() => second.close())
-  const other = await buildApp({
-    database: second,
-    clock: systemClock,
-    log: pino({ level: 'silent' }),
-    verifyCredential: credentialVerifier(second),
-    createPayment: paymentCreator({ database: second, clock: systemClock }),
-    baseUrl: () => 'http://pay.test',
-    isStopping: () => false,
-    rateLimit: false,
-    trustProxy: [],
-  })
-  after(() => other.close())
+  const other = await startOn(second)
   const references = Array.from({ length: 100 }, (_, index) => `race-${index}`)
   const answers = await Promise.all([
     ...references.map((reference) => checkout(one.app, shop, { reference })),
@@ -214,35 +204,104 @@ test('C6: two processes that write the same references at once end in one paymen
   assert.equal(statuses.filter((status) => status === 409).length, 100)
 })
 
+test('C6: two processes that write the same keys in opposite order end in one payment each, never in an error', async () => {
+  const { database, url } = await createDatabase()
+  const shop = await addMerchant(database)
+  const second = connect({ url })
+  after(() => second.close())
+  const creators = [database, second].map((each) => paymentCreator({ database: each, clock: systemClock }))
+  const keys = Array.from({ length: 100 }, (_, index) => `key-${index}`)
+  const results = await Promise.allSettled([
+    ...keys.map((key) => creators[0]?.(wantedBy(shop.merchantId, { key }))),
+    ...keys.toReversed().map((key) => creators[1]?.(wantedBy(shop.merchantId, { key }))),
+  ])
+  assert.deepEqual(new Set(results.map(({ status }) => status)), new Set(['fulfilled']))
+  const row = await database.row<{ count: number }>(sql`select count(*) as count from payments`)
+  assert.equal(row?.count, 100)
+})
+
+test('C6: a create that loses every race is 503, never a bare 500', async () => {
+  const { app, database } = await startService()
+  const shop = await addMerchant(database)
+  await database.rows(
+    sql`create function lose() returns trigger language plpgsql as $$ begin raise exception 'lost' using errcode = '40001'; end $$`,
+  )
+  await database.rows(sql`create trigger lose before insert on payments for each row execute function lose()`)
+  const { status, body } = await checkout(app, shop)
+  assert.deepEqual([status, body.code], [503, 'unavailable'])
+})
+
+test('C8: a migration that adds a column does not disturb the version that runs beside it', async () => {
+  const { app, database } = await startService()
+  const shop = await addMerchant(database)
+  const read = () => call(app, 'GET', '/payments/v1/payments/before', { headers: shop.headers })
+  await checkout(app, shop, { reference: 'before' })
+  assert.equal((await read()).status, 200)
+  await database.rows(sql`alter table payments add column added_later text`)
+  for (let time = 0; time < 5; time++) assert.equal((await read()).status, 200)
+  assert.equal((await checkout(app, shop)).status, 201)
+  assert.equal((await call(app, 'GET', '/payments/v1/payments', { headers: shop.headers })).body.data.length, 2)
+})
+
+test('a PostgreSQL that only reads, such as a demoted primary, is 503 and not ready', async () => {
+  const { app, database, databaseUrl } = await startService()
+  const shop = await addMerchant(database)
+  await database.rows(sql`select 1`)
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  await client.query(
+    `alter database "${new URL(databaseUrl).pathname.slice(1)}" set default_transaction_read_only = on`,
+  )
+  await client.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  )
+  await client.end()
+  const { status, body } = await checkout(app, shop)
+  assert.deepEqual([status, body.code], [503, 'unavailable'])
+  assert.equal((await call(app, 'GET', '/readyz')).status, 503)
+})
+
+test('INV-1: our connections commit to disk, whatever the database was told', async () => {
+  const { database, url } = await createDatabase({ empty: true })
+  await database.rows(
+    sql`do $$ begin execute format('alter database %I set synchronous_commit = off', current_database()); end $$`,
+  )
+  const fresh = connect({ url })
+  after(() => fresh.close())
+  assert.deepEqual(await fresh.row(sql`show synchronous_commit`), { synchronous_commit: 'on' })
+})
+
+function wantedBy(
+  merchantId: MerchantId,
+  { key, email = 'a@b.co' }: { key?: string; email?: string } = {},
+): CreatePayment {
+  const integration = { provider: 'x', channels: [], countries: ['NG' as Country], currencies: ['NGN' as Currency] }
+  return {
+    caller: { merchantId, mode: 'sandbox', suspended: false, integrations: [integration] },
+    reference: undefined,
+    expiresInSeconds: 900,
+    idempotency: key === undefined ? undefined : { key, digest: Buffer.alloc(32) },
+    request: {
+      amount: 5,
+      currency: 'NGN' as Currency,
+      country: 'NG' as Country,
+      customerBearsCharge: false,
+      user: { email, phoneNumber: null, name: null },
+      redirectURL: null,
+      webhook: null,
+      metadata: {},
+    },
+  }
+}
+
 test('a bad row does not cost its neighbours in the same write their payment', async () => {
   const { database } = await createDatabase()
   const create = paymentCreator({ database, clock: systemClock })
   const shop = await addMerchant(database)
-  const caller = {
-    merchantId: shop.merchantId,
-    mode: 'sandbox' as const,
-    suspended: false,
-    integrations: [{ provider: 'x', channels: [], countries: ['NG'], currencies: ['NGN'] }],
-  }
-  const wanted = (email: string) =>
-    ({
-      caller,
-      reference: undefined,
-      expiresInSeconds: 900,
-      idempotency: undefined,
-      request: {
-        amount: 5,
-        currency: 'NGN',
-        country: 'NG',
-        customerBearsCharge: false,
-        user: { email, phoneNumber: null, name: null },
-        redirectURL: null,
-        webhook: null,
-        metadata: {},
-      },
-    }) as unknown as Parameters<typeof create>[0]
   // No door lets U+0000 in; this is the row that a mistake of ours would send.
-  const results = await Promise.allSettled(['a@b.co', 'bad\0@b.co', 'c@d.co'].map((email) => create(wanted(email))))
+  const results = await Promise.allSettled(
+    ['a@b.co', 'bad\0@b.co', 'c@d.co'].map((email) => create(wantedBy(shop.merchantId, { email }))),
+  )
   assert.deepEqual(
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],

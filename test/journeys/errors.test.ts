@@ -133,6 +133,24 @@ test('F5: only application/json is read as JSON', async () => {
   }
 })
 
+test('F5: a body that is not what its headers say is 415', async () => {
+  for (const headers of [
+    { 'content-encoding': 'gzip' },
+    { 'content-type': 'application/json; charset=utf-16' },
+    { 'content-type': 'application/json; charset="latin1"' },
+  ]) {
+    assert.equal((await post(JSON.stringify(CHECKOUT), headers as unknown as Record<string, string>)).status, 415)
+  }
+})
+
+test('F3: an amount that only rounding would make whole is refused', async () => {
+  for (const amount of ['100.000000000000000001', '999999999999.00001', '1.00000000000000001']) {
+    const { status, body } = await post(`{"amount":${amount},"country":"NG","user":{"email":"a@b.co"}}`)
+    assert.deepEqual([status, body.code], [400, 'invalid_request'], amount)
+  }
+  assert.equal((await post('{"amount":100.000,"country":"NG","user":{"email":"a@b.co","name":"v1.5e3"}}')).status, 201)
+})
+
 test('F5: headers over 16 KiB are 431', async () => {
   const answer = await send(`GET /healthz HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(17 * 1024)}\r\n\r\n`)
   assert.match(answer, /^HTTP\/1\.1 431 /)

@@ -98,6 +98,34 @@ test('a stale postmaster.pid does not stop the next start, even when its number 
   }
 })
 
+test('a stale postmaster.pid that names the server of another folder harms neither', async () => {
+  const other = await startForTest({ DATA_DIR: join(folder, 'killed') })
+  const pid = await pidOfPostgres(join(folder, 'killed'))
+  await writeFile(join(folder, 'first/postgres/postmaster.pid'), `${pid}\n/nowhere\n1\n5432\n\nlocalhost\n\nready\n`)
+  await stop(await startForTest({ DATA_DIR: join(folder, 'first') }))
+  await create(other)
+  await stop(other)
+})
+
+test('of two first starts on one folder at once, one runs and the other says why it does not', async () => {
+  const DATA_DIR = join(folder, 'twins')
+  const twins = await Promise.allSettled([startForTest({ DATA_DIR }), startForTest({ DATA_DIR })])
+  const running = twins.flatMap((twin) => (twin.status === 'fulfilled' ? [twin.value] : []))
+  const refused = twins.flatMap((twin) => (twin.status === 'rejected' ? [twin.reason as DidNotStart] : []))
+  assert.equal(running.length, 1)
+  assert.match(refused[0]?.output ?? '', /Another Manilla is running on this data folder/)
+  await create(running[0] as ServiceProcess)
+  await stop(running[0] as ServiceProcess)
+})
+
+test('a first start that was cut off halfway does not spoil the next one', async () => {
+  const DATA_DIR = join(folder, 'cut off')
+  await mkdir(join(DATA_DIR, 'postgres.new-1/base'), { recursive: true })
+  await writeFile(join(DATA_DIR, 'postgres-password'), '')
+  await writeFile(join(DATA_DIR, 'setting-up'), '999999')
+  await stop(await startForTest({ DATA_DIR }))
+})
+
 test('a server whose end nobody wanted is started again, and calls succeed again', async () => {
   const DATA_DIR = join(folder, 'oom')
   const service = await startForTest({ DATA_DIR, RATE_LIMIT: 'off' })

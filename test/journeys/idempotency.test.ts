@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { addMerchant, call, checkout, startService, type TestMerchant } from '../support/service.ts'
+import { addMerchant, call, checkout, startOn, startService, type TestMerchant } from '../support/service.ts'
 
 const { app, database } = await startService()
 const shop = await addMerchant(database)
@@ -86,6 +86,16 @@ test('A7: a refused call is not stored under its key; the corrected one works', 
   assert.equal((await checkout(app, wrong, {}, key('a7'))).status, 401)
   const { status, headers } = await checkout(app, shop, {}, key('a7'))
   assert.deepEqual([status, headers['idempotent-replayed']], [201, undefined])
+})
+
+test('what was answered under a key is answered again, even when the integrations have changed since', async () => {
+  const own = await addMerchant(database)
+  const first = await checkout(app, own, {}, key('promised'))
+  await database.rows(sql`update integrations set enabled = false where merchant_id = ${uuidOf(own.merchantId)}`)
+  const fresh = await startOn(database)
+  const again = await checkout(fresh, own, {}, key('promised'))
+  assert.deepEqual([again.status, again.body], [201, first.body])
+  assert.equal((await checkout(fresh, own, {}, key('new'))).status, 422)
 })
 
 test('a call that lost to a used reference may be sent again with its key', async () => {

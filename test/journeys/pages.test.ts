@@ -79,6 +79,9 @@ test('G3: unknown and malformed links get one and the same 404 page', async () =
     '/s/x',
     '/s/%F0%9F%92%A9',
     '/pay/chk_zzzzzzzzzzzzzzzzzzzzzz',
+    '/pay/%zz',
+    '/s/%E0%A4',
+    '/pay/a/b',
   ]
   const pages = await Promise.all(paths.map(open))
   assert.deepEqual(new Set(pages.map(({ status }) => status)), new Set([404]))

@@ -23,6 +23,13 @@ test('a payment is found by its reference and by its id', async () => {
   for (const name of ['by-name', body.data.id]) assert.equal((await get(`/${name}`)).body.data.id, body.data.id)
 })
 
+test('a reference that looks like the id of another payment does not hide it', async () => {
+  const first = (await checkout(app, shop)).body.data
+  const second = (await checkout(app, shop, { reference: first.id, amount: 777 })).body.data
+  assert.equal((await get(`/${first.id}`)).body.data.id, first.id)
+  assert.equal((await get(`/${second.id}`)).body.data.amount, 777)
+})
+
 test("F2: another merchant's payment is answered exactly as one that never was", async () => {
   const { body } = await checkout(app, shop, { reference: 'mine' })
   const strip = ({ status, body: { requestId, instance, ...rest } }: Answer) => ({ status, ...rest })
@@ -88,6 +95,7 @@ for (const query of [
   'status=paid',
   'from=yesterday',
   'from=2026-13-45',
+  'from=2026-02-30',
   'to=%00',
 ]) {
   test(`${query} is 400 and says where`, async () => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -97,4 +100,40 @@ test('an idle keep-alive connection does not hold the stop up', async () => {
   assert.equal(await service.exited, 0)
   assert.ok(performance.now() - startedMs < 5_000)
   agent.destroy()
+})
+
+test('E2: a stranger who never finishes a request does not turn the stop into a crash', async () => {
+  const service = await start()
+  const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1')
+  socket.on('error', () => {})
+  socket.write('POST /payments/v1/checkouts HTTP/1.1\r\nHost: x\r\nContent-')
+  await once(socket, 'connect')
+  const startedMs = performance.now()
+  service.child.kill('SIGTERM')
+  assert.equal(await service.exited, 0)
+  assert.ok(performance.now() - startedMs < 10_000)
+  socket.destroy()
+})
+
+test('`manilla serve` hands on the signal that stops it', async () => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../../bin/manilla.mjs'), 'serve'], {
+    env: {
+      PATH: process.env.PATH,
+      PORT: '0',
+      DATABASE_URL: url,
+      SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+      DATA_DIR: folder,
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let said = ''
+  for await (const text of child.stdout) {
+    said += text
+    if (said.includes('Ctrl-C stops it.')) break
+  }
+  const baseUrl = /Base URL\s+(\S+)/.exec(said)?.[1]
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  assert.deepEqual(await exited, [0, null])
+  await assert.rejects(fetch(`${baseUrl}/healthz`))
 })

@@ -24,6 +24,11 @@ export interface TestService {
 /** The HTTP door on a real database. Limits are off unless a test is about them. */
 export async function startService(changes: Partial<HttpParts> = {}): Promise<TestService> {
   const { url, database } = await createDatabase()
+  return { app: await startOn(database, changes), database, databaseUrl: url }
+}
+
+/** Another process's door, as it were, on a database that is there. */
+export async function startOn(database: Database, changes: Partial<HttpParts> = {}): Promise<App> {
   const parts = { database, clock: systemClock }
   const app = await buildApp({
     ...parts,
@@ -37,7 +42,7 @@ export async function startService(changes: Partial<HttpParts> = {}): Promise<Te
     ...changes,
   })
   after(() => app.close())
-  return { app, database, databaseUrl: url }
+  return app
 }
 
 export interface TestMerchant extends NewCredential {
@@ -51,7 +56,7 @@ export async function addMerchant(
   { mode = 'sandbox' as Mode, name = 'Adaeze Kitchen' } = {},
 ): Promise<TestMerchant> {
   const parts = { database, clock: systemClock }
-  const { id } = await createMerchant(parts, 'test', { name, country: 'NG' as Country })
+  const { id } = await createMerchant({ ...parts, sandboxIntegrations: [] }, 'test', { name, country: 'NG' as Country })
   await database.transaction((tx) =>
     saveIntegration(tx, id, mode, {
       provider: 'anything',

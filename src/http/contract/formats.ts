@@ -33,9 +33,7 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
       'must be an absolute http or https URL of at most 2048 characters, without user:password, like https://shop.example/thanks',
   },
   moment: {
-    test: (text) =>
-      /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) &&
-      !Number.isNaN(Date.parse(text)),
+    test: (text) => /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) && isDay(text),
     sentence: 'must be a time like 2026-01-31T12:00:00Z, or a date like 2026-01-31 (a + in it is sent as %2B)',
   },
   'page-size': {
@@ -52,9 +50,19 @@ const MAX_URL_LENGTH = 2_048
 
 /** Stricter than `new URL`, which trims blanks, drops line breaks and turns backslashes around: what we keep is what was meant. */
 export function parseWebAddress(text: string): URL | undefined {
-  if (text.length > MAX_URL_LENGTH || !/^https?:\/\/[^/\\?#]/i.test(text) || /[\s\\\p{Cc}]/u.test(text))
+  if (
+    text.length > MAX_URL_LENGTH ||
+    !/^https?:\/\/[^/\\?#@][^/\\?#@]*([/?#]|$)/i.test(text) ||
+    /[\s\\\p{Cc}]/u.test(text)
+  )
     return undefined
   const url = URL.parse(text)
   if (!url || url.username || url.password || url.href.length > MAX_URL_LENGTH) return undefined
   return url
+}
+
+/** JavaScript takes the 30th of February for the 2nd of March; we do not. */
+function isDay(text: string): boolean {
+  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
+  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day && !Number.isNaN(Date.parse(text))
 }

@@ -41,7 +41,7 @@ export const PaymentAnswer = dataOf(ref(Payment))
 export const PaymentsAnswer = listOf(ref(Payment))
 
 export const PaymentName = Type.Object({
-  reference: Type.String({ minLength: 1, description: 'Reference of the payment, or its `chk_` id.' }),
+  reference: Type.String({ description: 'Reference of the payment, or its `chk_` id.' }),
 })
 
 export const PaymentsQuery = Type.Object({

@@ -42,24 +42,29 @@ export function pageRoutes(app: App, { database, links, limits, log }: Parts): v
   app.get<{ Params: { id: string } }>('/pay/:id', { schema: { hide: true } }, async (request, reply) => {
     const id = parseId('payment', request.params.id)
     const found = id && (await findPaymentForPage(database, id))
-    if (!found) return wrongLink(request, reply)
+    if (!found) return sendUnknownPayment(request, reply, limits)
     return sendPage(reply, 200, paymentPage(found))
   })
 
   app.get<{ Params: { code: string } }>('/s/:code', { schema: { hide: true } }, async (request, reply) => {
     const { code } = request.params
     const id = /^[1-9A-HJ-NP-Za-km-z]{12,14}$/.test(code) ? await findPaymentIdByShortCode(database, code) : undefined
-    if (!id) return wrongLink(request, reply)
+    if (!id) return sendUnknownPayment(request, reply, limits)
     return reply
       .header('cache-control', 'no-store')
       .header('referrer-policy', 'no-referrer')
       .redirect(links.payment(id), 302)
   })
+}
 
-  function wrongLink(request: FastifyRequest, reply: FastifyReply) {
-    limits.wrongLink(request)
-    return sendPage(reply, 404, unknownPaymentPage())
-  }
+/** Whether a customer's link was meant, however broken it is. */
+export function isLink(request: FastifyRequest): boolean {
+  return /^\/(pay|s)\//.test(request.raw.url ?? '')
+}
+
+export function sendUnknownPayment(request: FastifyRequest, reply: FastifyReply, limits: Limits): FastifyReply {
+  limits.wrongLink(request)
+  return sendPage(reply, 404, unknownPaymentPage())
 }
 
 function sendPage(reply: FastifyReply, status: number, page: string): FastifyReply {
