@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 /**
  * The merchants of the bench: a process of its own that creates payments as fast as it is answered, one request in
  * flight per connection. It shares the machine with what it measures, so it does as little as it can: sockets without
- * an HTTP client, one request made beforehand, and of each answer only the status and the length are read.
+ * an HTTP client, requests made beforehand, and of each answer only the status and the length are read.
  */
 export interface LoadOrder {
   port: number
@@ -32,6 +32,7 @@ const CREATED = 'HTTP/1.1 201'
 const MAX_MEASURED = 1_000_000
 const MAX_MS = 120_000
 const DRAIN_MS = 10_000
+const CUSTOMERS = 10_000
 
 const latencies = new Float64Array(MAX_MEASURED)
 
@@ -48,7 +49,7 @@ function report(message: LoadReport): void {
 }
 
 async function run(order: LoadOrder): Promise<LoadResult> {
-  const request = requestOf(order)
+  const requests = requestsOf(order)
   let measured = 0
   let answered = 0
   let measuring = false
@@ -68,7 +69,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     Array.from({ length: order.connections }, () =>
       openConnection(
         order.port,
-        request,
+        requests,
         (sentAt) => {
           answered++
           if (measuring && measured < MAX_MEASURED) latencies[measured++] = performance.now() - sentAt
@@ -102,11 +103,18 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   return { creates: measured, seconds, p50Ms: at(0.5), p99Ms: at(0.99), answered }
 }
 
-function requestOf({ port, path, headers, body }: LoadOrder): Buffer {
-  const all = { host: `${HOST}:${port}`, ...headers, 'content-length': String(Buffer.byteLength(body)) }
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
-  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+/** Many customers, in no order: an index on them must not look better than it is. */
+function requestsOf({ port, path, headers, body }: LoadOrder): Buffer[] {
+  return Array.from({ length: CUSTOMERS }, (_, customer) => {
+    const name = ((customer * 7_919) % CUSTOMERS).toString().padStart(5, '0')
+    const own = body.replace('CUSTOMER', name)
+    const all = { host: `${HOST}:${port}`, ...headers, 'content-length': String(Buffer.byteLength(own)) }
+    const lines = Object.entries(all).map(([header, value]) => `${header}: ${value}`)
+    return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${own}`)
+  })
 }
+
+let sent = 0
 
 interface Connection {
   socket: Socket
@@ -115,7 +123,7 @@ interface Connection {
 
 function openConnection(
   port: number,
-  request: Buffer,
+  requests: Buffer[],
   /** Whether to go on. */
   onCreated: (sentAt: number) => boolean,
   onFailure: (error: Error) => void,
@@ -125,7 +133,7 @@ function openConnection(
     let answer = ''
     const send = () => {
       sentAt = performance.now()
-      socket.write(request)
+      socket.write(requests[sent++ % CUSTOMERS] as Buffer)
     }
     const socket = connect({
       host: HOST,

@@ -27,7 +27,7 @@ export interface Duration {
 const BODY = JSON.stringify({
   amount: 1_250_000,
   country: 'NG',
-  user: { email: 'ada@example.com', name: 'Ada' },
+  user: { email: 'customer-CUSTOMER@example.com', name: 'Ada' },
   redirectURL: 'https://shop.example/thanks',
 })
 

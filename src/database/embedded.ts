@@ -1,7 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, open, readdir, readFile, readlink, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import {
+  chown,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
@@ -267,15 +279,24 @@ async function setUp(home: Home): Promise<string> {
 
 async function waitForTurn(lock: string): Promise<void> {
   for (;;) {
-    try {
-      return await writeFile(lock, String(process.pid), { flag: 'wx', mode: 0o600 })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    const taken = await open(lock, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+    if (taken) {
+      await taken.writeFile(String(process.pid)).finally(() => taken.close())
+      return
     }
-    const holder = Number(await readFile(lock, 'utf8').catch(() => ''))
-    if (holder && !isAlive(holder)) await rm(lock, { force: true })
+    if (await isAbandoned(lock)) await rm(lock, { force: true })
     await sleep(50)
   }
+}
+
+/** Its holder is gone, or died before it could even write its name. */
+async function isAbandoned(lock: string): Promise<boolean> {
+  const holder = Number(await readFile(lock, 'utf8').catch(() => ''))
+  if (holder) return !isAlive(holder)
+  const age = Date.now() - ((await stat(lock).catch(() => undefined))?.mtimeMs ?? Date.now())
+  return age > 5_000
 }
 
 async function ensurePassword(home: Home): Promise<string> {
@@ -335,7 +356,7 @@ async function removeHalves({ cluster }: Home): Promise<void> {
 }
 
 function explain(what: string, home: Home, said: string): OperatorError {
-  if (/no space left on device|ENOSPC|disk quota exceeded/i.test(said)) {
+  if (/no space left on device|free disk space|ENOSPC|disk quota exceeded/i.test(said)) {
     return new OperatorError(
       `${what}: the disk that holds ${home.cluster} is full. Free some space, or set DATA_DIR to a folder on another disk. Nothing was lost.`,
     )
