@@ -142,12 +142,16 @@ function openConnection(
       onread: {
         buffer: Buffer.allocUnsafe(8_192), // ours to use again: no buffer is made per answer
         callback: (size, buffer) => {
-          answer += (buffer as Buffer).toString('latin1', 0, size)
-          if (!isWhole(answer)) return true
-          const created = answer.startsWith(CREATED)
-          if (!created) onFailure(new Error(`an answer that is not 201: ${answer.slice(0, 600)}`))
-          answer = ''
-          if (!created) return false
+          const bytes = buffer as Buffer
+          if (answer !== '' || !isWholeCreated(bytes, size)) {
+            answer += bytes.toString('latin1', 0, size)
+            if (!isWhole(answer)) return true
+            if (!answer.startsWith(CREATED)) {
+              onFailure(new Error(`an answer that is not 201: ${answer.slice(0, 600)}`))
+              return false
+            }
+            answer = ''
+          }
           if (onCreated(sentAt)) send()
           return true
         },
@@ -160,6 +164,18 @@ function openConnection(
     socket.once('end', () => onFailure(new Error('the server closed a connection')))
     socket.once('connect', () => resolve({ socket, start: send }))
   })
+}
+
+const CREATED_BYTES = Buffer.from(CREATED)
+const BRACE = 0x7d
+
+/** Nearly always an answer comes in one piece: then its first bytes and its last two (`}}`) say all, and no text is made of it. */
+function isWholeCreated(bytes: Buffer, size: number): boolean {
+  return (
+    bytes[size - 1] === BRACE &&
+    bytes[size - 2] === BRACE &&
+    bytes.compare(CREATED_BYTES, 0, CREATED_BYTES.length, 0, CREATED_BYTES.length) === 0
+  )
 }
 
 function isWhole(answer: string): boolean {

@@ -58,6 +58,11 @@ export function lostARace(error: unknown): boolean {
   return code === '40001' || code === '40P01'
 }
 
+/** A unique index has it already. */
+export function isTaken(error: unknown): boolean {
+  return codeOf(error) === '23505'
+}
+
 /** The values of one row are at fault, not the moment: class 22 (data) or 23 (constraints). */
 export function isBadRow(error: unknown): boolean {
   return /^2[23]/.test(codeOf(error))
