@@ -73,7 +73,7 @@ test('only doors import compose.ts, and only the command line reads the environm
   const readers = sources.filter((file) => /process\.env\b/.test(readFileSync(join(ROOT, file), 'utf8')))
   // The embedded server hands its own environment on, cleaned.
   assert.deepEqual(
-    readers.filter((file) => moduleOf(file) !== 'cli' && file !== 'src/database/embedded.ts'),
+    readers.filter((file) => moduleOf(file) !== 'cli' && file !== 'src/database/embedded-home.ts'),
     [],
   )
 })

@@ -102,3 +102,20 @@ async function copyBinaries(native: string): Promise<string> {
   await rename(half, target).catch(() => rm(half, { recursive: true, force: true }))
   return target
 }
+
+/** What PostgreSQL said, for the person at the terminal. */
+export function explain(what: string, home: Home, said: string): OperatorError {
+  if (/no space left on device|free disk space|ENOSPC|disk quota exceeded/i.test(said)) {
+    return new OperatorError(
+      `${what}: the disk that holds ${home.cluster} is full. Free some space, or set DATA_DIR to a folder on another disk. Nothing was lost.`,
+    )
+  }
+  const lines = said.trim().split('\n').slice(-5).join('\n  ')
+  return new OperatorError(`${what}. It said:\n  ${lines}\nThe whole log: ${join(home.dataDir, 'postgres.log')}`)
+}
+
+/** PostgreSQL's own variables (PGPORT, PGDATA, …) of whoever starts us must not reach a server that is ours. */
+export function environment(): NodeJS.ProcessEnv {
+  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('PG') && name !== 'LD_LIBRARY_PATH')
+  return { ...Object.fromEntries(ours), LC_ALL: 'C' }
+}

@@ -1,25 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import {
-  chown,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises'
+import { open, readFile, readlink, realpath, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { basename, dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { OperatorError } from '../kernel/operator-error.ts'
-import { findHome, type Home } from './embedded-home.ts'
+import { environment, explain, findHome, type Home } from './embedded-home.ts'
+import { setUp } from './embedded-setup.ts'
+import { isAlive, signal, waitUntilGone } from './os-process.ts'
 
 /**
  * A real PostgreSQL from npm, for whoever has none: `npm start` and it runs. It lives and dies with our process.
@@ -258,119 +248,6 @@ async function runsOn(pid: number, cluster: string): Promise<boolean> {
   return stdout?.includes('postgres') && stdout.includes(cluster)
 }
 
-/** The password and the files, made on the first start; returns the password. One process at a time, for two may start at once. */
-async function setUp(home: Home): Promise<string> {
-  const lock = join(home.dataDir, 'setting-up')
-  try {
-    await waitForTurn(lock)
-    try {
-      const password = await ensurePassword(home)
-      await ensureCluster(home, password)
-      return password
-    } finally {
-      await rm(lock, { force: true })
-    }
-  } catch (error) {
-    throw error instanceof OperatorError
-      ? error
-      : explain('The embedded PostgreSQL could not be set up', home, String(error))
-  }
-}
-
-async function waitForTurn(lock: string): Promise<void> {
-  for (;;) {
-    const taken = await open(lock, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-    })
-    if (taken) {
-      await taken.writeFile(String(process.pid)).finally(() => taken.close())
-      return
-    }
-    if (await isAbandoned(lock)) await rm(lock, { force: true })
-    await sleep(50)
-  }
-}
-
-/** Its holder is gone, or died before it could even write its name. */
-async function isAbandoned(lock: string): Promise<boolean> {
-  const holder = Number(await readFile(lock, 'utf8').catch(() => ''))
-  if (holder) return !isAlive(holder)
-  const age = Date.now() - ((await stat(lock).catch(() => undefined))?.mtimeMs ?? Date.now())
-  return age > 5_000
-}
-
-async function ensurePassword(home: Home): Promise<string> {
-  const file = join(home.dataDir, 'postgres-password')
-  const known = (await readFile(file, 'utf8').catch(() => '')).trim()
-  if (known) return known
-  const made = randomBytes(24).toString('base64url')
-  // Whole or not at all: half a password would lock us out of the files that it was made for.
-  await writeFile(`${file}.new`, made, { mode: 0o600, flush: true })
-  await rename(`${file}.new`, file)
-  return made
-}
-
-/** Makes the database files. They get their name only when complete, so a start that was cut off leaves no half of them. */
-async function ensureCluster(home: Home, password: string): Promise<void> {
-  if (existsSync(join(home.cluster, 'PG_VERSION'))) return
-  // A name of our own: the initdb of a start that was killed may still be busy with another.
-  const half = `${home.cluster}.new-${process.pid}`
-  const passwordFile = `${half}.password`
-  await removeHalves(home)
-  await mkdir(half, { recursive: true, mode: 0o700 })
-  await writeFile(passwordFile, password, { mode: 0o600 })
-  if (home.runAs) {
-    await chown(half, home.runAs.uid, home.runAs.gid)
-    await chown(passwordFile, home.runAs.uid, home.runAs.gid)
-  }
-  const { status, stdout, stderr, error } = spawnSync(
-    home.binaries.initdb,
-    [
-      '-D',
-      half,
-      '-U',
-      'manilla',
-      '-A',
-      'scram-sha-256',
-      '--pwfile',
-      passwordFile,
-      '-E',
-      'UTF8',
-      '--locale=C',
-      '--no-instructions',
-    ],
-    { encoding: 'utf8', env: environment(), cwd: half, ...home.runAs },
-  )
-  await rm(passwordFile, { force: true })
-  if (status !== 0) {
-    await rm(half, { recursive: true, force: true })
-    throw explain('The embedded PostgreSQL could not be set up', home, `${stdout}${stderr}${error?.message ?? ''}`)
-  }
-  await rename(half, home.cluster)
-}
-
-async function removeHalves({ cluster }: Home): Promise<void> {
-  const folder = dirname(cluster)
-  const halves = (await readdir(folder)).filter((name) => name.startsWith(`${basename(cluster)}.new-`))
-  await Promise.all(halves.map((name) => rm(join(folder, name), { recursive: true, force: true })))
-}
-
-function explain(what: string, home: Home, said: string): OperatorError {
-  if (/no space left on device|free disk space|ENOSPC|disk quota exceeded/i.test(said)) {
-    return new OperatorError(
-      `${what}: the disk that holds ${home.cluster} is full. Free some space, or set DATA_DIR to a folder on another disk. Nothing was lost.`,
-    )
-  }
-  const lines = said.trim().split('\n').slice(-5).join('\n  ')
-  return new OperatorError(`${what}. It said:\n  ${lines}\nThe whole log: ${join(home.dataDir, 'postgres.log')}`)
-}
-
-/** PostgreSQL's own variables (PGPORT, PGDATA, …) of whoever starts us must not reach a server that is ours. */
-function environment(): NodeJS.ProcessEnv {
-  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('PG') && name !== 'LD_LIBRARY_PATH')
-  return { ...Object.fromEntries(ours), LC_ALL: 'C' }
-}
-
 function urlOf(port: number, password: string): string {
   return `postgres://manilla:${password}@127.0.0.1:${port}/postgres`
 }
@@ -386,34 +263,8 @@ function freePort(): Promise<number> {
   })
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name)
-  } catch {
-    // Already gone.
-  }
-}
-
 /** "Fast": ends sessions, writes a checkpoint. */
 async function end(pid: number): Promise<void> {
   signal(pid, 'SIGINT')
-  await waitFor(() => !isAlive(pid), STOP_TIMEOUT_MS)
-}
-
-async function waitFor(condition: () => boolean, timeoutMs: number): Promise<void> {
-  const deadline = Date.now() + timeoutMs
-  while (!condition() && Date.now() < deadline) await sleep(20)
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
+  await waitUntilGone(pid, STOP_TIMEOUT_MS)
 }
