@@ -79,44 +79,47 @@ test('a revoked credential is refused within 2 s by a process that had just used
   assert.equal(await verify(clientId, clientSecret), undefined)
 })
 
-test('a credential that was looked up recently costs no question, and is looked up again before it is too old', async () => {
-  let nowMs = 0
-  let questions = 0
+/** A verifier whose clock is ours, and who counts what it asks of the database. */
+function watchedVerifier() {
+  const watched = { nowMs: 0, questions: 0 }
   const counting = {
     ...database,
     row: <Row>(statement: Parameters<typeof database.row>[0]) => {
-      questions++
+      watched.questions++
       return database.row<Row>(statement)
     },
   }
-  const verify = credentialVerifier(counting, () => nowMs)
+  return { watched, verify: credentialVerifier(counting, () => watched.nowMs) }
+}
+
+test('a credential that was looked up recently costs no question, and is looked up again before it is too old', async () => {
+  const { watched, verify } = watchedVerifier()
   for (let call = 0; call < 100; call++) await verify(shop.clientId, shop.clientSecret)
-  assert.equal(questions, 1)
-  nowMs = 1_500
+  assert.equal(watched.questions, 1)
+  watched.nowMs = 1_500
   const answers = Array.from({ length: 100 }, () => verify(shop.clientId, shop.clientSecret))
   assert.ok(
     answers.every((answer) => !(answer instanceof Promise)),
     'nobody waits for the second look',
   )
-  assert.equal(questions, 2)
+  assert.equal(watched.questions, 2)
 })
 
 test('unknown ids are remembered like known ones, and not for ever', async () => {
-  let nowMs = 0
-  let questions = 0
-  const counting = {
-    ...database,
-    row: <Row>(statement: Parameters<typeof database.row>[0]) => {
-      questions++
-      return database.row<Row>(statement)
-    },
-  }
-  const verify = credentialVerifier(counting, () => nowMs)
+  const { watched, verify } = watchedVerifier()
   for (let call = 0; call < 10; call++) assert.equal(await verify('cid_sandbox_x', 'y'), undefined)
-  assert.equal(questions, 1)
-  nowMs = 2_000
+  assert.equal(watched.questions, 1)
+  watched.nowMs = 2_000
   await verify('cid_sandbox_x', 'y')
-  assert.equal(questions, 2)
+  assert.equal(watched.questions, 2)
+})
+
+test('a wrong secret is refused even right after the right one', async () => {
+  const { verify } = watchedVerifier()
+  assert.ok(await verify(shop.clientId, shop.clientSecret))
+  for (const wrong of [`${shop.clientSecret}x`, shop.clientSecret.slice(1), shop.clientSecret.toLowerCase(), 'x']) {
+    assert.equal(await verify(shop.clientId, wrong), undefined)
+  }
 })
 
 test('the last use of a credential is noted, and a wrong secret is not a use', async () => {
