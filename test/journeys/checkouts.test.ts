@@ -75,7 +75,7 @@ test('what was asked for is what is kept', async () => {
   )
 })
 
-describe('amount', () => {
+describe('F3: amount', () => {
   test('a fraction of a kobo is refused, and the message says why', async () => {
     assert.match((await mistakesOf({ amount: 100.5 }))['/amount'] ?? '', /amount is in kobo, so it has no fraction/)
     assert.match((await mistakesOf({ amount: 0.5, currency: 'GHS' }))['/amount'] ?? '', /pesewas/)
@@ -208,7 +208,7 @@ describe('country', () => {
   }
 })
 
-describe('redirectURL and webhook', () => {
+describe('G2: redirectURL and webhook', () => {
   const bad = [
     'javascript:alert(1)',
     'data:text/html,x',
