@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify'
+import Fastify from 'fastify'
 import type { Logger } from 'pino'
 import type { Database } from '../database/database.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -12,6 +12,7 @@ import type { PaymentCreator } from '../payments/create-payment.ts'
 import { authentication } from './auth.ts'
 import { FORMATS } from './contract/formats.ts'
 import { describeApi } from './describe.ts'
+import type { App } from './framework.ts'
 import { parseJsonBody } from './json-body.ts'
 import { Limits } from './limits.ts'
 import { type Links, linksOn } from './links.ts'
@@ -23,14 +24,6 @@ import { checkoutRoutes } from './routes/checkouts.ts'
 import { operationsRoutes } from './routes/operations.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
 import { paymentRoutes } from './routes/payments.ts'
-
-export type App = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
-  FastifyBaseLogger,
-  TypeBoxTypeProvider
->
 
 export interface HttpParts {
   database: Database

@@ -1,9 +1,9 @@
 import swagger from '@fastify/swagger'
 import scalar from '@scalar/fastify-api-reference'
-import type { App } from './app.ts'
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
 import { Payment } from './contract/payment.ts'
 import { ProblemAnswer } from './contract/problem.ts'
+import type { App } from './framework.ts'
 
 const DOCS_HEADERS = {
   // The reader is a large script of its own, served by us. It may talk to this server and to nobody else.

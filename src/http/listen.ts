@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { OperatorError } from '../kernel/operator-error.ts'
-import type { App } from './app.ts'
+import type { App } from './framework.ts'
 
 export class PortIsBusy extends OperatorError {}
 

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.ts'
-import type { App } from '../app.ts'
+import type { App } from '../framework.ts'
 import type { Metrics } from '../metrics.ts'
 
 interface Parts {

@@ -5,10 +5,10 @@ import type { Caller } from '../../merchants/merchant.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
 import type { Payment, PaymentStatus } from '../../payments/payment.ts'
 import { findPayment, listPayments } from '../../payments/payment-store.ts'
-import type { App } from '../app.ts'
 import { answers } from '../contract/answers.ts'
 import { makeCursor, readCursor } from '../contract/cursor.ts'
 import * as contract from '../contract/payment.ts'
+import type { App } from '../framework.ts'
 import type { Links } from '../links.ts'
 
 interface Parts {
