@@ -84,7 +84,7 @@ function inspect(value: unknown, pointer: string, depth: number, mistakes: Mista
 }
 
 /** PostgreSQL refuses U+0000, and half of a surrogate pair is not text at all. */
-export function isStorable(text: string): boolean {
+function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
