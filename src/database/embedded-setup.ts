@@ -1,52 +1,22 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { environment, explain, type Home } from './embedded-home.ts'
-import { isAlive } from './os-process.ts'
 
-/** The password and the files, made on the first start; returns the password. One process at a time, for two may start at once. */
+/** The password and the files, made on the first start; returns the password. Only for whoever has its turn. */
 export async function setUp(home: Home): Promise<string> {
-  const lock = join(home.dataDir, 'setting-up')
   try {
-    await waitForTurn(lock)
-    try {
-      const password = await ensurePassword(home)
-      await ensureCluster(home, password)
-      return password
-    } finally {
-      await rm(lock, { force: true })
-    }
+    const password = await ensurePassword(home)
+    await ensureCluster(home, password)
+    return password
   } catch (error) {
     throw error instanceof OperatorError
       ? error
       : explain('The embedded PostgreSQL could not be set up', home, String(error))
   }
-}
-
-async function waitForTurn(lock: string): Promise<void> {
-  for (;;) {
-    const taken = await open(lock, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
-    })
-    if (taken) {
-      await taken.writeFile(String(process.pid)).finally(() => taken.close())
-      return
-    }
-    if (await isAbandoned(lock)) await rm(lock, { force: true })
-    await sleep(50)
-  }
-}
-
-/** Its holder is gone, or died before it could even write its name. */
-async function isAbandoned(lock: string): Promise<boolean> {
-  const holder = Number(await readFile(lock, 'utf8').catch(() => ''))
-  if (holder) return !isAlive(holder)
-  const age = Date.now() - ((await stat(lock).catch(() => undefined))?.mtimeMs ?? Date.now())
-  return age > 5_000
 }
 
 async function ensurePassword(home: Home): Promise<string> {
@@ -62,11 +32,11 @@ async function ensurePassword(home: Home): Promise<string> {
 
 /** Makes the database files. They get their name only when complete, so a start that was cut off leaves no half of them. */
 async function ensureCluster(home: Home, password: string): Promise<void> {
+  await removeHalves(home)
   if (existsSync(join(home.cluster, 'PG_VERSION'))) return
   // A name of our own: the initdb of a start that was killed may still be busy with another.
   const half = `${home.cluster}.new-${process.pid}`
   const passwordFile = `${half}.password`
-  await removeHalves(home)
   await mkdir(half, { recursive: true, mode: 0o700 })
   await writeFile(passwordFile, password, { mode: 0o600 })
   if (home.runAs) {
@@ -99,8 +69,9 @@ async function ensureCluster(home: Home, password: string): Promise<void> {
   await rename(half, home.cluster)
 }
 
+/** What starts that were cut off left. Their initdb may still be writing: what cannot be removed yet waits for the next start. */
 async function removeHalves({ cluster }: Home): Promise<void> {
   const folder = dirname(cluster)
   const halves = (await readdir(folder)).filter((name) => name.startsWith(`${basename(cluster)}.new-`))
-  await Promise.all(halves.map((name) => rm(join(folder, name), { recursive: true, force: true })))
+  await Promise.allSettled(halves.map((name) => rm(join(folder, name), { recursive: true, force: true })))
 }

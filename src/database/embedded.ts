@@ -9,6 +9,7 @@ import pg from 'pg'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { environment, explain, findHome, type Home } from './embedded-home.ts'
 import { setUp } from './embedded-setup.ts'
+import { inTurn } from './embedded-turn.ts'
 import { isAlive, signal, waitUntilGone } from './os-process.ts'
 
 /**
@@ -38,12 +39,13 @@ const STOP_TIMEOUT_MS = 30_000
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const home = await findHome(resolve(options.dataDir))
-  const password = await setUp(home)
-
-  const running = await findRunning(home, password)
-  if (running && options.purpose === 'join') return { url: running.url, stop: async () => {} }
-  if (running) await endOrphan(home, running)
-  return supervise(home, password, await launch(home, password, options.port), options)
+  return inTurn(home, async () => {
+    const password = await setUp(home)
+    const running = await findRunning(home, password)
+    if (running && options.purpose === 'join') return { url: running.url, stop: async () => {} }
+    if (running) await endOrphan(home, running)
+    return supervise(home, password, await launch(home, password, options.port), options)
+  })
 }
 
 interface Running {

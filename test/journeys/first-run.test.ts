@@ -122,7 +122,14 @@ test('a first start that was cut off halfway does not spoil the next one', async
   const DATA_DIR = join(folder, 'cut off')
   await mkdir(join(DATA_DIR, 'postgres.new-1/base'), { recursive: true })
   await writeFile(join(DATA_DIR, 'postgres-password'), '')
-  await writeFile(join(DATA_DIR, 'setting-up'), '999999')
+  await writeFile(join(DATA_DIR, 'starting'), '999999 1')
+  await stop(await startForTest({ DATA_DIR }))
+})
+
+test('a start that was killed does not hold up the next one, not even when its process id is taken again', async () => {
+  const DATA_DIR = join(folder, 'killed in its turn')
+  await mkdir(DATA_DIR)
+  await writeFile(join(DATA_DIR, 'starting'), `${process.pid} 1`)
   await stop(await startForTest({ DATA_DIR }))
 })
 
