@@ -123,7 +123,8 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     if (url.length > MAX_URL_LENGTH) return done(new Problem('invalid_request', 'The address is longer than 8 KiB.'))
     done()
   })
-  app.addHook('onResponse', (request, reply, done) => {
+  // As the answer leaves, not when the client has it: waiting for that would put listeners on every response.
+  app.addHook('onSend', (request, reply, _payload, done) => {
     const { routeOptions, method } = request
     const route = routeOptions.url ?? 'unknown'
     const status = reply.statusCode

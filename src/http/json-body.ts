@@ -19,7 +19,7 @@ export function parseJsonBody(body: Buffer): unknown {
     if (error instanceof Problem) throw error
     throw new Problem('malformed_json', `The body is not JSON: ${describe(error)}.`)
   }
-  if (isSound(value, 1)) return value
+  if (isSound(value, 1, text.includes('\\u'))) return value
   const mistakes: Mistake[] = []
   inspect(value, '', 1, mistakes)
   throw new Problem('invalid_request', mistakes.map(({ message }) => message).join(' '), { mistakes })
@@ -49,14 +49,17 @@ function describe(error: unknown): string {
   return /at position \d+|end of JSON input/.exec(message)?.[0] ?? 'it cannot be parsed'
 }
 
-/** The same rules as `inspect`, without a word: nearly every body is sound, and building pointers for it would be wasted. */
-function isSound(value: unknown, depth: number): boolean {
-  if (typeof value === 'string') return isStorable(value)
+/**
+ * The same rules as `inspect`, without a word: nearly every body is sound, and building pointers for it would be wasted. In sound UTF-8 only
+ * an escape can make text that cannot be stored.
+ */
+function isSound(value: unknown, depth: number, escaped: boolean): boolean {
+  if (typeof value === 'string') return !escaped || isStorable(value)
   if (typeof value !== 'object' || value === null) return true
   if (depth > MAX_DEPTH) return false
   for (const key of Object.keys(value)) {
-    if (FORBIDDEN_KEYS.has(key) || !isStorable(key)) return false
-    if (!isSound((value as Record<string, unknown>)[key], depth + 1)) return false
+    if (FORBIDDEN_KEYS.has(key) || (escaped && !isStorable(key))) return false
+    if (!isSound((value as Record<string, unknown>)[key], depth + 1, escaped)) return false
   }
   return true
 }

@@ -49,6 +49,8 @@ export async function insertPayment(db: Queries, payment: NewPayment): Promise<b
  */
 export async function insertPayments(db: Queries, payments: NewPayment[]): Promise<boolean[]> {
   const ids = payments.map(({ id }) => uuidOf(id))
+  const merchants = new Map<MerchantId, string>()
+  const merchantUuid = (id: MerchantId) => merchants.get(id) ?? merchants.set(id, uuidOf(id)).get(id) ?? null
   const column = (pick: (payment: NewPayment) => string | null) => textArray(payments.map(pick))
   const rows = await db.rows<{ id: string }>(sql`
     insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
@@ -58,7 +60,7 @@ export async function insertPayments(db: Queries, payments: NewPayment[]): Promi
            user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
            idempotency_key, request_digest, now() + expires_in * interval '1 second'
       from unnest(${textArray(ids)}::uuid[],
-                  ${column((p) => uuidOf(p.merchantId))}::uuid[],
+                  ${column((p) => merchantUuid(p.merchantId))}::uuid[],
                   ${column((p) => p.mode)}::text[],
                   ${column((p) => p.reference)}::text[],
                   ${column((p) => p.shortCode)}::text[],
