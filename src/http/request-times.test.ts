@@ -10,7 +10,13 @@ test('request times read like those of prom-client itself', async () => {
   ours.registerMetric(times as unknown as Metric)
   const { name, help } = await times.get()
   const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-  const reference = new Histogram({ name, help, labelNames: ['method', 'route', 'status'], buckets, registers: [theirs] })
+  const reference = new Histogram({
+    name,
+    help,
+    labelNames: ['method', 'route', 'status'],
+    buckets,
+    registers: [theirs],
+  })
   for (const [method, route, status, seconds] of [
     ['POST', '/a', 201, 0.001],
     ['POST', '/a', 201, 0.0011],
