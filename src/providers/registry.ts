@@ -1,5 +1,9 @@
-import { capabilities as gateway } from './gateway/capabilities.ts'
-import type { Capabilities } from './provider.ts'
+import { gateway } from './gateway/adapter.ts'
+import type { Provider } from './provider.ts'
 
 /** Every provider there is. Adding one is adding a folder, and a line here. */
-export const PROVIDERS: readonly Capabilities[] = [gateway]
+export const PROVIDERS: readonly Provider[] = [gateway]
+
+export function findProvider(name: string): Provider | undefined {
+  return PROVIDERS.find(({ capabilities }) => capabilities.name === name)
+}

@@ -1,0 +1,549 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { type Currency, money, parseCurrency } from '../kernel/money.ts'
+import {
+  type Connection,
+  type Declined,
+  FAILURE_CODES,
+  type Order,
+  type OrderHandle,
+  type Outcome,
+  type Provider,
+  type RawNotice,
+  type Receipt,
+  type RefundOrder,
+} from './provider.ts'
+import { TROUBLES, type Upstream } from './upstream.ts'
+
+/** What an adapter's tests provide: a server that speaks the provider's protocol, and a customer who uses it. */
+export interface Rig {
+  provider: Provider
+  /** Over a real way out to `upstream`, with a deadline of a few hundred milliseconds at most. */
+  connection: Connection
+  upstream: Upstream
+  /** What must never be told to anybody. */
+  secrets: string[]
+  /** An amount that this provider takes. */
+  price: { amount: number; currency: string; country: string }
+  /** How many orders, and how many refunds, the upstream has written down, under whatever reference. */
+  ordersMade(): number
+  refundsMade(): number
+  customer: {
+    payByCard(reference: string, options: { save: boolean }): Promise<void>
+    failByCard(reference: string): Promise<void>
+    transfer?(reference: string, amount: number): Promise<void>
+  }
+  /** Tokens of saved cards and what becomes of them; absent when the provider knows no such thing. */
+  savedCards: { paying: string; declining: string; unheardOf: string; askingForAStep?: string }
+  /** From now on accounts have no name to show. */
+  hideAccountNames?(): void
+  notices: NoticeRig
+}
+
+export interface NoticeRig {
+  /** Signed as the provider signs. */
+  sign(body: Buffer, at: Date): RawNotice
+  /** The body of a notice about what has become of an order. */
+  bodyOf(kind: NoticeKind, reference: string): Buffer | undefined
+  /** Whether the signature covers the body, and its time. */
+  covers: { body: boolean; time: boolean }
+  /** Another account's signature on the same body. */
+  signAsAnother(body: Buffer, at: Date): RawNotice
+}
+
+export type NoticeKind = 'paid' | 'failed' | 'pending' | 'refunded' | 'charged_back'
+const NOTICE_KINDS: NoticeKind[] = ['paid', 'failed', 'pending', 'refunded', 'charged_back']
+
+/** What must hold for every provider, whoever it is. */
+export function behavesAsProvider(name: string, rigFor: (t: TestContext) => Promise<Rig>): void {
+  for (const trouble of TROUBLES) {
+    test(`${name}: an upstream ${trouble} is unknown to every call, never declined or paid`, async (t) => {
+      const rig = await rigFor(t)
+      const { reference, handle } = await startedCard(rig)
+      await rig.customer.payByCard(reference, { save: false })
+      rig.upstream.trouble = trouble
+      for (const [call, kind, said] of await everyCall(rig, handle)) {
+        assert.equal(kind, 'unknown', `${call}: ${said}`)
+        for (const secret of rig.secrets) assert.ok(!said.includes(secret), `${call} tells a secret`)
+        assert.doesNotMatch(said, /neverSent/, call)
+      }
+    })
+  }
+
+  test(`${name}: when nobody listens, nothing was sent, and that is known`, async (t) => {
+    const rig = await rigFor(t)
+    await rig.upstream.close()
+    const reference = newReference()
+    const handle: OrderHandle = { reference, providerReference: reference, channel: 'card' }
+    for (const [call, kind, said] of await everyCall(rig, handle)) {
+      assert.equal(kind, 'unknown', `${call}: ${said}`)
+      assert.match(said, /"neverSent":true/, call)
+    }
+  })
+
+  test(`${name}: garbage is unknown to every call, under any status`, async (t) => {
+    const rig = await rigFor(t)
+    const { reference, handle } = await startedCard(rig)
+    await rig.customer.payByCard(reference, { save: false })
+    for (const status of [200, 201, 204, 400, 402, 404, 409, 422]) {
+      for (const text of GARBAGE) {
+        rig.upstream.garble = () => ({ status, text: status === 204 ? '' : text })
+        for (const [call, kind] of await everyCall(rig, handle)) {
+          assert.equal(kind, 'unknown', `${call} hears ${status} ${text.slice(0, 60)}`)
+        }
+      }
+    }
+  })
+
+  test(`${name}: an answer with something odd in it never throws, and what is read from it makes sense`, async (t) => {
+    const rig = await rigFor(t)
+    const { reference, handle } = await startedCard(rig)
+    await rig.customer.payByCard(reference, { save: true })
+    await fc.assert(
+      fc.asyncProperty(change, async (change) => {
+        rig.upstream.garble = (said) => ({ ...said, text: changed(said.text, change) })
+        assertSensible(await rig.connection.check(handle))
+        const order = orderOf(rig)
+        assertSensible(await rig.connection.startCard(order))
+        assertSensible(await rig.connection.chargeSavedCard(orderOf(rig), rig.savedCards.paying))
+        if (hasAccounts(rig)) assertSensible(await rig.connection.openAccount(orderOf(rig)))
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test(`${name}: a refused key is unknown to a check, never missing or declined`, async (t) => {
+    const rig = await rigFor(t)
+    const { handle } = await startedCard(rig)
+    for (const status of [401, 403]) {
+      rig.upstream.garble = () => ({ status, text: '{"status":false,"message":"Invalid key","error":{"code":"x"}}' })
+      assert.equal((await rig.connection.check(handle)).kind, 'unknown')
+    }
+  })
+
+  test(`${name}: what it can do is declared whole`, async (t) => {
+    const { capabilities } = (await rigFor(t)).provider
+    for (const currency of capabilities.currencies) {
+      const limits = capabilities.limits[currency]
+      assert.ok(limits && limits.min >= 1 && limits.min <= limits.max, `limits of ${currency}`)
+      for (const channel of capabilities.channels) assert.ok(capabilities.fees[channel][currency], `fee of ${currency}`)
+    }
+  })
+
+  test(`${name}: a card is paid on a page of theirs, to which we have a link`, async (t) => {
+    const rig = await rigFor(t)
+    const { start, handle } = await startedCard(rig)
+    assert.match(start.link, /^https?:\/\//)
+    assert.ok(start.expiresAt > new Date())
+    assert.equal((await rig.connection.check(handle)).kind, 'pending')
+  })
+
+  test(`${name}: paid carries receipts, the same at every check`, async (t) => {
+    const rig = await rigFor(t)
+    const { order, reference, handle } = await startedCard(rig)
+    await rig.customer.payByCard(reference, { save: false })
+    const outcome = await rig.connection.check(handle)
+    assert.equal(outcome.kind, 'paid')
+    assertSensible(outcome)
+    assert.deepEqual(
+      outcome.receipts.map(({ amount }) => amount),
+      [order.amount],
+    )
+    assert.equal(outcome.savedCard, undefined)
+    assert.deepEqual(await rig.connection.check(handle), outcome)
+  })
+
+  test(`${name}: two orders never share a transaction id`, async (t) => {
+    const rig = await rigFor(t)
+    const ids: string[] = []
+    for (let i = 0; i < 3; i++) {
+      const { reference, handle } = await startedCard(rig)
+      await rig.customer.payByCard(reference, { save: false })
+      const outcome = await rig.connection.check(handle)
+      ids.push(...(outcome.kind === 'paid' ? outcome.receipts : []).map(({ transactionId }) => transactionId))
+    }
+    assert.equal(new Set(ids).size, 3)
+  })
+
+  test(`${name}: a card that the customer keeps comes with the money`, async (t) => {
+    const rig = await rigFor(t)
+    const { reference, handle } = await startedCard(rig)
+    await rig.customer.payByCard(reference, { save: true })
+    const outcome = await rig.connection.check(handle)
+    assert.ok(outcome.kind === 'paid' && outcome.savedCard)
+    assert.match(outcome.savedCard.last4, /^\d{4}$/)
+    assert.ok(outcome.savedCard.token.length > 0)
+  })
+
+  test(`${name}: a decline has one of our codes, and keeps theirs; money may still follow`, async (t) => {
+    const rig = await rigFor(t)
+    const { reference, handle } = await startedCard(rig)
+    await rig.customer.failByCard(reference)
+    const first = await rig.connection.check(handle)
+    assertDeclined(first)
+    assert.notEqual(first.failure.code, 'other')
+    await rig.customer.failByCard(reference)
+    const second = await rig.connection.check(handle)
+    assertDeclined(second)
+    if (first.tryId !== null) assert.notEqual(second.tryId, first.tryId)
+    await rig.customer.payByCard(reference, { save: false })
+    assert.equal((await rig.connection.check(handle)).kind, 'paid')
+  })
+
+  test(`${name}: starting again with the same reference makes one order`, async (t) => {
+    const rig = await rigFor(t)
+    const { start, order } = await startedCard(rig)
+    const again = await rig.connection.startCard(order)
+    // Who cannot repeat its first answer leaves us to check.
+    if (again.kind !== 'unknown') assert.deepEqual(again, start)
+    assert.equal(rig.ordersMade(), 1)
+  })
+
+  test(`${name}: an order whose first answer was lost is there, once, when asked for again`, async (t) => {
+    const rig = await rigFor(t)
+    const order = orderOf(rig)
+    rig.upstream.trouble = 'reset after the work'
+    assert.equal((await rig.connection.startCard(order)).kind, 'unknown')
+    rig.upstream.trouble = undefined
+    const again = await rig.connection.startCard(order)
+    assert.ok(again.kind === 'link' || again.kind === 'unknown', again.kind)
+    assert.equal(rig.ordersMade(), 1)
+  })
+
+  test(`${name}: an order that they never heard of is missing`, async (t) => {
+    const { connection } = await rigFor(t)
+    const reference = newReference()
+    const outcome = await connection.check({ reference, providerReference: reference, channel: 'card' })
+    assert.deepEqual(outcome, { kind: 'missing' })
+  })
+
+  test(`${name}: a saved card is charged at once`, async (t) => {
+    const rig = await rigFor(t)
+    const order = orderOf(rig)
+    const outcome = await rig.connection.chargeSavedCard(order, rig.savedCards.paying)
+    assert.equal(outcome.kind, 'paid')
+    assertSensible(outcome)
+    assert.deepEqual(outcome.receipts[0]?.amount, order.amount)
+  })
+
+  test(`${name}: a saved card can be offered on their page`, async (t) => {
+    const rig = await rigFor(t)
+    assert.equal((await rig.connection.startCard(orderOf(rig), rig.savedCards.paying)).kind, 'link')
+  })
+
+  test(`${name}: a saved card that needs the customer leads to a step`, async (t) => {
+    const rig = await rigFor(t)
+    const { askingForAStep } = rig.savedCards
+    if (!askingForAStep) return t.skip('it has no steps')
+    const charge = await rig.connection.chargeSavedCard(orderOf(rig), askingForAStep)
+    assert.equal(charge.kind, 'step')
+    assert.match(charge.link, /^https?:\/\//)
+    assert.ok(charge.providerReference)
+  })
+
+  test(`${name}: a saved card that is declined, or that they do not know, is declined`, async (t) => {
+    const rig = await rigFor(t)
+    assertDeclined(await rig.connection.chargeSavedCard(orderOf(rig), rig.savedCards.declining))
+    assertDeclined(await rig.connection.chargeSavedCard(orderOf(rig), rig.savedCards.unheardOf))
+  })
+
+  test(`${name}: a saved card that was charged without an answer is unknown, and a check finds the money once`, async (t) => {
+    const rig = await rigFor(t)
+    const order = orderOf(rig)
+    rig.upstream.trouble = 'silent after the work'
+    assert.equal((await rig.connection.chargeSavedCard(order, rig.savedCards.paying)).kind, 'unknown')
+    rig.upstream.trouble = undefined
+    const handle = { reference: order.reference, providerReference: order.reference, channel: 'card' as const }
+    const outcome = await rig.connection.check(handle)
+    assert.ok(outcome.kind === 'paid' && outcome.receipts.length === 1)
+  })
+
+  test(`${name}: an account is for one order, and says how much to transfer`, async (t) => {
+    const rig = await rigFor(t)
+    if (!hasAccounts(rig)) return t.skip('it has no accounts')
+    const order = orderOf(rig)
+    const account = await rig.connection.openAccount(order)
+    assert.equal(account.kind, 'account')
+    assert.equal(account.amountToTransfer, order.amount.amount)
+    assert.match(account.accountNumber, /^\d{6,20}$/)
+    assert.ok(account.bankName && account.expiresAt > new Date())
+
+    const handle = handleOf(order, account, 'virtual-bank-account')
+    assert.equal((await rig.connection.check(handle)).kind, 'pending')
+    await rig.customer.transfer?.(order.reference, order.amount.amount)
+    const outcome = await rig.connection.check(handle)
+    assert.ok(outcome.kind === 'paid' && outcome.receipts.length === 1)
+    assertSensible(outcome)
+  })
+
+  test(`${name}: less than was asked for is not paid`, async (t) => {
+    const rig = await rigFor(t)
+    if (!hasAccounts(rig)) return t.skip('it has no accounts')
+    const order = orderOf(rig)
+    const account = await rig.connection.openAccount(order)
+    assert.equal(account.kind, 'account')
+    await rig.customer.transfer?.(order.reference, order.amount.amount - 1)
+    const outcome = await rig.connection.check(handleOf(order, account, 'virtual-bank-account'))
+    assert.notEqual(outcome.kind, 'paid')
+    assertSensible(outcome)
+  })
+
+  test(`${name}: an account without a name is an account`, async (t) => {
+    const rig = await rigFor(t)
+    if (!hasAccounts(rig) || !rig.hideAccountNames) return t.skip('its accounts have names')
+    rig.hideAccountNames()
+    const account = await rig.connection.openAccount(orderOf(rig))
+    assert.ok(account.kind === 'account' && account.accountName === null)
+  })
+
+  test(`${name}: a refund is given once, however often it is asked for`, async (t) => {
+    const rig = await rigFor(t)
+    const wanted = await refundable(rig)
+    const first = await rig.connection.refund(wanted)
+    assert.ok(first.kind === 'refunded' || first.kind === 'pending', first.kind)
+    const again = await rig.connection.refund(wanted)
+    if (again.kind !== 'unknown') assert.deepEqual(again, first)
+    assert.equal(rig.refundsMade(), 1)
+  })
+
+  test(`${name}: a refund whose answer was lost is given once`, async (t) => {
+    const rig = await rigFor(t)
+    const wanted = await refundable(rig)
+    rig.upstream.trouble = 'reset after the work'
+    assert.equal((await rig.connection.refund(wanted)).kind, 'unknown')
+    rig.upstream.trouble = undefined
+    assert.notEqual((await rig.connection.refund(wanted)).kind, 'refused')
+    assert.equal(rig.refundsMade(), 1)
+  })
+
+  test(`${name}: more than was paid is not refunded`, async (t) => {
+    const rig = await rigFor(t)
+    const wanted = await refundable(rig)
+    const { amount, currency } = wanted.amount
+    const outcome = await rig.connection.refund({ ...wanted, amount: money(amount * 100, currency) })
+    assert.equal(outcome.kind, 'refused')
+    assert.equal(rig.refundsMade(), 0)
+  })
+
+  for (const kind of NOTICE_KINDS) {
+    test(`${name}: a signed notice that says ${kind} is read`, async (t) => {
+      const rig = await rigFor(t)
+      const notice = await noticeOf(rig, kind)
+      if (!notice) return t.skip('it sends none')
+      const reading = rig.connection.readNotice(notice.signed)
+      assert.equal(reading.kind, 'notice')
+      assert.equal(reading.says, kind)
+      assert.ok([notice.handle.reference, notice.handle.providerReference].includes(reading.reference ?? ''))
+      if (kind === 'paid') assert.deepEqual(reading.receipts[0]?.amount, notice.order.amount)
+      if (kind === 'failed') assert.deepEqual(reading.receipts, [])
+      if (kind === 'refunded') assert.ok(reading.refund?.refundId)
+      assertSensible(reading)
+    })
+  }
+
+  test(`${name}: a notice with another's signature, none, or a broken one is forged`, async (t) => {
+    const rig = await rigFor(t)
+    const { signed } = (await noticeOf(rig, 'paid')) ?? assert.fail('every provider tells of money')
+    const { headers, body, receivedAt } = signed
+    assert.equal(rig.connection.readNotice(signed).kind, 'notice')
+    const bad: Record<string, RawNotice> = {
+      'no header': { ...signed, headers: {} },
+      "another's": rig.notices.signAsAnother(body, receivedAt),
+    }
+    for (const [name, value] of Object.entries(headers)) {
+      for (const odd of [undefined, '', ' ', '0', `${value}0`, value?.slice(0, -1), value?.slice(1), 'é'.repeat(64)]) {
+        bad[`${name}: ${odd}`] = { ...signed, headers: { [name]: odd } }
+      }
+    }
+    if (rig.notices.covers.body) {
+      const flipped = Buffer.from(body)
+      flipped.writeUInt8(flipped.readUInt8(10) ^ 1, 10)
+      bad['a changed byte'] = { ...signed, body: flipped }
+      bad['cut short'] = { ...signed, body: body.subarray(0, -1) }
+      bad.lengthened = { ...signed, body: Buffer.concat([body, Buffer.from(' ')]) }
+      bad.empty = { ...signed, body: Buffer.alloc(0) }
+    }
+    if (rig.notices.covers.time) {
+      bad.old = { ...signed, receivedAt: new Date(receivedAt.getTime() + 302_000) }
+      bad['of the future'] = { ...signed, receivedAt: new Date(receivedAt.getTime() - 302_000) }
+    }
+    for (const [what, notice] of Object.entries(bad)) {
+      assert.equal(rig.connection.readNotice(notice).kind, 'forged', what)
+    }
+  })
+
+  test(`${name}: an odd or huge notice never throws, signed or not`, async (t) => {
+    const rig = await rigFor(t)
+    const odd = [
+      ...GARBAGE.map((text) => Buffer.from(text)),
+      Buffer.from([0xff, 0xfe, 0x00]),
+      Buffer.alloc(2 ** 20, '['),
+    ]
+    for (const body of odd) {
+      const reading = rig.connection.readNotice(rig.notices.sign(body, new Date()))
+      assert.ok(reading.kind === 'unreadable' || (reading.kind === 'notice' && reading.says === 'other'), reading.kind)
+    }
+    for (const kind of NOTICE_KINDS) {
+      const body = (await noticeOf(rig, kind))?.signed.body.toString()
+      if (!body) continue
+      fc.assert(
+        fc.property(change, (change) => {
+          assertSensible(rig.connection.readNotice(rig.notices.sign(Buffer.from(changed(body, change)), new Date())))
+        }),
+        { numRuns: 200 },
+      )
+    }
+  })
+}
+
+const GARBAGE = [
+  '',
+  ' ',
+  'null',
+  '[]',
+  '{}',
+  '0',
+  '"paid"',
+  'OK',
+  '<html>502</html>',
+  '{"status":"paid"}',
+  '{"status":true,"data":null}',
+  '{"status":"success","data":{}}',
+  '{"data":{"status":"paid"}}',
+  '{"data":{"status":"success","amount":100}}',
+  '{"data":[{}]}',
+  '{"error":null}',
+  '{"__proto__":{"status":"paid"}}',
+  '{"data":{"reference":"x"',
+  '['.repeat(10_000),
+]
+
+// One thing in a real answer becomes another.
+const change = fc.record({ where: fc.nat(), odd: fc.option(fc.jsonValue({ depthSize: 'small' })), pick: fc.nat() })
+type Change = typeof change extends fc.Arbitrary<infer T> ? T : never
+const ODD: unknown[] = [undefined, null, '', 'x', 'PAID', -1, 0.5, 1e300, 2 ** 53, '100', true, [], {}, '\0', '\ud800']
+ODD.push('x'.repeat(100_000), 'javascript:alert(1)', '2026-13-45T99:99:99Z', { __proto__: null, id: 'x' }, [null], [{}])
+
+function changed(text: string, { where, odd, pick }: Change): string {
+  const root = { value: JSON.parse(text) }
+  const places: [Record<string, unknown>, string][] = []
+  const walk = (value: unknown) => {
+    if (typeof value !== 'object' || value === null) return
+    for (const key of Object.keys(value)) {
+      places.push([value as Record<string, unknown>, key])
+      walk((value as Record<string, unknown>)[key])
+    }
+  }
+  walk(root)
+  const [holder, key] = places[where % places.length] ?? assert.fail('there is something to change')
+  holder[key] = odd ?? ODD[pick % ODD.length]
+  return JSON.stringify(root.value) ?? ''
+}
+
+/** Whatever came in: amounts are integers in a currency that exists, and text is such as a database takes. */
+function assertSensible(said: { kind: string }): void {
+  const walk = (value: unknown): void => {
+    if (typeof value === 'string') assert.ok(value.isWellFormed() && !value.includes('\0'), 'text can be stored')
+    else if (value instanceof Date) assert.ok(!Number.isNaN(value.getTime()), 'a date is a date')
+    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(walk)
+  }
+  walk(said)
+  const { receipts = [] } = said as { receipts?: Receipt[] }
+  for (const { transactionId, amount } of receipts) {
+    assert.ok(transactionId.length > 0 && transactionId.length <= 255)
+    assert.ok(Number.isSafeInteger(amount.amount) && amount.amount >= 0)
+    assert.equal(parseCurrency(amount.currency), amount.currency)
+  }
+  if (said.kind === 'paid') assert.ok(receipts.length > 0, 'paid by some money')
+  if (said.kind === 'declined') assertDeclined(said)
+  if ('link' in said) assert.match(String(said.link), /^https?:\/\//)
+}
+
+function assertDeclined(said: { kind: string }): asserts said is Declined {
+  assert.equal(said.kind, 'declined')
+  const { failure } = said as Declined
+  assert.ok(FAILURE_CODES.includes(failure.code), failure.code)
+  assert.ok(failure.message.length > 0)
+  assert.ok(failure.providerCode, 'their own code is kept')
+}
+
+/** Each call, once, about orders of its own where it makes one. */
+async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string, string, string][]> {
+  const { connection, savedCards } = rig
+  const refund = { reference: newReference(), order: handle, transactionIds: ['1'], amount: priceOf(rig), reason: null }
+  const calls: [string, () => Promise<{ kind: string }>][] = [
+    ['startCard', () => connection.startCard(orderOf(rig))],
+    ['chargeSavedCard', () => connection.chargeSavedCard(orderOf(rig), savedCards.paying)],
+    ['check', () => connection.check(handle)],
+    ['refund', () => connection.refund(refund)],
+  ]
+  if (hasAccounts(rig)) calls.push(['openAccount', () => connection.openAccount(orderOf(rig))])
+  return Promise.all(
+    calls.map(async ([name, call]): Promise<[string, string, string]> => {
+      const said = await call()
+      return [name, said.kind, JSON.stringify(said)]
+    }),
+  )
+}
+
+async function startedCard(rig: Rig) {
+  const order = orderOf(rig)
+  const start = await rig.connection.startCard(order)
+  assert.equal(start.kind, 'link')
+  return { order, start, reference: order.reference, handle: handleOf(order, start, 'card') }
+}
+
+async function refundable(rig: Rig): Promise<RefundOrder> {
+  const { order, reference, handle } = await startedCard(rig)
+  await rig.customer.payByCard(reference, { save: false })
+  const outcome: Outcome = await rig.connection.check(handle)
+  assert.equal(outcome.kind, 'paid')
+  const transactionIds = outcome.receipts.map(({ transactionId }) => transactionId)
+  return { reference: newReference(), order: handle, transactionIds, amount: order.amount, reason: 'returned' }
+}
+
+/** Something happens to an order, and they tell us. */
+async function noticeOf(rig: Rig, kind: NoticeKind) {
+  const { order, reference, handle } = await startedCard(rig)
+  if (kind === 'failed') await rig.customer.failByCard(reference)
+  else if (kind !== 'pending') await rig.customer.payByCard(reference, { save: false })
+  if (kind === 'refunded') {
+    const outcome = await rig.connection.check(handle)
+    const transactionIds = outcome.kind === 'paid' ? outcome.receipts.map((receipt) => receipt.transactionId) : []
+    const wanted = { reference: newReference(), order: handle, transactionIds, amount: order.amount, reason: null }
+    await rig.connection.refund(wanted)
+  }
+  const body = rig.notices.bodyOf(kind, reference)
+  return body && { order, handle, signed: rig.notices.sign(body, new Date()) }
+}
+
+const handleOf = (
+  order: Order,
+  { providerReference }: { providerReference: string },
+  channel: OrderHandle['channel'],
+) => ({
+  reference: order.reference,
+  providerReference,
+  channel,
+})
+
+const hasAccounts = ({ provider }: Rig) => provider.capabilities.channels.includes('virtual-bank-account')
+
+const priceOf = ({ price }: Rig) => money(price.amount, price.currency as Currency)
+
+let references = 0
+/** As ours are: 32 letters and digits. */
+const newReference = () => `r${Date.now().toString(36)}${String(++references).padStart(22, '0')}`.padStart(32, 'r')
+
+function orderOf(rig: Rig): Order {
+  return {
+    reference: newReference(),
+    amount: priceOf(rig),
+    country: rig.price.country,
+    customer: { email: 'ada@example.com', name: 'Adébáyọ̀ Ọlá', phoneNumber: null },
+    merchantName: 'Ada & Sons',
+    returnURL: 'https://shop.example/return?order=1',
+    expiresAt: new Date(Date.now() + 3_600_000),
+  }
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import type {
+  Account,
+  AccountStart,
+  CardStart,
+  Connection,
+  Declined,
+  Order,
+  Provider,
+  ProviderAnswer,
+  SavedCardToken,
+  Unknown,
+} from '../provider.ts'
+import { capabilities } from './capabilities.ts'
+import { gatewayKeys } from './keys.ts'
+import { mismatch, outcomeOf, readingOf, refundOutcomeOf, refusalOf } from './mapping.ts'
+import { findForgery } from './signature.ts'
+import { type GatewayRecord, readData, readError, readNoticeBody, readRecord, readRefund } from './wire.ts'
+
+/** The sandbox provider, over HTTP like any other: README.md says what is what. */
+export const gateway: Provider = {
+  capabilities,
+  connect,
+  sandboxSettings: ({ masterKey, merchantUuid, serverUrl }) => ({
+    baseUrl: `${serverUrl}/sandbox/gateway`,
+    ...gatewayKeys(masterKey, merchantUuid),
+  }),
+}
+
+function connect({ settings, http }: Account): Connection {
+  const { baseUrl, secretKey } = readSettings(settings)
+  const headers = { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' }
+  const get = (path: string) => http.request({ method: 'GET', url: baseUrl + path, headers })
+  const post = (path: string, body: object) =>
+    http.request({ method: 'POST', url: baseUrl + path, headers, body: JSON.stringify(body) })
+
+  return {
+    async startCard(order, savedCard) {
+      const asked = { ...describe(order), channel: 'card', ...(savedCard !== undefined && { savedCard }) }
+      return cardStart(started(await post('/v1/payments', asked), order))
+    },
+
+    async chargeSavedCard(order, savedCard: SavedCardToken) {
+      const record = started(await post('/v1/charges', { ...describe(order), savedCard }), order)
+      if ('kind' in record) return record
+      const outcome = outcomeOf(record)
+      if (outcome.kind !== 'pending' || !record.link) return outcome
+      return { kind: 'step', link: record.link, providerReference: record.reference }
+    },
+
+    async openAccount(order) {
+      return accountStart(started(await post('/v1/payments', { ...describe(order), channel: 'transfer' }), order))
+    },
+
+    async check({ providerReference }) {
+      const answer = await get(`/v1/payments/${encodeURIComponent(providerReference)}`)
+      if (answer.kind === 'unknown') return answer
+      if (answer.status === 404 && readError(answer.text)?.code === 'not_found') return { kind: 'missing' }
+      const record = answer.status === 200 ? readRecord(readData(answer.text)) : undefined
+      if (!record) return unreadable(answer.status)
+      if (record.reference !== providerReference) return unknown('it answered about another order')
+      return outcomeOf(record)
+    },
+
+    readNotice(notice) {
+      const forgery = findForgery(secretKey, notice)
+      if (forgery) return { kind: 'forged', because: forgery }
+      const body = readNoticeBody(notice.body)
+      return body ? readingOf(body) : { kind: 'unreadable', because: 'not a notice of the documented shape' }
+    },
+
+    async refund(wanted) {
+      const { reference, order, transactionIds, amount } = wanted
+      const asked = { reference, payment: order.providerReference, amount: amount.amount, transactionIds }
+      const answer = await post('/v1/refunds', asked)
+      if (answer.kind === 'unknown') return answer
+      const refund = answer.status === 200 ? readRefund(readData(answer.text)) : undefined
+      if (refund) return refundOutcomeOf(refund, wanted)
+      const error = readError(answer.text)
+      // A refused key or a conflict says nothing of an earlier try under the same reference, so those stay unknown.
+      if (error && [400, 404, 422].includes(answer.status)) return { kind: 'refused', because: error.code }
+      return unreadable(answer.status)
+    },
+  }
+}
+
+function readSettings({ baseUrl, secretKey }: Record<string, string>): { baseUrl: string; secretKey: string } {
+  assert(baseUrl && URL.canParse(baseUrl), 'gateway needs the setting baseUrl')
+  assert(secretKey, 'gateway needs the setting secretKey') // an empty one would let anybody sign
+  return { baseUrl: baseUrl.replace(/\/+$/, ''), secretKey }
+}
+
+function describe({ reference, amount, customer, merchantName, returnURL, expiresAt }: Order): object {
+  return {
+    reference,
+    amount: amount.amount,
+    currency: amount.currency,
+    email: customer.email,
+    ...(customer.name !== null && { name: customer.name }),
+    merchantName,
+    returnURL,
+    expiresAt: expiresAt.toISOString(),
+  }
+}
+
+/** The order as they have written it down, or why there is none. */
+function started(answer: ProviderAnswer, order: Order): GatewayRecord | Declined | Unknown {
+  if (answer.kind === 'unknown') return answer
+  const { status, text } = answer
+  if (status === 200 || status === 201) {
+    const record = readRecord(readData(text))
+    if (!record) return unreadable(status)
+    const wrong = mismatch(record, order)
+    return wrong ? unknown(wrong) : record
+  }
+  const error = readError(text)
+  return error && [400, 401, 402, 403, 422].includes(status) ? refusalOf(error) : unreadable(status)
+}
+
+function cardStart(record: GatewayRecord | Declined | Unknown): CardStart {
+  if ('kind' in record) return record
+  const { link, reference, publicKey, expiresAt } = record
+  return link ? { kind: 'link', link, providerReference: reference, publicKey, expiresAt } : unknown('it gave no link')
+}
+
+function accountStart(record: GatewayRecord | Declined | Unknown): AccountStart {
+  if ('kind' in record) return record
+  const { account, requested, reference } = record
+  if (!account) return unknown('it gave no account')
+  return {
+    kind: 'account',
+    accountName: account.name,
+    accountNumber: account.number,
+    bankName: account.bank,
+    amountToTransfer: requested,
+    expiresAt: account.expiresAt ?? record.expiresAt,
+    providerReference: reference,
+  }
+}
+
+const unknown = (because: string): Unknown => ({ kind: 'unknown', because })
+const unreadable = (status: number) => unknown(`it answered ${status} with what we cannot read`)

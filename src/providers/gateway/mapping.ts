@@ -1,0 +1,121 @@
+import { money } from '../../kernel/money.ts'
+import {
+  type Declined,
+  FAILURE_CODES,
+  type Failure,
+  type FailureCode,
+  type NoticeReading,
+  type Order,
+  type Outcome,
+  type Receipt,
+  type RefundOrder,
+  type RefundOutcome,
+  type Unknown,
+} from '../provider.ts'
+import type { GatewayError, GatewayNotice, GatewayRecord, GatewayRefund } from './wire.ts'
+
+/** Their words into ours. Pure; README.md has the table. */
+export function outcomeOf(record: GatewayRecord): Outcome {
+  const receipts = receiptsOf(record)
+  switch (record.status) {
+    case 'paid':
+      return receipts.length > 0 ? paid(record, receipts) : unknown('it says paid, and names no money')
+    case 'refunded':
+      // What was given back had been paid first; a transfer that was given back before it was whole never paid the order.
+      return isWhole(record, receipts) ? paid(record, receipts) : { kind: 'pending', receipts }
+    case 'processing':
+      return receipts.length > 0 ? { kind: 'pending', receipts } : { kind: 'processing' }
+    case 'failed':
+      return receipts.length > 0 ? unknown('it says failed, and names money') : lastFailure(record)
+    default:
+      return { kind: 'pending', receipts } // `pending`, and any word that they may add
+  }
+}
+
+export function receiptsOf({ transactions }: GatewayRecord): Receipt[] {
+  return transactions
+    .filter(({ kind, status }) => (kind === 'charge' || kind === 'transfer') && status === 'paid')
+    .map(({ id, amount, currency, at }) => ({ transactionId: id, amount: money(amount, currency), at }))
+}
+
+/** A refusal of the request itself: they have done nothing. */
+export function refusalOf({ code, message }: GatewayError): Declined {
+  return { kind: 'declined', failure: failureOf({ code, message }, 'provider_error'), tryId: null }
+}
+
+/** Why this record is not an answer about this order; undefined when it is. */
+export function mismatch(record: GatewayRecord, order: Order): string | undefined {
+  if (record.reference !== order.reference) return 'it answered about another order'
+  if (record.currency !== order.amount.currency) return 'it answered with another currency'
+  if (record.requested !== order.amount.amount) return 'it answered with another amount'
+  return undefined
+}
+
+export function refundOutcomeOf(refund: GatewayRefund, wanted: RefundOrder): RefundOutcome {
+  if (refund.reference !== wanted.reference) return unknown('it answered about another refund')
+  if (refund.currency !== wanted.amount.currency || refund.amount !== wanted.amount.amount) {
+    return unknown('it answered with another amount')
+  }
+  switch (refund.status) {
+    case 'successful':
+      return { kind: 'refunded', refundId: refund.id }
+    case 'failed':
+      return { kind: 'refused', because: 'the provider could not give the money back' }
+    default:
+      return { kind: 'pending', refundId: refund.id }
+  }
+}
+
+export function readingOf({ type, reference, data, refund }: GatewayNotice): NoticeReading {
+  if (!data || data.reference !== reference) {
+    if (SAYS.has(type)) return { kind: 'unreadable', because: `a ${type} whose payment cannot be read` }
+    return { kind: 'notice', reference, says: 'other', receipts: [] }
+  }
+  const receipts = receiptsOf(data)
+  const says = SAYS.get(type) ?? 'other'
+  switch (says) {
+    case 'refunded': {
+      if (!refund) return { kind: 'unreadable', because: 'a refund whose amount cannot be read' }
+      const { id: refundId, reference: refundReference, amount, currency } = refund
+      const given = { refundId, reference: refundReference, amount: money(amount, currency) }
+      return { kind: 'notice', reference, says, receipts, refund: given }
+    }
+    case 'paid':
+      // Paid by no money makes no sense, and part of the money is not paid. Whoever acts on this asks first.
+      return { kind: 'notice', reference, says: isWhole(data, receipts) ? 'paid' : 'pending', receipts }
+    default:
+      return { kind: 'notice', reference, says, receipts }
+  }
+}
+
+const SAYS = new Map<string, Exclude<NoticeReading, { kind: 'forged' | 'unreadable' }>['says']>([
+  ['payment.paid', 'paid'],
+  ['payment.failed', 'failed'],
+  ['payment.processing', 'pending'],
+  ['transfer.received', 'paid'],
+  ['refund.successful', 'refunded'],
+])
+
+function paid(record: GatewayRecord, receipts: Receipt[]): Outcome {
+  return { kind: 'paid', receipts, ...(record.savedCard && { savedCard: record.savedCard }) }
+}
+
+/** A card pays at once, whatever the amount; transfers may come in parts. */
+function isWhole({ channel, requested }: GatewayRecord, receipts: Receipt[]): boolean {
+  if (receipts.length === 0) return false
+  return channel === 'card' || receipts.reduce((sum, { amount }) => sum + amount.amount, 0) >= requested
+}
+
+function lastFailure({ transactions }: GatewayRecord): Declined {
+  const last = transactions.findLast(({ kind, status }) => kind !== 'refund' && status === 'failed')
+  const error = last?.failure ?? { code: 'failed', message: null }
+  return { kind: 'declined', failure: failureOf(error, 'other'), tryId: last?.id ?? null }
+}
+
+/** Their codes are ours where ours has a word for it. */
+function failureOf({ code, message }: GatewayError, otherwise: FailureCode): Failure {
+  const known = FAILURE_CODES.find((ours) => ours === code)
+  return { code: known ?? otherwise, message: message ?? 'The payment did not go through.', providerCode: code }
+}
+
+const unknown = (because: string): Unknown => ({ kind: 'unknown', because })

@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+
+/** A request as a provider sees it. */
+export interface Asked {
+  method: string
+  /** With its query. */
+  path: string
+  headers: IncomingMessage['headers']
+  body: string
+}
+
+export interface Said {
+  status: number
+  text: string
+  headers?: Record<string, string>
+}
+
+/** How a provider's server can be in trouble. "After the work": it was done, only the answer does not come. */
+export const TROUBLES = [
+  'silent before the work',
+  'silent after the work',
+  'reset before the work',
+  'reset after the work',
+  'breaking off after the work',
+  'answering 500 before the work',
+  'answering 503 after the work',
+  'answering 429',
+  'redirecting',
+] as const
+export type Trouble = (typeof TROUBLES)[number]
+
+export interface Upstream {
+  url: string
+  /** From now on; undefined ends it. */
+  trouble: Trouble | undefined
+  /** Changes each answer on its way; undefined leaves them alone. */
+  garble: ((said: Said) => Said) | undefined
+  /** Hangs up and listens no more. */
+  close(): Promise<void>
+}
+
+/** A provider's server for tests: `speak` is its protocol, the rest is trouble on the way, the same for every provider. */
+export async function startUpstream(t: TestContext, speak: (asked: Asked) => Said | Promise<Said>): Promise<Upstream> {
+  const server = createServer((request, response) => {
+    answer(upstream, speak, request, response).catch((error) => response.destroy(error))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const upstream: Upstream = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    trouble: undefined,
+    garble: undefined,
+    async close() {
+      if (!server.listening) return
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+  t.after(() => upstream.close())
+  return upstream
+}
+
+async function answer(
+  upstream: Upstream,
+  speak: (asked: Asked) => Said | Promise<Said>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { trouble, garble } = upstream
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  if (trouble === 'silent before the work') return
+  if (trouble === 'reset before the work') return void request.socket.resetAndDestroy()
+  if (trouble === 'answering 500 before the work') return void response.writeHead(500).end('{"error":"oops"}')
+  if (trouble === 'answering 429') return void response.writeHead(429).end('{"error":"slow down"}')
+  if (trouble === 'redirecting') return void response.writeHead(302, { location: upstream.url }).end()
+
+  const { method = '', url: path = '', headers } = request
+  const said = await speak({ method, path, headers, body: Buffer.concat(chunks).toString() })
+  if (trouble === 'silent after the work') return
+  if (trouble === 'reset after the work') return void request.socket.resetAndDestroy()
+  if (trouble === 'answering 503 after the work') return void response.writeHead(503).end(said.text)
+  if (trouble === 'breaking off after the work') {
+    response.writeHead(said.status, { 'content-length': Buffer.byteLength(said.text) + 1 })
+    return void response.write(said.text, () => request.socket.destroy())
+  }
+  const { status, text, headers: more } = garble ? garble(said) : said
+  response.writeHead(status, { 'content-type': 'application/json', ...more }).end(text)
+}
