@@ -3,10 +3,12 @@ import { buildApp } from '../src/http/app.ts'
 import { listen } from '../src/http/listen.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { newId, newReference, newShortCode } from '../src/kernel/ids.ts'
+import { secretBox } from '../src/kernel/secret-box.ts'
 import { createLog } from '../src/log.ts'
 import { canTake } from '../src/merchants/integration.ts'
 import { credentialVerifier } from '../src/merchants/verify-credential.ts'
 import type { PaymentCreator } from '../src/payments/create-payment.ts'
+import { providerAccounts } from '../src/providers/accounts.ts'
 
 /**
  * The ceiling: our own app with its credentials, validation, metrics and log, that answers without having written the
@@ -34,6 +36,8 @@ const app = await buildApp({
   log: createLog(process.env.LOG_LEVEL ?? 'info'),
   verifyCredential: credentialVerifier(database),
   createPayment,
+  providers: providerAccounts({ masterKey: Buffer.alloc(32), serverUrl: () => baseUrl }),
+  secrets: secretBox(Buffer.alloc(32)),
   baseUrl: () => baseUrl,
   isStopping: () => false,
   rateLimit: false,

@@ -1,18 +1,24 @@
 import type { Logger } from 'pino'
+import type { AttemptParts } from './attempts/parts.ts'
 import type { Config } from './config.ts'
+import { checkSecretKey } from './database/check-secret-key.ts'
 import { connect, type Database } from './database/database.ts'
 import { migrate } from './database/migrate.ts'
-import { loadKeys } from './generated-keys.ts'
+import { type Keys, loadKeys } from './generated-keys.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { Country } from './kernel/country.ts'
 import type { Currency } from './kernel/money.ts'
+import { secretBox } from './kernel/secret-box.ts'
 import { createLog } from './log.ts'
 import type { NewCredential } from './merchants/credential.ts'
 import type { Integration } from './merchants/integration.ts'
 import { seedSandbox } from './merchants/seed-sandbox.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
 import { paymentCreator } from './payments/create-payment.ts'
+import { linksOn } from './payments/links.ts'
+import { providerAccounts } from './providers/accounts.ts'
 import { PROVIDERS } from './providers/registry.ts'
+import { sandboxServers } from './providers/sandbox-servers.ts'
 import { startWorker } from './worker/worker.ts'
 
 /** The parts that every door needs. */
@@ -72,24 +78,42 @@ export async function startService(config: Config, log: Logger): Promise<Service
   try {
     const migrations = await migrate(parts.databaseUrl)
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
-    const { sandbox } = await loadKeys(config)
-    await seedSandbox(parts.database, sandbox, parts.sandboxIntegrations)
-    return await openDoors(config, log, parts, sandbox)
+    const keys = await loadKeys(config)
+    await checkSecretKey(parts.database, secretBox(keys.secretKey))
+    await seedSandbox(parts.database, keys.sandbox, parts.sandboxIntegrations)
+    return await openDoors(config, log, parts, keys)
   } catch (error) {
     await parts.close()
     throw error
   }
 }
 
-async function openDoors(config: Config, log: Logger, parts: Parts, sandbox: NewCredential): Promise<Service> {
+async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys): Promise<Service> {
   const [{ buildApp }, { listen }] = await loadHttp()
   let stopping = false
   let baseUrl = config.publicUrl ?? ''
-  const app = await buildApp({
+  let serverUrl = ''
+  const verifyCredential = credentialVerifier(parts.database)
+  const servers = sandboxServers({
     ...parts,
     log,
-    verifyCredential: credentialVerifier(parts.database),
+    verifyCredential,
+    masterKey: keys.secretKey,
+    publicUrl: () => baseUrl,
+    serverUrl: () => serverUrl,
+  })
+  const attemptParts: AttemptParts = {
+    ...parts,
+    log,
+    links: linksOn(() => baseUrl),
+    providers: providerAccounts({ masterKey: keys.secretKey, serverUrl: () => serverUrl }),
+    secrets: secretBox(keys.secretKey),
+  }
+  const app = await buildApp({
+    ...attemptParts,
+    verifyCredential,
     createPayment: paymentCreator(parts),
+    guests: servers,
     baseUrl: () => baseUrl,
     isStopping: () => stopping,
     serves: config.role === 'worker' ? 'operations' : 'everything',
@@ -100,23 +124,36 @@ async function openDoors(config: Config, log: Logger, parts: Parts, sandbox: New
     await app.close() // or its timers would keep a process alive that has nothing to do
     throw error
   })
-  const worker = config.role === 'api' ? undefined : startWorker({ ...parts, log })
   baseUrl ||= `http://localhost:${port}`
+  serverUrl = `http://${reachable(config.host)}:${port}`
+  const sendNotices = servers.map(({ prefix, sendDueNotices }) => ({
+    name: `send notices of ${prefix}`,
+    everyMs: 500,
+    run: async () => (await sendDueNotices(100)) === 100,
+  }))
+  const worker = config.role === 'api' ? undefined : startWorker(attemptParts, sendNotices)
   log.info({ port }, 'listening')
 
   return {
     baseUrl,
-    sandbox,
+    sandbox: keys.sandbox,
     async stop(patient) {
       stopping = true // not ready any more, and every answer says "Connection: close"
       if (patient) await new Promise((resolve) => setTimeout(resolve, DRAIN_MS))
       // Whoever has not finished sending by then never will: one slow stranger must not turn our end into a crash.
       const patience = setTimeout(() => app.server.closeAllConnections(), HANG_UP_AFTER_MS)
-      await Promise.all([app.close(), worker?.stop()])
+      await Promise.all([app.close(), worker?.stop(), ...servers.map((server) => server.stop())])
       clearTimeout(patience)
       await parts.close()
     },
   }
+}
+
+/** An address under which a process finds itself, whatever it listens on. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === 'localhost') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
 }
 
 /** Only when the door is opened: the small commands start faster without a web framework. */
@@ -125,7 +162,8 @@ function loadHttp() {
 }
 
 function sandboxIntegrations(): Integration[] {
-  return PROVIDERS.filter(({ sandboxOnly }) => sandboxOnly).map(({ name, channels, countries, currencies }) => ({
+  const sandboxes = PROVIDERS.map(({ capabilities }) => capabilities).filter(({ sandboxOnly }) => sandboxOnly)
+  return sandboxes.map(({ name, channels, countries, currencies }) => ({
     provider: name,
     channels,
     countries: countries as Country[],
@@ -145,6 +183,8 @@ export async function describeService(): Promise<unknown> {
     log: createLog('silent'),
     verifyCredential: nothing,
     createPayment: nothing,
+    providers: { find: nothing, connect: nothing },
+    secrets: { keyId: '', seal: nothing, open: nothing },
     baseUrl: () => 'http://localhost:3000',
     isStopping: () => false,
     rateLimit: false,

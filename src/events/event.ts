@@ -12,6 +12,32 @@ export interface Event {
   sequence: number
   /** The payment as it was right after the change. */
   data: Record<string, unknown>
+  /** What set the change off. For the timeline; merchants are not sent it. */
+  cause: string | null
 }
 
-export type EventType = 'payment.cancelled' | 'payment.expired'
+/** What merchants are told of. */
+export const ANNOUNCED = [
+  'payment.successful',
+  'payment.cancelled',
+  'payment.expired',
+  'payment.underpaid',
+  'payment.overpaid',
+  'payment.surplus',
+  'attempt.failed',
+  'refund.successful',
+  'refund.failed',
+] as const
+
+/** What only our own books need: with these, every state can be derived again from its events. */
+const KEPT = [
+  'attempt.started',
+  'attempt.pending',
+  'attempt.processing',
+  'attempt.successful',
+  'attempt.abandoned',
+  'attempt.surplus',
+  'attempt.needs_review',
+] as const
+
+export type EventType = (typeof ANNOUNCED)[number] | (typeof KEPT)[number]

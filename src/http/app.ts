@@ -3,32 +3,31 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify from 'fastify'
-import type { Logger } from 'pino'
-import type { Database } from '../database/database.ts'
-import type { Clock } from '../kernel/clock.ts'
+import type { AttemptParts } from '../attempts/parts.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { VerifyCredential } from '../merchants/verify-credential.ts'
 import type { PaymentCreator } from '../payments/create-payment.ts'
+import { type Links, linksOn } from '../payments/links.ts'
 import { authentication } from './auth.ts'
 import { FORMATS } from './contract/formats.ts'
 import { describeApi } from './describe.ts'
 import type { App } from './framework.ts'
 import { parseJsonBody } from './json-body.ts'
 import { Limits } from './limits.ts'
-import { type Links, linksOn } from './links.ts'
 import { Metrics } from './metrics.ts'
 import { mistakesOf, refuse } from './mistakes.ts'
 import { watchPressure } from './pressure.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
+import { cardRoutes } from './routes/cards.ts'
 import { checkoutRoutes } from './routes/checkouts.ts'
+import { initializeRoutes } from './routes/initialize.ts'
+import { integrationRoutes } from './routes/integrations.ts'
+import { noticeRoutes } from './routes/notices.ts'
 import { operationsRoutes } from './routes/operations.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
 import { paymentRoutes } from './routes/payments.ts'
 
-export interface HttpParts {
-  database: Database
-  clock: Clock
-  log: Logger
+export interface HttpParts extends Omit<AttemptParts, 'links'> {
   verifyCredential: VerifyCredential
   createPayment: PaymentCreator
   baseUrl: () => string
@@ -37,6 +36,8 @@ export interface HttpParts {
   serves?: 'everything' | 'operations'
   rateLimit: boolean
   trustProxy: string[]
+  /** Servers of others that live in this process: the providers we play ourselves. */
+  guests?: { prefix: string; routes(app: App): void | Promise<void> }[]
   /** How long a client may take to send a request. */
   requestTimeoutMs?: number
 }
@@ -149,6 +150,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   )
 
   if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics })
+  await openToProviders(app, { ...parts, links }, metrics)
   await app.register(async (operations: App) =>
     operationsRoutes(operations, { database, metrics, isStopping: parts.isStopping }),
   )
@@ -163,7 +165,6 @@ async function openToCallers(
   parts: HttpParts,
   shared: { limits: Limits; links: Links; metrics: Metrics },
 ): Promise<void> {
-  const { database, log } = parts
   const { limits, links, metrics } = shared
   const pressure = watchPressure()
   app.addHook('onClose', async () => pressure.stop())
@@ -186,11 +187,29 @@ async function openToCallers(
         done()
       })
       checkoutRoutes(api, { createPayment: parts.createPayment, links })
-      paymentRoutes(api, { database, clock: parts.clock, links })
+      initializeRoutes(api, { ...parts, links })
+      paymentRoutes(api, { ...parts, links })
+      cardRoutes(api, parts)
+      integrationRoutes(api, parts)
     },
     { prefix: '/payments/v1' },
   )
-  await app.register(async (pages: App) => pageRoutes(pages, { database, links, limits, log }))
+  await app.register(async (pages: App) => pageRoutes(pages, { ...parts, links, limits }))
+}
+
+/** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */
+async function openToProviders(app: App, parts: HttpParts & { links: Links }, metrics: Metrics): Promise<void> {
+  const underWay = new Set<Promise<void>>()
+  const track = (work: Promise<void>) => {
+    underWay.add(work)
+    void work.finally(() => underWay.delete(work))
+  }
+  app.addHook('onClose', async () => void (await Promise.allSettled(underWay)))
+  await app.register(async (notices: App) =>
+    noticeRoutes(notices, { ...parts, track, onForged: () => metrics.forgedNotices.inc() }),
+  )
+  for (const { prefix, routes } of parts.guests ?? [])
+    await app.register(async (guest: App) => routes(guest), { prefix })
 }
 
 function isPlainUtf8(headers: IncomingHttpHeaders): boolean {

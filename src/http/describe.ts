@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger'
 import scalar from '@scalar/fastify-api-reference'
+import { Card, Initialized, InitializeRequest, QuoteRequest, Refund, RefundRequest } from './contract/attempt.ts'
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
 import { Payment } from './contract/payment.ts'
 import { ProblemAnswer } from './contract/problem.ts'
@@ -18,9 +19,22 @@ const DOCS_HEADERS = {
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path d="M11 26a12 12 0 1 1 10 0" fill="none" stroke="#0b6e4f" stroke-width="5" stroke-linecap="round"/></svg>'
 
+const SCHEMAS = [
+  CheckoutRequest,
+  Checkout,
+  InitializeRequest,
+  Initialized,
+  Payment,
+  RefundRequest,
+  Refund,
+  Card,
+  QuoteRequest,
+  ProblemAnswer,
+]
+
 /** The API in the words of OpenAPI 3.1, made from the very schemas that check and shape its messages. */
 export async function describeApi(app: App, baseUrl: () => string): Promise<void> {
-  for (const schema of [CheckoutRequest, Checkout, Payment, ProblemAnswer]) app.addSchema(schema)
+  for (const schema of SCHEMAS) app.addSchema(schema)
   await app.register(swagger, {
     refResolver: { buildLocalReference: (schema) => String(schema.$id) },
     openapi: {
@@ -41,7 +55,7 @@ export async function describeApi(app: App, baseUrl: () => string): Promise<void
         },
       },
       security: [{ clientId: [], clientSecret: [] }],
-      tags: [{ name: 'Checkouts' }, { name: 'Payments' }],
+      tags: [{ name: 'Checkouts' }, { name: 'Payments' }, { name: 'Cards' }, { name: 'Integrations' }],
     },
   })
   app.get('/openapi.json', { schema: { hide: true } }, async () => ({

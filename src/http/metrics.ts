@@ -7,6 +7,7 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #requests = new RequestTimes()
   readonly wrongCredentials: Counter
+  readonly forgedNotices: Counter
 
   constructor(database: Database) {
     const registers = [this.#registry]
@@ -15,6 +16,11 @@ export class Metrics {
     this.wrongCredentials = new Counter({
       name: 'manilla_wrong_credentials_total',
       help: 'Calls that were refused for their credentials.',
+      registers,
+    })
+    this.forgedNotices = new Counter({
+      name: 'manilla_forged_notices_total',
+      help: 'Notices whose signature did not hold.',
       registers,
     })
     new Gauge({

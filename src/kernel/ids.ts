@@ -11,8 +11,18 @@ export type IdKind = keyof typeof PREFIX
 export type PaymentId = Id<'payment'>
 export type EventId = Id<'event'>
 export type MerchantId = Id<'merchant'>
+export type AttemptId = Id<'attempt'>
+export type SavedCardId = Id<'card'>
+export type RefundId = Id<'refund'>
 
-const PREFIX = { payment: 'chk_', event: 'evt_', merchant: 'mer_' } as const
+const PREFIX = {
+  payment: 'chk_',
+  attempt: 'att_',
+  event: 'evt_',
+  merchant: 'mer_',
+  card: 'crd_',
+  refund: 'rfd_',
+} as const
 const ENCODED_LENGTH = 22 // 58^22 > 2^128
 
 /** A new id: 48 bits of time, then 74 random ones. The link to a payment page rests on those 74. */
@@ -84,4 +94,11 @@ export function newReference(now: Date): string {
   const random = randomBytesFast(10)
   for (const byte of random) encoded += BASE32.charAt(byte & 31)
   return encoded
+}
+
+/** An attempt's reference: the payment's, and ten random characters (50 bits), so that it is unique everywhere. */
+export function newAttemptReference(paymentReference: string): string {
+  let added = ''
+  for (const byte of randomBytesFast(10)) added += BASE32.charAt(byte & 31)
+  return `${paymentReference}-${added}`
 }

@@ -192,6 +192,21 @@ export async function findPayment(
   return row && paymentOf(row)
 }
 
+export async function findPaymentByReference(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  reference: string,
+): Promise<Payment | undefined> {
+  const row = await db.row<PaymentRow>(sql`
+    select ${COLUMNS} from payments p where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and reference = ${reference}`)
+  return row && paymentOf(row)
+}
+
+export async function findPaymentById(db: Queries, id: PaymentId): Promise<Payment | undefined> {
+  const row = await db.row<PaymentRow>(sql`select ${COLUMNS} from payments p where id = ${uuidOf(id)}`)
+  return row && paymentOf(row)
+}
+
 export interface PaymentFilter {
   status: PaymentStatus | undefined
   email: string | undefined

@@ -39,19 +39,8 @@ export interface PaymentRequest {
   metadata: Record<string, string>
 }
 
-/** Merchant or customer gave it up. Nothing but a pending payment can be, and a success least of all. */
-export function cancel(payment: Payment, at: Date): Payment {
-  refuseFinished(payment)
-  return { ...payment, status: 'cancelled', completedAt: at, sequence: payment.sequence + 1 }
-}
-
-/** Its time is over and nobody paid. */
-export function expire(payment: Payment, at: Date): Payment {
-  refuseFinished(payment)
-  return { ...payment, status: 'expired', completedAt: at, sequence: payment.sequence + 1 }
-}
-
-function refuseFinished({ status, reference, completedAt }: Payment): void {
+/** Nothing but a pending payment can go on. */
+export function refuseFinished({ status, reference, completedAt }: Payment): void {
   const when = completedAt ? ` at ${completedAt.toISOString()}` : ''
   switch (status) {
     case 'pending':

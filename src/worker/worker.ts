@@ -1,14 +1,17 @@
 import type { Logger } from 'pino'
-import type { Database } from '../database/database.ts'
-import type { Clock } from '../kernel/clock.ts'
-import { expirePayments } from '../payments/expire-payments.ts'
+import { checkDueAttempts } from '../attempts/check-attempts.ts'
+import { expirePayments } from '../attempts/expire-payments.ts'
+import type { AttemptParts } from '../attempts/parts.ts'
+import { workOffWaitingNotices } from '../attempts/receive-notice.ts'
+import { carryOutDueRefunds } from '../attempts/refund-payment.ts'
+import { forgetOldCalls } from '../payments/idempotent-call-store.ts'
 
 export interface Worker {
   /** Starts nothing new, and waits for what is under way. */
   stop(): Promise<void>
 }
 
-interface Job {
+export interface Job {
   name: string
   everyMs: number
   /** Returns whether there is more to do right away. */
@@ -16,11 +19,18 @@ interface Job {
 }
 
 const BATCH = 100
+const HOUR_MS = 3_600_000
 
 /** The door of the clock: what has to happen when nobody is asking. */
-export function startWorker(parts: { database: Database; clock: Clock; log: Logger }): Worker {
+export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
+  const full = async (done: Promise<number>) => (await done) === BATCH
   const jobs: Job[] = [
-    { name: 'expire payments', everyMs: 1_000, run: async () => (await expirePayments(parts, BATCH)) === BATCH },
+    { name: 'expire payments', everyMs: 1_000, run: () => full(expirePayments(parts, BATCH)) },
+    { name: 'check attempts', everyMs: 1_000, run: () => full(checkDueAttempts(parts, BATCH)) },
+    { name: 'work off notices', everyMs: 1_000, run: () => full(workOffWaitingNotices(parts, BATCH)) },
+    { name: 'carry out refunds', everyMs: 1_000, run: () => full(carryOutDueRefunds(parts, BATCH)) },
+    { name: 'forget old keys', everyMs: HOUR_MS, run: () => forgetOldCalls(parts.database).then(() => false) },
+    ...others,
   ]
   const loops = jobs.map((job) => repeat(job, parts.log))
   return {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { expirePayments } from '../../src/attempts/expire-payments.ts'
 import { sql } from '../../src/database/sql.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
-import { expirePayments } from '../../src/payments/expire-payments.ts'
-import { type Answer, addMerchant, call, checkout, startService } from '../support/service.ts'
+import { linksOn } from '../../src/payments/links.ts'
+import { type Answer, addMerchant, BASE_URL, call, checkout, startService } from '../support/service.ts'
 
 const { app, database } = await startService()
 const shop = await addMerchant(database)
@@ -136,7 +137,7 @@ test('cancel needs no body, and takes an empty one that calls itself JSON', asyn
 test('a payment whose time is over expires once, with its event, even with several workers', async () => {
   await checkout(app, shop, { reference: 'too-late', expiresIn: 900 })
   await checkout(app, shop, { reference: 'in-time', expiresIn: 900 })
-  const parts = { database, clock: systemClock }
+  const parts = { database, clock: systemClock, links: linksOn(() => BASE_URL) }
   await database.rows(sql`update payments set expires_at = now() - interval '1 second' where reference = 'too-late'`)
   const counts = await Promise.all(Array.from({ length: 4 }, () => expirePayments(parts, 10)))
   assert.equal(

@@ -7,11 +7,13 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
 import type { Currency } from '../../src/kernel/money.ts'
+import { secretBox } from '../../src/kernel/secret-box.ts'
 import type { NewCredential } from '../../src/merchants/credential.ts'
 import { createCredential, createMerchant } from '../../src/merchants/manage-merchants.ts'
 import { saveIntegration } from '../../src/merchants/merchant-store.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
+import { providerAccounts } from '../../src/providers/accounts.ts'
 import { createDatabase } from './database.ts'
 
 export const BASE_URL = 'http://pay.test'
@@ -36,6 +38,8 @@ export async function startOn(database: Database, changes: Partial<HttpParts> = 
     log: pino({ level: 'silent' }),
     verifyCredential: credentialVerifier(database),
     createPayment: paymentCreator(parts),
+    providers: providerAccounts({ masterKey: Buffer.alloc(32), serverUrl: () => BASE_URL }),
+    secrets: secretBox(Buffer.alloc(32)),
     baseUrl: () => BASE_URL,
     isStopping: () => false,
     rateLimit: false,

@@ -11,6 +11,8 @@ const DESCRIPTIONS: Record<number, string> = {
   415: 'The body is not JSON.',
   422: 'Well formed, but it cannot be done.',
   429: 'Too many requests; `Retry-After` says when to come back.',
+  502: 'The provider refused, or cannot be reached; nothing was charged.',
+  504: 'The provider did not answer: whether it was started is not known yet. We keep asking.',
   503: 'Not right now; `Retry-After` says when to come back.',
 }
 

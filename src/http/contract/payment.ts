@@ -1,11 +1,10 @@
 import { Type } from 'typebox'
 import { PAYMENT_STATUSES, type PaymentStatus } from '../../payments/payment.ts'
+import { Attempt } from './attempt.ts'
 import { dataOf, listOf, nullable, ref } from './schema.ts'
 
 const Status = Type.Unsafe<PaymentStatus>({ type: 'string', enum: [...PAYMENT_STATUSES] })
 const Time = Type.String({ format: 'date-time' })
-
-export const Attempt = Type.Object({ id: Type.String() }, { description: 'One try at paying, through one provider.' })
 
 export const Payment = Type.Object(
   {
@@ -41,7 +40,7 @@ export const PaymentAnswer = dataOf(ref(Payment))
 export const PaymentsAnswer = listOf(ref(Payment))
 
 export const PaymentName = Type.Object({
-  reference: Type.String({ description: 'Reference of the payment, or its `chk_` id.' }),
+  reference: Type.String({ description: 'Reference of the payment or of one of its attempts, or the `chk_` id.' }),
 })
 
 export const PaymentsQuery = Type.Object({

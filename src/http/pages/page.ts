@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Html, html } from '../html.ts'
+import { Html, html } from '../../kernel/html.ts'
 
 const STYLE = `
 :root{color-scheme:light dark;--ink:#16181d;--soft:#5a6070;--line:#e3e5ea;--card:#fff;--ground:#f4f5f7;--accent:#0b6e4f}

@@ -1,7 +1,7 @@
+import { html } from '../../kernel/html.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import type { PaymentStatus } from '../../payments/payment.ts'
 import type { PaymentOnPage } from '../../payments/payment-store.ts'
-import { html } from '../html.ts'
 import { renderPage } from './page.ts'
 
 const STATUS_TEXT: Record<PaymentStatus, { word: string; note: string }> = {

@@ -1,24 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
-import type { Database } from '../../database/database.ts'
+import { findAttempt } from '../../attempts/attempt-store.ts'
+import type { AttemptParts } from '../../attempts/parts.ts'
+import { checkAttempt } from '../../attempts/settle-attempt.ts'
 import { parseId } from '../../kernel/ids.ts'
-import { findPaymentForPage, findPaymentIdByShortCode } from '../../payments/payment-store.ts'
+import { findPaymentById, findPaymentForPage, findPaymentIdByShortCode } from '../../payments/payment-store.ts'
+import { returnAddress } from '../../payments/return-address.ts'
 import type { App } from '../framework.ts'
 import type { Limits } from '../limits.ts'
-import type { Links } from '../links.ts'
 import { PAGE_HEADERS } from '../pages/page.ts'
 import { paymentPage, troublePage, unknownPaymentPage } from '../pages/payment-page.ts'
 import { STATUS, toProblem } from '../problems.ts'
 
-interface Parts {
-  database: Database
-  links: Links
-  limits: Limits
-  log: Logger
-}
+type Parts = AttemptParts & { limits: Limits }
+
+// A provider that hangs must not hold the customer, who has been there already: the page goes on without its answer.
+const WAIT_FOR_PROVIDER_MS = 4_000
 
 /** What customers open. They are people: whatever goes wrong, they get a page. */
-export function pageRoutes(app: App, { database, links, limits, log }: Parts): void {
+export function pageRoutes(app: App, parts: Parts): void {
+  const { database, links, limits, log } = parts
   app.addHook('onRequest', async (request) => {
     limits.page(request)
     limits.beforeLink(request)
@@ -55,11 +56,28 @@ export function pageRoutes(app: App, { database, links, limits, log }: Parts): v
       .header('referrer-policy', 'no-referrer')
       .redirect(links.payment(id), 302)
   })
+
+  /** Back from the provider's page. What the address says proves nothing: we ask the provider, then send the customer on. */
+  app.get<{ Params: { attempt: string } }>('/return/:attempt', { schema: { hide: true } }, async (request, reply) => {
+    const id = parseId('attempt', request.params.attempt)
+    const attempt = id && (await findAttempt(database, id))
+    if (!attempt) return sendUnknownPayment(request, reply, limits)
+    const asked = checkAttempt(parts, attempt, { source: 'return' }).catch((err) => {
+      log.warn({ err, attemptId: attempt.id }, 'could not be asked for at the return; the worker will')
+    })
+    await Promise.race([asked, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
+    const payment = await findPaymentById(database, attempt.paymentId)
+    const onwards = payment && payment.status !== 'pending' ? returnAddress(payment) : undefined
+    return reply
+      .header('cache-control', 'no-store')
+      .header('referrer-policy', 'no-referrer')
+      .redirect(onwards ?? links.payment(attempt.paymentId), 302)
+  })
 }
 
 /** Whether a customer's link was meant, however broken it is. */
 export function isLink(request: FastifyRequest): boolean {
-  return /^\/(pay|s)\//.test(request.raw.url ?? '')
+  return /^\/(pay|s|return)\//.test(request.raw.url ?? '')
 }
 
 export function sendUnknownPayment(request: FastifyRequest, reply: FastifyReply, limits: Limits): FastifyReply {

@@ -1,25 +1,26 @@
+import { findBook, withAttempts } from '../../attempts/attempt-store.ts'
+import type { Book } from '../../attempts/book.ts'
+import { cancelPayment } from '../../attempts/cancel-payment.ts'
+import type { AttemptParts } from '../../attempts/parts.ts'
+import { viewOf } from '../../attempts/payment-view.ts'
+import { refundView } from '../../attempts/refund.ts'
+import { refundPayment } from '../../attempts/refund-payment.ts'
+import { timelineOf } from '../../attempts/timeline-store.ts'
 import type { Database } from '../../database/database.ts'
-import type { Clock } from '../../kernel/clock.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
-import { cancelPayment } from '../../payments/cancel-payment.ts'
-import type { Payment, PaymentStatus } from '../../payments/payment.ts'
-import { findPayment, listPayments } from '../../payments/payment-store.ts'
+import type { PaymentStatus } from '../../payments/payment.ts'
+import { listPayments } from '../../payments/payment-store.ts'
 import { answers } from '../contract/answers.ts'
+import { RefundAnswer, RefundRequest, Timeline } from '../contract/attempt.ts'
 import { makeCursor, readCursor } from '../contract/cursor.ts'
 import * as contract from '../contract/payment.ts'
+import { ref } from '../contract/schema.ts'
 import type { App } from '../framework.ts'
-import type { Links } from '../links.ts'
-
-interface Parts {
-  database: Database
-  clock: Clock
-  links: Links
-}
 
 const DEFAULT_PAGE_SIZE = 20
 
-export function paymentRoutes(app: App, parts: Parts): void {
+export function paymentRoutes(app: App, parts: AttemptParts): void {
   const { database, links } = parts
 
   app.get(
@@ -34,7 +35,7 @@ export function paymentRoutes(app: App, parts: Parts): void {
       },
     },
     async (request) => ({
-      data: paymentAnswer(await ownPayment(database, request.caller, request.params.reference), links),
+      data: viewOf(await ownPayment(database, request.caller, request.params.reference), links),
     }),
   )
 
@@ -63,7 +64,7 @@ export function paymentRoutes(app: App, parts: Parts): void {
       const page = found.slice(0, pageSize)
       const last = page.at(-1)
       return {
-        data: page.map((payment) => paymentAnswer(payment, links)),
+        data: (await withAttempts(database, page)).map((book) => viewOf(book, links)),
         nextCursor: found.length > pageSize && last ? makeCursor(last.id) : null,
       }
     },
@@ -81,45 +82,54 @@ export function paymentRoutes(app: App, parts: Parts): void {
       },
     },
     async (request) => {
-      const payment = await ownPayment(database, request.caller, request.params.reference)
-      return { data: paymentAnswer(await cancelPayment(parts, payment.id), links) }
+      const { payment } = await ownPayment(database, request.caller, request.params.reference)
+      return { data: viewOf(await cancelPayment(parts, payment.id), links) }
+    },
+  )
+
+  app.post(
+    '/payments/:reference/refunds',
+    {
+      schema: {
+        operationId: 'refundPayment',
+        summary: 'Send money back, all of it or a part',
+        tags: ['Payments'],
+        params: contract.PaymentName,
+        body: ref(RefundRequest),
+        response: { 201: RefundAnswer, ...answers(400, 401, 403, 404, 409, 413, 415, 422, 429, 503) },
+      },
+    },
+    async (request, reply) => {
+      const { payment } = await ownPayment(database, request.caller, request.params.reference)
+      const { amount, reason } = request.body ?? {}
+      const refund = await refundPayment(parts, payment.id, { amount: amount ?? undefined, reason: reason ?? null })
+      return reply.code(201).send({ data: refundView(refund) })
+    },
+  )
+
+  app.get(
+    '/payments/:reference/timeline',
+    {
+      schema: {
+        operationId: 'getTimeline',
+        summary: 'All that happened to a payment, as one story',
+        tags: ['Payments'],
+        params: contract.PaymentName,
+        response: { 200: Timeline, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async (request) => {
+      const { payment } = await ownPayment(database, request.caller, request.params.reference)
+      const story = await timelineOf(database, payment.id)
+      return { data: story.map((entry) => ({ ...entry, at: entry.at.toISOString() })) }
     },
   )
 }
 
 /** Another merchant's payment is as absent as one that never was. */
-async function ownPayment(database: Database, caller: Caller, name: string): Promise<Payment> {
+async function ownPayment(database: Database, caller: Caller, name: string): Promise<Book> {
   // Nothing outside this alphabet was ever a reference, and PostgreSQL would choke on some of it.
-  const payment = /^[\x21-\x7e]{1,100}$/.test(name) ? await findPayment(database, caller, name) : undefined
-  if (!payment) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
-  return payment
-}
-
-export function paymentAnswer(payment: Payment, links: Links): contract.Payment {
-  const { id, reference, mode, status, late, amount, currency, country, customerBearsCharge, user } = payment
-  return {
-    id,
-    reference,
-    mode,
-    status,
-    late,
-    amount,
-    currency,
-    country,
-    customerBearsCharge,
-    fee: null,
-    amountCharged: null,
-    amountPaid: payment.amountPaid,
-    amountRefunded: payment.amountRefunded,
-    user,
-    redirectURL: payment.redirectURL,
-    webhook: payment.webhook,
-    metadata: payment.metadata,
-    url: links.payment(id),
-    shortURL: links.short(payment.shortCode),
-    attempts: [],
-    createdAt: payment.createdAt.toISOString(),
-    expiresAt: payment.expiresAt.toISOString(),
-    completedAt: payment.completedAt?.toISOString() ?? null,
-  }
+  const book = /^[\x21-\x7e]{1,120}$/.test(name) ? await findBook(database, caller, name) : undefined
+  if (!book) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
+  return book
 }

@@ -1,0 +1,192 @@
+import type { Queries, Transaction } from '../database/database.ts'
+import { Fixed, sql } from '../database/sql.ts'
+import { type AttemptId, idOf, type PaymentId, uuidOf } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
+import type { Currency } from '../kernel/money.ts'
+import type { Payment } from '../payments/payment.ts'
+import { findPayment, findPaymentById, lockPayment, type Owner } from '../payments/payment-store.ts'
+import type { Channel, Failure } from '../providers/provider.ts'
+import type { Attempt, AttemptStatus, Instructions } from './attempt.ts'
+import type { Book } from './book.ts'
+
+const COLUMNS =
+  new Fixed(`a.id, a.payment_id, a.merchant_id, a.mode, a.number, a.reference, a.provider, a.channel, a.status,
+  a.currency, a.amount_charged, a.fee, a.amount_received, a.order_reference, a.provider_reference, a.failure, a.failed_try_id,
+  a.instructions, a.instructions_expire_at, a.said_paid, a.needs_review, a.created_at, a.resolved_at, a.next_check_at, a.checks,
+  a.watched_since, a.missing_in_a_row`)
+
+interface AttemptRow {
+  id: string
+  payment_id: string
+  merchant_id: string
+  mode: Mode
+  number: number
+  reference: string
+  provider: string
+  channel: Channel
+  status: AttemptStatus
+  currency: string
+  amount_charged: number
+  fee: number
+  amount_received: number
+  order_reference: string
+  provider_reference: string
+  failure: Failure | null
+  failed_try_id: string | null
+  instructions: Instructions | null
+  instructions_expire_at: Date | null
+  said_paid: boolean
+  needs_review: string | null
+  created_at: Date
+  resolved_at: Date | null
+  next_check_at: Date | null
+  checks: number
+  watched_since: Date
+  missing_in_a_row: number
+}
+
+function attemptOf(row: AttemptRow): Attempt {
+  return {
+    id: idOf('attempt', row.id),
+    paymentId: idOf('payment', row.payment_id),
+    merchantId: idOf('merchant', row.merchant_id),
+    mode: row.mode,
+    number: row.number,
+    reference: row.reference,
+    provider: row.provider,
+    channel: row.channel,
+    status: row.status,
+    currency: row.currency as Currency,
+    amountCharged: row.amount_charged,
+    fee: row.fee,
+    amountReceived: row.amount_received,
+    orderReference: row.order_reference,
+    providerReference: row.provider_reference,
+    failure: row.failure,
+    failedTryId: row.failed_try_id,
+    instructions: row.instructions,
+    instructionsExpireAt: row.instructions_expire_at,
+    saidPaid: row.said_paid,
+    needsReview: row.needs_review,
+    createdAt: row.created_at,
+    resolvedAt: row.resolved_at,
+    watch: {
+      since: row.watched_since,
+      checks: row.checks,
+      missingInARow: row.missing_in_a_row,
+      nextCheckAt: row.next_check_at,
+    },
+  }
+}
+
+async function attemptsOf(db: Queries, paymentIds: PaymentId[]): Promise<Attempt[]> {
+  if (paymentIds.length === 0) return []
+  const rows = await db.rows<AttemptRow>(sql`
+    select ${COLUMNS} from attempts a where payment_id = any(${paymentIds.map(uuidOf)}::uuid[]) order by payment_id, number`)
+  return rows.map(attemptOf)
+}
+
+/** The payment's row is the lock for all that belongs to it. */
+export async function lockBook(tx: Transaction, id: PaymentId): Promise<Book> {
+  const payment = await lockPayment(tx, id)
+  if (!payment) throw new Error(`payment ${id} is gone`)
+  return { payment, attempts: await attemptsOf(tx, [id]) }
+}
+
+/** By the payment's reference or id, or by the reference of one of its attempts. */
+export async function findBook(db: Queries, owner: Owner, name: string): Promise<Book | undefined> {
+  const payment = (await findPayment(db, owner, name)) ?? (await findPaymentOfAttempt(db, owner, name))
+  return payment && { payment, attempts: await attemptsOf(db, [payment.id]) }
+}
+
+export async function findBookById(db: Queries, id: PaymentId): Promise<Book | undefined> {
+  const payment = await findPaymentById(db, id)
+  return payment && { payment, attempts: await attemptsOf(db, [id]) }
+}
+
+async function findPaymentOfAttempt(db: Queries, owner: Owner, reference: string): Promise<Payment | undefined> {
+  const row = await db.row<{ payment_id: string }>(sql`
+    select payment_id from attempts
+     where reference = ${reference} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}`)
+  return row && findPaymentById(db, idOf('payment', row.payment_id))
+}
+
+export async function withAttempts(db: Queries, payments: Payment[]): Promise<Book[]> {
+  const attempts = await attemptsOf(
+    db,
+    payments.map(({ id }) => id),
+  )
+  const byPayment = Map.groupBy(attempts, ({ paymentId }) => paymentId)
+  return payments.map((payment) => ({ payment, attempts: byPayment.get(payment.id) ?? [] }))
+}
+
+export async function findAttempt(db: Queries, id: AttemptId): Promise<Attempt | undefined> {
+  const row = await db.row<AttemptRow>(sql`select ${COLUMNS} from attempts a where id = ${uuidOf(id)}`)
+  return row && attemptOf(row)
+}
+
+/** By what a provider calls it: our reference, or a name of its own. */
+export async function findAttemptByOrder(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  provider: string,
+  reference: string,
+): Promise<Attempt | undefined> {
+  const row = await db.row<AttemptRow>(sql`
+    select ${COLUMNS} from attempts a
+     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       and (order_reference = ${reference} or provider_reference = ${reference})
+     order by order_reference = ${reference} desc limit 1`)
+  return row && attemptOf(row)
+}
+
+export async function insertAttempt(tx: Transaction, attempt: Attempt): Promise<void> {
+  await tx.rows(sql`
+    insert into attempts (id, payment_id, merchant_id, mode, number, reference, provider, channel, status, currency, amount_charged,
+                          fee, order_reference, provider_reference, created_at, watched_since, next_check_at)
+    values (${uuidOf(attempt.id)}, ${uuidOf(attempt.paymentId)}, ${uuidOf(attempt.merchantId)}, ${attempt.mode},
+            ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.channel}, ${attempt.status},
+            ${attempt.currency}, ${attempt.amountCharged}, ${attempt.fee}, ${attempt.orderReference},
+            ${attempt.providerReference}, ${attempt.createdAt}, ${attempt.watch.since}, ${attempt.watch.nextCheckAt})`)
+}
+
+/** Writes what can change about an attempt, and ends the lease of whoever was checking it. */
+export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<void> {
+  const { watch } = attempt
+  await tx.rows(sql`
+    update attempts
+       set status = ${attempt.status}, amount_received = ${attempt.amountReceived},
+           provider_reference = ${attempt.providerReference}, failure = ${attempt.failure}, failed_try_id = ${attempt.failedTryId},
+           instructions = ${attempt.instructions}, instructions_expire_at = ${attempt.instructionsExpireAt},
+           said_paid = ${attempt.saidPaid}, needs_review = ${attempt.needsReview}, resolved_at = ${attempt.resolvedAt},
+           next_check_at = ${watch.nextCheckAt}, checks = ${watch.checks}, watched_since = ${watch.since},
+           missing_in_a_row = ${watch.missingInARow}, check_leased_until = '-infinity'
+     where id = ${uuidOf(attempt.id)}`)
+}
+
+/** Attempts whose check is due, for this process alone until the lease ends. */
+export async function claimDueChecks(db: Queries, limit: number): Promise<Attempt[]> {
+  const rows = await db.rows<AttemptRow>(sql`
+    update attempts a set check_leased_until = now() + interval '1 minute'
+     where id in (select id from attempts
+                   where next_check_at <= now() and check_leased_until < now()
+                   order by next_check_at limit ${limit} for update skip locked)
+    returning ${COLUMNS}`)
+  return rows.map(attemptOf)
+}
+
+/** So that a check that could not be made is made again soon, by anyone. */
+export async function releaseCheck(db: Queries, id: AttemptId): Promise<void> {
+  await db.rows(sql`update attempts set check_leased_until = now() + interval '5 seconds' where id = ${uuidOf(id)}`)
+}
+
+/** For the timeline: what was asked of the provider, and what came back. */
+export async function recordCall(
+  db: Queries,
+  attemptId: AttemptId,
+  call: { call: string; outcome: string; detail: string | null; tookMs: number },
+): Promise<void> {
+  await db.rows(sql`
+    insert into provider_calls (attempt_id, call, outcome, detail, took_ms)
+    values (${uuidOf(attemptId)}, ${call.call}, ${call.outcome}, ${call.detail}, ${Math.round(call.tookMs)})`)
+}

@@ -1,0 +1,85 @@
+import type { AttemptId, MerchantId, PaymentId } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
+import type { Currency } from '../kernel/money.ts'
+import type { Channel, Failure } from '../providers/provider.ts'
+
+/** One try at paying a payment, through one provider and channel. */
+export interface Attempt {
+  id: AttemptId
+  paymentId: PaymentId
+  merchantId: MerchantId
+  mode: Mode
+  number: number
+  /** For the merchant: the payment's reference with something added. */
+  reference: string
+  provider: string
+  channel: Channel
+  status: AttemptStatus
+  currency: Currency
+  /** What the customer is to pay: the price, and the charge when they bear it. */
+  amountCharged: number
+  fee: number
+  /** Every unit that arrived for it in its currency, wanted or not. */
+  amountReceived: number
+  /** For the provider: made from the id and on disk before the first call. */
+  orderReference: string
+  providerReference: string
+  failure: Failure | null
+  /** Which try on the provider's page that failure was. */
+  failedTryId: string | null
+  instructions: Instructions | null
+  instructionsExpireAt: Date | null
+  /** A signed notice said "paid" while the provider's own answer did not: nobody decides until they agree. */
+  saidPaid: boolean
+  /** Why a person has to look at it; null when nobody has to. */
+  needsReview: string | null
+  createdAt: Date
+  resolvedAt: Date | null
+  watch: Watch
+}
+
+/** When we ask the provider by ourselves, since notices get lost. */
+export interface Watch {
+  since: Date
+  checks: number
+  missingInARow: number
+  nextCheckAt: Date | null
+}
+
+/**
+ * - pending: instructions are out, it is the customer's turn
+ * - processing: the provider is at it, or did not answer; money may have moved
+ * - abandoned: the payment ended another way first
+ * - surplus: it was paid too, after the payment had been
+ */
+export type AttemptStatus = 'pending' | 'processing' | 'successful' | 'failed' | 'abandoned' | 'surplus'
+
+export const ATTEMPT_STATUSES: readonly AttemptStatus[] = [
+  'pending',
+  'processing',
+  'successful',
+  'failed',
+  'abandoned',
+  'surplus',
+]
+
+/** What the customer needs to pay. */
+export type Instructions =
+  | { kind: 'link'; link: string; publicKey: string }
+  | { kind: 'account'; accountName: string; accountNumber: string; bankName: string; amountToTransfer: number }
+
+export const MAX_ATTEMPTS = 20
+
+// Another try with the same card, or a moment later, may go well.
+const FINAL_FAILURES = new Set([
+  'card_expired',
+  'card_not_supported',
+  'suspected_fraud',
+  'invalid_token',
+  'amount_mismatch',
+])
+
+/** Whether the same method may work the next time. */
+export function isRetryable(failure: Failure): boolean {
+  return !FINAL_FAILURES.has(failure.code)
+}

@@ -1,0 +1,68 @@
+import type { Links } from '../payments/links.ts'
+import { type Attempt, isRetryable } from './attempt.ts'
+import type { Book } from './book.ts'
+
+/** A payment as merchants see it: in answers and in webhooks the same. */
+export function viewOf({ payment, attempts }: Book, links: Links) {
+  const { id, reference, mode, status, late, amount, currency, country, customerBearsCharge, user } = payment
+  const paidWith = attempts.find((attempt) => attempt.status === 'successful')
+  return {
+    id,
+    reference,
+    mode,
+    status,
+    late,
+    amount,
+    currency,
+    country,
+    customerBearsCharge,
+    fee: paidWith?.fee ?? null,
+    amountCharged: paidWith?.amountCharged ?? null,
+    amountPaid: payment.amountPaid,
+    amountRefunded: payment.amountRefunded,
+    user,
+    redirectURL: payment.redirectURL,
+    webhook: payment.webhook,
+    metadata: payment.metadata,
+    url: links.payment(id),
+    shortURL: links.short(payment.shortCode),
+    attempts: attempts.map(attemptView),
+    createdAt: payment.createdAt.toISOString(),
+    expiresAt: payment.expiresAt.toISOString(),
+    completedAt: payment.completedAt?.toISOString() ?? null,
+  }
+}
+
+export type PaymentView = ReturnType<typeof viewOf>
+
+export function attemptView(attempt: Attempt) {
+  const { id, reference, number, provider, channel, status, amountCharged, fee, failure, providerReference } = attempt
+  return {
+    id,
+    reference,
+    number,
+    provider,
+    channel,
+    status,
+    amountCharged,
+    fee,
+    amountReceived: attempt.amountReceived,
+    failure: failure && {
+      code: failure.code,
+      message: failure.message,
+      retryable: isRetryable(failure),
+      providerCode: failure.providerCode,
+    },
+    needsReview: attempt.needsReview,
+    providerReference,
+    instructions: instructionsView(attempt),
+    createdAt: attempt.createdAt.toISOString(),
+    resolvedAt: attempt.resolvedAt?.toISOString() ?? null,
+  }
+}
+
+function instructionsView({ instructions, instructionsExpireAt }: Attempt) {
+  if (!instructions) return null
+  const { kind, ...details } = instructions
+  return { ...details, expiresAt: instructionsExpireAt?.toISOString() ?? null }
+}

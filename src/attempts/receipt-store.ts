@@ -1,0 +1,68 @@
+import type { Transaction } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import { type AttemptId, uuidOf } from '../kernel/ids.ts'
+import type { Owner } from '../payments/payment-store.ts'
+import type { Receipt } from '../providers/provider.ts'
+import type { Attempt } from './attempt.ts'
+
+/** Those that are on record for no attempt yet. Under the lock of the payment. */
+export async function findFresh(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<Receipt[]> {
+  if (receipts.length === 0) return []
+  const known = await tx.rows<{ transaction_id: string }>(sql`
+    select transaction_id from receipts
+     where merchant_id = ${uuidOf(attempt.merchantId)} and mode = ${attempt.mode} and provider = ${attempt.provider}
+       and transaction_id = any(${receipts.map(({ transactionId }) => transactionId)}) and attempt_id is not null`)
+  const ids = new Set(known.map(({ transaction_id }) => transaction_id))
+  const byId = new Map(receipts.map((receipt) => [receipt.transactionId, receipt])) // told twice in one answer counts once
+  return [...byId.values()].filter(({ transactionId }) => !ids.has(transactionId))
+}
+
+/** Puts fresh ones on record. One that nobody could be matched with before finds its attempt here. */
+export async function insertReceipts(
+  tx: Transaction,
+  attempt: Attempt,
+  fresh: Receipt[],
+  counted: boolean,
+): Promise<void> {
+  for (const { transactionId, amount, at } of fresh) {
+    const counts = counted && amount.currency === attempt.currency
+    const row = await tx.row(sql`
+      insert into receipts (merchant_id, mode, provider, transaction_id, attempt_id, payment_id, amount, currency, counted, taken_at)
+      values (${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${transactionId}, ${uuidOf(attempt.id)},
+              ${uuidOf(attempt.paymentId)}, ${amount.amount}, ${amount.currency}, ${counts}, ${at})
+      on conflict (merchant_id, mode, provider, transaction_id) do update
+         set attempt_id = excluded.attempt_id, payment_id = excluded.payment_id, counted = excluded.counted
+       where receipts.attempt_id is null
+      returning id`)
+    if (!row) throw new Error(`transaction ${transactionId} was recorded for another attempt at the same moment`)
+  }
+}
+
+/** Money that names no attempt of ours: kept, listed, counted for nobody. */
+export async function insertUnmatched(
+  tx: Transaction,
+  owner: Owner,
+  provider: string,
+  receipts: Receipt[],
+): Promise<void> {
+  for (const { transactionId, amount, at } of receipts) {
+    await tx.rows(sql`
+      insert into receipts (merchant_id, mode, provider, transaction_id, amount, currency, counted, taken_at)
+      values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${transactionId}, ${amount.amount},
+              ${amount.currency}, false, ${at})
+      on conflict (merchant_id, mode, provider, transaction_id) do nothing`)
+  }
+}
+
+/** The payment was paid another way, so what came through this attempt does not count towards it any more. */
+export async function uncountReceipts(tx: Transaction, attemptId: AttemptId): Promise<string[]> {
+  const rows = await tx.rows<{ transaction_id: string }>(sql`
+    update receipts set counted = false where attempt_id = ${uuidOf(attemptId)} returning transaction_id`)
+  return rows.map(({ transaction_id }) => transaction_id)
+}
+
+export async function transactionsOf(tx: Transaction, attemptId: AttemptId): Promise<string[]> {
+  const rows = await tx.rows<{ transaction_id: string }>(sql`
+    select transaction_id from receipts where attempt_id = ${uuidOf(attemptId)} and counted order by id`)
+  return rows.map(({ transaction_id }) => transaction_id)
+}

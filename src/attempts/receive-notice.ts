@@ -1,0 +1,85 @@
+import { findMerchant } from '../merchants/merchant-store.ts'
+import type { Owner } from '../payments/payment-store.ts'
+import type { NoticeReading } from '../providers/provider.ts'
+import { findAttemptByOrder } from './attempt-store.ts'
+import type { Notice } from './notice.ts'
+import { claimWaitingNotices, endNotice, insertNotice } from './notice-store.ts'
+import type { AttemptParts } from './parts.ts'
+import { insertUnmatched } from './receipt-store.ts'
+import { recordProviderRefund } from './refund-payment.ts'
+import { checkAttempt } from './settle-attempt.ts'
+
+export type Received =
+  /** On disk: answer 2xx, then work it off. */
+  { kind: 'kept'; notice: Notice; isNew: boolean } | { kind: 'forged'; because: string } | { kind: 'nobody' }
+
+/** Who sent it, and is it really them? Only then is it kept. Nothing is asked of the provider for what a stranger made up. */
+export async function receiveNotice(
+  parts: AttemptParts,
+  owner: Owner,
+  provider: string,
+  raw: { body: Buffer; headers: Record<string, string> },
+): Promise<Received> {
+  if (!parts.providers.find(provider) || !(await findMerchant(parts.database, owner.merchantId)))
+    return { kind: 'nobody' }
+  const connection = await parts.providers.connect(owner, provider)
+  const reading = read(() => connection.readNotice({ ...raw, receivedAt: parts.clock.now() }))
+  if (reading.kind === 'forged') return reading
+  return { kind: 'kept', ...(await insertNotice(parts.database, owner, { provider, body: raw.body, reading })) }
+}
+
+/** An adapter must not throw; if one does, the notice is kept all the same. */
+function read(reading: () => NoticeReading): NoticeReading {
+  try {
+    return reading()
+  } catch (error) {
+    return { kind: 'unreadable', because: `the adapter failed: ${(error as Error).message}` }
+  }
+}
+
+/** What a notice says is a reason to ask the provider; the answer is what counts. */
+export async function workOffNotice(parts: AttemptParts, notice: Notice): Promise<void> {
+  const { database } = parts
+  const { reading } = notice
+  if (reading.kind !== 'notice') {
+    return setAside(parts, notice, `cannot be read: ${reading.because}`)
+  }
+  const { reference, says } = reading
+  const attempt =
+    reference === null ? undefined : await findAttemptByOrder(database, notice, notice.provider, reference)
+  if (!attempt) {
+    await database.transaction((tx) => insertUnmatched(tx, notice, notice.provider, reading.receipts))
+    return setAside(parts, notice, reference === null ? 'names no reference' : 'names a reference that is not ours')
+  }
+  if ((says === 'refunded' || says === 'charged_back') && reading.refund) {
+    const note = await recordProviderRefund(parts, attempt, says, reading.refund)
+    return endNotice(database, notice.id, { state: 'done', note, attemptId: attempt.id })
+  }
+  const noticeSays = says === 'paid' || says === 'failed' ? says : undefined
+  const book = await checkAttempt(parts, attempt, { source: 'notice', ...(noticeSays && { noticeSays }) })
+  const after = book.attempts.find(({ id }) => id === attempt.id)
+  const changed = after && (after.status !== attempt.status || after.amountReceived !== attempt.amountReceived)
+  await endNotice(database, notice.id, {
+    state: changed ? 'done' : 'ignored',
+    note: changed ? null : `changed nothing: the attempt is ${after?.status ?? attempt.status}`,
+    attemptId: attempt.id,
+  })
+}
+
+async function setAside({ database, log }: AttemptParts, notice: Notice, why: string): Promise<void> {
+  await endNotice(database, notice.id, { state: 'unmatched', note: why })
+  log.error({ noticeId: notice.id, provider: notice.provider, merchantId: notice.merchantId }, `a notice ${why}`)
+}
+
+/** Notices that nobody finished: their receiver died, or the provider was away. */
+export async function workOffWaitingNotices(parts: AttemptParts, limit: number): Promise<number> {
+  const waiting = await claimWaitingNotices(parts.database, limit)
+  await Promise.all(
+    waiting.map((notice) =>
+      workOffNotice(parts, notice).catch((err) =>
+        parts.log.warn({ err, noticeId: notice.id }, 'notice waits for another try'),
+      ),
+    ),
+  )
+  return waiting.length
+}

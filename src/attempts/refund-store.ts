@@ -1,0 +1,116 @@
+import type { Queries, Transaction } from '../database/database.ts'
+import { Fixed, sql } from '../database/sql.ts'
+import { type AttemptId, idOf, type PaymentId, type RefundId, uuidOf } from '../kernel/ids.ts'
+import type { Book } from './book.ts'
+import type { Refund, RefundKind } from './refund.ts'
+
+const COLUMNS =
+  new Fixed(`r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.status, r.reason, r.failure,
+  r.provider_refund_id, r.transaction_ids, r.tries, r.created_at, r.resolved_at`)
+
+interface RefundRow {
+  id: string
+  payment_id: string
+  attempt_id: string
+  amount: number
+  currency: string
+  kind: RefundKind
+  status: Refund['status']
+  reason: string | null
+  failure: string | null
+  provider_refund_id: string | null
+  transaction_ids: string[]
+  tries: number
+  created_at: Date
+  resolved_at: Date | null
+}
+
+function refundOf(row: RefundRow): Refund {
+  return {
+    id: idOf('refund', row.id),
+    paymentId: idOf('payment', row.payment_id),
+    attemptId: idOf('attempt', row.attempt_id),
+    amount: row.amount,
+    currency: row.currency,
+    kind: row.kind,
+    status: row.status,
+    reason: row.reason,
+    failure: row.failure,
+    providerRefundId: row.provider_refund_id,
+    transactionIds: row.transaction_ids,
+    tries: row.tries,
+    createdAt: row.created_at,
+    resolvedAt: row.resolved_at,
+  }
+}
+
+export interface NewRefund {
+  id: RefundId
+  book: Book
+  attemptId: AttemptId
+  amount: number
+  kind: RefundKind
+  reason: string | null
+  transactionIds: string[]
+  /** Set for one that was made on the provider's side: there is nothing left to do. */
+  providerRefundId?: string
+}
+
+/** Written before the provider is asked, and due at once: if we die in between, a worker asks with the same reference. */
+export async function insertRefund(tx: Transaction, refund: NewRefund): Promise<Refund | undefined> {
+  const { payment } = refund.book
+  const done = refund.providerRefundId !== undefined
+  const row = await tx.row<RefundRow>(sql`
+    insert into refunds as r (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, reason,
+                              transaction_ids, provider_refund_id, due_at, resolved_at)
+    values (${uuidOf(refund.id)}, ${uuidOf(payment.id)}, ${uuidOf(refund.attemptId)}, ${uuidOf(payment.merchantId)},
+            ${payment.mode}, ${refund.amount}, ${payment.currency}, ${refund.kind}, ${done ? 'successful' : 'pending'},
+            ${refund.reason}, ${refund.transactionIds}, ${refund.providerRefundId ?? null},
+            case when ${done} then null else now() end, case when ${done} then now() end)
+    on conflict do nothing
+    returning ${COLUMNS}`)
+  return row && refundOf(row)
+}
+
+export async function refundsOf(db: Queries, id: PaymentId): Promise<Refund[]> {
+  const rows = await db.rows<RefundRow>(sql`
+    select ${COLUMNS} from refunds r where payment_id = ${uuidOf(id)} order by created_at, id`)
+  return rows.map(refundOf)
+}
+
+export async function lockRefund(tx: Transaction, id: RefundId): Promise<Refund | undefined> {
+  const row = await tx.row<RefundRow>(sql`select ${COLUMNS} from refunds r where id = ${uuidOf(id)} for update`)
+  return row && refundOf(row)
+}
+
+export async function findProviderRefund(
+  db: Queries,
+  attemptId: AttemptId,
+  providerRefundId: string,
+): Promise<Refund | undefined> {
+  const row = await db.row<RefundRow>(sql`
+    select ${COLUMNS} from refunds r where attempt_id = ${uuidOf(attemptId)} and provider_refund_id = ${providerRefundId}`)
+  return row && refundOf(row)
+}
+
+export async function saveRefund(tx: Transaction, refund: Refund, dueAt: Date | null): Promise<void> {
+  await tx.rows(sql`
+    update refunds set status = ${refund.status}, failure = ${refund.failure}, provider_refund_id = ${refund.providerRefundId},
+           tries = ${refund.tries}, due_at = ${dueAt}, resolved_at = ${refund.resolvedAt}
+     where id = ${uuidOf(refund.id)}`)
+}
+
+/** Refunds that a provider has not answered yet, for this process alone for a minute. */
+export async function claimDueRefunds(db: Queries, limit: number): Promise<Refund[]> {
+  const rows = await db.rows<RefundRow>(sql`
+    update refunds r set due_at = now() + interval '1 minute'
+     where id in (select id from refunds where status = 'pending' and due_at <= now()
+                   order by due_at limit ${limit} for update skip locked)
+    returning ${COLUMNS}`)
+  return rows.map(refundOf)
+}
+
+/** Takes it out of the workers' sight while the one who made it asks the provider. */
+export async function leaseRefund(tx: Transaction, id: RefundId): Promise<void> {
+  await tx.rows(sql`update refunds set due_at = now() + interval '1 minute' where id = ${uuidOf(id)}`)
+}

@@ -1,0 +1,94 @@
+import type { Queries, Transaction } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import { idOf, type SavedCardId, uuidOf } from '../kernel/ids.ts'
+import type { SecretBox } from '../kernel/secret-box.ts'
+import type { Owner } from '../payments/payment-store.ts'
+import type { SavedCard, SavedCardToken } from '../providers/provider.ts'
+
+const placeOf = (id: SavedCardId) => `saved_cards.sealed_token:${id}`
+
+/** Keeps the token of a card that its holder agreed to have kept. The same card again replaces its token. */
+export async function keepCard(
+  tx: Transaction,
+  secrets: SecretBox,
+  wanted: { id: SavedCardId; owner: Owner; provider: string; email: string; card: SavedCard },
+): Promise<void> {
+  const { id, owner, provider, email, card } = wanted
+  const known = await tx.row<{ id: string }>(sql`
+    select id from saved_cards
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
+       and lower(email) = lower(${email}) and brand = ${card.brand} and last4 = ${card.last4}
+       and expiry_month = ${card.expiryMonth} and expiry_year = ${card.expiryYear}`)
+  const cardId = known ? idOf('card', known.id) : id // the place of a sealed value never changes
+  await tx.rows(sql`
+    insert into saved_cards (id, merchant_id, mode, provider, email, brand, last4, expiry_month, expiry_year, sealed_token)
+    values (${uuidOf(cardId)}, ${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${email}, ${card.brand},
+            ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, placeOf(cardId))})
+    on conflict (id) do update set sealed_token = excluded.sealed_token, used_at = now()`)
+}
+
+/** The card that this customer used last at this provider. */
+export async function findCard(
+  db: Queries,
+  secrets: SecretBox,
+  owner: Owner,
+  provider: string,
+  email: string,
+): Promise<{ id: SavedCardId; token: SavedCardToken } | undefined> {
+  const row = await db.row<{ id: string; sealed_token: Buffer }>(sql`
+    select id, sealed_token from saved_cards
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
+       and lower(email) = lower(${email})
+     order by used_at desc limit 1`)
+  if (!row) return undefined
+  const id = idOf('card', row.id)
+  return { id, token: secrets.open(row.sealed_token, placeOf(id)) }
+}
+
+export interface CardOnFile extends Omit<SavedCard, 'token'> {
+  id: SavedCardId
+  provider: string
+  email: string
+  createdAt: Date
+}
+
+interface CardRow {
+  id: string
+  provider: string
+  email: string
+  brand: string
+  last4: string
+  expiry_month: number
+  expiry_year: number
+  created_at: Date
+}
+
+function cardOf(row: CardRow): CardOnFile {
+  return {
+    id: idOf('card', row.id),
+    provider: row.provider,
+    email: row.email,
+    brand: row.brand,
+    last4: row.last4,
+    expiryMonth: row.expiry_month,
+    expiryYear: row.expiry_year,
+    createdAt: row.created_at,
+  }
+}
+
+/** What may be seen of saved cards: never a token. */
+export async function listCards(db: Queries, owner: Owner, email: string): Promise<CardOnFile[]> {
+  const rows = await db.rows<CardRow>(sql`
+    select id, provider, email, brand, last4, expiry_month, expiry_year, created_at from saved_cards
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and lower(email) = lower(${email})
+     order by used_at desc limit 100`)
+  return rows.map(cardOf)
+}
+
+export async function deleteCard(db: Queries, owner: Owner, id: SavedCardId): Promise<CardOnFile | undefined> {
+  const row = await db.row<CardRow>(sql`
+    delete from saved_cards
+     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
+    returning id, provider, email, brand, last4, expiry_month, expiry_year, created_at`)
+  return row && cardOf(row)
+}

@@ -1,0 +1,109 @@
+import type { Transaction } from '../database/database.ts'
+import { newId } from '../kernel/ids.ts'
+import type { Connection, Outcome, SavedCard, Unknown } from '../providers/provider.ts'
+import type { Attempt } from './attempt.ts'
+import { lockBook, recordCall } from './attempt-store.ts'
+import { type Book, disagree, type Proposal, settle } from './book.ts'
+import type { AttemptParts } from './parts.ts'
+import { findFresh, insertReceipts } from './receipt-store.ts'
+import { keepCard } from './saved-card-store.ts'
+import { writeDecision } from './write-decision.ts'
+
+export type Signal = Pick<Proposal, 'outcome' | 'source' | 'noticeSays'>
+
+/**
+ * The one door through which an outcome becomes a state, whoever brought it: a notice, the customer's return, our own check. Under the
+ * payment's lock, with all that follows from it, or not at all.
+ */
+export function settleAttempt(parts: AttemptParts, attempt: Attempt, signal: Signal): Promise<Book> {
+  return parts.database.transaction((tx) => settleIn(tx, parts, attempt, signal))
+}
+
+export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: Attempt, signal: Signal): Promise<Book> {
+  const now = parts.clock.now()
+  const outcome: Outcome = disagree(signal.noticeSays, signal.outcome)
+    ? { kind: 'unknown', because: 'the notice says failed, the provider says paid' }
+    : signal.outcome
+  const before = await lockBook(tx, attempt.paymentId)
+  const receipts = 'receipts' in outcome ? outcome.receipts : []
+  const fresh = await findFresh(tx, attempt, receipts)
+  const decision = settle(before, { ...signal, outcome, attemptId: attempt.id, fresh, now })
+  await insertReceipts(tx, attempt, fresh, decision.counted)
+  await writeDecision(tx, parts, before, decision, causeOf(signal))
+  if (outcome.kind === 'paid' && outcome.savedCard) await saveCard(tx, parts, decision.book, attempt, outcome.savedCard)
+  announce(
+    parts,
+    attempt,
+    decision.facts.map(({ type }) => type),
+  )
+  return decision.book
+}
+
+function causeOf({ source, noticeSays, outcome }: Signal): string {
+  return `${source}${noticeSays ? ` (${noticeSays})` : ''}: ${outcome.kind}`
+}
+
+/** Asks the provider how it stands, and settles on the answer. */
+export async function checkAttempt(
+  parts: AttemptParts,
+  attempt: Attempt,
+  why: Pick<Proposal, 'source' | 'noticeSays'>,
+): Promise<Book> {
+  const { orderReference: reference, providerReference, channel } = attempt
+  const outcome = await ask(parts, attempt, 'check', (provider) =>
+    provider.check({ reference, providerReference, channel }),
+  )
+  return settleAttempt(parts, attempt, { ...why, outcome })
+}
+
+/** Speaks with the attempt's provider, never inside a transaction, and keeps a record. What the adapter did not foresee is unknown, too. */
+export async function ask<Answer extends { kind: string }>(
+  parts: AttemptParts,
+  attempt: Attempt,
+  call: string,
+  speak: (provider: Connection) => Promise<Answer>,
+): Promise<Answer | Unknown> {
+  const start = performance.now()
+  let answer: Answer | Unknown
+  try {
+    answer = await speak(await parts.providers.connect(attempt, attempt.provider))
+  } catch (err) {
+    parts.log.error({ err, attemptId: attempt.id, provider: attempt.provider, call }, 'adapter failed')
+    answer = { kind: 'unknown', because: 'the adapter failed; the log has the reason' }
+  }
+  const tookMs = performance.now() - start
+  const detail = 'because' in answer ? String(answer.because) : null
+  const { id: attemptId, provider } = attempt
+  parts.log.info(
+    { paymentId: attempt.paymentId, attemptId, provider, call, outcome: answer.kind, tookMs: Math.round(tookMs) },
+    'provider asked',
+  )
+  await recordCall(parts.database, attemptId, { call, outcome: answer.kind, detail, tookMs }).catch((err) =>
+    parts.log.warn({ err, attemptId }, 'a call is missing in the timeline'),
+  )
+  return answer
+}
+
+async function saveCard(
+  tx: Transaction,
+  parts: AttemptParts,
+  book: Book,
+  attempt: Attempt,
+  card: SavedCard,
+): Promise<void> {
+  await keepCard(tx, parts.secrets, {
+    id: newId('card', parts.clock.now()),
+    owner: attempt,
+    provider: attempt.provider,
+    email: book.payment.user.email,
+    card,
+  })
+}
+
+/** Two things that an operator must hear of: money that does not add up, and an outcome that nobody could tell. */
+function announce({ log }: AttemptParts, { id: attemptId, paymentId, provider }: Attempt, facts: string[]): void {
+  for (const fact of facts) {
+    if (fact === 'attempt.needs_review') log.error({ paymentId, attemptId, provider }, 'attempt needs review')
+    else if (fact === 'payment.surplus') log.warn({ paymentId, attemptId, provider }, 'money beyond the payment')
+  }
+}

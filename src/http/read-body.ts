@@ -1,0 +1,40 @@
+import type { FastifyRequest } from 'fastify'
+import type { Mode } from '../kernel/mode.ts'
+import type { Mistake } from '../kernel/problem.ts'
+import { User } from './contract/checkout.ts'
+import { mistakesOf, refuse } from './mistakes.ts'
+import { nearMisses } from './near-miss.ts'
+
+export interface KnownFields {
+  body: string[]
+  user: string[]
+}
+
+export function knownFields(schema: { properties: Record<string, unknown> }): KnownFields {
+  return { body: Object.keys(schema.properties), user: Object.keys(User.properties) }
+}
+
+/** The body with every mistake in it found at once, or the request is refused. For routes with `attachValidation`. */
+export function readBody<Body>(request: FastifyRequest, known: KnownFields): Body {
+  const { body } = request
+  const mistakes: Mistake[] = [
+    ...mistakesOf(request.validationError?.validation ?? [], body),
+    ...(isObject(body) ? nearMisses(body, known.body) : []),
+    ...(isObject(body) && isObject(body.user) ? nearMisses(body.user, known.user, '/user') : []),
+    ...(isObject(body) ? plainAddresses(body, request.caller.mode) : []),
+  ]
+  if (mistakes.length > 0) refuse(mistakes)
+  return body as Body
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** With real money, what travels over the network is encrypted. */
+function plainAddresses(body: Record<string, unknown>, mode: Mode): Mistake[] {
+  if (mode !== 'live') return []
+  return ['redirectURL', 'webhook']
+    .filter((field) => /^http:/i.test(String(body[field])))
+    .map((field) => ({ pointer: `/${field}`, code: 'https_required', message: `${field} must be https in live mode.` }))
+}

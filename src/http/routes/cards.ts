@@ -1,0 +1,57 @@
+import { Type } from 'typebox'
+import { type CardOnFile, deleteCard, listCards } from '../../attempts/saved-card-store.ts'
+import type { Database } from '../../database/database.ts'
+import { parseId } from '../../kernel/ids.ts'
+import { Problem } from '../../kernel/problem.ts'
+import { answers } from '../contract/answers.ts'
+import { CardAnswer, CardsAnswer } from '../contract/attempt.ts'
+import type { App } from '../framework.ts'
+
+/** Cards that customers agreed to have kept. Their tokens never leave the database. */
+export function cardRoutes(app: App, { database }: { database: Database }): void {
+  app.get(
+    '/cards',
+    {
+      schema: {
+        operationId: 'listCards',
+        summary: 'Saved cards of a customer',
+        tags: ['Cards'],
+        querystring: Type.Object({
+          email: Type.String({
+            format: 'e-mail',
+            maxLength: 254,
+            description: 'E-mail address of the customer, any case.',
+          }),
+        }),
+        response: { 200: CardsAnswer, ...answers(400, 401, 403, 429, 503) },
+      },
+    },
+    async (request) => ({
+      data: (await listCards(database, request.caller, request.query.email)).map(cardView),
+      nextCursor: null,
+    }),
+  )
+
+  app.delete(
+    '/cards/:id',
+    {
+      schema: {
+        operationId: 'deleteCard',
+        summary: 'Forget a saved card',
+        tags: ['Cards'],
+        params: Type.Object({ id: Type.String() }),
+        response: { 200: CardAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async (request) => {
+      const id = parseId('card', request.params.id)
+      const card = id && (await deleteCard(database, request.caller, id))
+      if (!card) throw new Problem('not_found', 'You have no saved card with this id in this mode.')
+      return { data: cardView(card) }
+    },
+  )
+}
+
+function cardView({ createdAt, ...card }: CardOnFile) {
+  return { ...card, createdAt: createdAt.toISOString() }
+}

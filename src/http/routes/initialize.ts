@@ -1,0 +1,79 @@
+import { initializePayment, type InitializeRequest as Wanted } from '../../attempts/initialize-payment.ts'
+import type { AttemptParts } from '../../attempts/parts.ts'
+import type { Started } from '../../attempts/start-attempt.ts'
+import { parseCountry } from '../../kernel/country.ts'
+import { html } from '../../kernel/html.ts'
+import { formatMoney } from '../../kernel/money.ts'
+import { callOnce } from '../../payments/call-once.ts'
+import type { PaymentCreator } from '../../payments/create-payment.ts'
+import { answers } from '../contract/answers.ts'
+import { InitializeAnswer, type Initialized, InitializeRequest } from '../contract/attempt.ts'
+import { ref } from '../contract/schema.ts'
+import type { App } from '../framework.ts'
+import { IdempotencyHeaders, readIdempotencyKey } from '../idempotency.ts'
+import { knownFields, readBody } from '../read-body.ts'
+import { commonRequestOf, DEFAULT_EXPIRY_SECONDS } from './checkouts.ts'
+
+const KNOWN = knownFields(InitializeRequest)
+
+export function initializeRoutes(app: App, parts: AttemptParts & { createPayment: PaymentCreator }): void {
+  app.post(
+    '/payments/initialize',
+    {
+      attachValidation: true,
+      schema: {
+        operationId: 'initializePayment',
+        summary: 'Start a payment with a provider of your choice',
+        tags: ['Payments'],
+        headers: IdempotencyHeaders,
+        body: ref(InitializeRequest),
+        response: { 200: InitializeAnswer, ...answers(400, 401, 403, 409, 413, 415, 422, 429, 502, 503, 504) },
+      },
+    },
+    async (request, reply) => {
+      const body = readBody<InitializeRequest>(request, KNOWN)
+      const call = {
+        endpoint: 'initialize',
+        reference: body.reference ?? undefined,
+        idempotency: readIdempotencyKey(request),
+      }
+      const { answer, replayed } = await callOnce(parts, request.caller, call, async (reference) =>
+        answerOf(body, await initializePayment(parts, request.caller, wantedOf(body, reference))),
+      )
+      if (replayed) reply.header('idempotent-replayed', 'true')
+      return { data: answer }
+    },
+  )
+}
+
+function wantedOf(body: InitializeRequest, reference: string | undefined): Wanted {
+  return {
+    ...commonRequestOf(body),
+    provider: body.provider,
+    reference,
+    country: body.country ? parseCountry(body.country) : undefined,
+    expiresInSeconds: body.expiresIn ?? DEFAULT_EXPIRY_SECONDS,
+  }
+}
+
+function answerOf({ provider, amount }: InitializeRequest, { attempt }: Started): Initialized {
+  const { channel, reference } = attempt
+  return { provider, channel, reference, amount, data: instructionsOf(attempt) }
+}
+
+/** What the customer needs, with a sentence for them. The sentence is markup; every value in it is escaped. */
+function instructionsOf(attempt: Started['attempt']): Initialized['data'] {
+  const { instructions, currency, amountCharged, providerReference } = attempt
+  if (instructions?.kind === 'link') {
+    const { link, publicKey } = instructions
+    const message = html`Follow <a href="${link}">this link</a> to complete your payment of ${formatMoney({ amount: amountCharged, currency })}.`
+    return { message: message.text, link, reference: providerReference, publicKey }
+  }
+  if (instructions?.kind === 'account') {
+    const { accountName, accountNumber, bankName, amountToTransfer } = instructions
+    const message = html`Transfer <strong>${formatMoney({ amount: amountToTransfer, currency })}</strong> to account <strong>${accountNumber}</strong> (${accountName}) at ${bankName}.`
+    const expiresAt = attempt.instructionsExpireAt?.toISOString() ?? null
+    return { message: message.text, accountName, accountNumber, bankName, expiresAt, amountToTransfer }
+  }
+  throw new Error(`attempt ${attempt.id} was started without instructions`)
+}

@@ -1,0 +1,51 @@
+import { MAX_NOTICE_BYTES } from '../../attempts/notice.ts'
+import type { AttemptParts } from '../../attempts/parts.ts'
+import { receiveNotice, workOffNotice } from '../../attempts/receive-notice.ts'
+import { parseId } from '../../kernel/ids.ts'
+import { Problem } from '../../kernel/problem.ts'
+import type { App } from '../framework.ts'
+
+/**
+ * Where providers tell us what happened. Whatever they send is kept before it is answered, and worked off after; a forged one costs
+ * nothing but the check of its signature.
+ */
+export function noticeRoutes(
+  app: App,
+  parts: AttemptParts & { onForged(): void; track(work: Promise<void>): void },
+): void {
+  app.removeAllContentTypeParsers()
+  // The signature is over the bytes, whatever they call themselves.
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_NOTICE_BYTES }, (_, body, done) => done(null, body))
+
+  app.post<{ Params: { provider: string; mode: string; merchant: string } }>(
+    '/notices/:provider/:mode/:merchant',
+    { schema: { hide: true }, bodyLimit: MAX_NOTICE_BYTES },
+    async (request) => {
+      const { provider, mode, merchant } = request.params
+      const merchantId = parseId('merchant', merchant)
+      if (!merchantId || (mode !== 'sandbox' && mode !== 'live')) throw nobody()
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+      )
+      const received = await receiveNotice(parts, { merchantId, mode }, provider, { body, headers })
+      if (received.kind === 'nobody') throw nobody()
+      if (received.kind === 'forged') {
+        parts.onForged()
+        throw new Problem('invalid_credentials', 'The signature of this notice does not hold.')
+      }
+      if (received.isNew) {
+        parts.track(
+          workOffNotice(parts, received.notice).catch((err) =>
+            parts.log.warn({ err, noticeId: received.notice.id }, 'notice waits for another try'),
+          ),
+        )
+      }
+      return { data: { received: true } }
+    },
+  )
+}
+
+function nobody(): Problem {
+  return new Problem('not_found', 'No provider account is set up here.')
+}

@@ -1,0 +1,47 @@
+import type { Database } from '../database/database.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { newReference } from '../kernel/ids.ts'
+import { PROBLEMS, Problem } from '../kernel/problem.ts'
+import type { Caller } from '../merchants/merchant.ts'
+import { claimCall, forgetCall, giveBack, type IdempotentCall, keepAnswer } from './idempotent-call-store.ts'
+
+/** The same key and body do it once, and hear the same answer; while it runs, others are told so. */
+export async function callOnce<Answer>(
+  parts: { database: Database; clock: Clock },
+  caller: Caller,
+  wanted: { endpoint: string; reference: string | undefined; idempotency: { key: string; digest: Buffer } | undefined },
+  run: (reference: string | undefined) => Promise<Answer>,
+): Promise<{ answer: Answer; replayed: boolean }> {
+  if (!wanted.idempotency) return { answer: await run(wanted.reference), replayed: false }
+  const { database, clock } = parts
+  const call: IdempotentCall = {
+    ...wanted.idempotency,
+    endpoint: wanted.endpoint,
+    reference: wanted.reference ?? newReference(clock.now()),
+  }
+  const claim = await claimCall(database, caller, call)
+  switch (claim.kind) {
+    case 'answered':
+      return { answer: claim.answer as Answer, replayed: true }
+    case 'other body':
+      throw new Problem(
+        'idempotency_key_reused',
+        'This Idempotency-Key was used with another body. Use a new key for a new request, or send the first body again.',
+      )
+    case 'running':
+      throw new Problem('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.', {
+        retryAfterSeconds: 1,
+      })
+    case 'yours':
+      break
+  }
+  try {
+    const answer = await run(claim.reference)
+    await keepAnswer(database, caller, call, answer)
+    return { answer, replayed: false }
+  } catch (error) {
+    const refused = error instanceof Problem && !PROBLEMS[error.code].retryable
+    await (refused ? forgetCall(database, caller, call) : giveBack(database, caller, call)).catch(() => {})
+    throw error
+  }
+}

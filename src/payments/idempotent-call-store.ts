@@ -1,0 +1,60 @@
+import type { Queries } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import { uuidOf } from '../kernel/ids.ts'
+import type { Owner } from './payment-store.ts'
+
+export interface IdempotentCall {
+  endpoint: string
+  key: string
+  digest: Buffer
+  reference: string
+}
+
+export type Claim =
+  | { kind: 'yours'; reference: string }
+  | { kind: 'answered'; answer: unknown }
+  | { kind: 'running' }
+  | { kind: 'other body' }
+
+/** Takes the key, or tells what became of whoever has it. One whose process died may be taken over, with the reference it had chosen. */
+export async function claimCall(db: Queries, owner: Owner, call: IdempotentCall): Promise<Claim> {
+  const merchant = uuidOf(owner.merchantId)
+  const mine = await db.row<{ reference: string }>(sql`
+    insert into idempotent_calls as c (merchant_id, mode, endpoint, key, digest, reference, running_until)
+    values (${merchant}, ${owner.mode}, ${call.endpoint}, ${call.key}, ${call.digest}, ${call.reference}, now() + interval '1 minute')
+    on conflict (merchant_id, mode, endpoint, key) do update set running_until = now() + interval '1 minute'
+     where c.answer is null and c.running_until < now() and c.digest = excluded.digest
+    returning reference`)
+  if (mine) return { kind: 'yours', reference: mine.reference }
+  const theirs = await db.row<{ digest: Buffer; answer: unknown }>(sql`
+    select digest, answer from idempotent_calls
+     where merchant_id = ${merchant} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+  if (!theirs) return { kind: 'running' } // given back this very moment
+  if (!theirs.digest.equals(call.digest)) return { kind: 'other body' }
+  return theirs.answer === null ? { kind: 'running' } : { kind: 'answered', answer: theirs.answer }
+}
+
+export async function keepAnswer(db: Queries, owner: Owner, call: IdempotentCall, answer: unknown): Promise<void> {
+  await db.rows(sql`
+    update idempotent_calls set answer = ${JSON.stringify(answer)}::jsonb
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+}
+
+/** The call failed and may be made again under the same key; its reference stays chosen, so that it goes on with the same payment. */
+export async function giveBack(db: Queries, owner: Owner, call: IdempotentCall): Promise<void> {
+  await db.rows(sql`
+    update idempotent_calls set running_until = '-infinity'
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+}
+
+/** The call was refused and nothing was begun: the key is as good as new. */
+export async function forgetCall(db: Queries, owner: Owner, call: IdempotentCall): Promise<void> {
+  await db.rows(sql`
+    delete from idempotent_calls
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+}
+
+/** Keys are kept for a day at least; two, to be on the safe side. */
+export async function forgetOldCalls(db: Queries): Promise<void> {
+  await db.rows(sql`delete from idempotent_calls where created_at < now() - interval '48 hours'`)
+}

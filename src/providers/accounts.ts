@@ -1,0 +1,32 @@
+import { uuidOf } from '../kernel/ids.ts'
+import type { Connection, Providers } from './provider.ts'
+import { providerHttp } from './provider-http.ts'
+import { findProvider } from './registry.ts'
+
+/** Connections to providers, one for each merchant, mode and provider: each has its own breaker, so that nobody's trouble is another's. */
+export function providerAccounts(parts: {
+  masterKey: Buffer
+  /** Where this process itself is reached, for providers that it plays itself. */
+  serverUrl: () => string
+}): Providers {
+  const connections = new Map<string, Connection>()
+  return {
+    find: findProvider,
+    async connect({ merchantId, mode }, name) {
+      const key = `${merchantId} ${mode} ${name}`
+      const known = connections.get(key)
+      if (known) return known
+      const provider = findProvider(name)
+      const settings = provider?.sandboxSettings?.({
+        masterKey: parts.masterKey,
+        merchantUuid: uuidOf(merchantId),
+        serverUrl: parts.serverUrl(),
+      })
+      if (!provider || !settings || mode !== 'sandbox')
+        throw new Error(`${name} is not set up for ${merchantId} in ${mode} mode`)
+      const connection = provider.connect({ mode, settings, http: providerHttp({}) })
+      connections.set(key, connection)
+      return connection
+    },
+  }
+}

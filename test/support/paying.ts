@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto'
+import { after } from 'node:test'
+import { type Logger, pino } from 'pino'
+import type { AttemptParts } from '../../src/attempts/parts.ts'
+import type { Database } from '../../src/database/database.ts'
+import { buildApp } from '../../src/http/app.ts'
+import type { App } from '../../src/http/framework.ts'
+import { type Clock, systemClock } from '../../src/kernel/clock.ts'
+import type { Country } from '../../src/kernel/country.ts'
+import { type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
+import type { Currency } from '../../src/kernel/money.ts'
+import { secretBox } from '../../src/kernel/secret-box.ts'
+import { createCredential, createMerchant } from '../../src/merchants/manage-merchants.ts'
+import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
+import { paymentCreator } from '../../src/payments/create-payment.ts'
+import { linksOn } from '../../src/payments/links.ts'
+import { providerAccounts } from '../../src/providers/accounts.ts'
+import { PROVIDERS } from '../../src/providers/registry.ts'
+import { sandboxServers } from '../../src/providers/sandbox-servers.ts'
+import { createDatabase } from './database.ts'
+import type { Answer } from './service.ts'
+
+/** The service on a real port, with the sandbox provider in it: whole payments, over HTTP. No worker runs unless a test does its work. */
+export interface PayingService {
+  app: App
+  database: Database
+  parts: AttemptParts
+  baseUrl: string
+  masterKey: Buffer
+  addShop(name?: string): Promise<Shop>
+}
+
+export interface Shop {
+  merchantId: MerchantId
+  merchantUuid: string
+  headers: { 'client-id': string; 'client-secret': string }
+  /** As this merchant's backend, or its test script, would. */
+  call(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>
+  initialize(changes?: Record<string, unknown>, headers?: Record<string, string>): Promise<Answer>
+  payment(reference: string): Promise<Answer['body']>
+}
+
+export async function startPaying(
+  changes: { clock?: Clock; log?: Logger; database?: Database; masterKey?: Buffer } = {},
+): Promise<PayingService> {
+  const database = changes.database ?? (await createDatabase()).database
+  const masterKey = changes.masterKey ?? randomBytes(32)
+  const { clock = systemClock, log = pino({ level: 'silent' }) } = changes
+  let baseUrl = ''
+  const verifyCredential = credentialVerifier(database)
+  const url = () => baseUrl
+  const guests = sandboxServers({ database, clock, log, masterKey, verifyCredential, publicUrl: url, serverUrl: url })
+  const parts: AttemptParts = {
+    database,
+    clock,
+    log,
+    links: linksOn(url),
+    providers: providerAccounts({ masterKey, serverUrl: url }),
+    secrets: secretBox(masterKey),
+  }
+  const app = await buildApp({
+    ...parts,
+    verifyCredential,
+    createPayment: paymentCreator(parts),
+    guests,
+    baseUrl: url,
+    isStopping: () => false,
+    rateLimit: false,
+    trustProxy: [],
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  baseUrl = `http://127.0.0.1:${(app.server.address() as { port: number }).port}`
+  after(async () => {
+    await Promise.all(guests.map((guest) => guest.stop()))
+    await app.close()
+  })
+  return { app, database, parts, baseUrl, masterKey, addShop: (name) => addShop(parts, baseUrl, name) }
+}
+
+async function addShop(parts: AttemptParts, baseUrl: string, name = 'Adaeze Kitchen'): Promise<Shop> {
+  const sandboxIntegrations = PROVIDERS.filter(({ capabilities }) => capabilities.sandboxOnly).map(
+    ({ capabilities }) => ({
+      provider: capabilities.name,
+      channels: capabilities.channels,
+      countries: capabilities.countries as Country[],
+      currencies: capabilities.currencies as Currency[],
+    }),
+  )
+  const { id } = await createMerchant({ ...parts, sandboxIntegrations }, 'test', { name, country: 'NG' as Country })
+  const { clientId, clientSecret } = await createCredential(parts, 'test', id, 'sandbox')
+  const headers = { 'client-id': clientId, 'client-secret': clientSecret }
+  const call: Shop['call'] = (method, path, body, more = {}) =>
+    request(baseUrl + path, method, { ...headers, ...more }, body)
+  return {
+    merchantId: id,
+    merchantUuid: uuidOf(id),
+    headers,
+    call,
+    initialize: (wanted = {}, more = {}) =>
+      call(
+        'POST',
+        '/payments/v1/payments/initialize',
+        { provider: 'gateway', amount: 1_250_000, user: { email: 'ada@example.com' }, ...wanted },
+        more,
+      ),
+    payment: async (reference) =>
+      (await call('GET', `/payments/v1/payments/${encodeURIComponent(reference)}`)).body.data,
+  }
+}
+
+export async function request(
+  url: string,
+  method: string,
+  headers: Record<string, string> = {},
+  body?: unknown,
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    redirect: 'manual',
+  })
+  const text = await response.text()
+  const isJson = /json/.test(response.headers.get('content-type') ?? '')
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: isJson ? JSON.parse(text) : text,
+  }
+}
+
+/** Asks until it is so. For what happens by itself a moment later, with no event to wait for from outside. */
+export async function eventually<Value>(
+  ask: () => Promise<Value>,
+  isSo: (value: Value) => boolean,
+  withinMs = 10_000,
+): Promise<Value> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    const value = await ask()
+    if (isSo(value)) return value
+    if (performance.now() > deadline)
+      throw new Error(`not so within ${withinMs} ms; last seen: ${JSON.stringify(value)}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
