@@ -1,0 +1,93 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { merchantOfKey } from '../keys.ts'
+import type { Dice } from './dice.ts'
+import { type CallFault, type Chance, callFault } from './faults.ts'
+import type { HeldSockets } from './held-sockets.ts'
+import { isReference, readChargeRequest, readPaymentRequest, readRefundRequest } from './input.ts'
+import { type Books, booksOf, type LedgerParts } from './ledger.ts'
+import { findPayment } from './ledger-store.ts'
+import { openAndCharge, openPayment } from './open-payment.ts'
+import { isSilent, recordOf } from './record.ts'
+import { refundPayment } from './refund-payment.ts'
+import { notFound, Refusal } from './refusal.ts'
+
+interface Parts {
+  ledger: LedgerParts
+  dice: Dice
+  held: HeldSockets
+  masterKey: Buffer
+}
+
+/** `silence`: the work was done, and the caller never hears of it. */
+type Answer = { status: number; data: unknown } | 'silence'
+type Work = (call: { merchantUuid: string; chance: Chance; request: FastifyRequest }) => Promise<Answer>
+
+const HIDDEN = { schema: { hide: true } }
+
+/** What an adapter calls, with a secret key. Here the faults strike. */
+export function apiRoutes(app: FastifyInstance, { ledger, dice, held, masterKey }: Parts): void {
+  const record = ({ payment, transactions }: Books) => recordOf(payment, transactions, ledger.publicUrl())
+
+  app.post(
+    '/v1/payments',
+    HIDDEN,
+    answering(async ({ merchantUuid, request }) => {
+      const { isNew, books } = await openPayment(ledger, merchantUuid, readPaymentRequest(request.body))
+      return { status: isNew ? 201 : 200, data: record(books) }
+    }),
+  )
+
+  app.post(
+    '/v1/charges',
+    HIDDEN,
+    answering(async ({ merchantUuid, chance, request }) => {
+      const { books } = await openAndCharge(ledger, chance, merchantUuid, readChargeRequest(request.body))
+      return isSilent(books.payment, books.transactions) ? 'silence' : { status: 200, data: record(books) }
+    }),
+  )
+
+  app.get(
+    '/v1/payments/:reference',
+    HIDDEN,
+    answering(async ({ merchantUuid, request }) => {
+      const { reference } = request.params as { reference: string }
+      const payment = isReference(reference) ? await findPayment(ledger.database, merchantUuid, reference) : undefined
+      if (!payment) throw notFound('There is no payment with this reference.')
+      const books = await booksOf(ledger.database, payment)
+      return isSilent(payment, books.transactions) ? 'silence' : { status: 200, data: record(books) }
+    }),
+  )
+
+  app.post(
+    '/v1/refunds',
+    HIDDEN,
+    answering(async ({ merchantUuid, chance, request }) => {
+      const data = await refundPayment(ledger, chance, merchantUuid, readRefundRequest(request.body))
+      return { status: 200, data }
+    }),
+  )
+
+  function answering(work: Work) {
+    return async (request: FastifyRequest, reply: FastifyReply) => {
+      const key = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+      const merchantUuid = key && merchantOfKey(masterKey, key)
+      if (!merchantUuid) throw new Refusal(401, 'unauthorized', 'This secret key is not known.')
+      const chance = await dice(merchantUuid)
+      const fault = callFault(chance)
+      if (fault?.when === 'before') return misbehave(fault, request, reply)
+      const working = work({ merchantUuid, chance, request })
+      if (fault) {
+        await working.catch(() => {}) // a refusal, too, is something that the caller does not hear
+        return misbehave(fault, request, reply)
+      }
+      const answer = await working
+      if (answer === 'silence') return held.hold(request, reply)
+      return reply.code(answer.status).send({ data: answer.data })
+    }
+  }
+
+  function misbehave(fault: CallFault, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    if (fault.kind === 'timeout') return held.hold(request, reply)
+    throw new Refusal(fault.status, 'server_error', 'Something went wrong. Please try again.')
+  }
+}

@@ -1,0 +1,102 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type MerchantId, uuidOf } from '../../../kernel/ids.ts'
+import type { Mode } from '../../../kernel/mode.ts'
+import { cardOf, parseCardNumber } from './cards.ts'
+import type { Dice } from './dice.ts'
+import { findFaults, saveFaults } from './fault-store.ts'
+import { NO_FAULTS } from './faults.ts'
+import { isReference, readControlCharge, readFaults, readLedgerQuery, readTransfer } from './input.ts'
+import { booksOf, type LedgerParts } from './ledger.ts'
+import { findPayment, findPaymentsAfter, findTransactions } from './ledger-store.ts'
+import { failureOf, ledgerOf, type Payment, recordOf, type Transaction } from './record.ts'
+import { notFound, Refusal } from './refusal.ts'
+import { chargeCard, receiveTransfer } from './take-money.ts'
+
+/** As much of a verifier of credentials as is needed here. */
+export type VerifyCaller = (clientId: string, clientSecret: string) => Promise<Caller | undefined> | Caller | undefined
+
+interface Caller {
+  merchantId: MerchantId
+  mode: Mode
+}
+
+interface Parts {
+  ledger: LedgerParts
+  dice: Dice
+  verifyCredential: VerifyCaller
+}
+
+const HIDDEN = { schema: { hide: true } }
+const YEARS_TO_EXPIRY = 4
+
+/** With these a merchant's tests play the customer, and the weather. */
+export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCredential }: Parts): void {
+  const { database, clock } = ledger
+
+  /** The merchant behind a sandbox credential. With a live one there is nothing here. */
+  async function merchantOf({ headers }: FastifyRequest): Promise<string> {
+    const { 'client-id': clientId, 'client-secret': clientSecret } = headers
+    const given = typeof clientId === 'string' && typeof clientSecret === 'string'
+    const caller = given ? await verifyCredential(clientId, clientSecret) : undefined
+    if (!caller) throw new Refusal(401, 'unauthorized', 'Send client-id and client-secret of a sandbox credential.')
+    if (caller.mode !== 'sandbox') throw notFound('There is nothing here for live credentials.')
+    return uuidOf(caller.merchantId)
+  }
+
+  async function paymentOf(merchantUuid: string, reference: unknown): Promise<Payment> {
+    const payment = isReference(reference) ? await findPayment(database, merchantUuid, reference) : undefined
+    if (!payment) throw notFound('There is no payment with this reference.')
+    return payment
+  }
+
+  app.post<{ Params: { reference: string } }>('/charges/:reference', HIDDEN, async (request) => {
+    const merchantUuid = await merchantOf(request)
+    const { card: number, code, save } = readControlCharge(request.body)
+    const { id } = await paymentOf(merchantUuid, request.params.reference)
+    const expiry = { month: 12, year: clock.now().getUTCFullYear() + YEARS_TO_EXPIRY }
+    const { books, result, failure } = await chargeCard(ledger, await dice(merchantUuid), id, {
+      save,
+      ...(number !== null && { card: cardOf(parseCardNumber(number) ?? '0000', expiry) }),
+      ...(code !== null && { code }),
+    })
+    const record = recordOf(books.payment, books.transactions, ledger.publicUrl())
+    return { data: { ...record, result, ...(failure && { failure: failureOf(failure) }) } }
+  })
+
+  app.post('/transfers', HIDDEN, async (request) => {
+    const merchantUuid = await merchantOf(request)
+    const transfer = readTransfer(request.body)
+    const { payment, transactions } = await receiveTransfer(ledger, await dice(merchantUuid), merchantUuid, transfer)
+    return { data: recordOf(payment, transactions, ledger.publicUrl()) }
+  })
+
+  app.get<{ Querystring: Record<string, unknown> }>('/ledger', HIDDEN, async (request) => {
+    const merchantUuid = await merchantOf(request)
+    const { reference } = request.query
+    if (reference !== undefined) {
+      const { payment, transactions } = await booksOf(database, await paymentOf(merchantUuid, reference))
+      return { data: ledgerOf(payment, transactions) }
+    }
+    const { after, limit } = readLedgerQuery(request.query)
+    const payments = await findPaymentsAfter(database, merchantUuid, after, limit)
+    const ids = payments.map(({ id }) => id)
+    const byPayment = Map.groupBy(await findTransactions(database, ids), ({ paymentId }: Transaction) => paymentId)
+    return {
+      data: payments.map((payment) => ledgerOf(payment, byPayment.get(payment.id) ?? [])),
+      nextCursor: payments.length === limit ? String(ids.at(-1)) : null,
+    }
+  })
+
+  app.put('/faults', HIDDEN, async (request) => {
+    const merchantUuid = await merchantOf(request)
+    const faults = readFaults(request.body)
+    await saveFaults(database, merchantUuid, faults)
+    return { data: faults }
+  })
+
+  app.get('/faults', HIDDEN, async (request) => {
+    const found = await findFaults(database, await merchantOf(request))
+    const { setAt: _, ...faults } = found ?? { ...NO_FAULTS, setAt: null }
+    return { data: faults }
+  })
+}

@@ -1,0 +1,137 @@
+import type { Transaction as DatabaseTransaction, Queries } from '../../../database/database.ts'
+import { Fixed, sql } from '../../../database/sql.ts'
+import type { FailureCode } from '../../provider.ts'
+import type { AwaitingCode, Payment, SavedCard, Transaction } from './record.ts'
+
+export interface NewPayment {
+  merchantUuid: string
+  reference: string
+  requestDigest: Buffer
+  channel: 'card' | 'transfer'
+  requested: number
+  currency: string
+  email: string
+  name: string | null
+  merchantName: string
+  returnURL: string
+  expiresAt: Date
+  pageToken: string | null
+  offeredCard: string | null
+}
+
+const cardJson = (name: string) => `case when ${name}.token is not null then json_build_object(
+  'token', ${name}.token, 'behaviour', ${name}.behaviour, 'brand', ${name}.brand, 'last4', ${name}.last4,
+  'expiryMonth', ${name}.expiry_month, 'expiryYear', ${name}.expiry_year) end`
+
+const PAYMENT =
+  new Fixed(`select payment.id, payment.merchant_id as "merchantUuid", payment.reference, request_digest as "requestDigest", channel,
+  requested, currency, taken, refunded, merchant_name as "merchantName", return_url as "returnURL", page_token as "pageToken",
+  account_number as "accountNumber", awaiting_code as "awaitingCode", expires_at as "expiresAt", cancelled_at as "cancelledAt",
+  ${cardJson('offered')} as "offeredCard", ${cardJson('kept')} as "keptCard", clock_timestamp() as "readAt"
+  from gateway_payments payment
+  left join gateway_cards offered on offered.token = payment.offered_card
+  left join gateway_cards kept on kept.token = payment.kept_card`)
+
+const TRANSACTION =
+  new Fixed(`id, payment_id as "paymentId", kind, status, amount, currency, failure_code as "failureCode",
+  refund_reference as "refundReference", settles_at as "settlesAt", at`)
+
+/** The id of the new payment; undefined when its reference is taken. Waits for whoever is writing the same one. */
+export async function insertPayment(tx: DatabaseTransaction, payment: NewPayment): Promise<number | undefined> {
+  const isTransfer = payment.channel === 'transfer'
+  const row = await tx.row<{ id: number }>(sql`
+    insert into gateway_payments (merchant_id, reference, request_digest, channel, requested, currency, email, name, merchant_name,
+      return_url, expires_at, page_token, offered_card, account_number)
+    values (${payment.merchantUuid}, ${payment.reference}, ${payment.requestDigest}, ${payment.channel}, ${payment.requested},
+      ${payment.currency}, ${payment.email}, ${payment.name}, ${payment.merchantName}, ${payment.returnURL}, ${payment.expiresAt},
+      ${payment.pageToken}, ${payment.offeredCard}, case when ${isTransfer}::boolean then nextval('gateway_account_numbers')::text end)
+    on conflict (merchant_id, reference) do nothing
+    returning id`)
+  return row?.id
+}
+
+export function findPayment(queries: Queries, merchantUuid: string, reference: string): Promise<Payment | undefined> {
+  return queries.row(sql`${PAYMENT} where payment.merchant_id = ${merchantUuid} and payment.reference = ${reference}`)
+}
+
+export function findPaymentByPage(queries: Queries, pageToken: string): Promise<Payment | undefined> {
+  return queries.row(sql`${PAYMENT} where page_token = ${pageToken}`)
+}
+
+export function findPaymentByAccount(
+  queries: Queries,
+  merchantUuid: string,
+  accountNumber: string,
+): Promise<Payment | undefined> {
+  return queries.row(sql`${PAYMENT} where account_number = ${accountNumber} and payment.merchant_id = ${merchantUuid}`)
+}
+
+/** Until the transaction ends nobody else changes it: money is counted by one at a time. */
+export async function lockPayment(tx: DatabaseTransaction, id: number): Promise<Payment> {
+  await tx.row(sql`select id from gateway_payments where id = ${id} for update`)
+  // A second question, because only a new one sees what was committed while we waited, cards included.
+  return (await tx.row<Payment>(sql`${PAYMENT} where payment.id = ${id}`)) as Payment
+}
+
+export async function savePayment(tx: DatabaseTransaction, payment: Payment): Promise<void> {
+  await tx.rows(sql`
+    update gateway_payments
+       set taken = ${payment.taken}, refunded = ${payment.refunded}, cancelled_at = ${payment.cancelledAt},
+           awaiting_code = ${asJson(payment.awaitingCode)}::jsonb, kept_card = ${payment.keptCard?.token ?? null}
+     where id = ${payment.id}`)
+}
+
+export function findTransactions(queries: Queries, paymentIds: number[]): Promise<Transaction[]> {
+  return queries.rows(sql`
+    select ${TRANSACTION} from gateway_transactions where payment_id = any(${paymentIds}::bigint[]) order by payment_id, id`)
+}
+
+export interface NewTransaction {
+  kind: 'charge' | 'transfer' | 'refund'
+  amount: number
+  failureCode?: FailureCode
+  refundReference?: string
+  /** For how long the provider says nothing of it. */
+  silentForMs?: number
+}
+
+/** Undefined when it is a refund whose reference is taken. */
+export function insertTransaction(
+  tx: DatabaseTransaction,
+  { id, merchantUuid, currency }: Payment,
+  { kind, amount, failureCode, refundReference, silentForMs }: NewTransaction,
+): Promise<Transaction | undefined> {
+  return tx.row(sql`
+    insert into gateway_transactions (payment_id, merchant_id, kind, status, amount, currency, failure_code, refund_reference, settles_at)
+    values (${id}, ${merchantUuid}, ${kind}, ${failureCode ? 'failed' : 'paid'}, ${amount}, ${currency}, ${failureCode ?? null},
+      ${refundReference ?? null}, clock_timestamp() + ${silentForMs ?? null}::integer * interval '1 millisecond')
+    on conflict (merchant_id, refund_reference) where kind = 'refund' do nothing
+    returning ${TRANSACTION}`)
+}
+
+export async function insertCard(tx: DatabaseTransaction, merchantUuid: string, card: SavedCard): Promise<void> {
+  await tx.rows(sql`
+    insert into gateway_cards (token, merchant_id, behaviour, brand, last4, expiry_month, expiry_year)
+    values (${card.token}, ${merchantUuid}, ${card.behaviour}, ${card.brand}, ${card.last4}, ${card.expiryMonth}, ${card.expiryYear})`)
+}
+
+export function findCard(queries: Queries, merchantUuid: string, token: string): Promise<SavedCard | undefined> {
+  return queries.row(sql`
+    select token, behaviour, brand, last4, expiry_month as "expiryMonth", expiry_year as "expiryYear"
+      from gateway_cards where token = ${token} and merchant_id = ${merchantUuid}`)
+}
+
+/** A merchant's payments in the order in which they were opened. */
+export function findPaymentsAfter(
+  queries: Queries,
+  merchantUuid: string,
+  id: number,
+  limit: number,
+): Promise<Payment[]> {
+  return queries.rows(sql`
+    ${PAYMENT} where payment.merchant_id = ${merchantUuid} and payment.id > ${id} order by payment.id limit ${limit}`)
+}
+
+function asJson(value: AwaitingCode | null): string | null {
+  return value === null ? null : JSON.stringify(value)
+}

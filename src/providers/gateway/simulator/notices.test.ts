@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { test } from 'node:test'
+import { CARD, newReference, startSimulator } from '../../../../test/support/simulator.ts'
+
+const rig = await startSimulator()
+const shop = await rig.addShop()
+
+test('each change is told once, signed with the secret key over the time and the very bytes', async () => {
+  const { reference } = await shop.open()
+  await shop.charge(reference, { card: CARD.declined })
+  await rig.sink.until(reference, 1)
+  await shop.charge(reference, { card: CARD.pays })
+  await rig.sink.until(reference, 2)
+  const refund = { reference: newReference(), payment: reference, amount: 50 }
+  const { id } = (await shop.api('POST', '/refunds', refund)).body.data
+  await shop.api('POST', '/refunds', refund)
+  const notices = await rig.sink.until(reference, 3)
+  assert.deepEqual(
+    notices.map(({ body }) => [body.type, body.data.status, body.data.amount, body.data.refunded]),
+    [
+      ['payment.failed', 'failed', 0, 0],
+      ['payment.paid', 'paid', 1_250_000, 0],
+      ['refund.successful', 'paid', 1_250_000, 50],
+    ],
+  )
+  assert.deepEqual(notices[2]?.body.refund, { id, amount: 50, currency: 'NGN' })
+  assert.deepEqual(notices[2]?.body.data, (await shop.api('GET', `/payments/${reference}`)).body.data)
+  for (const { merchantUuid, headers, text, body } of notices) {
+    assert.equal(merchantUuid, shop.merchantUuid)
+    assert.match(body.id, /^ntc_/)
+    assert.deepEqual(Object.keys(body).slice(0, 5), ['id', 'type', 'reference', 'createdAt', 'data'])
+    const [, seconds, signature] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['gateway-signature'])) ?? []
+    assert.ok(Math.abs(Number(seconds) - Date.now() / 1000) < 60)
+    assert.equal(signature, createHmac('sha256', shop.secretKey).update(`${seconds}.${text}`).digest('hex'))
+  }
+})
+
+test('every transfer is told of, with what has come in so far', async () => {
+  const { reference, account } = await shop.open({ channel: 'transfer', amount: 1_000 })
+  for (const amount of [400, 600]) {
+    await shop.control('POST', '/transfers', { accountNumber: account.number, amount })
+    await rig.sink.until(reference, amount === 400 ? 1 : 2)
+  }
+  const notices = await rig.sink.until(reference, 2)
+  assert.deepEqual(
+    notices.map(({ body }) => [body.type, body.data.status, body.data.amount]),
+    [
+      ['transfer.received', 'pending', 400],
+      ['transfer.received', 'paid', 1_000],
+    ],
+  )
+})
+
+test('a notice goes out right after the commit, without a timer', async () => {
+  const { reference } = await shop.open()
+  await shop.charge(reference, { card: CARD.pays })
+  const answeredMs = performance.now()
+  await rig.sink.until(reference, 1)
+  assert.ok(performance.now() - answeredMs < 90, 'sooner than the worker of this test comes round')
+})
+
+test('a notice that is refused comes again, the same body under a new signature, until it is taken', async () => {
+  const { reference } = await shop.open()
+  let refusals = 2
+  rig.sink.answer = ({ body }) => (body.reference === reference && refusals-- > 0 ? (refusals ? 500 : 302) : 200)
+  const startedMs = performance.now()
+  await shop.charge(reference, { card: CARD.pays })
+  const notices = await rig.sink.until(reference, 3)
+  const tookMs = performance.now() - startedMs
+  assert.ok(tookMs >= 6_000 && tookMs < 9_000, `after 1 s and then 5 s: ${tookMs} ms`)
+  assert.equal(new Set(notices.map(({ text }) => text)).size, 1)
+  assert.equal(new Set(notices.map(({ headers }) => headers['gateway-signature'])).size, 3)
+})
+
+test('after the seventh try a notice is given up', async () => {
+  const { reference } = await shop.open()
+  rig.sink.answer = ({ body }) => (body.reference === reference ? 500 : 200)
+  await shop.charge(reference, { card: CARD.pays })
+  const isAbout = `body like '%${reference}%'`
+  for (let tries = 1; tries <= 7; tries++) {
+    await rig.sink.until(reference, tries)
+    const seen = await settled(isAbout, tries)
+    assert.equal(seen.state, tries < 7 ? 'waiting' : 'given_up')
+    if (tries < 7) {
+      const expected = [1, 5, 15, 60, 300, 1_800][tries - 1] as number
+      assert.ok(Math.abs(seen.seconds - expected) < 1.5, `try ${tries}: next in ${seen.seconds} s`)
+      await run(`update gateway_notices set due_at = now() where ${isAbout}`)
+    }
+  }
+})
+
+test('two processes send each notice once between them', async () => {
+  const other = await rig.another()
+  const before = rig.sink.notices.length
+  await run(`insert into gateway_notices (merchant_id, body, due_at)
+    select '${shop.merchantUuid}', '{"reference":"shared","number":' || n || '}', now() from generate_series(1, 60) n`)
+  const counts = await Promise.all([
+    rig.simulator.sendDueNotices(30),
+    other.simulator.sendDueNotices(30),
+    rig.simulator.sendDueNotices(30),
+  ])
+  await rig.sink.until('shared', 60)
+  assert.ok(counts.every((count) => count <= 30))
+  const numbers = rig.sink.notices.slice(before).map(({ body }) => body.number)
+  assert.deepEqual([numbers.length, new Set(numbers).size], [60, 60])
+})
+
+test('a simulator that was stopped sends nothing more', async () => {
+  const other = await rig.another()
+  await other.close()
+  assert.equal(await other.simulator.sendDueNotices(10), 0)
+})
+
+async function run(text: string) {
+  return rig.database.rows<Record<string, unknown>>({ name: '', text, values: [] })
+}
+
+/** The notice once its try was written down. */
+async function settled(isAbout: string, tries: number): Promise<{ state: string; seconds: number }> {
+  for (;;) {
+    const [row] = await run(`select state, tries, extract(epoch from due_at - clock_timestamp())::float8 as seconds
+      from gateway_notices where ${isAbout}`)
+    const { seconds } = row as { seconds: number }
+    // While it is being sent, its lease is due in 30 s.
+    const isLeased = row?.state === 'waiting' && Math.abs(seconds - 29.5) < 1
+    if (row?.tries === tries && !isLeased) return row as { state: string; seconds: number }
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

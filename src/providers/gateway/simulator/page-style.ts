@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+
+export const STYLE = `
+:root{color-scheme:light dark;--ink:#14171f;--soft:#5b6273;--line:#d9dde5;--card:#fff;--ground:#eef1f6;--accent:#1f4fd8;--on:#fff;--bad:#b3261e;--bad-ground:#fdecea}
+@media(prefers-color-scheme:dark){:root{--ink:#eef0f5;--soft:#a4abbb;--line:#353b48;--card:#191c23;--ground:#0f1116;--accent:#8fb0ff;--on:#0c1630;--bad:#ffb4ab;--bad-ground:#3a1714}}
+*{box-sizing:border-box}
+body{margin:0;min-height:100vh;display:grid;place-items:center;padding:1rem .75rem;background:var(--ground);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
+main{width:100%;max-width:26rem}
+section{background:var(--card);border:1px solid var(--line);border-radius:1rem;padding:1.5rem 1.25rem}
+h1{font-size:1rem;font-weight:600;margin:0;overflow-wrap:anywhere}
+h2{font-size:1.15rem;margin:1.25rem 0 .25rem}
+.amount{font-size:2rem;line-height:1.2;font-weight:700;letter-spacing:-.02em;margin:.25rem 0 0;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
+.note{color:var(--soft);margin:.25rem 0 0}
+.alert{margin:1rem 0 0;padding:.7rem .9rem;border-radius:.6rem;background:var(--bad-ground);color:var(--bad);font-weight:500}
+form{margin-top:1rem}
+.row{display:grid;grid-template-columns:1fr 1fr;gap:.75rem}
+label{display:block;font-size:.9rem;font-weight:500;margin-bottom:.75rem}
+input[type=text]{display:block;width:100%;margin-top:.25rem;padding:.7rem .75rem;font:inherit;font-variant-numeric:tabular-nums;color:inherit;background:transparent;border:1px solid var(--soft);border-radius:.6rem}
+input[aria-invalid=true]{border-color:var(--bad)}
+.check{display:flex;gap:.6rem;align-items:center;min-height:2.75rem;margin:0}
+.check input{width:1.2rem;height:1.2rem;margin:0;accent-color:var(--accent)}
+button,.button{display:block;width:100%;min-height:3rem;padding:.7rem 1rem;border:0;border-radius:.6rem;font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer;background:var(--accent);color:var(--on)}
+.button{margin-top:1.25rem}
+.quiet{background:transparent;color:var(--soft);font-weight:500;min-height:2.75rem;margin-top:.25rem}
+form.next{margin-top:0}
+a{color:var(--accent)}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+footer{color:var(--soft);font-size:.85rem;padding:1rem .25rem 0}
+footer p{margin:0 0 .25rem}
+summary{cursor:pointer;padding:.35rem 0}
+table{width:100%;border-collapse:collapse}
+td{padding:.3rem 0;vertical-align:top;border-top:1px solid var(--line)}
+td:first-child{padding-right:.75rem;font-variant-numeric:tabular-nums}
+`.trim()
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+
+/**
+ * No script, no other host, no frame around it. Browsers apply form-action to the redirect after a form as well, so the place that the customer is
+ * sent back to is named.
+ */
+export function pageHeaders(returnURL?: string): Record<string, string> {
+  const back = returnURL ? ` ${new URL(returnURL).origin}` : ''
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'self'${back}; frame-ancestors 'none'`,
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'strict-transport-security': 'max-age=31536000; includeSubDomains',
+    'x-robots-tag': 'noindex',
+    'cache-control': 'no-store',
+  }
+}

@@ -1,0 +1,139 @@
+import type { FailureCode } from '../../provider.ts'
+import { publicKeyOf } from '../keys.ts'
+import { type Card, failureMessage } from './cards.ts'
+
+/** A payment in the provider's books. */
+export interface Payment {
+  id: number
+  merchantUuid: string
+  reference: string
+  requestDigest: Buffer
+  channel: 'card' | 'transfer'
+  requested: number
+  currency: string
+  /** What was truly taken and given back, whatever the provider says of it at the moment. */
+  taken: number
+  refunded: number
+  merchantName: string
+  returnURL: string
+  pageToken: string | null
+  accountNumber: string | null
+  offeredCard: SavedCard | null
+  awaitingCode: AwaitingCode | null
+  keptCard: SavedCard | null
+  expiresAt: Date
+  cancelledAt: Date | null
+  /** The database's clock as the row was read. */
+  readAt: Date
+}
+
+export interface SavedCard extends Card {
+  token: string
+}
+
+/** A card that was entered and needs a code before it is charged. */
+export interface AwaitingCode extends Card {
+  save: boolean
+}
+
+export interface Transaction {
+  id: number
+  paymentId: number
+  kind: 'charge' | 'transfer' | 'refund'
+  status: 'paid' | 'failed'
+  amount: number
+  currency: string
+  failureCode: FailureCode | null
+  refundReference: string | null
+  settlesAt: Date | null
+  at: Date
+}
+
+export type Status = 'pending' | 'processing' | 'paid' | 'failed' | 'refunded'
+
+/** What the provider's API and its notices say of a payment at a time. */
+export function recordOf(payment: Payment, transactions: Transaction[], baseUrl: string, asOf = payment.readAt) {
+  const { reference, channel, requested, currency, refunded, pageToken, accountNumber, keptCard, merchantUuid } =
+    payment
+  const seen = transactions.map((transaction) => transactionAsOf(transaction, asOf.getTime()))
+  const status = statusOf(payment, seen)
+  const expiresAt = payment.expiresAt.toISOString()
+  const isTaken = seen.some(({ kind, status }) => kind === 'charge' && status === 'paid')
+  return {
+    reference,
+    channel,
+    status,
+    requested,
+    amount: amountOf(seen),
+    refunded,
+    currency,
+    ...(pageToken && { link: `${baseUrl}/sandbox/gateway/pay/${pageToken}` }),
+    ...(accountNumber && {
+      account: { name: payment.merchantName, number: accountNumber, bank: 'Sandbox Bank', expiresAt },
+    }),
+    publicKey: publicKeyOf(merchantUuid),
+    expiresAt,
+    transactions: seen,
+    ...(keptCard && isTaken && { savedCard: withoutBehaviour(keptCard) }),
+  }
+}
+
+export type PaymentRecord = ReturnType<typeof recordOf>
+
+/** The truth about the money, which the provider itself may still be silent about. */
+export function ledgerOf(payment: Payment, transactions: Transaction[]) {
+  const { reference, channel, requested, refunded, currency } = payment
+  const all = transactions.map((transaction) => transactionAsOf(transaction, Number.POSITIVE_INFINITY))
+  const status = statusOf(payment, all)
+  return { reference, channel, status, requested, amount: amountOf(all), refunded, currency, transactions: all }
+}
+
+/** Whether money was taken that the provider does not speak of yet. */
+export function isSilent({ readAt }: Payment, transactions: Transaction[]): boolean {
+  return transactions.some(({ settlesAt }) => settlesAt !== null && settlesAt > readAt)
+}
+
+export function transactionId({ id, kind }: Pick<Transaction, 'id' | 'kind'>): string {
+  return `${kind === 'refund' ? 'grf' : 'gtx'}_${id}`
+}
+
+export function failureOf(code: FailureCode) {
+  return { code, message: failureMessage(code) }
+}
+
+function transactionAsOf(transaction: Transaction, atMs: number) {
+  const { kind, amount, currency, at, failureCode, settlesAt } = transaction
+  const status: 'paid' | 'failed' | 'processing' =
+    settlesAt && settlesAt.getTime() > atMs ? 'processing' : transaction.status
+  return {
+    id: transactionId(transaction),
+    kind,
+    status,
+    amount,
+    currency,
+    at: at.toISOString(),
+    ...(failureCode && { failure: failureOf(failureCode) }),
+  }
+}
+
+type SeenTransaction = ReturnType<typeof transactionAsOf>
+
+function amountOf(seen: SeenTransaction[]): number {
+  return seen
+    .filter(({ kind, status }) => kind !== 'refund' && status === 'paid')
+    .reduce((sum, { amount }) => sum + amount, 0)
+}
+
+function statusOf({ channel, requested, refunded, taken }: Payment, seen: SeenTransaction[]): Status {
+  const amount = amountOf(seen)
+  if (amount > 0 && refunded === taken) return 'refunded'
+  if (channel === 'transfer') return amount >= requested ? 'paid' : 'pending'
+  const charges = seen.filter(({ kind }) => kind === 'charge')
+  if (charges.some(({ status }) => status === 'paid')) return 'paid'
+  if (charges.some(({ status }) => status === 'processing')) return 'processing'
+  return charges.at(-1)?.status === 'failed' ? 'failed' : 'pending'
+}
+
+function withoutBehaviour({ token, brand, last4, expiryMonth, expiryYear }: SavedCard) {
+  return { token, brand, last4, expiryMonth, expiryYear }
+}

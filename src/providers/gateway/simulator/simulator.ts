@@ -1,0 +1,82 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Database } from '../../../database/database.ts'
+import type { Clock } from '../../../kernel/clock.ts'
+import { Problem } from '../../../kernel/problem.ts'
+import { apiRoutes } from './api-routes.ts'
+import { controlRoutes, type VerifyCaller } from './control-routes.ts'
+import { diceOf } from './dice.ts'
+import { HeldSockets } from './held-sockets.ts'
+import type { LedgerParts } from './ledger.ts'
+import { pageRoutes } from './page-routes.ts'
+import { Refusal } from './refusal.ts'
+import { noticeSender } from './send-notices.ts'
+
+export interface SimulatorParts {
+  database: Database
+  clock: Clock
+  log: Logger
+  masterKey: Buffer
+  verifyCredential: VerifyCaller
+  /** Where the world finds us, without a slash at its end. */
+  publicUrl: () => string
+  /** Where the notices of that merchant go. */
+  noticeUrl: (merchantUuid: string) => string
+}
+
+export interface Simulator {
+  /** For a context of its own, under the prefix /sandbox/gateway. */
+  routes(app: FastifyInstance): Promise<void>
+  /** Sends up to `limit` notices that are due and returns how many. Any number of processes may do so at once. */
+  sendDueNotices(limit: number): Promise<number>
+  /** Lets go of whoever is held, starts nothing new, and waits for what is being sent. */
+  stop(): Promise<void>
+}
+
+/**
+ * The sandbox provider: a payment provider in small, with a ledger of its own. Our adapter speaks to it over HTTP as to any other. It tells of each
+ * change right after the commit; what has to wait (a retry, a late notice) goes out with `sendDueNotices`.
+ */
+export function createSimulator(parts: SimulatorParts): Simulator {
+  const { database, clock, log, masterKey, verifyCredential, publicUrl } = parts
+  const sender = noticeSender(parts)
+  const ledger: LedgerParts = { database, clock, publicUrl, wake: sender.wake }
+  const dice = diceOf(database)
+  const held = new HeldSockets()
+
+  return {
+    async routes(app) {
+      app.addHook('onRequest', (_request, reply, done) => {
+        reply.header('cache-control', 'no-store')
+        done()
+      })
+      app.addHook('preClose', async () => held.stop())
+      app.setErrorHandler((error, _request, reply) => {
+        const { status, code, message } = refusalOf(error, log)
+        return reply.code(status).send({ error: { code, message } })
+      })
+      app.setNotFoundHandler((_request, reply) =>
+        reply.code(404).send({ error: { code: 'not_found', message: 'There is nothing at this address.' } }),
+      )
+      apiRoutes(app, { ledger, dice, held, masterKey })
+      controlRoutes(app, { ledger, dice, verifyCredential })
+      await app.register(async (pages) => pageRoutes(pages, { ledger, dice, log }))
+    },
+    sendDueNotices: sender.sendDue,
+    async stop() {
+      held.stop()
+      await sender.stop()
+    },
+  }
+}
+
+/** Whatever was thrown, in the provider's own words. */
+function refusalOf(error: unknown, log: Logger): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof Problem && error.code === 'unavailable') return new Refusal(503, 'unavailable', error.message)
+  if (error instanceof Problem) return new Refusal(400, 'invalid_request', error.message)
+  const { statusCode = 500 } = error as { statusCode?: number }
+  if (statusCode < 500) return new Refusal(statusCode, 'invalid_request', 'The request cannot be read.')
+  log.error({ provider: 'gateway', err: error }, 'sandbox provider failed')
+  return new Refusal(500, 'server_error', 'Something went wrong. Please try again.')
+}
