@@ -1,10 +1,16 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
-import { type AttemptId, idOf, type PaymentId, uuidOf } from '../kernel/ids.ts'
+import { type AttemptId, idOf, type PaymentId, parseId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Currency } from '../kernel/money.ts'
 import type { Payment } from '../payments/payment.ts'
-import { findPayment, findPaymentById, lockPayment, type Owner } from '../payments/payment-store.ts'
+import {
+  findPayment,
+  findPaymentById,
+  findPaymentsByReference,
+  lockPayment,
+  type Owner,
+} from '../payments/payment-store.ts'
 import type { Channel, Failure } from '../providers/provider.ts'
 import type { Attempt, AttemptStatus, Instructions } from './attempt.ts'
 import type { Book } from './book.ts'
@@ -111,6 +117,18 @@ async function findPaymentOfAttempt(db: Queries, owner: Owner, reference: string
   return row && findPaymentById(db, idOf('payment', row.payment_id))
 }
 
+/** For the operator: by any name that a payment goes by, whoever's it is. */
+export async function findBooksNamed(db: Queries, name: string): Promise<Book[]> {
+  const id = parseId('payment', name) ?? (await paymentOfAttempt(db, name))
+  const byId = id && (await findPaymentById(db, id))
+  return withAttempts(db, byId ? [byId] : await findPaymentsByReference(db, name))
+}
+
+async function paymentOfAttempt(db: Queries, reference: string): Promise<PaymentId | undefined> {
+  const row = await db.row<{ payment_id: string }>(sql`select payment_id from attempts where reference = ${reference}`)
+  return row && idOf('payment', row.payment_id)
+}
+
 export async function withAttempts(db: Queries, payments: Payment[]): Promise<Book[]> {
   const attempts = await attemptsOf(
     db,
@@ -173,6 +191,21 @@ export async function claimDueChecks(db: Queries, limit: number): Promise<Attemp
                    order by next_check_at limit ${limit} for update skip locked)
     returning ${COLUMNS}`)
   return rows.map(attemptOf)
+}
+
+/** Makes the checks of a payment's attempts due now, whatever their schedule; a worker does the rest. */
+export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number> {
+  const rows = await db.rows(sql`
+    update attempts set next_check_at = now(), check_leased_until = '-infinity' where payment_id = ${uuidOf(id)} returning id`)
+  return rows.length
+}
+
+/** Whether some of them still wait to be made. */
+export async function hasChecksDue(db: Queries, id: PaymentId): Promise<boolean> {
+  const row = await db.row(
+    sql`select from attempts where payment_id = ${uuidOf(id)} and next_check_at <= now() limit 1`,
+  )
+  return row !== undefined
 }
 
 /** So that a check that could not be made is made again soon, by anyone. */

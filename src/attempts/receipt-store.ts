@@ -1,6 +1,7 @@
-import type { Transaction } from '../database/database.ts'
+import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import { type AttemptId, uuidOf } from '../kernel/ids.ts'
+import { type AttemptId, idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
 import type { Owner } from '../payments/payment-store.ts'
 import type { Receipt } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
@@ -65,4 +66,37 @@ export async function transactionsOf(tx: Transaction, attemptId: AttemptId): Pro
   const rows = await tx.rows<{ transaction_id: string }>(sql`
     select transaction_id from receipts where attempt_id = ${uuidOf(attemptId)} and counted order by id`)
   return rows.map(({ transaction_id }) => transaction_id)
+}
+
+export interface UnmatchedReceipt {
+  provider: string
+  merchantId: MerchantId
+  mode: Mode
+  transactionId: string
+  amount: number
+  currency: string
+  recordedAt: Date
+}
+
+export async function listUnmatchedReceipts(db: Queries, limit: number): Promise<UnmatchedReceipt[]> {
+  const rows = await db.rows<{
+    provider: string
+    merchant_id: string
+    mode: Mode
+    transaction_id: string
+    amount: number
+    currency: string
+    recorded_at: Date
+  }>(sql`
+    select provider, merchant_id, mode, transaction_id, amount, currency, recorded_at from receipts
+     where attempt_id is null order by recorded_at desc limit ${limit}`)
+  return rows.map((row) => ({
+    provider: row.provider,
+    merchantId: idOf('merchant', row.merchant_id),
+    mode: row.mode,
+    transactionId: row.transaction_id,
+    amount: row.amount,
+    currency: row.currency,
+    recordedAt: row.recorded_at,
+  }))
 }

@@ -7,6 +7,8 @@ export interface Command {
   name: string
   summary: string
   options: Record<string, Option>
+  /** The option that may be given as a bare word: `payment show order-1`. */
+  word?: string
   run(options: Options): Promise<void>
 }
 
@@ -45,6 +47,10 @@ export class UsageError extends OperatorError {}
 const JSON_OPTION: Option = { summary: 'Print JSON, for programs' }
 
 export function parseOptions(command: Command, args: string[]): Options {
+  const [first] = args
+  if (command.word && first !== undefined && !first.startsWith('-')) {
+    return parseOptions(command, [`--${command.word}=${first}`, ...args.slice(1)])
+  }
   const known = Object.entries({ ...command.options, json: JSON_OPTION })
   try {
     const { values } = parseArgs({
@@ -65,7 +71,7 @@ export function helpOf(command: Command): string {
   const lines = options.map(
     ([, { summary, required }], index) => `  ${left[index]?.padEnd(width)}  ${summary}${required ? ' (required)' : ''}`,
   )
-  return `${command.summary}\n\nUsage: manilla ${command.name} [options]\n\n${lines.join('\n')}\n`
+  return `${command.summary}\n\nUsage: manilla ${command.name}${command.word ? ` <${command.word}>` : ''} [options]\n\n${lines.join('\n')}\n`
 }
 
 export function helpOfAll(commands: Command[]): string {

@@ -3,12 +3,15 @@ import { ConfigError } from '../config.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type Command, helpOf, helpOfAll, parseOptions, UsageError } from './command.ts'
+import { audit } from './commands/audit.ts'
 import { credentialCreate, credentialList, credentialRevoke } from './commands/credential.ts'
 import { doctor } from './commands/doctor.ts'
 import { merchantCreate, merchantList, merchantResume, merchantSuspend } from './commands/merchant.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { openapi } from './commands/openapi.ts'
+import { paymentResync, paymentShow, paymentTimeline } from './commands/payment.ts'
 import { serve } from './commands/serve.ts'
+import { unmatchedList } from './commands/unmatched.ts'
 
 const COMMANDS: Command[] = [
   serve,
@@ -21,6 +24,11 @@ const COMMANDS: Command[] = [
   credentialCreate,
   credentialList,
   credentialRevoke,
+  paymentShow,
+  paymentTimeline,
+  paymentResync,
+  unmatchedList,
+  audit,
   openapi,
 ]
 
@@ -28,7 +36,7 @@ async function main(args: string[]): Promise<void> {
   const firstOption = args.findIndex((arg) => arg.startsWith('-'))
   const words = firstOption === -1 ? args : args.slice(0, firstOption)
   const wantsHelp = args.includes('--help') || args.includes('-h')
-  const command = COMMANDS.find(({ name }) => name === words.join(' '))
+  const command = COMMANDS.find(({ name, word }) => (word ? isBegunBy(words, name) : name === words.join(' ')))
   if (!command) {
     if (words.length === 0) return void process.stdout.write(helpOfAll(COMMANDS))
     const group = COMMANDS.filter(({ name }) => name.startsWith(`${words[0]} `))
@@ -38,7 +46,13 @@ async function main(args: string[]): Promise<void> {
     )
   }
   if (wantsHelp) return void process.stdout.write(helpOf(command))
-  await command.run(parseOptions(command, args.slice(words.length)))
+  await command.run(parseOptions(command, args.slice(command.name.split(' ').length)))
+}
+
+/** `payment show` begins `payment show order-1`, with at most that one word more. */
+function isBegunBy(words: string[], name: string): boolean {
+  const own = name.split(' ')
+  return words.length - own.length <= 1 && own.every((word, index) => words[index] === word)
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {

@@ -207,6 +207,24 @@ export async function findPaymentById(db: Queries, id: PaymentId): Promise<Payme
   return row && paymentOf(row)
 }
 
+/** Every payment of every merchant, a page at a time, oldest first. For the operator's audit. */
+export async function pageOfPayments(db: Queries, last: PaymentId | undefined, limit: number): Promise<Payment[]> {
+  const after = last ? uuidOf(last) : '00000000-0000-0000-0000-000000000000'
+  const rows = await db.rows<PaymentRow>(
+    sql`select ${COLUMNS} from payments p where id > ${after}::uuid order by id limit ${limit}`,
+  )
+  return rows.map(paymentOf)
+}
+
+/** For the operator: whoever's it is. Several merchants may use one reference; each is looked up in the index that they have. */
+export async function findPaymentsByReference(db: Queries, reference: string): Promise<Payment[]> {
+  const rows = await db.rows<PaymentRow>(sql`
+    select ${COLUMNS} from merchants m cross join (values ('sandbox'), ('live')) modes (mode)
+      join payments p on p.merchant_id = m.id and p.mode = modes.mode and p.reference = ${reference}
+     order by p.id limit 20`)
+  return rows.map(paymentOf)
+}
+
 export interface PaymentFilter {
   status: PaymentStatus | undefined
   email: string | undefined

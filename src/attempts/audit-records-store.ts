@@ -1,0 +1,42 @@
+import type { Queries } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import type { EventType } from '../events/event.ts'
+import { idOf, type PaymentId, uuidOf } from '../kernel/ids.ts'
+import { pageOfPayments } from '../payments/payment-store.ts'
+import { withAttempts } from './attempt-store.ts'
+import type { Records } from './audit.ts'
+
+/** The records of the next payments after that one, oldest first; empty when there are no more. */
+export async function recordsAfter(db: Queries, last: PaymentId | undefined, limit: number): Promise<Records[]> {
+  const books = await withAttempts(db, await pageOfPayments(db, last, limit))
+  if (books.length === 0) return []
+  const ids = books.map(({ payment }) => uuidOf(payment.id))
+  const events = await db.rows<{ payment_id: string; type: EventType; sequence: number; reference: string | null }>(sql`
+    select payment_id, type, sequence, data->'attempt'->>'reference' as reference from events
+     where payment_id = any(${ids}::uuid[]) order by payment_id, sequence`)
+  const receipts = await db.rows<{
+    payment_id: string
+    attempt_id: string
+    amount: number
+    currency: string
+    counted: boolean
+  }>(sql`
+    select payment_id, attempt_id, amount, currency, counted from receipts where payment_id = any(${ids}::uuid[])`)
+  const refunds = await db.rows<{ payment_id: string; kind: string; status: string; amount: number }>(sql`
+    select payment_id, kind, status, amount from refunds where payment_id = any(${ids}::uuid[])`)
+  const of = <Row extends { payment_id: string }>(rows: Row[]) => Map.groupBy(rows, ({ payment_id }) => payment_id)
+  const [eventsOf, receiptsOf, refundsOf] = [of(events), of(receipts), of(refunds)]
+  return books.map((book) => {
+    const id = uuidOf(book.payment.id)
+    return {
+      book,
+      events: (eventsOf.get(id) ?? []).map(({ type, sequence, reference }) => ({
+        type,
+        sequence,
+        attemptReference: reference,
+      })),
+      receipts: (receiptsOf.get(id) ?? []).map((row) => ({ ...row, attemptId: idOf('attempt', row.attempt_id) })),
+      refunds: refundsOf.get(id) ?? [],
+    }
+  })
+}

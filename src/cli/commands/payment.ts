@@ -1,0 +1,119 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findBooksNamed, hasChecksDue, makeChecksDue } from '../../attempts/attempt-store.ts'
+import type { Book } from '../../attempts/book.ts'
+import { timelineOf } from '../../attempts/timeline-store.ts'
+import type { Database } from '../../database/database.ts'
+import { formatMoney } from '../../kernel/money.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import { type Command, type Options, UsageError } from '../command.ts'
+import { print, table } from '../print.ts'
+import { withParts } from '../with-parts.ts'
+import { merchantOption } from './merchant.ts'
+
+const OPTIONS: Command['options'] = {
+  payment: { value: 'REFERENCE', summary: 'Reference of the payment or of an attempt, or the chk_ id', required: true },
+  merchant: { value: 'mer_…', summary: 'Whose, when several merchants use this reference' },
+}
+
+export const paymentShow: Command = {
+  name: 'payment show',
+  summary: 'Show a payment and its attempts',
+  options: OPTIONS,
+  word: 'payment',
+  async run(options) {
+    const book = await withParts(({ database }) => findOne(database, options))
+    print(options.json, book, describe(book))
+  },
+}
+
+export const paymentTimeline: Command = {
+  name: 'payment timeline',
+  summary: 'Tell all that happened to a payment, in order',
+  options: OPTIONS,
+  word: 'payment',
+  async run(options) {
+    const story = await withParts(async ({ database }) => {
+      const { payment } = await findOne(database, options)
+      return timelineOf(database, payment.id)
+    })
+    const lines = story.map(
+      ({ at, kind, what, detail }) => `${at.toISOString()}  ${kind.padEnd(8)} ${what}  ${JSON.stringify(detail)}`,
+    )
+    print(options.json, story, lines.join('\n'))
+  },
+}
+
+const WORKER_TAKES_IT_WITHIN_MS = 15_000
+
+export const paymentResync: Command = {
+  name: 'payment resync',
+  summary: 'Have the provider asked about a payment now, and show what came of it',
+  options: OPTIONS,
+  word: 'payment',
+  async run(options) {
+    const book = await withParts(async ({ database }) => {
+      const { payment } = await findOne(database, options)
+      if ((await makeChecksDue(database, payment.id)) > 0) await untilChecked(database, payment.id)
+      return findOne(database, options)
+    })
+    print(options.json, book, describe(book))
+  },
+}
+
+/** The running service asks, not we: it has the connections, and its breakers know which provider is down. */
+async function untilChecked(database: Database, id: Book['payment']['id']): Promise<void> {
+  const deadline = performance.now() + WORKER_TAKES_IT_WITHIN_MS
+  while (await hasChecksDue(database, id)) {
+    if (performance.now() > deadline) {
+      throw new OperatorError(
+        'The checks are due now, but no service has made them. Is one running on this database (npm start, or ROLE=worker)? They will be made when it does.',
+      )
+    }
+    await sleep(100)
+  }
+}
+
+async function findOne(database: Database, options: Options): Promise<Book> {
+  const name = options.required('payment')
+  const merchant = options.text('merchant') === undefined ? undefined : merchantOption(options)
+  const found = await findBooksNamed(database, name)
+  const books = found.filter(({ payment }) => !merchant || payment.merchantId === merchant)
+  const [book, ...others] = books
+  if (!book) throw new OperatorError(`There is no payment ${name}.`)
+  if (others.length > 0) {
+    const ids = books.map(({ payment }) => `${payment.id} (${payment.merchantId}, ${payment.mode})`)
+    throw new UsageError(`Several payments have the reference ${name}; name one by its id: ${ids.join(', ')}`)
+  }
+  return book
+}
+
+function describe({ payment, attempts }: Book): string {
+  const { currency } = payment
+  const facts = {
+    id: payment.id,
+    reference: payment.reference,
+    merchant: payment.merchantId,
+    mode: payment.mode,
+    status: payment.late ? `${payment.status} (late)` : payment.status,
+    amount: formatMoney(payment),
+    paid: formatMoney({ amount: payment.amountPaid, currency }),
+    refunded: formatMoney({ amount: payment.amountRefunded, currency }),
+    created: payment.createdAt.toISOString(),
+    expires: payment.expiresAt.toISOString(),
+    completed: payment.completedAt?.toISOString() ?? '-',
+  }
+  const lines = Object.entries(facts).map(([name, value]) => `${name.padEnd(10)} ${value}`)
+  const tries = attempts.map((attempt) => ({
+    '#': String(attempt.number),
+    attempt: attempt.reference,
+    provider: attempt.provider,
+    channel: attempt.channel,
+    status: attempt.status,
+    charged: formatMoney({ amount: attempt.amountCharged, currency }),
+    received: formatMoney({ amount: attempt.amountReceived, currency }),
+    failure: attempt.failure?.code ?? '-',
+    'next check': attempt.watch.nextCheckAt?.toISOString() ?? '-',
+    review: attempt.needsReview ?? '-',
+  }))
+  return [...lines, '', tries.length > 0 ? table(tries) : 'No attempts yet.'].join('\n')
+}
