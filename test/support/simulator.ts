@@ -77,8 +77,8 @@ export interface Answer {
   body: Json
 }
 
-/** The sandbox provider on a socket and a database of its own, with somebody who listens to its notices. */
-export async function startSimulator() {
+/** The sandbox provider on a socket and a database of its own, with somebody who listens to its notices. `worker`: what had to wait goes out by the clock. */
+export async function startSimulator({ worker = true } = {}) {
   const { database } = await createDatabase()
   const sink = await openSink()
   const masterKey = randomBytes(32)
@@ -98,10 +98,9 @@ export async function startSimulator() {
     const app = Fastify({ loggerInstance: pino({ level: 'silent' }), forceCloseConnections: 'idle' })
     await app.register(async (context) => simulator.routes(context), { prefix: '/sandbox/gateway' })
     const url = await app.listen({ host: '127.0.0.1', port: 0 })
-    // Plays the worker: what had to wait goes out by the clock.
-    const worker = setInterval(() => void simulator.sendDueNotices(100).catch(() => {}), 100)
+    const timer = worker && setInterval(() => void simulator.sendDueNotices(100).catch(() => {}), 100)
     async function close() {
-      clearInterval(worker)
+      if (timer) clearInterval(timer)
       await Promise.all([app.close(), simulator.stop()])
     }
     after(close)

@@ -16,6 +16,7 @@ form{margin-top:1rem}
 .row{display:grid;grid-template-columns:1fr 1fr;gap:.75rem}
 label{display:block;font-size:.9rem;font-weight:500;margin-bottom:.75rem}
 input[type=text]{display:block;width:100%;margin-top:.25rem;padding:.7rem .75rem;font:inherit;font-variant-numeric:tabular-nums;color:inherit;background:transparent;border:1px solid var(--soft);border-radius:.6rem}
+::placeholder{color:var(--soft);opacity:1}
 input[aria-invalid=true]{border-color:var(--bad)}
 .check{display:flex;gap:.6rem;align-items:center;min-height:2.75rem;margin:0}
 .check input{width:1.2rem;height:1.2rem;margin:0;accent-color:var(--accent)}
@@ -30,7 +31,7 @@ footer p{margin:0 0 .25rem}
 summary{cursor:pointer;padding:.35rem 0}
 table{width:100%;border-collapse:collapse}
 td{padding:.3rem 0;vertical-align:top;border-top:1px solid var(--line)}
-td:first-child{padding-right:.75rem;font-variant-numeric:tabular-nums}
+td:first-child{padding-right:.75rem;white-space:nowrap;font-size:.8rem;font-variant-numeric:tabular-nums}
 `.trim()
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')

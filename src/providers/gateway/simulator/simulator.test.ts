@@ -274,6 +274,8 @@ test('twenty transfers at once all count', async () => {
   await Promise.all(Array.from({ length: 20 }, () => shop.control('POST', '/transfers', transfer)))
   const { amount, status, transactions } = await shop.ledger(reference)
   assert.deepEqual([amount, status, transactions.length], [2_000, 'paid', 20])
+  const everything = { reference: newReference(), payment: reference, amount: 2_000 }
+  assert.equal((await shop.api('POST', '/refunds', everything)).status, 200, 'all of it can be given back')
 })
 
 test('refunds give back at most what was taken, once for each reference', async () => {
