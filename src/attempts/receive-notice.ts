@@ -7,7 +7,7 @@ import { claimWaitingNotices, endNotice, insertNotice } from './notice-store.ts'
 import type { AttemptParts } from './parts.ts'
 import { insertUnmatched } from './receipt-store.ts'
 import { recordProviderRefund } from './refund-payment.ts'
-import { checkAttempt } from './settle-attempt.ts'
+import { checkAttempt, settleAttempt } from './settle-attempt.ts'
 
 export type Received =
   /** On disk: answer 2xx, then work it off. */
@@ -54,6 +54,11 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
   if ((says === 'refunded' || says === 'charged_back') && reading.refund) {
     const note = await recordProviderRefund(parts, attempt, says, reading.refund)
     return endNotice(database, notice.id, { state: 'done', note, attemptId: attempt.id })
+  }
+  if (says === 'processing') {
+    // Nothing to prove: it keeps other tries and verdicts away until the outcome is known, which the checks will tell.
+    await settleAttempt(parts, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
+    return endNotice(database, notice.id, { state: 'done', note: null, attemptId: attempt.id })
   }
   const noticeSays = says === 'paid' || says === 'failed' ? says : undefined
   const book = await checkAttempt(parts, attempt, { source: 'notice', ...(noticeSays && { noticeSays }) })

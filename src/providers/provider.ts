@@ -189,7 +189,7 @@ export type NoticeReading =
       kind: 'notice'
       /** Our reference, or the provider's own: whichever it names. */
       reference: string | null
-      says: 'paid' | 'failed' | 'pending' | 'refunded' | 'charged_back' | 'other'
+      says: 'paid' | 'failed' | 'processing' | 'pending' | 'refunded' | 'charged_back' | 'other'
       receipts: Receipt[]
       /** `reference`: ours, when the provider repeats it. */
       refund?: { refundId: string; reference: string | null; amount: Money }

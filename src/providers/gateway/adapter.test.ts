@@ -124,7 +124,7 @@ function sign(body: Buffer, at: Date, secretKey = SECRET_KEY): RawNotice {
 const TYPES: Partial<Record<NoticeKind, string>> = {
   paid: 'payment.paid',
   failed: 'payment.failed',
-  pending: 'payment.processing',
+  processing: 'payment.processing',
   refunded: 'refund.successful',
 }
 
@@ -199,7 +199,7 @@ const handle = (channel: 'card' | 'virtual-bank-account' = 'card') => ({
   channel,
 })
 
-behavesAsProvider('gateway', setUp)
+behavesAsProvider('gateway', ['paid', 'failed', 'processing', 'refunded'], setUp)
 
 test('gateway is found by its name', () => {
   assert.equal(findProvider('gateway'), gateway)

@@ -91,7 +91,7 @@ export function readingOf({ type, reference, data, refund }: GatewayNotice): Not
 const SAYS = new Map<string, Exclude<NoticeReading, { kind: 'forged' | 'unreadable' }>['says']>([
   ['payment.paid', 'paid'],
   ['payment.failed', 'failed'],
-  ['payment.processing', 'pending'],
+  ['payment.processing', 'processing'],
   ['transfer.received', 'paid'],
   ['refund.successful', 'refunded'],
 ])
