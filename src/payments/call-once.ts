@@ -40,8 +40,9 @@ export async function callOnce<Answer>(
     await keepAnswer(database, caller, call, answer)
     return { answer, replayed: false }
   } catch (error) {
-    const refused = error instanceof Problem && !PROBLEMS[error.code].retryable
-    await (refused ? forgetCall(database, caller, call) : giveBack(database, caller, call)).catch(() => {})
+    // A second run is refused because of what the first one began, and a third must not begin it anew.
+    const nothingBegan = !claim.again && error instanceof Problem && !PROBLEMS[error.code].retryable
+    await (nothingBegan ? forgetCall(database, caller, call) : giveBack(database, caller, call)).catch(() => {})
     throw error
   }
 }

@@ -11,7 +11,8 @@ export interface IdempotentCall {
 }
 
 export type Claim =
-  | { kind: 'yours'; reference: string }
+  /** `again`: someone had it before and may have begun something under that reference. */
+  | { kind: 'yours'; reference: string; again: boolean }
   | { kind: 'answered'; answer: unknown }
   | { kind: 'running' }
   | { kind: 'other body' }
@@ -19,13 +20,13 @@ export type Claim =
 /** Takes the key, or tells what became of whoever has it. One whose process died may be taken over, with the reference it had chosen. */
 export async function claimCall(db: Queries, owner: Owner, call: IdempotentCall): Promise<Claim> {
   const merchant = uuidOf(owner.merchantId)
-  const mine = await db.row<{ reference: string }>(sql`
+  const mine = await db.row<{ reference: string; again: boolean }>(sql`
     insert into idempotent_calls as c (merchant_id, mode, endpoint, key, digest, reference, running_until)
     values (${merchant}, ${owner.mode}, ${call.endpoint}, ${call.key}, ${call.digest}, ${call.reference}, now() + interval '1 minute')
     on conflict (merchant_id, mode, endpoint, key) do update set running_until = now() + interval '1 minute'
      where c.answer is null and c.running_until < now() and c.digest = excluded.digest
-    returning reference`)
-  if (mine) return { kind: 'yours', reference: mine.reference }
+    returning reference, created_at < now() as again`)
+  if (mine) return { kind: 'yours', ...mine }
   const theirs = await db.row<{ digest: Buffer; answer: unknown }>(sql`
     select digest, answer from idempotent_calls
      where merchant_id = ${merchant} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
