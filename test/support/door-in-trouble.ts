@@ -1,0 +1,58 @@
+import type { TestContext } from 'node:test'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import { gateway } from '../../src/providers/gateway/adapter.ts'
+import type { Providers } from '../../src/providers/provider.ts'
+import { providerHttp } from '../../src/providers/provider-http.ts'
+import { findProvider } from '../../src/providers/registry.ts'
+import { startUpstream, type Upstream } from '../../src/providers/upstream.ts'
+import type { PayingService, Shop } from './paying.ts'
+import { type Answer, call, startOn } from './service.ts'
+
+export interface DoorInTrouble {
+  /** What stands between the service and the provider: `trouble` and `garble` are its switches. */
+  upstream: Upstream
+  providers: Providers
+  call(shop: Shop, method: 'GET' | 'POST', path: string, body?: unknown, headers?: object): Promise<Answer>
+  initialize(shop: Shop, changes?: Record<string, unknown>, headers?: Record<string, string>): Promise<Answer>
+}
+
+/** Another door of the same service, on the same database, whose way to the same provider leads through a server that misbehaves. */
+export async function doorInTrouble(
+  t: TestContext,
+  { database, baseUrl, masterKey, parts }: PayingService,
+): Promise<DoorInTrouble> {
+  const upstream = await startUpstream(t, async ({ method, path, headers, body }) => {
+    const { authorization = '' } = headers
+    const answer = await fetch(baseUrl + path, {
+      method,
+      headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body }),
+    })
+    return { status: answer.status, text: await answer.text() }
+  })
+  const http = providerHttp({ deadlineMs: 300 })
+  const providers: Providers = {
+    find: findProvider,
+    connect: async ({ mode, merchantId }) => {
+      const merchantUuid = uuidOf(merchantId)
+      const settings = gateway.sandboxSettings?.({ masterKey, merchantUuid, serverUrl: upstream.url })
+      return gateway.connect({ mode, settings: settings ?? {}, http })
+    },
+  }
+  const app = await startOn(database, { providers, secrets: parts.secrets, baseUrl: () => baseUrl })
+  const ask: DoorInTrouble['call'] = (shop, method, path, body, headers = {}) =>
+    call(app, method, path, { headers: { ...shop.headers, ...headers }, body })
+  return {
+    upstream,
+    providers,
+    call: ask,
+    initialize: (shop, changes = {}, headers = {}) =>
+      ask(
+        shop,
+        'POST',
+        '/payments/v1/payments/initialize',
+        { provider: 'gateway', amount: 1_250_000, user: { email: 'ada@example.com' }, ...changes },
+        headers,
+      ),
+  }
+}
