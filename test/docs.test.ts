@@ -4,7 +4,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '../src/config.ts'
-import { addMerchant, startService } from './support/service.ts'
+import { eventually, startPaying } from './support/paying.ts'
+import type { Answer } from './support/service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
@@ -19,36 +20,42 @@ function run(script: string, env: Record<string, string>): Promise<string> {
 }
 
 test('every curl of the README does what the README says', async () => {
-  const { app, database } = await startService()
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = app.server.address() as { port: number }
-  const shop = await addMerchant(database)
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
   const blocks = [...read('README.md').matchAll(/<!-- run by test\/docs\.test\.ts -->\n```sh\n([\s\S]*?)```/g)].map(
     (match) => match[1] as string,
   )
-  assert.equal(blocks.length, 2)
-  const env = { CLIENT_ID: shop.clientId, CLIENT_SECRET: shop.clientSecret }
-  const answers = []
-  for (const block of blocks) {
-    const out = await run(
-      block.replaceAll('http://localhost:3000', `http://127.0.0.1:${port}`).replaceAll(/\ncurl/g, '\necho\ncurl'),
-      env,
-    )
-    answers.push(
-      ...out
-        .trim()
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line)),
-    )
+  const env: Record<string, string> = {
+    CLIENT_ID: shop.headers['client-id'],
+    CLIENT_SECRET: shop.headers['client-secret'],
   }
-  const [made, payment, list, cancelled] = answers
+  const answers: Answer['body'][] = []
+  for (const block of blocks) {
+    const script = block.replaceAll('http://localhost:3000', baseUrl).replaceAll(/\ncurl/g, '\necho\ncurl')
+    for (const line of (await run(script, env)).split('\n').filter(Boolean)) answers.push(JSON.parse(line))
+    // What the README tells a reader to take from an answer for the next call.
+    const { reference, accountNumber } = answers.at(-1).data.data ?? {}
+    if (reference) env.PROVIDER_REFERENCE = reference
+    if (accountNumber) env.ACCOUNT_NUMBER = accountNumber
+    if (block.includes('/charges/')) await eventually(() => shop.payment('ORD-20932'), isPaid)
+  }
+  const [made, payment, list, cancelled, card, charged, timeline, account, transferred, refund] = answers
+  assert.equal(answers.length, 10)
   assert.deepEqual(Object.keys(made.data), ['id', 'url', 'shortURL', 'reference', 'amount'])
   assert.deepEqual([made.data.reference, made.data.amount], ['ORD-20931', 1_250_000])
   assert.equal(payment.data.id, made.data.id)
   assert.equal(list.data[0].id, made.data.id)
   assert.equal(cancelled.data.status, 'cancelled')
+  assert.deepEqual(Object.keys(card.data.data), ['message', 'link', 'reference', 'publicKey'])
+  assert.equal(charged.data.result, 'paid')
+  assert.equal(timeline.data[0].what, 'payment created')
+  assert.equal(account.data.data.amountToTransfer, 500_000)
+  assert.equal(transferred.data.status, 'paid')
+  await eventually(() => shop.payment('ORD-20933'), isPaid)
+  assert.equal(refund.data.amount, 250_000)
 })
+
+const isPaid = ({ status }: { status: string }) => status === 'successful'
 
 test('every command that the docs name is there', () => {
   const { scripts } = JSON.parse(read('package.json'))

@@ -8,6 +8,7 @@ import type { AccountStart, Capabilities, CardStart, Channel, Declined, Order } 
 import type { Attempt, Instructions } from './attempt.ts'
 import { lockBook } from './attempt-store.ts'
 import { type Book, begin, type Issued, issue } from './book.ts'
+import { rematchNotices } from './notice-store.ts'
 import type { AttemptParts } from './parts.ts'
 import { deleteCard, findCard } from './saved-card-store.ts'
 import { ask, settleAttempt } from './settle-attempt.ts'
@@ -171,6 +172,10 @@ function keepInstructions(parts: AttemptParts, attempt: Attempt, answer: Ready):
     const merchant = await findMerchant(tx, attempt.merchantId)
     const decision = issue(before, attempt.id, issuedBy(answer, merchant?.name ?? ''), parts.clock.now())
     await writeDecision(tx, parts, before, decision)
+    // A provider with a name of its own for the order may have used it before we knew it.
+    if (answer.providerReference !== attempt.orderReference) {
+      await rematchNotices(tx, attempt, attempt.provider, answer.providerReference)
+    }
     const after = decision.book.attempts.find(({ id }: { id: AttemptId }) => id === attempt.id) as Attempt
     return { book: decision.book, attempt: after }
   })
