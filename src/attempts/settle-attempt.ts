@@ -30,7 +30,9 @@ export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: At
   const decision = settle(before, { ...signal, outcome, attemptId: attempt.id, fresh, now })
   await insertReceipts(tx, attempt, fresh, decision.counted)
   await writeDecision(tx, parts, before, decision, causeOf(signal))
-  if (outcome.kind === 'paid' && outcome.savedCard) await saveCard(tx, parts, decision.book, attempt, outcome.savedCard)
+  // Only with the money, once: a card that was deleted since must not come back because somebody asked again.
+  if (outcome.kind === 'paid' && outcome.savedCard && fresh.length > 0)
+    await saveCard(tx, parts, decision.book, attempt, outcome.savedCard)
   announce(
     parts,
     attempt,
