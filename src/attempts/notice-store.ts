@@ -3,6 +3,7 @@ import type { Queries } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
 import { type AttemptId, idOf, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
+import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Owner } from '../payments/payment-store.ts'
 import type { Notice, NoticeState } from './notice.ts'
 
@@ -32,12 +33,18 @@ function withTimes(reading: Notice['reading']): Notice['reading'] {
   return { ...reading, receipts: reading.receipts.map((receipt) => ({ ...receipt, at: new Date(receipt.at) })) }
 }
 
+/** Only sealed: it names the customer, and with some providers it holds the token of a saved card. */
+function seal(secrets: SecretBox, body: Buffer, digest: Buffer): Buffer {
+  return secrets.seal(body.toString('latin1'), `notices.body:${digest.toString('hex')}`)
+}
+
 /**
  * Keeps a notice; the same one again is only counted. Not due for a few seconds: whoever received it works it off at once, and
  * others only when that one died.
  */
 export async function insertNotice(
   db: Queries,
+  secrets: SecretBox,
   owner: Owner,
   notice: Pick<Notice, 'provider' | 'reading'> & { body: Buffer },
 ): Promise<{ notice: Notice; isNew: boolean }> {
@@ -46,7 +53,7 @@ export async function insertNotice(
   const digest = createHash('sha256').update(body).digest()
   const row = await db.row<NoticeRow & { times: number }>(sql`
     insert into notices as n (merchant_id, mode, provider, digest, body, reading, reference, says, due_at)
-    values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${digest}, ${body}, ${reading},
+    values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${digest}, ${seal(secrets, body, digest)}, ${reading},
             ${reference}, ${says}, now() + interval '10 seconds')
     on conflict (merchant_id, mode, provider, digest) do update set times = n.times + 1
     returning ${COLUMNS}, n.times`)

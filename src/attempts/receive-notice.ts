@@ -25,7 +25,10 @@ export async function receiveNotice(
   const connection = await parts.providers.connect(owner, provider)
   const reading = read(() => connection.readNotice({ ...raw, receivedAt: parts.clock.now() }))
   if (reading.kind === 'forged') return reading
-  return { kind: 'kept', ...(await insertNotice(parts.database, owner, { provider, body: raw.body, reading })) }
+  return {
+    kind: 'kept',
+    ...(await insertNotice(parts.database, parts.secrets, owner, { provider, body: raw.body, reading })),
+  }
 }
 
 /** An adapter must not throw; if one does, the notice is kept all the same. */
