@@ -6,7 +6,7 @@ import type { Dice } from './dice.ts'
 import { findFaults, saveFaults } from './fault-store.ts'
 import { NO_FAULTS } from './faults.ts'
 import { isReference, readControlCharge, readFaults, readLedgerQuery, readTransfer } from './input.ts'
-import { booksOf, type LedgerParts } from './ledger.ts'
+import { type Books, booksOf, type LedgerParts } from './ledger.ts'
 import { findPayment, findPaymentsAfter, findTransactions } from './ledger-store.ts'
 import { failureOf, ledgerOf, type Payment, recordOf, type Transaction } from './record.ts'
 import { notFound, Refusal } from './refusal.ts'
@@ -49,6 +49,14 @@ export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCreden
     return payment
   }
 
+  /** What the provider's API says, but for the token: that is between the provider and whoever has the secret key. */
+  function shown({ payment, transactions }: Books) {
+    const { savedCard, ...record } = recordOf(payment, transactions, ledger.publicUrl())
+    if (!savedCard) return record
+    const { token: _, ...card } = savedCard
+    return { ...record, savedCard: card }
+  }
+
   app.post<{ Params: { reference: string } }>('/charges/:reference', HIDDEN, async (request) => {
     const merchantUuid = await merchantOf(request)
     const { card: number, code, save } = readControlCharge(request.body)
@@ -59,15 +67,13 @@ export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCreden
       ...(number !== null && { card: cardOf(parseCardNumber(number) ?? '0000', expiry) }),
       ...(code !== null && { code }),
     })
-    const record = recordOf(books.payment, books.transactions, ledger.publicUrl())
-    return { data: { ...record, result, ...(failure && { failure: failureOf(failure) }) } }
+    return { data: { ...shown(books), result, ...(failure && { failure: failureOf(failure) }) } }
   })
 
   app.post('/transfers', HIDDEN, async (request) => {
     const merchantUuid = await merchantOf(request)
     const transfer = readTransfer(request.body)
-    const { payment, transactions } = await receiveTransfer(ledger, await dice(merchantUuid), merchantUuid, transfer)
-    return { data: recordOf(payment, transactions, ledger.publicUrl()) }
+    return { data: shown(await receiveTransfer(ledger, await dice(merchantUuid), merchantUuid, transfer)) }
   })
 
   app.get<{ Querystring: Record<string, unknown> }>('/ledger', HIDDEN, async (request) => {
