@@ -133,14 +133,15 @@ export function recordProviderRefund(
     const book = await lockBook(tx, attempt.paymentId)
     const known = await findProviderRefund(tx, attempt.id, told.refundId)
     if (known && known.status !== 'pending') return 'a refund that is on record already'
-    const ours =
-      known ??
-      (await refundsOf(tx, attempt.paymentId)).find(
-        ({ id, attemptId, status, amount }) =>
-          attemptId === attempt.id &&
-          status === 'pending' &&
-          (told.reference === null ? amount === told.amount.amount : told.reference === uuidOf(id).replaceAll('-', '')),
-      )
+    const unanswered = (await refundsOf(tx, attempt.paymentId)).filter(
+      ({ attemptId, status }) => attemptId === attempt.id && status === 'pending',
+    )
+    const ours = known ?? unanswered.find(({ id }) => told.reference === uuidOf(id).replaceAll('-', ''))
+    if (!ours && told.reference === null && unanswered.some(({ amount }) => amount === told.amount.amount)) {
+      // It may be any of these, or none. Each is asked for again under its own name, and after that this one can be told from them;
+      // a guess would mark one as done that the customer never gets.
+      throw new Error('a refund of ours of the same amount is not answered yet; this notice waits for it')
+    }
     if (ours) {
       const refund = await lockRefund(tx, ours.id)
       if (refund) await complete(tx, parts, book, { ...refund, providerRefundId: told.refundId })
