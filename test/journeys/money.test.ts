@@ -1,0 +1,543 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { findAttempt } from '../../src/attempts/attempt-store.ts'
+import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { expirePayments } from '../../src/attempts/expire-payments.ts'
+import { workOffWaitingNotices } from '../../src/attempts/receive-notice.ts'
+import { carryOutDueRefunds, recordProviderRefund } from '../../src/attempts/refund-payment.ts'
+import { sql } from '../../src/database/sql.ts'
+import type { AttemptId } from '../../src/kernel/ids.ts'
+import { type Currency, money } from '../../src/kernel/money.ts'
+import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
+import { startBetween } from '../support/between.ts'
+import { booksOf, letPass, noticeAbout, noticesAbout, notify, paidTransaction, recordAt } from '../support/books.ts'
+import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+import { CARD } from '../support/simulator.ts'
+
+const alerts: { level: number; msg: string; attemptId?: string }[] = []
+const log = pino({ level: 'error' }, { write: (line) => void alerts.push(JSON.parse(line)) })
+const service = await startPaying({ log })
+const { database, parts } = service
+const AMOUNT = 1_250_000
+
+/** A started attempt, with the name that the provider knows it by. */
+async function start(shop: Shop, changes: Record<string, unknown> = {}) {
+  const { status, body } = await shop.initialize(changes)
+  assert.equal(status, 200, JSON.stringify(body))
+  const { reference, data } = body.data
+  const payment = await shop.payment(reference)
+  const attempt = payment.attempts.at(-1)
+  return { payment, attempt, order: attempt.providerReference as string, accountNumber: data.accountNumber as string }
+}
+
+async function charge(shop: Shop, order: string, card: string) {
+  const { status, body } = await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body.data
+}
+
+async function transfer(shop: Shop, accountNumber: string, amount: number) {
+  const { status, body } = await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber, amount })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body.data
+}
+
+const ledger = async (shop: Shop, order: string) =>
+  (await shop.call('GET', `/sandbox/gateway/ledger?reference=${order}`)).body.data
+
+// biome-ignore lint/suspicious/noExplicitAny: a payment as the API answers it
+type Payment = any
+const becomes = (shop: Shop, { id }: Payment, isSo: (payment: Payment) => boolean): Promise<Payment> =>
+  eventually(() => shop.payment(id), isSo)
+const isPaid = ({ status }: Payment) => status === 'successful'
+const statuses = ({ attempts }: Payment) => attempts.map(({ status }: Payment) => status)
+
+const TRANSFER = { provider: 'gateway-virtual-bank-account' }
+
+test('B3: a decline, then a success on the same page: the payment succeeds once, and the sequence tells which is newer', async () => {
+  const shop = await service.addShop()
+  const { payment, order } = await start(shop)
+  await charge(shop, order, CARD.insufficientFunds)
+  const declined = await becomes(shop, payment, ({ attempts }) => attempts[0].status === 'failed')
+  assert.equal(declined.status, 'pending', 'a failed attempt leaves the payment open')
+  assert.deepEqual(
+    [declined.attempts[0].failure.code, declined.attempts[0].failure.retryable],
+    ['insufficient_funds', true],
+  )
+
+  await charge(shop, order, CARD.pays)
+  const paid = await becomes(shop, payment, isPaid)
+  assert.deepEqual(statuses(paid), ['successful'])
+  assert.equal(paid.attempts[0].failure, null)
+  assert.equal(paid.amountPaid, AMOUNT)
+  const { facts, receipts } = await booksOf(database, payment)
+  assert.deepEqual(facts, [
+    'attempt.started',
+    'attempt.pending',
+    'attempt.failed',
+    'attempt.successful',
+    'payment.successful',
+  ])
+  assert.deepEqual(receipts, [{ attempt: 1, amount: AMOUNT, currency: 'NGN', counted: true }])
+})
+
+test('B4: two attempts of one payment both succeed: the first counts, the second is announced as surplus and sent back', async () => {
+  const shop = await service.addShop()
+  const first = await start(shop, { reference: 'twice' })
+  const second = await start(shop, { reference: 'twice' })
+  assert.equal(first.payment.id, second.payment.id)
+  await charge(shop, first.order, CARD.pays)
+  await becomes(shop, first.payment, isPaid)
+  await charge(shop, second.order, CARD.pays)
+  const paid = await becomes(shop, first.payment, ({ attempts }) => attempts[1].status === 'surplus')
+
+  assert.deepEqual(statuses(paid), ['successful', 'surplus'])
+  assert.deepEqual([paid.status, paid.amountPaid, paid.amountRefunded], ['successful', AMOUNT, 0])
+  assert.equal(paid.attempts[1].amountReceived, AMOUNT)
+  const before = await booksOf(database, paid)
+  assert.deepEqual(before.facts.slice(4), [
+    'attempt.successful',
+    'payment.successful',
+    'attempt.abandoned',
+    'attempt.surplus',
+    'payment.surplus',
+  ])
+  assert.deepEqual(before.events.at(-1)?.data.surplus, { amount: AMOUNT, currency: 'NGN' })
+  assert.deepEqual(before.receipts, [
+    { attempt: 1, amount: AMOUNT, currency: 'NGN', counted: true },
+    { attempt: 2, amount: AMOUNT, currency: 'NGN', counted: false },
+  ])
+  assert.deepEqual(before.refunds, [{ amount: AMOUNT, kind: 'surplus', status: 'pending' }])
+
+  await carryOutDueRefunds(parts, 100)
+  assert.deepEqual((await booksOf(database, paid)).refunds, [{ amount: AMOUNT, kind: 'surplus', status: 'successful' }])
+  assert.equal((await ledger(shop, second.order)).refunded, AMOUNT)
+  assert.equal((await ledger(shop, first.order)).refunded, 0, 'what was wanted is kept')
+  assert.equal((await shop.payment(paid.id)).amountRefunded, 0, 'what went back was never part of the payment')
+})
+
+test('B4: both attempts are paid at the same moment, ten times: one success each, the other is surplus', async () => {
+  const shop = await service.addShop()
+  await Promise.all(
+    Array.from({ length: 10 }, async (_, index) => {
+      const reference = `race-${index}`
+      const first = await start(shop, { reference })
+      const second = await start(shop, { reference })
+      await Promise.all([charge(shop, first.order, CARD.pays), charge(shop, second.order, CARD.pays)])
+      const paid = await becomes(shop, first.payment, (payment) => statuses(payment).includes('surplus'))
+      assert.deepEqual(statuses(paid).sort(), ['successful', 'surplus'])
+      assert.equal(paid.amountPaid, AMOUNT)
+      const { facts } = await booksOf(database, paid)
+      assert.equal(facts.filter((type) => type === 'payment.surplus').length, 1)
+    }),
+  )
+})
+
+test('B9: a transfer of less than was asked leaves the payment open and says what is missing', async () => {
+  const shop = await service.addShop()
+  const { payment, order, accountNumber } = await start(shop, TRANSFER)
+  await transfer(shop, accountNumber, 1_000_000)
+  const short = await becomes(shop, payment, ({ amountPaid }) => amountPaid > 0)
+  assert.deepEqual([short.status, short.amountPaid, statuses(short)], ['pending', 1_000_000, ['pending']])
+  assert.equal(short.attempts[0].amountReceived, 1_000_000)
+  const { facts, events } = await booksOf(database, payment)
+  assert.deepEqual(facts, ['attempt.started', 'attempt.pending', 'payment.underpaid'])
+  assert.deepEqual(events.at(-1)?.data.missing, { amount: 250_000, currency: 'NGN' })
+  assert.equal(events.at(-1)?.data.payment.amountPaid, 1_000_000, 'the event tells of the payment as of then')
+  assert.equal((await ledger(shop, order)).amount, 1_000_000)
+})
+
+test('B10: parts that add up make it successful when the sum first reaches the amount; the parts stand in the timeline', async () => {
+  const shop = await service.addShop()
+  const { payment, accountNumber } = await start(shop, TRANSFER)
+  const counts = (amount: number) => becomes(shop, payment, ({ amountPaid }) => amountPaid === amount)
+  await transfer(shop, accountNumber, 500_000)
+  assert.equal((await counts(500_000)).status, 'pending')
+  await transfer(shop, accountNumber, 749_999)
+  assert.equal((await counts(1_249_999)).status, 'pending', 'one kobo is missing')
+  await transfer(shop, accountNumber, 1)
+  const paid = await counts(AMOUNT)
+  assert.deepEqual([paid.status, statuses(paid)], ['successful', ['successful']])
+
+  const { facts, events } = await booksOf(database, payment)
+  assert.deepEqual(facts.slice(2), [
+    'payment.underpaid',
+    'payment.underpaid',
+    'attempt.successful',
+    'payment.successful',
+  ])
+  assert.deepEqual(
+    events.slice(2, 4).map(({ data }) => data.missing.amount),
+    [750_000, 1],
+  )
+  const { body } = await shop.call('GET', `/payments/v1/payments/${payment.id}/timeline`)
+  const money = body.data.filter(({ kind }: Payment) => kind === 'money')
+  assert.deepEqual(
+    money.map(({ detail }: Payment) => [detail.amount, detail.counted]),
+    [
+      [500_000, true],
+      [749_999, true],
+      [1, true],
+    ],
+  )
+})
+
+test('B10: parts that arrive at the same moment are each counted once', async () => {
+  const shop = await service.addShop()
+  const { payment, accountNumber } = await start(shop, { ...TRANSFER, amount: 1_000 })
+  await Promise.all(Array.from({ length: 10 }, () => transfer(shop, accountNumber, 100)))
+  const paid = await becomes(shop, payment, isPaid)
+  assert.equal(paid.amountPaid, 1_000)
+  const { receipts, facts } = await booksOf(database, payment)
+  assert.equal(receipts.length, 10)
+  assert.ok(!facts.includes('payment.surplus') && !facts.includes('payment.overpaid'))
+})
+
+test('B11: a transfer of more than was asked succeeds, the excess is announced, and nothing is sent back by itself', async () => {
+  const shop = await service.addShop()
+  const { payment, order, accountNumber } = await start(shop, TRANSFER)
+  await transfer(shop, accountNumber, AMOUNT + 30_000)
+  const paid = await becomes(shop, payment, isPaid)
+  assert.deepEqual([paid.amountPaid, paid.attempts[0].amountReceived], [AMOUNT + 30_000, AMOUNT + 30_000])
+  const { facts, events, refunds } = await booksOf(database, payment)
+  assert.deepEqual(facts.slice(2), ['attempt.successful', 'payment.successful', 'payment.overpaid'])
+  assert.deepEqual(events.at(-1)?.data.excess, { amount: 30_000, currency: 'NGN' })
+  await carryOutDueRefunds(parts, 100)
+  assert.deepEqual(refunds, [])
+  assert.equal((await ledger(shop, order)).refunded, 0)
+})
+
+/** With the provider's page charging another amount than it was asked to. */
+async function chargedWrongly(shop: Shop, direction: 'less' | 'more') {
+  for (let seed = 1; ; seed++) {
+    await shop.call('PUT', '/sandbox/gateway/faults', { seed, wrongAmount: 1 })
+    const started = await start(shop)
+    const { amount } = await charge(shop, started.order, CARD.pays)
+    assert.notEqual(amount, AMOUNT)
+    if (amount < AMOUNT === (direction === 'less')) return { ...started, taken: amount as number }
+  }
+}
+
+test('B12: a card page that takes less than was asked is no success: amount_mismatch, needsReview, an alert, and the money stays on record', async () => {
+  const shop = await service.addShop()
+  const { payment, attempt, taken } = await chargedWrongly(shop, 'less')
+  const after = await becomes(shop, payment, ({ attempts }) => attempts[0].status === 'failed')
+  assert.deepEqual([after.status, after.amountPaid], ['pending', taken])
+  const [{ failure, needsReview, amountReceived }] = after.attempts
+  assert.deepEqual([failure.code, failure.retryable, amountReceived], ['amount_mismatch', false, taken])
+  assert.match(needsReview, /^amount_mismatch: /)
+  const { facts, receipts } = await booksOf(database, payment)
+  assert.deepEqual(facts.slice(2), ['attempt.failed', 'attempt.needs_review'])
+  assert.deepEqual(receipts, [{ attempt: 1, amount: taken, currency: 'NGN', counted: true }])
+  assert.ok(alerts.some(({ msg, attemptId }) => msg === 'attempt needs review' && attemptId === attempt.id))
+})
+
+test('B12: a card page that takes more than was asked is at least enough: successful, and the excess is announced', async () => {
+  const shop = await service.addShop()
+  const { payment, taken } = await chargedWrongly(shop, 'more')
+  const paid = await becomes(shop, payment, isPaid)
+  assert.equal(paid.amountPaid, taken)
+  const { events } = await booksOf(database, payment)
+  const overpaid = events.find(({ type }) => type === 'payment.overpaid')
+  assert.deepEqual(overpaid?.data.excess, { amount: taken - AMOUNT, currency: 'NGN' })
+})
+
+test('B12: money in another currency is never a success: it stays on record, counted for nobody, and a person is told', async (t) => {
+  const between = await startBetween(t, service)
+  const { payment, attempt, order } = await start(between.shop)
+  between.upstream.garble = ({ status, text }) => {
+    const { data } = JSON.parse(text)
+    const dollars = paidTransaction({ amount: AMOUNT, currency: 'USD' })
+    return { status, text: JSON.stringify({ data: { ...data, status: 'paid', transactions: [dollars] } }) }
+  }
+  const record = { ...(await recordAt(service, between.shop, order)), status: 'paid' }
+  for (let times = 0; times < 2; times++) {
+    assert.equal((await notify(between, between.shop, noticeAbout(record, 'payment.paid'))).status, 200)
+  }
+  const after = await becomes(between.shop, payment, ({ attempts }) => attempts[0].needsReview !== null)
+  assert.deepEqual([after.status, after.amountPaid, after.attempts[0].amountReceived], ['pending', 0, 0])
+  assert.deepEqual(
+    [after.attempts[0].status, after.attempts[0].failure.code, after.attempts[0].needsReview],
+    ['failed', 'amount_mismatch', 'amount_mismatch: money came in another currency.'],
+  )
+  const { receipts } = await booksOf(database, payment)
+  assert.ok(receipts.every(({ currency, counted, amount }) => currency === 'USD' && !counted && amount === AMOUNT))
+  assert.ok(receipts.length > 0)
+  assert.ok(alerts.some(({ msg, attemptId }) => msg === 'attempt needs review' && attemptId === attempt.id))
+})
+
+test('B17: a card is charged after the payment was cancelled: successful once, and late', async () => {
+  const shop = await service.addShop()
+  const { payment, order } = await start(shop)
+  const cancelled = await shop.call('POST', `/payments/v1/payments/${payment.id}/cancel`)
+  assert.deepEqual([cancelled.status, cancelled.body.data.status], [200, 'cancelled'])
+  assert.deepEqual(statuses(cancelled.body.data), ['abandoned'])
+  await charge(shop, order, CARD.pays)
+  const paid = await becomes(shop, payment, isPaid)
+  assert.deepEqual([paid.late, paid.amountPaid, statuses(paid)], [true, AMOUNT, ['successful']])
+  const { facts, events } = await booksOf(database, payment)
+  assert.deepEqual(facts.slice(2), [
+    'attempt.abandoned',
+    'payment.cancelled',
+    'attempt.successful',
+    'payment.successful',
+  ])
+  assert.equal(events.at(-1)?.data.payment.late, true)
+})
+
+test('B17: a transfer arrives after the payment expired: successful once, and late; without a notice too', async () => {
+  const shop = await service.addShop()
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  const { payment, accountNumber } = await start(shop, { ...TRANSFER, expiresIn: 900 })
+  await letPass(database, payment, 1_000)
+  await expirePayments(parts, 100)
+  assert.equal((await shop.payment(payment.id)).status, 'expired')
+  await transfer(shop, accountNumber, AMOUNT)
+  await letPass(database, payment, 3_600)
+  await checkDueAttempts(parts, 100)
+  const paid = await shop.payment(payment.id)
+  assert.deepEqual([paid.status, paid.late, paid.amountPaid], ['successful', true, AMOUNT])
+  const { facts } = await booksOf(database, payment)
+  assert.deepEqual(facts.slice(2), ['attempt.abandoned', 'payment.expired', 'attempt.successful', 'payment.successful'])
+})
+
+test('B17: a payment that is cancelled, expired and paid at one moment ends paid, whoever came first', async () => {
+  const shop = await service.addShop()
+  for (let round = 0; round < 10; round++) {
+    const { payment, order } = await start(shop)
+    await letPass(database, payment, 86_400)
+    await Promise.all([
+      shop.call('POST', `/payments/v1/payments/${payment.id}/cancel`),
+      charge(shop, order, CARD.pays),
+      expirePayments(parts, 100),
+    ])
+    const paid = await becomes(shop, payment, isPaid)
+    const { facts } = await booksOf(database, payment)
+    assert.equal(paid.late, facts.includes('payment.cancelled') || facts.includes('payment.expired'))
+  }
+})
+
+test('B18: a second transfer to the account of a paid payment is surplus: recorded, announced, sent back, never counted', async () => {
+  const shop = await service.addShop()
+  const { payment, order, accountNumber } = await start(shop, TRANSFER)
+  await transfer(shop, accountNumber, AMOUNT)
+  await becomes(shop, payment, isPaid)
+  await transfer(shop, accountNumber, 70_000)
+  const after = await becomes(shop, payment, ({ attempts }) => attempts[0].amountReceived > AMOUNT)
+  assert.deepEqual([after.status, after.amountPaid, statuses(after)], ['successful', AMOUNT, ['successful']])
+  const { events, receipts } = await booksOf(database, payment)
+  assert.equal(events.at(-1)?.type, 'payment.surplus')
+  assert.deepEqual(events.at(-1)?.data.surplus, { amount: 70_000, currency: 'NGN' })
+  assert.deepEqual(
+    receipts.map(({ amount, counted }) => [amount, counted]),
+    [
+      [AMOUNT, true],
+      [70_000, false],
+    ],
+  )
+  await carryOutDueRefunds(parts, 100)
+  assert.equal((await ledger(shop, order)).refunded, 70_000)
+  const end = await shop.payment(payment.id)
+  assert.deepEqual([end.amountPaid, end.amountRefunded], [AMOUNT, 0])
+})
+
+test('B18: a transfer to an account that was given up, after the payment was paid by card, is surplus of that attempt', async () => {
+  const shop = await service.addShop()
+  const account = await start(shop, { ...TRANSFER, reference: 'two-ways' })
+  const card = await start(shop, { reference: 'two-ways' })
+  await charge(shop, card.order, CARD.pays)
+  await becomes(shop, card.payment, isPaid)
+  await transfer(shop, account.accountNumber, AMOUNT)
+  const after = await becomes(shop, card.payment, ({ attempts }) => attempts[0].amountReceived > 0)
+  assert.deepEqual([statuses(after), after.amountPaid], [['surplus', 'successful'], AMOUNT])
+  await carryOutDueRefunds(parts, 100)
+  assert.equal((await ledger(shop, account.order)).refunded, AMOUNT)
+  assert.equal((await ledger(shop, card.order)).refunded, 0)
+})
+
+test('B18: a part that came by transfer before the card paid it all is not forgotten: it goes back as surplus', async () => {
+  const shop = await service.addShop()
+  const account = await start(shop, { ...TRANSFER, reference: 'part-and-card' })
+  await transfer(shop, account.accountNumber, 400_000)
+  await becomes(shop, account.payment, ({ amountPaid }) => amountPaid === 400_000)
+  const card = await start(shop, { reference: 'part-and-card' })
+  await charge(shop, card.order, CARD.pays)
+  const paid = await becomes(shop, card.payment, isPaid)
+  assert.deepEqual([paid.amountPaid, statuses(paid)], [AMOUNT, ['abandoned', 'successful']])
+  const { events, refunds } = await booksOf(database, paid)
+  assert.deepEqual(events.at(-1)?.data.surplus, { amount: 400_000, currency: 'NGN' })
+  assert.deepEqual(refunds, [{ amount: 400_000, kind: 'surplus', status: 'pending' }])
+  await carryOutDueRefunds(parts, 100)
+  assert.equal((await ledger(shop, account.order)).refunded, 400_000)
+})
+
+test('B18: a transfer to the account of a cancelled payment belongs to that payment and to no other', async () => {
+  const shop = await service.addShop()
+  const closed = await start(shop, TRANSFER)
+  const other = await start(shop, TRANSFER)
+  await shop.call('POST', `/payments/v1/payments/${closed.payment.id}/cancel`)
+  await transfer(shop, closed.accountNumber, 1_000)
+  const after = await becomes(shop, closed.payment, ({ amountPaid }) => amountPaid > 0)
+  assert.deepEqual([after.status, after.amountPaid, statuses(after)], ['cancelled', 1_000, ['abandoned']])
+  assert.equal((await booksOf(database, closed.payment)).facts.at(-1), 'payment.underpaid')
+  assert.equal((await shop.payment(other.payment.id)).amountPaid, 0)
+  assert.deepEqual((await booksOf(database, other.payment)).receipts, [])
+})
+
+/** As a person on the provider's dashboard would. */
+async function refundAtProvider(shop: Shop, payment: string, amount: number, reference: string) {
+  const { secretKey } = gatewayKeys(service.masterKey, shop.merchantUuid)
+  const url = `${service.baseUrl}/sandbox/gateway/v1/refunds`
+  const answer = await request(url, 'POST', { authorization: `Bearer ${secretKey}` }, { reference, payment, amount })
+  assert.equal(answer.status, 200)
+  return answer.body.data
+}
+
+test('B21: a refund made on the provider’s side is recorded as its own object; the payment stays successful', async () => {
+  const shop = await service.addShop()
+  const { payment, order } = await start(shop)
+  await charge(shop, order, CARD.pays)
+  await becomes(shop, payment, isPaid)
+  await refundAtProvider(shop, order, 300_000, 'made-on-the-dashboard')
+  const after = await becomes(shop, payment, ({ amountRefunded }) => amountRefunded > 0)
+  assert.deepEqual([after.status, after.amountPaid, after.amountRefunded], ['successful', AMOUNT, 300_000])
+  const { facts, events, refunds } = await booksOf(database, payment)
+  assert.equal(facts.at(-1), 'refund.successful')
+  assert.deepEqual([events.at(-1)?.data.refund.kind, events.at(-1)?.data.refund.amount], ['provider', 300_000])
+  assert.deepEqual(refunds, [{ amount: 300_000, kind: 'provider', status: 'successful' }])
+})
+
+test('B21: the same refund told twice, in other words too, is on record once', async () => {
+  const shop = await service.addShop()
+  const { payment, order } = await start(shop)
+  await charge(shop, order, CARD.pays)
+  await becomes(shop, payment, isPaid)
+  const { id } = await refundAtProvider(shop, order, AMOUNT, 'told-often')
+  await becomes(shop, payment, ({ amountRefunded }) => amountRefunded > 0)
+  const record = await recordAt(service, shop, order)
+  const notice = () => noticeAbout(record, 'refund.successful', { refund: { id, amount: AMOUNT, currency: 'NGN' } })
+  const answers = await Promise.all(Array.from({ length: 10 }, () => notify(service, shop, notice())))
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  await eventually(
+    () => noticesAbout(database, order),
+    (notices) => notices.every(({ state }) => state !== 'waiting'),
+  )
+  const after = await shop.payment(payment.id)
+  assert.deepEqual([after.status, after.amountRefunded], ['successful', AMOUNT])
+  assert.equal((await booksOf(database, payment)).refunds.length, 1)
+})
+
+test('B21: a chargeback is recorded as its own object; the payment stays successful', async () => {
+  const shop = await service.addShop()
+  const { payment, attempt, order } = await start(shop)
+  await charge(shop, order, CARD.pays)
+  await becomes(shop, payment, isPaid)
+  // The sandbox provider knows no chargebacks, so the verb is told as a notice of another provider would tell it.
+  const found = await findAttempt(database, attempt.id as AttemptId)
+  assert.ok(found)
+  const told = { refundId: 'chb_1', reference: null, amount: money(AMOUNT, 'NGN' as Currency) }
+  for (let times = 0; times < 2; times++) await recordProviderRefund(parts, found, 'charged_back', told)
+  const after = await shop.payment(payment.id)
+  assert.deepEqual([after.status, after.amountRefunded, statuses(after)], ['successful', AMOUNT, ['successful']])
+  assert.deepEqual((await booksOf(database, payment)).refunds, [
+    { amount: AMOUNT, kind: 'chargeback', status: 'successful' },
+  ])
+})
+
+test('B21: a refund of ours whose answer never came is done once: the repeat finds it, and so does the notice', async (t) => {
+  const between = await startBetween(t, service)
+  const { payment, order } = await start(between.shop)
+  await charge(between.shop, order, CARD.pays)
+  await letPass(database, payment, 15)
+  await checkDueAttempts(between.parts, 100)
+  between.upstream.trouble = 'silent after the work'
+  const { status, body } = await between.shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, {
+    amount: 200_000,
+  })
+  assert.deepEqual([status, body.data.status], [201, 'pending'])
+  assert.equal((await ledger(between.shop, order)).refunded, 200_000, 'it went back, and nobody told us')
+  assert.equal((await between.shop.payment(payment.id)).amountRefunded, 0)
+
+  between.upstream.trouble = undefined
+  await letPass(database, payment, 120)
+  await carryOutDueRefunds(between.parts, 100)
+  const done = await between.shop.payment(payment.id)
+  assert.deepEqual([done.status, done.amountRefunded], ['successful', 200_000])
+  assert.equal((await ledger(between.shop, order)).refunded, 200_000)
+
+  const record = await recordAt(service, between.shop, order)
+  const { id } = record.transactions.find(({ kind }: { kind: string }) => kind === 'refund')
+  await notify(
+    between,
+    between.shop,
+    noticeAbout(record, 'refund.successful', { refund: { id, amount: 200_000, currency: 'NGN' } }),
+  )
+  await eventually(
+    () => noticesAbout(database, order),
+    (notices) => notices.length > 0 && notices.every(({ state }) => state !== 'waiting'),
+  )
+  assert.equal((await between.shop.payment(payment.id)).amountRefunded, 200_000)
+  assert.deepEqual((await booksOf(database, payment)).refunds, [
+    { amount: 200_000, kind: 'merchant', status: 'successful' },
+  ])
+})
+
+test('B21: of two refunds of one amount, the one that the provider tells of is not taken for the other', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, upstream } = between
+  const { payment, order } = await start(shop)
+  await charge(shop, order, CARD.pays)
+  await letPass(database, payment, 15)
+  await checkDueAttempts(between.parts, 100)
+  const refund = () => shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 100_000 })
+  const workOff = async () => {
+    await database.rows(sql`update notices set due_at = now() where state = 'waiting' and reference = ${order}`)
+    await workOffWaitingNotices(between.parts, 100)
+  }
+  upstream.trouble = 'silent before the work'
+  await refund()
+  upstream.trouble = 'silent after the work'
+  await refund()
+  assert.equal((await ledger(shop, order)).refunded, 100_000, 'the second was made, the first was not')
+  upstream.trouble = undefined
+
+  const record = await recordAt(service, shop, order)
+  const { id } = record.transactions.find(({ kind }: { kind: string }) => kind === 'refund')
+  const told = { id, amount: 100_000, currency: 'NGN' }
+  await notify(between, shop, noticeAbout(record, 'refund.successful', { refund: told }))
+  await workOff()
+  await letPass(database, payment, 120)
+  await carryOutDueRefunds(between.parts, 100)
+  assert.equal((await ledger(shop, order)).refunded, 200_000, 'the customer gets both')
+  assert.equal((await shop.payment(payment.id)).amountRefunded, 200_000)
+  assert.deepEqual(
+    (await booksOf(database, payment)).refunds,
+    Array(2).fill({ amount: 100_000, kind: 'merchant', status: 'successful' }),
+  )
+
+  await workOff()
+  assert.deepEqual(
+    (await noticesAbout(database, order)).map(({ state, note }) => [state, note]),
+    [['done', 'a refund that is on record already']],
+  )
+  assert.equal((await shop.payment(payment.id)).amountRefunded, 200_000)
+})
+
+test('B21: refunds of the same amount that are under way at once are each made once', async () => {
+  const shop = await service.addShop()
+  for (let round = 0; round < 5; round++) {
+    const { payment, order } = await start(shop)
+    await charge(shop, order, CARD.pays)
+    await becomes(shop, payment, isPaid)
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 100_000 })),
+    )
+    assert.deepEqual(
+      answers.map(({ status, body }) => [status, body.data?.status]),
+      Array(3).fill([201, 'successful']),
+    )
+    assert.equal((await shop.payment(payment.id)).amountRefunded, 300_000)
+    assert.equal((await ledger(shop, order)).refunded, 300_000)
+  }
+})

@@ -1,0 +1,106 @@
+import type { TestContext } from 'node:test'
+import type { Logger } from 'pino'
+import type { AttemptParts } from '../../src/attempts/parts.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import { gateway } from '../../src/providers/gateway/adapter.ts'
+import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
+import type { Connection, Providers } from '../../src/providers/provider.ts'
+import { providerHttp } from '../../src/providers/provider-http.ts'
+import { findProvider } from '../../src/providers/registry.ts'
+import { type Asked, type Said, startUpstream, type Upstream } from '../../src/providers/upstream.ts'
+import { type PayingService, request, type Shop } from './paying.ts'
+import { startOn } from './service.ts'
+
+/** Another copy of the service, which hears the sandbox provider through a server that can be in every kind of trouble. */
+export interface Between {
+  /** `trouble` and `garble` set what goes wrong on the way. */
+  upstream: Upstream
+  /** All that was asked of the provider so far. */
+  asked: Asked[]
+  /** What the provider does before it answers; undefined does nothing. */
+  meanwhile: ((asked: Asked) => Promise<Said | undefined>) | undefined
+  /** For its clock: checks and refunds through the troubled way. */
+  parts: AttemptParts
+  baseUrl: string
+  masterKey: Buffer
+  /** The same shop, calling this copy. */
+  shop: Shop
+}
+
+/** Its notices are lost, so that nothing is heard of a payment but what a test says and asks. */
+export async function startBetween(
+  t: TestContext,
+  service: PayingService,
+  { deadlineMs = 300, log = service.parts.log }: { deadlineMs?: number; log?: Logger } = {},
+): Promise<Between> {
+  const shop = await service.addShop()
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  const asked: Asked[] = []
+  const upstream = await startUpstream(t, async (each) => {
+    asked.push(each)
+    const said = await between.meanwhile?.(each)
+    return said ?? forward(service.baseUrl, each)
+  })
+  const providers = providersAt(`${upstream.url}/sandbox/gateway`, service.masterKey, deadlineMs)
+  const { database, parts, masterKey } = service
+  let baseUrl = ''
+  const app = await startOn(database, { log, providers, secrets: parts.secrets, baseUrl: () => baseUrl })
+  baseUrl = await app.listen({ host: '127.0.0.1', port: 0 })
+  const between: Between = {
+    upstream,
+    asked,
+    meanwhile: undefined,
+    parts: { ...parts, log, providers },
+    baseUrl,
+    masterKey,
+    shop: shopAt(baseUrl, shop),
+  }
+  return between
+}
+
+function providersAt(baseUrl: string, masterKey: Buffer, deadlineMs: number): Providers {
+  const connections = new Map<string, Connection>()
+  return {
+    find: findProvider,
+    async connect({ merchantId, mode }) {
+      const known = connections.get(merchantId)
+      if (known) return known
+      const settings = { baseUrl, ...gatewayKeys(masterKey, uuidOf(merchantId)) }
+      const connection = gateway.connect({ mode, settings, http: providerHttp({ deadlineMs }) })
+      connections.set(merchantId, connection)
+      return connection
+    },
+  }
+}
+
+async function forward(baseUrl: string, { method, path, headers, body }: Asked): Promise<Said> {
+  const { authorization = '' } = headers
+  const response = await fetch(baseUrl + path, {
+    method,
+    headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body }),
+  })
+  return { status: response.status, text: await response.text() }
+}
+
+/** A shop that calls another copy. */
+export function shopAt(baseUrl: string, shop: Shop): Shop {
+  const call: Shop['call'] = (method, path, body, more = {}) =>
+    // The provider's own controls are where the provider is.
+    path.startsWith('/sandbox/')
+      ? shop.call(method, path, body, more)
+      : request(baseUrl + path, method, { ...shop.headers, ...more }, body)
+  return {
+    ...shop,
+    call,
+    initialize: (wanted = {}, more = {}) =>
+      call(
+        'POST',
+        '/payments/v1/payments/initialize',
+        { provider: 'gateway', amount: 1_250_000, user: { email: 'ada@example.com' }, ...wanted },
+        more,
+      ),
+    payment: async (reference) =>
+      (await call('GET', `/payments/v1/payments/${encodeURIComponent(reference)}`)).body.data,
+  }
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { Database } from '../../src/database/database.ts'
+import { sql } from '../../src/database/sql.ts'
+import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
+import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
+import { type PayingService, request, type Shop } from './paying.ts'
+import type { Answer } from './service.ts'
+
+export interface Books {
+  /** The types of its events, in the order of their sequence. */
+  facts: string[]
+  // biome-ignore lint/suspicious/noExplicitAny: an event is read as the test wants it
+  events: { type: string; sequence: number; data: any; cause: string | null }[]
+  receipts: { attempt: number; amount: number; currency: string; counted: boolean }[]
+  refunds: { amount: number; kind: string; status: string }[]
+}
+
+/** What is on record about a payment beside what the API says; what must always hold is asserted on the way. */
+export async function booksOf(database: Database, payment: { id: string }): Promise<Books> {
+  const id = uuidOf(payment.id as PaymentId)
+  const events = await database.rows<Books['events'][number]>(
+    sql`select type, sequence, data, cause from events where payment_id = ${id} order by sequence`,
+  )
+  const receipts = await database.rows<Books['receipts'][number]>(sql`
+    select a.number as attempt, r.amount, r.currency, r.counted from receipts r join attempts a on a.id = r.attempt_id
+     where r.payment_id = ${id} order by r.id`)
+  const refunds = await database.rows<Books['refunds'][number]>(
+    sql`select amount, kind, status from refunds where payment_id = ${id} order by created_at, id`,
+  )
+  const now = await database.row<{ sequence: number; status: string; amount_paid: number; currency: string }>(
+    sql`select sequence, status, amount_paid, currency from payments where id = ${id}`,
+  )
+  const attempts = await database.rows<{ number: number; status: string; amount_received: number }>(
+    sql`select number, status, amount_received from attempts where payment_id = ${id}`,
+  )
+  assert.ok(now)
+  const facts = events.map(({ type }) => type)
+  const sequences = events.map(({ sequence }) => sequence)
+  assert.deepEqual(
+    sequences,
+    events.map((_, index) => index + 1),
+    'each change raises the sequence by one',
+  )
+  assert.equal(now.sequence, events.length, 'no state without its event')
+  const successes = now.status === 'successful' ? 1 : 0
+  assert.equal(facts.filter((type) => type === 'payment.successful').length, successes, 'one success, told once')
+  assert.equal(attempts.filter(({ status }) => status === 'successful').length, successes)
+  const sum = (some: Books['receipts']) => some.reduce((total, { amount }) => total + amount, 0)
+  assert.equal(now.amount_paid, sum(receipts.filter(({ counted }) => counted)), 'amountPaid is what was counted')
+  for (const { number, amount_received } of attempts) {
+    const its: Books['receipts'] = receipts.filter(
+      ({ attempt, currency }) => attempt === number && currency === now.currency,
+    )
+    assert.equal(amount_received, sum(its), `attempt ${number} has received what its receipts say`)
+  }
+  return { facts, events, receipts, refunds }
+}
+
+/** Time passes for this payment: every moment that is on record for it moves into the past. */
+export async function letPass(database: Database, payment: { id: string }, seconds: number): Promise<void> {
+  const id = uuidOf(payment.id as PaymentId)
+  await database.rows(sql`
+    update attempts
+       set created_at = created_at - past, watched_since = watched_since - past, next_check_at = next_check_at - past,
+           instructions_expire_at = instructions_expire_at - past, check_leased_until = check_leased_until - past
+      from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
+  await database.rows(sql`
+    update payments set created_at = created_at - past, expires_at = expires_at - past
+      from make_interval(secs => ${seconds}) as past where id = ${id}`)
+  await database.rows(sql`
+    update refunds set due_at = due_at - past from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the provider's JSON, to be bent as the test wants it
+export type Json = any
+
+/** What the provider says of an order, over its own API. */
+export async function recordAt({ baseUrl, masterKey }: PayingService, shop: Shop, reference: string): Promise<Json> {
+  const { secretKey } = gatewayKeys(masterKey, shop.merchantUuid)
+  const headers = { authorization: `Bearer ${secretKey}` }
+  return (await request(`${baseUrl}/sandbox/gateway/v1/payments/${reference}`, 'GET', headers)).body.data
+}
+
+/** A record that no provider ever wrote. */
+export function madeUpRecord(changes: Record<string, unknown> = {}): Json {
+  return {
+    reference: randomBytes(16).toString('hex'),
+    channel: 'card',
+    status: 'paid',
+    requested: 5_000,
+    amount: 5_000,
+    refunded: 0,
+    currency: 'NGN',
+    publicKey: 'gpk_x',
+    expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+    transactions: [paidTransaction({ amount: 5_000 })],
+    ...changes,
+  }
+}
+
+export function paidTransaction(changes: Record<string, unknown> = {}): Json {
+  const id = `gtx_${randomBytes(6).toString('hex')}`
+  return { id, kind: 'charge', status: 'paid', amount: 1, currency: 'NGN', at: new Date().toISOString(), ...changes }
+}
+
+export function noticeAbout(record: Json, type: string, more: Record<string, unknown> = {}): Json {
+  const id = `ntc_${randomBytes(8).toString('hex')}`
+  return { id, type, reference: record.reference, createdAt: new Date().toISOString(), data: record, ...more }
+}
+
+/** Sends a notice as the provider would; each part of that can be forged. */
+export function notify(
+  { baseUrl, masterKey }: Pick<PayingService, 'baseUrl' | 'masterKey'>,
+  shop: Shop,
+  notice: Json,
+  forged: { secretKey?: string; at?: Date; signature?: string | null; path?: string } = {},
+): Promise<Answer> {
+  const body = typeof notice === 'string' ? notice : JSON.stringify(notice)
+  const secretKey = forged.secretKey ?? gatewayKeys(masterKey, shop.merchantUuid).secretKey
+  const signature =
+    forged.signature === undefined ? signNotice(secretKey, body, forged.at ?? new Date()) : forged.signature
+  const headers = { 'content-type': 'application/json', ...(signature !== null && { 'gateway-signature': signature }) }
+  return request(`${baseUrl}${forged.path ?? `/notices/gateway/sandbox/${shop.merchantId}`}`, 'POST', headers, body)
+}
+
+export interface KeptNotice {
+  says: string
+  state: string
+  note: string | null
+  times: number
+}
+
+export function noticesAbout(database: Database, reference: string): Promise<KeptNotice[]> {
+  return database.rows(sql`select says, state, note, times from notices where reference = ${reference} order by id`)
+}
