@@ -1,4 +1,5 @@
 import { connect } from '../src/database/database.ts'
+import { recordEvent } from '../src/events/event-store.ts'
 import { buildApp } from '../src/http/app.ts'
 import { listen } from '../src/http/listen.ts'
 import { systemClock } from '../src/kernel/clock.ts'
@@ -9,6 +10,7 @@ import { canTake } from '../src/merchants/integration.ts'
 import { credentialVerifier } from '../src/merchants/verify-credential.ts'
 import type { PaymentCreator } from '../src/payments/create-payment.ts'
 import { providerAccounts } from '../src/providers/accounts.ts'
+import { guardedHttp } from '../src/webhooks/guarded-http.ts'
 
 /**
  * The ceiling: our own app with its credentials, validation, metrics and log, that answers without having written the
@@ -38,6 +40,9 @@ const app = await buildApp({
   createPayment,
   providers: providerAccounts({ masterKey: Buffer.alloc(32), serverUrl: () => baseUrl }),
   secrets: secretBox(Buffer.alloc(32)),
+  record: recordEvent,
+  http: guardedHttp(),
+  allowPrivate: () => false,
   baseUrl: () => baseUrl,
   isStopping: () => false,
   rateLimit: false,

@@ -3,23 +3,32 @@ import type { AttemptParts } from './attempts/parts.ts'
 import type { Config } from './config.ts'
 import { checkSecretKey } from './database/check-secret-key.ts'
 import { connect, type Database } from './database/database.ts'
+import { listen as listenTo } from './database/listen.ts'
 import { migrate } from './database/migrate.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { Country } from './kernel/country.ts'
+import type { Mode } from './kernel/mode.ts'
 import type { Currency } from './kernel/money.ts'
 import { secretBox } from './kernel/secret-box.ts'
 import { createLog } from './log.ts'
 import type { NewCredential } from './merchants/credential.ts'
 import type { Integration } from './merchants/integration.ts'
-import { seedSandbox } from './merchants/seed-sandbox.ts'
+import { SANDBOX_MERCHANT_ID, seedSandbox } from './merchants/seed-sandbox.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
 import { paymentCreator } from './payments/create-payment.ts'
 import { linksOn } from './payments/links.ts'
 import { providerAccounts } from './providers/accounts.ts'
 import { PROVIDERS } from './providers/registry.ts'
 import { sandboxServers } from './providers/sandbox-servers.ts'
+import { eventRecorder } from './webhooks/announce-event.ts'
+import { startDelivering } from './webhooks/deliver-due.ts'
+import { DELIVERIES_CHANNEL } from './webhooks/delivery-store.ts'
+import { guardedHttp } from './webhooks/guarded-http.ts'
+import { setDefaultSecret } from './webhooks/manage-endpoints.ts'
 import { startWorker } from './worker/worker.ts'
+
+const SANDBOX_OWNER = { merchantId: SANDBOX_MERCHANT_ID, mode: 'sandbox' as const }
 
 /** The parts that every door needs. */
 export interface Parts {
@@ -65,6 +74,7 @@ async function startEmbedded(config: Config, purpose: 'own' | 'join', log?: Logg
 export interface Service {
   baseUrl: string
   sandbox: NewCredential
+  sandboxWebhookSecret: string
   /** Finishes what is under way, then ends everything that was started. `patient`: lets clients notice first. */
   stop(patient: boolean): Promise<void>
 }
@@ -81,6 +91,8 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const keys = await loadKeys(config)
     await checkSecretKey(parts.database, secretBox(keys.secretKey))
     await seedSandbox(parts.database, keys.sandbox, parts.sandboxIntegrations)
+    const secrets = secretBox(keys.secretKey)
+    await setDefaultSecret({ ...parts, secrets }, SANDBOX_OWNER, keys.sandboxWebhookSecret)
     return await openDoors(config, log, parts, keys)
   } catch (error) {
     await parts.close()
@@ -102,17 +114,23 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     publicUrl: () => baseUrl,
     serverUrl: () => serverUrl,
   })
+  const secrets = secretBox(keys.secretKey)
   const attemptParts: AttemptParts = {
     ...parts,
     log,
     links: linksOn(() => baseUrl),
     providers: providerAccounts({ masterKey: keys.secretKey, serverUrl: () => serverUrl }),
-    secrets: secretBox(keys.secretKey),
+    secrets,
+    record: eventRecorder({ clock: parts.clock, secrets }),
   }
+  const http = guardedHttp()
+  const allowPrivate = (mode: Mode) => config.webhookAllowPrivate === 'always' || config.webhookAllowPrivate === mode
   const app = await buildApp({
     ...attemptParts,
     verifyCredential,
     createPayment: paymentCreator(parts),
+    http,
+    allowPrivate,
     guests: servers,
     baseUrl: () => baseUrl,
     isStopping: () => stopping,
@@ -132,17 +150,22 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     run: async () => (await sendDueNotices(100)) === 100,
   }))
   const worker = config.role === 'api' ? undefined : startWorker(attemptParts, sendNotices)
+  const delivering = config.role === 'api' ? undefined : startDelivering({ ...attemptParts, http, allowPrivate })
+  const listening = delivering && listenTo(parts.databaseUrl, DELIVERIES_CHANNEL, delivering.wake)
   log.info({ port }, 'listening')
 
   return {
     baseUrl,
     sandbox: keys.sandbox,
+    sandboxWebhookSecret: keys.sandboxWebhookSecret,
     async stop(patient) {
       stopping = true // not ready any more, and every answer says "Connection: close"
       if (patient) await new Promise((resolve) => setTimeout(resolve, DRAIN_MS))
       // Whoever has not finished sending by then never will: one slow stranger must not turn our end into a crash.
       const patience = setTimeout(() => app.server.closeAllConnections(), HANG_UP_AFTER_MS)
-      await Promise.all([app.close(), worker?.stop(), ...servers.map((server) => server.stop())])
+      await listening?.stop()
+      await Promise.all([app.close(), worker?.stop(), delivering?.stop(), ...servers.map((server) => server.stop())])
+      http.close()
       clearTimeout(patience)
       await parts.close()
     },
@@ -185,6 +208,9 @@ export async function describeService(): Promise<unknown> {
     createPayment: nothing,
     providers: { find: nothing, connect: nothing },
     secrets: { keyId: '', seal: nothing, open: nothing },
+    record: nothing,
+    http: { post: nothing },
+    allowPrivate: () => false,
     baseUrl: () => 'http://localhost:3000',
     isStopping: () => false,
     rateLimit: false,

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { OperatorError } from './kernel/operator-error.ts'
+import { isWebhookSecret } from './webhooks/signature.ts'
 
 /** Every setting, read once from the environment. See the table in README.md. */
 export interface Config {
@@ -13,9 +14,12 @@ export interface Config {
   dataDir: string
   sandboxClientId: string | undefined
   sandboxClientSecret: string | undefined
+  sandboxWebhookSecret: string | undefined
   secretKey: Buffer | undefined
   role: 'all' | 'api' | 'worker'
   rateLimit: boolean
+  /** Which modes may send webhooks to addresses inside our own network. */
+  webhookAllowPrivate: 'never' | 'sandbox' | 'always'
   logLevel: LogLevel
   /** Proxies whose X-Forwarded-For is believed. */
   trustProxy: string[]
@@ -91,6 +95,14 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     }
   }
 
+  const webhookSecret = given('SANDBOX_WEBHOOK_SECRET')
+  if (webhookSecret !== undefined && !isWebhookSecret(webhookSecret)) {
+    wrong(
+      'SANDBOX_WEBHOOK_SECRET',
+      'must be whsec_ and 24 to 64 bytes in base64 (make one with: echo whsec_$(openssl rand -base64 32))',
+    )
+  }
+
   const trustProxy = (given('TRUST_PROXY') ?? '')
     .split(',')
     .map((entry) => entry.trim())
@@ -106,6 +118,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const role = oneOf('ROLE', ['all', 'api', 'worker'], 'all')
   const rateLimit = oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on'
+  const webhookAllowPrivate = oneOf('WEBHOOK_ALLOW_PRIVATE', ['never', 'sandbox', 'always'], 'sandbox')
   const logLevel = oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
 
   if (mistakes.length > 0) throw new ConfigError(mistakes)
@@ -118,9 +131,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     dataDir: given('DATA_DIR') ?? '.data',
     sandboxClientId: clientId,
     sandboxClientSecret: clientSecret,
+    sandboxWebhookSecret: webhookSecret,
     secretKey: secretKey === undefined ? undefined : Buffer.from(secretKey, 'base64'),
     role,
     rateLimit,
+    webhookAllowPrivate,
     logLevel,
     trustProxy,
   }

@@ -4,32 +4,50 @@ import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { OperatorError } from './kernel/operator-error.ts'
 import { type NewCredential, newCredential } from './merchants/credential.ts'
+import { newWebhookSecret, type WebhookSecret } from './webhooks/signature.ts'
 
 /** Keys that nobody set, made once and kept in the data folder for this user's eyes only. */
 export interface Keys {
   secretKey: Buffer
   sandbox: NewCredential
+  /** Signs what goes to the `webhook` of the sandbox merchant's requests. */
+  sandboxWebhookSecret: WebhookSecret
 }
 
 interface KeyFile {
   secretKey: string
   sandboxClientId: string
   sandboxClientSecret: string
+  /** Absent in files of earlier versions. */
+  sandboxWebhookSecret?: string
 }
 
 export async function loadKeys(config: Config): Promise<Keys> {
-  const { secretKey, sandboxClientId, sandboxClientSecret } = config
-  if (secretKey && sandboxClientId && sandboxClientSecret) {
-    return { secretKey, sandbox: { clientId: sandboxClientId, clientSecret: sandboxClientSecret } }
+  const { secretKey, sandboxClientId, sandboxClientSecret, sandboxWebhookSecret } = config
+  if (secretKey && sandboxClientId && sandboxClientSecret && sandboxWebhookSecret) {
+    return {
+      secretKey,
+      sandbox: { clientId: sandboxClientId, clientSecret: sandboxClientSecret },
+      sandboxWebhookSecret,
+    }
   }
-  const kept = await readOrMake(join(config.dataDir, 'keys.json'), config.dataDir)
+  const file = join(config.dataDir, 'keys.json')
+  const kept = await readOrMake(file, config.dataDir)
+  const webhookSecret = sandboxWebhookSecret ?? kept.sandboxWebhookSecret ?? (await addWebhookSecret(file, kept))
   return {
     secretKey: secretKey ?? Buffer.from(kept.secretKey, 'base64'),
     sandbox: {
       clientId: sandboxClientId ?? kept.sandboxClientId,
       clientSecret: sandboxClientSecret ?? kept.sandboxClientSecret,
     },
+    sandboxWebhookSecret: webhookSecret,
   }
+}
+
+async function addWebhookSecret(file: string, kept: KeyFile): Promise<WebhookSecret> {
+  const sandboxWebhookSecret = newWebhookSecret()
+  await write(file, { ...kept, sandboxWebhookSecret })
+  return sandboxWebhookSecret
 }
 
 async function readOrMake(file: string, folder: string): Promise<KeyFile> {
@@ -47,11 +65,16 @@ async function readOrMake(file: string, folder: string): Promise<KeyFile> {
     secretKey: randomBytes(32).toString('base64'),
     sandboxClientId: clientId,
     sandboxClientSecret: clientSecret,
+    sandboxWebhookSecret: newWebhookSecret(),
   }
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  // Whole or not at all: half a key file would lock its owner out of what it protects.
-  const half = `${file}.${process.pid}`
-  await writeFile(half, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600, flush: true })
-  await rename(half, file)
+  await write(file, made)
   return made
+}
+
+/** Whole or not at all: half a key file would lock its owner out of what it protects. */
+async function write(file: string, keys: KeyFile): Promise<void> {
+  const half = `${file}.${process.pid}`
+  await writeFile(half, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flush: true })
+  await rename(half, file)
 }

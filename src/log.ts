@@ -18,6 +18,7 @@ const FIELDS = new Set([
   'refundId',
   'call',
   'eventId',
+  'endpointId',
   'clientId',
   'provider',
   'outcome',

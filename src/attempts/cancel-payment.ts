@@ -4,7 +4,10 @@ import { type Book, cancel } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { writeDecision } from './write-decision.ts'
 
-export function cancelPayment(parts: Pick<AttemptParts, 'database' | 'clock' | 'links'>, id: PaymentId): Promise<Book> {
+export function cancelPayment(
+  parts: Pick<AttemptParts, 'database' | 'clock' | 'links' | 'record'>,
+  id: PaymentId,
+): Promise<Book> {
   return parts.database.transaction(async (tx) => {
     const before = await lockBook(tx, id)
     const decision = cancel(before, parts.clock.now())

@@ -6,7 +6,7 @@ import { writeDecision } from './write-decision.ts'
 
 /** Ends payments whose time is over, oldest first, and returns how many. Several processes may do it at once: each takes others. */
 export function expirePayments(
-  parts: Pick<AttemptParts, 'database' | 'clock' | 'links'>,
+  parts: Pick<AttemptParts, 'database' | 'clock' | 'links' | 'record'>,
   limit: number,
 ): Promise<number> {
   return parts.database.transaction(async (tx) => {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import type { Database } from '../database/database.ts'
+import type { Database, Transaction } from '../database/database.ts'
+import type { Event } from '../events/event.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Links } from '../payments/links.ts'
@@ -13,4 +14,6 @@ export interface AttemptParts {
   links: Links
   providers: Providers
   secrets: SecretBox
+  /** Puts an event on record, in the transaction that makes it true, with all that follows from it. */
+  record: (tx: Transaction, event: Event) => Promise<void>
 }

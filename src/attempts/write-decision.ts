@@ -1,11 +1,9 @@
 import type { Transaction } from '../database/database.ts'
-import { recordEvent } from '../events/event-store.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
-import type { Links } from '../payments/links.ts'
 import { savePayment } from '../payments/payment-store.ts'
 import { insertAttempt, saveAttempt } from './attempt-store.ts'
 import type { Book, Decision } from './book.ts'
+import type { AttemptParts } from './parts.ts'
 import { attemptView, viewOf } from './payment-view.ts'
 import { uncountReceipts } from './receipt-store.ts'
 import { insertRefund } from './refund-store.ts'
@@ -13,7 +11,7 @@ import { insertRefund } from './refund-store.ts'
 /** The one way to change a payment and its attempts: the new state, the events that tell of it, and what follows, in one transaction. */
 export async function writeDecision(
   tx: Transaction,
-  parts: { clock: Clock; links: Links },
+  parts: Pick<AttemptParts, 'clock' | 'links' | 'record'>,
   before: Book,
   { book, facts, surplus }: Decision,
   cause: string | null = null,
@@ -29,7 +27,7 @@ export async function writeDecision(
   const view = viewOf(book, parts.links)
   for (const [index, fact] of facts.entries()) {
     const attempt = book.attempts.find(({ id }) => id === fact.attemptId)
-    await recordEvent(tx, {
+    await parts.record(tx, {
       id: newId('event', parts.clock.now()),
       merchantId: book.payment.merchantId,
       mode: book.payment.mode,
@@ -38,6 +36,7 @@ export async function writeDecision(
       sequence: before.payment.sequence + index + 1,
       data: { payment: view, ...(attempt && { attempt: attemptView(attempt) }), ...fact.more },
       cause,
+      occurredAt: parts.clock.now(),
     })
   }
   for (const { attemptId, amount, transactionIds } of surplus) {

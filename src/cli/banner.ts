@@ -2,13 +2,14 @@ import type { Service } from '../compose.ts'
 import type { Config } from '../config.ts'
 
 /** What a newcomer needs in their first minute. For people; the log is for machines. */
-export function banner({ baseUrl, sandbox }: Service, { databaseUrl, dataDir }: Config): string {
+export function banner({ baseUrl, sandbox, sandboxWebhookSecret }: Service, { databaseUrl, dataDir }: Config): string {
   return `
   Manilla is running.
 
   Base URL        ${baseUrl}
   client-id       ${sandbox.clientId}
   client-secret   ${sandbox.clientSecret}
+  webhook secret  ${sandboxWebhookSecret}
   API docs        ${baseUrl}/docs
   Database        ${databaseUrl ? 'yours (DATABASE_URL)' : `embedded PostgreSQL in ${dataDir}`}
 

@@ -1,12 +1,85 @@
-import type { Transaction } from '../database/database.ts'
+import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import { uuidOf } from '../kernel/ids.ts'
-import type { Event } from './event.ts'
+import { type EventId, idOf, LAST_UUID, type MerchantId, type PaymentId, uuidOf } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
+import { type AnnouncedType, bodyOf, type Event, isAnnounced } from './event.ts'
 
 /** Takes a transaction, never a plain connection: an event without its change, or a change without its event, must not exist. */
 export async function recordEvent(tx: Transaction, event: Event): Promise<void> {
+  const body = isAnnounced(event.type) ? bodyOf(event) : null
   await tx.rows(sql`
-    insert into events (id, merchant_id, mode, payment_id, type, sequence, data, cause)
+    insert into events (id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
     values (${uuidOf(event.id)}, ${uuidOf(event.merchantId)}, ${event.mode}, ${uuidOf(event.paymentId)},
-            ${event.type}, ${event.sequence}, ${event.data}, ${event.cause})`)
+            ${event.type}, ${event.sequence}, ${event.data}, ${event.cause}, ${event.occurredAt}, ${body})`)
+}
+
+/** An event as it is sent. */
+export interface RecordedEvent {
+  id: EventId
+  paymentId: PaymentId
+  type: AnnouncedType
+  body: string
+}
+
+interface EventRow {
+  id: string
+  payment_id: string
+  type: AnnouncedType
+  body: string
+}
+
+function recordedOf(row: EventRow): RecordedEvent {
+  return { id: idOf('event', row.id), paymentId: idOf('payment', row.payment_id), type: row.type, body: row.body }
+}
+
+interface Owner {
+  merchantId: MerchantId
+  mode: Mode
+}
+
+/** Newest first, those that merchants are told of. */
+export async function listEvents(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  filter: { paymentId: PaymentId | undefined; type: string | undefined; before: EventId | undefined; limit: number },
+): Promise<RecordedEvent[]> {
+  const { paymentId, type = null, before, limit } = filter
+  const below = before ? uuidOf(before) : LAST_UUID
+  const rows = paymentId
+    ? await db.rows<EventRow>(sql`
+        select id, payment_id, type, body from events
+         where payment_id = ${uuidOf(paymentId)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null
+           and id < ${below}::uuid and (${type}::text is null or type = ${type})
+         order by id desc limit ${limit}`)
+    : await db.rows<EventRow>(sql`
+        select id, payment_id, type, body from events
+         where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null
+           and id < ${below}::uuid and (${type}::text is null or type = ${type})
+         order by id desc limit ${limit}`)
+  return rows.map(recordedOf)
+}
+
+export async function findEvent(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  id: EventId,
+): Promise<RecordedEvent | undefined> {
+  const row = await db.row<EventRow>(sql`
+    select id, payment_id, type, body from events
+     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null`)
+  return row && recordedOf(row)
+}
+
+/** What was recorded after that one, oldest first. For whoever follows along. */
+export async function eventsAfter(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  last: EventId,
+  limit: number,
+): Promise<RecordedEvent[]> {
+  const rows = await db.rows<EventRow>(sql`
+    select id, payment_id, type, body from events
+     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null and id > ${uuidOf(last)}::uuid
+     order by id limit ${limit}`)
+  return rows.map(recordedOf)
 }

@@ -12,6 +12,7 @@ export interface Event {
   sequence: number
   /** The payment as it was right after the change. */
   data: Record<string, unknown>
+  occurredAt: Date
   /** What set the change off. For the timeline; merchants are not sent it. */
   cause: string | null
 }
@@ -40,4 +41,14 @@ const KEPT = [
   'attempt.needs_review',
 ] as const
 
-export type EventType = (typeof ANNOUNCED)[number] | (typeof KEPT)[number]
+export type AnnouncedType = (typeof ANNOUNCED)[number]
+export type EventType = AnnouncedType | (typeof KEPT)[number]
+
+export function isAnnounced(type: string): type is AnnouncedType {
+  return (ANNOUNCED as readonly string[]).includes(type)
+}
+
+/** What a merchant is sent. Made once, when the event is recorded, and kept as it is: a repeat has the same bytes. */
+export function bodyOf({ id, type, occurredAt, mode, sequence, data }: Event): string {
+  return JSON.stringify({ id, type, timestamp: occurredAt.toISOString(), mode, sequence, data })
+}

@@ -8,6 +8,7 @@ import { Problem } from '../kernel/problem.ts'
 import type { VerifyCredential } from '../merchants/verify-credential.ts'
 import type { PaymentCreator } from '../payments/create-payment.ts'
 import { type Links, linksOn } from '../payments/links.ts'
+import type { DeliveryParts } from '../webhooks/deliver-due.ts'
 import { authentication } from './auth.ts'
 import { FORMATS } from './contract/formats.ts'
 import { describeApi } from './describe.ts'
@@ -20,14 +21,16 @@ import { watchPressure } from './pressure.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { cardRoutes } from './routes/cards.ts'
 import { checkoutRoutes } from './routes/checkouts.ts'
+import { eventRoutes } from './routes/events.ts'
 import { initializeRoutes } from './routes/initialize.ts'
 import { integrationRoutes } from './routes/integrations.ts'
 import { noticeRoutes } from './routes/notices.ts'
 import { operationsRoutes } from './routes/operations.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
 import { paymentRoutes } from './routes/payments.ts'
+import { webhookEndpointRoutes } from './routes/webhook-endpoints.ts'
 
-export interface HttpParts extends Omit<AttemptParts, 'links'> {
+export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
   createPayment: PaymentCreator
   baseUrl: () => string
@@ -191,6 +194,8 @@ async function openToCallers(
       paymentRoutes(api, { ...parts, links })
       cardRoutes(api, parts)
       integrationRoutes(api, parts)
+      webhookEndpointRoutes(api, parts)
+      eventRoutes(api, parts)
     },
     { prefix: '/payments/v1' },
   )

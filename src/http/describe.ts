@@ -4,6 +4,7 @@ import { Card, Initialized, InitializeRequest, QuoteRequest, Refund, RefundReque
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
 import { Payment } from './contract/payment.ts'
 import { ProblemAnswer } from './contract/problem.ts'
+import { Endpoint, EndpointChanges, EndpointRequest, RedeliverRequest } from './contract/webhook.ts'
 import type { App } from './framework.ts'
 
 const DOCS_HEADERS = {
@@ -29,6 +30,10 @@ const SCHEMAS = [
   Refund,
   Card,
   QuoteRequest,
+  EndpointRequest,
+  EndpointChanges,
+  Endpoint,
+  RedeliverRequest,
   ProblemAnswer,
 ]
 
@@ -55,7 +60,13 @@ export async function describeApi(app: App, baseUrl: () => string): Promise<void
         },
       },
       security: [{ clientId: [], clientSecret: [] }],
-      tags: [{ name: 'Checkouts' }, { name: 'Payments' }, { name: 'Cards' }, { name: 'Integrations' }],
+      tags: [
+        { name: 'Checkouts' },
+        { name: 'Payments' },
+        { name: 'Cards' },
+        { name: 'Integrations' },
+        { name: 'Webhooks' },
+      ],
     },
   })
   app.get('/openapi.json', { schema: { hide: true } }, async () => ({

@@ -14,6 +14,8 @@ export type MerchantId = Id<'merchant'>
 export type AttemptId = Id<'attempt'>
 export type SavedCardId = Id<'card'>
 export type RefundId = Id<'refund'>
+export type DeliveryId = Id<'delivery'>
+export type EndpointId = Id<'endpoint'>
 
 const PREFIX = {
   payment: 'chk_',
@@ -22,6 +24,8 @@ const PREFIX = {
   merchant: 'mer_',
   card: 'crd_',
   refund: 'rfd_',
+  delivery: 'dlv_',
+  endpoint: 'whe_',
 } as const
 const ENCODED_LENGTH = 22 // 58^22 > 2^128
 

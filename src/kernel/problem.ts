@@ -14,6 +14,7 @@ export const PROBLEMS = {
   reference_conflict: { title: 'The reference belongs to another payment', retryable: false },
   attempt_in_progress: { title: 'A try at paying is under way', retryable: true },
   too_many_attempts: { title: 'Too many tries at one payment', retryable: false },
+  too_many_endpoints: { title: 'Too many webhook endpoints', retryable: false },
   idempotency_in_progress: { title: 'The same request is under way', retryable: true },
   payment_not_completed: { title: 'The payment is not completed', retryable: false },
   payment_already_completed: { title: 'The payment is already completed', retryable: false },

@@ -3,11 +3,13 @@ import { after } from 'node:test'
 import { type Logger, pino } from 'pino'
 import type { AttemptParts } from '../../src/attempts/parts.ts'
 import type { Database } from '../../src/database/database.ts'
+import { listen } from '../../src/database/listen.ts'
 import { buildApp } from '../../src/http/app.ts'
 import type { App } from '../../src/http/framework.ts'
 import { type Clock, systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import { type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
+import type { Mode } from '../../src/kernel/mode.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import { createCredential, createMerchant } from '../../src/merchants/manage-merchants.ts'
@@ -17,7 +19,11 @@ import { linksOn } from '../../src/payments/links.ts'
 import { providerAccounts } from '../../src/providers/accounts.ts'
 import { PROVIDERS } from '../../src/providers/registry.ts'
 import { sandboxServers } from '../../src/providers/sandbox-servers.ts'
-import { createDatabase } from './database.ts'
+import { eventRecorder } from '../../src/webhooks/announce-event.ts'
+import { startDelivering } from '../../src/webhooks/deliver-due.ts'
+import { DELIVERIES_CHANNEL } from '../../src/webhooks/delivery-store.ts'
+import { guardedHttp } from '../../src/webhooks/guarded-http.ts'
+import { createDatabase, type TestDatabase } from './database.ts'
 import type { Answer } from './service.ts'
 
 /** The service on a real port, with the sandbox provider in it: whole payments, over HTTP. No worker runs unless a test does its work. */
@@ -46,27 +52,34 @@ export interface Shop {
 }
 
 export async function startPaying(
-  changes: { clock?: Clock; log?: Logger; database?: Database; masterKey?: Buffer } = {},
+  changes: { clock?: Clock; log?: Logger; database?: Database; masterKey?: Buffer; deliver?: boolean } = {},
 ): Promise<PayingService> {
-  const database = changes.database ?? (await createDatabase()).database
+  const made = changes.database ? undefined : await createDatabase()
+  const database = changes.database ?? (made as TestDatabase).database
   const masterKey = changes.masterKey ?? randomBytes(32)
   const { clock = systemClock, log = pino({ level: 'silent' }) } = changes
   let baseUrl = ''
   const verifyCredential = credentialVerifier(database)
   const url = () => baseUrl
   const guests = sandboxServers({ database, clock, log, masterKey, verifyCredential, publicUrl: url, serverUrl: url })
+  const secrets = secretBox(masterKey)
   const parts: AttemptParts = {
     database,
     clock,
     log,
     links: linksOn(url),
     providers: providerAccounts({ masterKey, serverUrl: url }),
-    secrets: secretBox(masterKey),
+    secrets,
+    record: eventRecorder({ clock, secrets }),
   }
+  const http = guardedHttp()
+  const allowPrivate = (mode: Mode) => mode === 'sandbox'
   const app = await buildApp({
     ...parts,
     verifyCredential,
     createPayment: paymentCreator(parts),
+    http,
+    allowPrivate,
     guests,
     baseUrl: url,
     isStopping: () => false,
@@ -75,7 +88,12 @@ export async function startPaying(
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   baseUrl = `http://127.0.0.1:${(app.server.address() as { port: number }).port}`
+  const delivering = changes.deliver ? startDelivering({ ...parts, http, allowPrivate }) : undefined
+  const listening = delivering && made && listen(made.url, DELIVERIES_CHANNEL, delivering.wake)
   after(async () => {
+    await listening?.stop()
+    await delivering?.stop()
+    http.close()
     await Promise.all(guests.map((guest) => guest.stop()))
     await app.close()
   })

@@ -14,6 +14,8 @@ import { saveIntegration } from '../../src/merchants/merchant-store.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
 import { providerAccounts } from '../../src/providers/accounts.ts'
+import { eventRecorder } from '../../src/webhooks/announce-event.ts'
+import { guardedHttp } from '../../src/webhooks/guarded-http.ts'
 import { createDatabase } from './database.ts'
 
 export const BASE_URL = 'http://pay.test'
@@ -33,13 +35,17 @@ export async function startService(changes: Partial<HttpParts> = {}): Promise<Te
 /** Another process's door, as it were, on a database that is there. */
 export async function startOn(database: Database, changes: Partial<HttpParts> = {}): Promise<App> {
   const parts = { database, clock: systemClock }
+  const secrets = secretBox(Buffer.alloc(32))
   const app = await buildApp({
     ...parts,
     log: pino({ level: 'silent' }),
     verifyCredential: credentialVerifier(database),
     createPayment: paymentCreator(parts),
     providers: providerAccounts({ masterKey: Buffer.alloc(32), serverUrl: () => BASE_URL }),
-    secrets: secretBox(Buffer.alloc(32)),
+    secrets,
+    record: eventRecorder({ clock: systemClock, secrets }),
+    http: guardedHttp(),
+    allowPrivate: (mode) => mode === 'sandbox',
     baseUrl: () => BASE_URL,
     isStopping: () => false,
     rateLimit: false,

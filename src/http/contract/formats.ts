@@ -41,7 +41,11 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     sentence: 'must be a whole number from 1 to 100',
   },
   cursor: {
-    test: (text) => readCursor(text) !== undefined,
+    test: (text) => readCursor('payment', text) !== undefined,
+    sentence: 'must be the nextCursor of an earlier answer',
+  },
+  'event-cursor': {
+    test: (text) => readCursor('event', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',
   },
 }

@@ -58,7 +58,7 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
         email: email || undefined,
         from: from === undefined ? undefined : new Date(from),
         to: to === undefined ? undefined : new Date(to),
-        before: cursor === undefined ? undefined : readCursor(cursor),
+        before: cursor === undefined ? undefined : readCursor('payment', cursor),
         limit: pageSize + 1, // one more than asked for tells whether there is a next page
       })
       const page = found.slice(0, pageSize)

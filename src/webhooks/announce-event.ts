@@ -1,0 +1,38 @@
+import type { Transaction } from '../database/database.ts'
+import { type Event, isAnnounced } from '../events/event.ts'
+import { recordEvent } from '../events/event-store.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { newId } from '../kernel/ids.ts'
+import type { SecretBox } from '../kernel/secret-box.ts'
+import { findPaymentById } from '../payments/payment-store.ts'
+import { type Delivery, destinationOf } from './delivery.ts'
+import { insertDeliveries } from './delivery-store.ts'
+import { listListeners } from './endpoint-store.ts'
+import { ensureDefaultSecret } from './secret-store.ts'
+
+/** Puts an event on record, and with it what merchants are to be told of it: in one transaction with the change, so that neither can be there alone. */
+export function eventRecorder({ clock, secrets }: { clock: Clock; secrets: SecretBox }) {
+  const haveSecrets = new Set<string>()
+
+  return async (tx: Transaction, event: Event): Promise<void> => {
+    await recordEvent(tx, event)
+    if (!isAnnounced(event.type)) return
+    const { id: eventId, merchantId, mode } = event
+    const fresh = () => ({ id: newId('delivery', clock.now()), eventId, merchantId, mode, tries: 0, triesBefore: 0 })
+    const listeners = await listListeners(tx, event, event.type)
+    const deliveries: Delivery[] = listeners.map(({ id: endpointId, url }) => ({
+      ...fresh(),
+      endpointId,
+      url,
+      destination: destinationOf({ endpointId }),
+    }))
+    const url = (await findPaymentById(tx, event.paymentId))?.webhook
+    if (url) {
+      const owner = `${merchantId} ${mode}`
+      if (!haveSecrets.has(owner)) await ensureDefaultSecret(tx, secrets, event)
+      haveSecrets.add(owner)
+      deliveries.push({ ...fresh(), endpointId: null, url, destination: destinationOf({ merchantId, mode, url }) })
+    }
+    await insertDeliveries(tx, deliveries)
+  }
+}
