@@ -18,7 +18,7 @@ import {
 } from './delivery-store.ts'
 import { disableEndpoint, endpointSecretPlace, noteHealth } from './endpoint-store.ts'
 import { defaultSecretPlace } from './secret-store.ts'
-import { signedHeaders, type WebhookSecret } from './signature.ts'
+import { type WebhookSecret, webhookHeaders } from './signature.ts'
 
 export interface DeliveryParts {
   database: Database
@@ -142,11 +142,7 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
   async function send(delivery: DueDelivery): Promise<void> {
     const { eventId: id, body, url, mode } = delivery
     try {
-      const headers = {
-        'content-type': 'application/json; charset=utf-8',
-        'user-agent': 'Manilla-Webhooks/1',
-        ...signedHeaders(secretsOf(delivery), { id, body, at: parts.clock.now() }),
-      }
+      const headers = webhookHeaders(secretsOf(delivery), { id, body, at: parts.clock.now() })
       const answer = await parts.http.post({ url, headers, body, allowPrivate: parts.allowPrivate(mode) })
       await note(resultOf(delivery, answer))
     } catch (err) {

@@ -16,6 +16,18 @@ export function isWebhookSecret(text: string): boolean {
   return length >= 24 && length <= 64
 }
 
+/** All headers of a webhook, the same whoever sends it. */
+export function webhookHeaders(
+  secrets: readonly WebhookSecret[],
+  message: { id: string; body: string; at: Date },
+): Record<string, string> {
+  return {
+    'content-type': 'application/json; charset=utf-8',
+    'user-agent': 'Manilla-Webhooks/1',
+    ...signedHeaders(secrets, message),
+  }
+}
+
 /** The headers that prove a webhook to be ours: by Standard Webhooks, with a signature for each secret that is valid now. */
 export function signedHeaders(
   secrets: readonly WebhookSecret[],

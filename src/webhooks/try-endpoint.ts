@@ -3,7 +3,7 @@ import { newId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { DeliveryParts } from './deliver-due.ts'
 import type { Answer } from './delivery.ts'
-import { signedHeaders, type WebhookSecret } from './signature.ts'
+import { type WebhookSecret, webhookHeaders } from './signature.ts'
 
 /** Sends an endpoint something that is no event, signed like one, to see whether it answers. Nothing is recorded. */
 export function tryEndpoint(
@@ -13,10 +13,6 @@ export function tryEndpoint(
   const now = clock.now()
   const id = newId('event', now)
   const body = JSON.stringify({ id, type: 'endpoint.test', timestamp: now.toISOString(), mode, sequence: 0, data: {} })
-  const headers = {
-    'content-type': 'application/json; charset=utf-8',
-    'user-agent': 'Manilla-Webhooks/1',
-    ...signedHeaders([secret], { id, body, at: now }),
-  }
+  const headers = webhookHeaders([secret], { id, body, at: now })
   return http.post({ url, headers, body, allowPrivate: allowPrivate(mode) })
 }
