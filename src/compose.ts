@@ -3,6 +3,7 @@ import type { AttemptParts } from './attempts/parts.ts'
 import type { Config } from './config.ts'
 import { checkSecretKey } from './database/check-secret-key.ts'
 import { connect, type Database } from './database/database.ts'
+import type { Purpose } from './database/embedded.ts'
 import { listen as listenTo } from './database/listen.ts'
 import { migrate } from './database/migrate.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
@@ -26,6 +27,7 @@ import { startDelivering } from './webhooks/deliver-due.ts'
 import { DELIVERIES_CHANNEL } from './webhooks/delivery-store.ts'
 import { guardedHttp } from './webhooks/guarded-http.ts'
 import { setDefaultSecret } from './webhooks/manage-endpoints.ts'
+import { findDefaultSecret } from './webhooks/secret-store.ts'
 import { startWorker } from './worker/worker.ts'
 
 const SANDBOX_OWNER = { merchantId: SANDBOX_MERCHANT_ID, mode: 'sandbox' as const }
@@ -41,7 +43,7 @@ export interface Parts {
 }
 
 /** A database to work on: the one that DATABASE_URL names, else the embedded one. */
-export async function openParts(config: Config, purpose: 'own' | 'join', log?: Logger): Promise<Parts> {
+export async function openParts(config: Config, purpose: Purpose, log?: Logger): Promise<Parts> {
   const server = config.databaseUrl
     ? { url: config.databaseUrl, stop: async () => {} }
     : await startEmbedded(config, purpose, log)
@@ -61,7 +63,7 @@ export async function openParts(config: Config, purpose: 'own' | 'join', log?: L
   }
 }
 
-async function startEmbedded(config: Config, purpose: 'own' | 'join', log?: Logger) {
+async function startEmbedded(config: Config, purpose: Purpose, log?: Logger) {
   // Only here, so that nothing of the embedded server is even loaded when there is a DATABASE_URL.
   const embedded = await import('./database/embedded.ts')
   return embedded.startEmbedded({
@@ -92,8 +94,11 @@ export async function startService(config: Config, log: Logger): Promise<Service
     await checkSecretKey(parts.database, secretBox(keys.secretKey))
     await seedSandbox(parts.database, keys.sandbox, parts.sandboxIntegrations)
     const secrets = secretBox(keys.secretKey)
-    await setDefaultSecret({ ...parts, secrets }, SANDBOX_OWNER, keys.sandboxWebhookSecret)
-    return await openDoors(config, log, parts, keys)
+    const inUse = await findDefaultSecret(parts.database, secrets, SANDBOX_OWNER)
+    // One that was rotated stays what it is now, unless an operator chose one by name.
+    const sandboxWebhookSecret = config.sandboxWebhookSecret ?? inUse ?? keys.sandboxWebhookSecret
+    await setDefaultSecret({ ...parts, secrets }, SANDBOX_OWNER, sandboxWebhookSecret)
+    return await openDoors(config, log, parts, { ...keys, sandboxWebhookSecret })
   } catch (error) {
     await parts.close()
     throw error

@@ -44,22 +44,35 @@ export async function loadKeys(config: Config): Promise<Keys> {
   }
 }
 
+/** What is set or was made before. Makes nothing: two who made keys at the same moment would each have their own. */
+export async function knownKeys(config: Config): Promise<Partial<Pick<Keys, 'secretKey' | 'sandbox'>>> {
+  const kept = await read(join(config.dataDir, 'keys.json'))
+  const secretKey = config.secretKey ?? (kept && Buffer.from(kept.secretKey, 'base64'))
+  const clientId = config.sandboxClientId ?? kept?.sandboxClientId
+  const clientSecret = config.sandboxClientSecret ?? kept?.sandboxClientSecret
+  return { ...(secretKey && { secretKey }), ...(clientId && clientSecret && { sandbox: { clientId, clientSecret } }) }
+}
+
 async function addWebhookSecret(file: string, kept: KeyFile): Promise<WebhookSecret> {
   const sandboxWebhookSecret = newWebhookSecret()
   await write(file, { ...kept, sandboxWebhookSecret })
   return sandboxWebhookSecret
 }
 
-async function readOrMake(file: string, folder: string): Promise<KeyFile> {
+async function read(file: string): Promise<KeyFile | undefined> {
   try {
     return JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw new OperatorError(
-        `The keys in ${file} cannot be read (${(error as Error).message}). Restore the file from a backup: what is encrypted needs them.`,
-      )
-    }
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new OperatorError(
+      `The keys in ${file} cannot be read (${(error as Error).message}). Restore the file from a backup: what is encrypted needs them.`,
+    )
   }
+}
+
+async function readOrMake(file: string, folder: string): Promise<KeyFile> {
+  const kept = await read(file)
+  if (kept) return kept
   const { clientId, clientSecret } = newCredential('sandbox')
   const made: KeyFile = {
     secretKey: randomBytes(32).toString('base64'),

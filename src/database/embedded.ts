@@ -24,10 +24,15 @@ export interface EmbeddedServer {
   stop(): Promise<void>
 }
 
+/**
+ * `own`: this process runs the server. `join`: use the one that runs, or run one for as long as this takes. `find`: use the one
+ * that runs, and start none.
+ */
+export type Purpose = 'own' | 'join' | 'find'
+
 export interface EmbeddedOptions {
   dataDir: string
-  /** `own`: this process runs the server. `join`: use the one that runs, or run one for as long as this takes. */
-  purpose: 'own' | 'join'
+  purpose: Purpose
   /** Where to listen; absent: any free port. */
   port?: number
   /** Called when the server had to be started again after it ended by itself. */
@@ -38,6 +43,7 @@ const OWNER_LOCK = 6_264_553
 const STOP_TIMEOUT_MS = 30_000
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
+  if (options.purpose === 'find') return findOnly(resolve(options.dataDir))
   const home = await findHome(resolve(options.dataDir))
   return inTurn(home, async () => {
     const password = await setUp(home)
@@ -46,6 +52,18 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     if (running) await endOrphan(home, running)
     return supervise(home, password, await launch(home, password, options.port), options)
   })
+}
+
+/** Looks, and touches nothing: no folder is made, no stale file removed, and nobody's turn is taken. */
+async function findOnly(dataDir: string): Promise<EmbeddedServer> {
+  const cluster = join(dataDir, 'postgres')
+  const password = (await readFile(join(dataDir, 'postgres-password'), 'utf8').catch(() => '')).trim()
+  const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')
+  const pid = Number(lines[0])
+  const url = urlOf(Number(lines[3]), password)
+  const isUp = pid > 0 && password !== '' && isAlive(pid) && (await runsOn(pid, cluster)) && (await answers(url))
+  if (!isUp) throw new OperatorError(`No Manilla is running on the data folder ${dataDir}. Start it with: npm start`)
+  return { url, stop: async () => {} }
 }
 
 interface Running {
