@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSocketServer, type Socket } from 'node:net'
 import { after } from 'node:test'
 
 export interface Heard {
@@ -8,37 +9,53 @@ export interface Heard {
   at: number
 }
 
+export type Manner = (heard: Heard, response: ServerResponse) => void
+
 /** A merchant's server that listens for webhooks. `answer` says how it takes them; 200 unless told. */
 export interface Listener {
   url: string
   heard: Heard[]
-  answer: (heard: Heard, response: ServerResponse) => void
+  answer: Manner
+  /** Connections that were made to it, whether or not anything was said on them. */
+  connections: number
+  /** The most that it ever had to answer at the same time, by its own count. */
+  mostAtOnce: number
   /** Resolves when that many have been heard. */
   hears(count: number, withinMs?: number): Promise<Heard[]>
+  close(): void
 }
 
-export async function startListener(): Promise<Listener> {
+export async function startListener(answer: Manner = takes.well): Promise<Listener> {
+  const listener = await openListener(answer)
+  after(listener.close)
+  return listener
+}
+
+/** Whoever opens it must close it: for gates, which are no tests. */
+export async function openListener(answer: Manner = takes.well): Promise<Listener> {
   const heard: Heard[] = []
+  let open = 0
   const server: Server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const one = { headers: request.headers, body: Buffer.concat(chunks).toString(), at: performance.now() }
       heard.push(one)
+      listener.mostAtOnce = Math.max(listener.mostAtOnce, ++open)
+      response.once('close', () => open--)
       server.emit('heard')
       listener.answer(one, response)
     })
   })
+  server.on('connection', () => listener.connections++)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
   const listener: Listener = {
     url: `http://127.0.0.1:${(server.address() as { port: number }).port}/hook`,
     heard,
-    answer: (_, response) => response.end('ok'),
+    answer,
+    connections: 0,
+    mostAtOnce: 0,
     async hears(count, withinMs = 10_000) {
       const signal = AbortSignal.timeout(withinMs)
       while (heard.length < count) {
@@ -48,6 +65,82 @@ export async function startListener(): Promise<Listener> {
       }
       return heard
     },
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
   }
   return listener
+}
+
+/** The manners of endpoints, good and bad. */
+export const takes = {
+  well: ((_, response) => response.end('ok')) as Manner,
+
+  with(status: number, headers: Record<string, string> = {}, body = ''): Manner {
+    return (_, response) => response.writeHead(status, headers).end(body)
+  },
+
+  after(ms: number): Manner {
+    return (_, response) => setTimeout(() => response.end('ok'), ms)
+  },
+
+  /** Listens, and never says a word. */
+  inSilence: (() => {}) as Manner,
+
+  /** 200, and then a byte now and then, for ever. */
+  byDrips(everyMs = 20): Manner {
+    return (_, response) => {
+      response.writeHead(200)
+      const timer = setInterval(() => response.write('.'), everyMs)
+      response.once('close', () => clearInterval(timer))
+    }
+  },
+
+  /** 200, and then as much as the other side will take. `wrote` hears how much that was. */
+  withoutEnd(wrote: (bytes: number) => void = () => {}): Manner {
+    return (_, response) => {
+      response.writeHead(200)
+      const chunk = 'x'.repeat(16 * 1024)
+      let size = 0
+      const pour = () => {
+        do size += chunk.length
+        while (response.write(chunk))
+      }
+      response.on('drain', pour)
+      response.once('close', () => wrote(size))
+      pour()
+    }
+  },
+
+  byReset: ((_, response) => response.socket?.resetAndDestroy()) as Manner,
+}
+
+/** An address where nobody listens: somebody did, and has left. */
+export async function closedPort(): Promise<string> {
+  const listener = await openListener()
+  listener.close()
+  return listener.url
+}
+
+/** Counts who comes and every byte that they bring, whatever language they speak. */
+export async function startTrap(): Promise<{ port: number; visits: number; bytes: number }> {
+  const sockets = new Set<Socket>()
+  const trap = { port: 0, visits: 0, bytes: 0 }
+  const server = createSocketServer((socket) => {
+    trap.visits++
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('data', (chunk) => {
+      trap.bytes += chunk.length
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  trap.port = (server.address() as { port: number }).port
+  return trap
 }

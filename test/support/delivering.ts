@@ -1,0 +1,128 @@
+import { after } from 'node:test'
+import type { Database } from '../../src/database/database.ts'
+import { listen } from '../../src/database/listen.ts'
+import { sql } from '../../src/database/sql.ts'
+import { type EventId, uuidOf } from '../../src/kernel/ids.ts'
+import type { Mode } from '../../src/kernel/mode.ts'
+import { type DeliveryEngine, type DeliveryParts, startDelivering } from '../../src/webhooks/deliver-due.ts'
+import { DELIVERIES_CHANNEL } from '../../src/webhooks/delivery-store.ts'
+import { guardedHttp } from '../../src/webhooks/guarded-http.ts'
+import { findDefaultSecret } from '../../src/webhooks/secret-store.ts'
+import { createDatabase } from './database.ts'
+import { eventually, type PayingService, type Shop, startPaying } from './paying.ts'
+import type { Answer } from './service.ts'
+
+/** A service whose webhooks go out when a test starts an engine for them, and in the manner that it wants. */
+export interface DeliveringService extends PayingService {
+  databaseUrl: string
+  startEngine(changes?: EngineChanges): DeliveryEngine
+}
+
+export interface EngineChanges extends Partial<Pick<DeliveryParts, 'clock' | 'database' | 'allowPrivate' | 'log'>> {
+  /** In the service it is 15 s. */
+  deadlineMs?: number
+}
+
+export async function startDeliveringService(): Promise<DeliveringService> {
+  const { url, database } = await createDatabase()
+  const service = await startPaying({ database })
+  return {
+    ...service,
+    databaseUrl: url,
+    startEngine({ deadlineMs = 15_000, ...changes } = {}) {
+      const http = guardedHttp({ deadlineMs })
+      const allowPrivate = (mode: Mode) => mode === 'sandbox'
+      const engine = startDelivering({ ...service.parts, allowPrivate, ...changes, http })
+      const listening = listen(url, DELIVERIES_CHANNEL, engine.wake)
+      let stopped: Promise<void> | undefined
+      const stop = () => {
+        stopped ??= (async () => {
+          await listening.stop()
+          await engine.stop()
+          http.close()
+        })()
+        return stopped
+      }
+      after(stop)
+      return { wake: engine.wake, stop }
+    },
+  }
+}
+
+/** Something worth telling happens: a payment is made and cancelled. Returns the event's id. */
+export async function tell(shop: Shop, wanted: Record<string, unknown> = {}): Promise<EventId> {
+  const body = { amount: 5_000, country: 'NG', user: { email: 'ada@example.com' }, ...wanted }
+  const made = await shop.call('POST', '/payments/v1/checkouts', body)
+  const { reference } = made.body.data
+  await shop.call('POST', `/payments/v1/payments/${reference}/cancel`)
+  const events = await shop.call('GET', `/payments/v1/events?payment=${reference}`)
+  return events.body.data[0].id
+}
+
+export interface SeenDelivery {
+  id: string
+  endpoint: string | null
+  url: string
+  state: string
+  nextTryAt: string | null
+  tries: { number: number; at: string; status: number | null; error: string | null; tookMs: number; answer: string }[]
+}
+
+/** The deliveries of an event, as its merchant sees them. */
+export async function deliveriesSeen(shop: Shop, eventId: string): Promise<SeenDelivery[]> {
+  return (await shop.call('GET', `/payments/v1/events/${eventId}`)).body.data.deliveries
+}
+
+export async function deliverySeen(shop: Shop, eventId: string): Promise<SeenDelivery> {
+  const [first] = await deliveriesSeen(shop, eventId)
+  if (!first) throw new Error(`${eventId} goes nowhere`)
+  return first
+}
+
+/** The event's only delivery, once so many tries are on record. */
+export function triedTimes(shop: Shop, eventId: string, count: number): Promise<SeenDelivery> {
+  return eventually(
+    () => deliverySeen(shop, eventId),
+    ({ tries }) => tries.length >= count,
+  )
+}
+
+/** The wait until the next try is over. */
+export async function makeDue(database: Database, eventId: EventId): Promise<void> {
+  await database.rows(sql`update deliveries set due_at = now() where event_id = ${uuidOf(eventId)}`)
+}
+
+/** The process that held them has been gone for long. */
+export async function endLeases(database: Database, eventId: EventId): Promise<void> {
+  await database.rows(
+    sql`update deliveries set leased_until = now() - interval '1 second' where event_id = ${uuidOf(eventId)}`,
+  )
+}
+
+/** Many deliveries at once, all due: copies of the one that an event has, to that place. */
+export async function heapUp(
+  database: Database,
+  eventId: EventId,
+  place: { url: string; destination: string },
+  count: number,
+): Promise<void> {
+  await database.rows(sql`
+    insert into deliveries (id, event_id, merchant_id, mode, url, destination)
+    select gen_random_uuid(), e.id, e.merchant_id, e.mode, ${place.url}, ${place.destination}
+      from events e cross join generate_series(1, ${count}::integer) where e.id = ${uuidOf(eventId)}`)
+}
+
+export async function defaultSecretOf({ database, parts }: PayingService, shop: Shop): Promise<string> {
+  const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+  return (await findDefaultSecret(database, parts.secrets, owner)) ?? ''
+}
+
+export const ENDPOINTS = '/payments/v1/webhook-endpoints'
+
+export async function addEndpoint(
+  shop: Shop,
+  url: string,
+  wanted: Record<string, unknown> = {},
+): Promise<Answer['body']> {
+  return (await shop.call('POST', ENDPOINTS, { url, ...wanted })).body.data
+}
