@@ -36,6 +36,11 @@ export class Options {
     return value
   }
 
+  /** Whether a switch was given. */
+  on(name: string): boolean {
+    return this.#given[name] === true
+  }
+
   get json(): boolean {
     return this.#given.json === true
   }

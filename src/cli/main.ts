@@ -12,6 +12,10 @@ import { openapi } from './commands/openapi.ts'
 import { paymentResync, paymentShow, paymentTimeline } from './commands/payment.ts'
 import { serve } from './commands/serve.ts'
 import { unmatchedList } from './commands/unmatched.ts'
+import { webhooksListen } from './commands/webhooks-listen.ts'
+import { webhooksSecret } from './commands/webhooks-secret.ts'
+import { webhooksTrigger } from './commands/webhooks-trigger.ts'
+import { webhooksVerify } from './commands/webhooks-verify.ts'
 
 const COMMANDS: Command[] = [
   serve,
@@ -28,6 +32,10 @@ const COMMANDS: Command[] = [
   paymentTimeline,
   paymentResync,
   unmatchedList,
+  webhooksListen,
+  webhooksTrigger,
+  webhooksVerify,
+  webhooksSecret,
   audit,
   openapi,
 ]

@@ -281,6 +281,14 @@ export async function lockOverduePayments(tx: Transaction, limit: number): Promi
   return rows.map(paymentOf)
 }
 
+/** Its time is over as of now, whatever it was given. In sandbox alone, for whoever wants to see what follows; false when it is not pending. */
+export async function letTimeBeOver(db: Queries, id: PaymentId): Promise<boolean> {
+  const row = await db.row(sql`
+    update payments set expires_at = now()
+     where id = ${uuidOf(id)} and mode = 'sandbox' and status = 'pending' returning id`)
+  return row !== undefined
+}
+
 /** Writes what can change about a payment. Guarded by its sequence: what was decided on old news is not written. */
 export async function savePayment(tx: Transaction, before: Payment, after: Payment): Promise<void> {
   const saved = await tx.row(sql`

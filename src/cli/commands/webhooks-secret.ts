@@ -1,0 +1,52 @@
+import { readConfig } from '../../config.ts'
+import { MODES, type Mode } from '../../kernel/mode.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import { findMerchant } from '../../merchants/merchant-store.ts'
+import { SANDBOX_MERCHANT_ID } from '../../merchants/seed-sandbox.ts'
+import { ROTATION_HOURS } from '../../webhooks/endpoint.ts'
+import { rotateDefaultSecret } from '../../webhooks/manage-endpoints.ts'
+import { type Command, UsageError } from '../command.ts'
+import { print } from '../print.ts'
+import { actor, openSecrets, withParts } from '../with-parts.ts'
+import { merchantOption } from './merchant.ts'
+
+export const webhooksSecret: Command = {
+  name: 'webhooks secret',
+  summary: 'Replace the secret that signs the `webhook` of a merchant’s requests (the new one is shown once)',
+  options: {
+    merchant: { value: 'mer_…', summary: 'Whose (default: the sandbox merchant)' },
+    mode: { value: 'sandbox|live', summary: 'Which one (default: sandbox)' },
+    rotate: { summary: 'Do it; without this, only say what it would do' },
+  },
+  async run(options) {
+    const config = readConfig(process.env)
+    const merchantId = options.text('merchant') === undefined ? SANDBOX_MERCHANT_ID : merchantOption(options)
+    const mode = (options.text('mode') ?? 'sandbox') as Mode
+    if (!MODES.includes(mode)) throw new UsageError('--mode must be sandbox or live.')
+    const isChosen =
+      merchantId === SANDBOX_MERCHANT_ID && mode === 'sandbox' && config.sandboxWebhookSecret !== undefined
+    if (isChosen && options.on('rotate'))
+      throw new OperatorError(
+        `SANDBOX_WEBHOOK_SECRET chooses this secret: set another one there and start the service again. Both sign for ${ROTATION_HOURS} hours then.`,
+      )
+
+    const { name, secret } = await withParts(async (parts) => {
+      const merchant = await findMerchant(parts.database, merchantId)
+      if (!merchant) throw new OperatorError(`There is no merchant ${merchantId}. See: manilla merchant list`)
+      if (!options.on('rotate')) return { name: merchant.name, secret: null }
+      const secrets = await openSecrets(config, parts.database)
+      return {
+        name: merchant.name,
+        secret: await rotateDefaultSecret({ ...parts, secrets }, actor(), { merchantId, mode }),
+      }
+    })
+    const known = merchantId === SANDBOX_MERCHANT_ID && mode === 'sandbox' ? ' npm start prints it.' : ''
+    print(
+      options.json,
+      { merchantId, mode, rotated: secret !== null, secret },
+      secret === null
+        ? `The ${mode} webhook secret of ${name} is stored sealed and not shown again.${known}\nmanilla webhooks secret --merchant ${merchantId} --mode ${mode} --rotate makes a new one; the old one signs beside it for ${ROTATION_HOURS} hours.`
+        : `${secret}\n\nThis is the new ${mode} webhook secret of ${name}. The one before signs beside it for ${ROTATION_HOURS} hours; change it in your handler by then.${known || ' It will not be shown again: keep it now.'}`,
+    )
+  },
+}

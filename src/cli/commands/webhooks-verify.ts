@@ -1,0 +1,70 @@
+import { readConfig } from '../../config.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import { SANDBOX_MERCHANT_ID } from '../../merchants/seed-sandbox.ts'
+import { guardedHttp } from '../../webhooks/guarded-http.ts'
+import { findDefaultSecret } from '../../webhooks/secret-store.ts'
+import { isWebhookSecret, type WebhookSecret } from '../../webhooks/signature.ts'
+import { type Command, type Options, UsageError } from '../command.ts'
+import { type Grade, gradeHandler } from '../grade-handler.ts'
+import { print, table } from '../print.ts'
+import { openSecrets, withParts } from '../with-parts.ts'
+
+export const webhooksVerify: Command = {
+  name: 'webhooks verify',
+  summary: 'Send a handler of yours good, doubled, stale, forged and odd events, and grade its answers',
+  options: {
+    url: { value: 'URL', summary: 'Where it listens: http://localhost:8080/webhooks', required: true },
+    secret: { value: 'whsec_…', summary: 'What it checks with (default: the secret of the sandbox merchant)' },
+    reference: { value: 'REFERENCE', summary: 'Of an order that it knows, if it must know it' },
+  },
+  word: 'url',
+  async run(options) {
+    const url = URL.parse(options.text('url') ?? '')
+    if (!url || !/^https?:$/.test(url.protocol))
+      throw new UsageError('Name the address of your handler: manilla webhooks verify http://localhost:8080/webhooks')
+    const secret = givenSecret(options) ?? (await sandboxSecret())
+    const http = guardedHttp()
+    const grades = await gradeHandler(http.post, { url: url.href, secret, reference: options.text('reference') })
+    http.close()
+    const failed = grades.filter(({ ok }) => !ok)
+    print(options.json, { passed: failed.length === 0, grades }, describe(grades))
+    if (failed.length > 0) process.exitCode = 1
+  },
+}
+
+function givenSecret(options: Options): WebhookSecret | undefined {
+  const secret = options.text('secret')
+  if (secret !== undefined && !isWebhookSecret(secret))
+    throw new UsageError('--secret must be whsec_ and 24 to 64 bytes in base64.')
+  return secret
+}
+
+async function sandboxSecret(): Promise<WebhookSecret> {
+  const owner = { merchantId: SANDBOX_MERCHANT_ID, mode: 'sandbox' as const }
+  const secret = await withParts(async ({ database }) =>
+    findDefaultSecret(database, await openSecrets(readConfig(process.env), database), owner),
+  )
+  if (!secret)
+    throw new OperatorError(
+      'The sandbox merchant has no webhook secret yet. Start the service once, or name a --secret.',
+    )
+  return secret
+}
+
+function describe(grades: Grade[]): string {
+  const rows = grades.map(({ ok, what, wanted, status, error, tookMs, means }) => ({
+    ' ': ok ? '✓' : '✗',
+    sent: what,
+    'must be': wanted,
+    was: String(status ?? error),
+    took: `${tookMs} ms`,
+    means,
+  }))
+  const failed = grades.filter(({ ok }) => !ok)
+  const mend = failed.map(({ what, mend }) => `✗ ${what}: ${mend}`)
+  const verdict =
+    failed.length === 0
+      ? 'It takes all of it as it should.'
+      : `${failed.length} of ${grades.length} to mend:\n${mend.join('\n')}`
+  return `${table(rows)}\n\n${verdict}`
+}

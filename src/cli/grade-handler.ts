@@ -1,0 +1,225 @@
+import type { Attempt } from '../attempts/attempt.ts'
+import { attemptView, viewOf } from '../attempts/payment-view.ts'
+import { bodyOf, type EventType } from '../events/event.ts'
+import type { Country } from '../kernel/country.ts'
+import { newAttemptReference, newId, newReference, newShortCode } from '../kernel/ids.ts'
+import type { Currency } from '../kernel/money.ts'
+import { SANDBOX_MERCHANT_ID } from '../merchants/seed-sandbox.ts'
+import { linksOn } from '../payments/links.ts'
+import type { Payment } from '../payments/payment.ts'
+import type { Answer } from '../webhooks/delivery.ts'
+import { newWebhookSecret, type WebhookSecret, webhookHeaders } from '../webhooks/signature.ts'
+
+/** What a handler of webhooks did with one message, and whether that was right. */
+export interface Grade {
+  what: string
+  /** What this is about, in a sentence. */
+  means: string
+  wanted: 'accepted (2xx)' | 'refused (4xx)'
+  status: number | null
+  error: string | null
+  tookMs: number
+  ok: boolean
+  /** How to mend it; null when there is nothing to mend. */
+  mend: string | null
+}
+
+type Post = (call: {
+  url: string
+  headers: Record<string, string>
+  body: string
+  allowPrivate: boolean
+}) => Promise<Answer>
+
+/** Sends a handler what it will meet in its life, one after the other, and judges its answers. Nothing of it is on record with us. */
+export async function gradeHandler(
+  post: Post,
+  { url, secret, reference }: { url: string; secret: WebhookSecret; reference: string | undefined },
+): Promise<Grade[]> {
+  const grades: Grade[] = []
+  for (const { what, means, wanted, mend, headers, body } of messages(secret, reference)) {
+    const answer = await post({ url, headers, body, allowPrivate: true })
+    const status = answer.kind === 'answer' ? answer.status : null
+    const ok = status !== null && Math.floor(status / 100) === (wanted === ACCEPTED ? 2 : 4)
+    grades.push({
+      what,
+      means,
+      wanted,
+      status,
+      error: answer.kind === 'answer' ? null : `${answer.because}: ${answer.detail}`,
+      tookMs: answer.tookMs,
+      ok,
+      mend: ok ? null : status === null ? whyNoAnswer(answer) : mend,
+    })
+  }
+  return grades
+}
+
+function whyNoAnswer(answer: Answer): string {
+  if (answer.kind === 'failed' && answer.because === 'timeout')
+    return 'There was no answer within 15 s. Keep the event, answer 2xx at once, and do the work afterwards.'
+  return 'Nothing answered. Is it running, and is this its address?'
+}
+
+const ACCEPTED = 'accepted (2xx)' as const
+const REFUSED = 'refused (4xx)' as const
+
+interface Message extends Pick<Grade, 'what' | 'means' | 'wanted'> {
+  mend: string
+  headers: Record<string, string>
+  body: string
+}
+
+const TEN_MINUTES_MS = 600_000
+
+function messages(secret: WebhookSecret, reference: string | undefined): Message[] {
+  const now = new Date()
+  const story = paidAtTheSecondTry(now, reference)
+  const event = (type: EventType, sequence: number, attempt: Attempt) => {
+    const id = newId('event', now)
+    const data = {
+      payment: viewOf(
+        story,
+        linksOn(() => 'http://localhost:3000'),
+      ),
+      attempt: attemptView(attempt),
+    }
+    const { merchantId, mode, id: paymentId } = story.payment
+    const body = bodyOf({ id, type, sequence, data, merchantId, mode, paymentId, occurredAt: now, cause: null })
+    return { id, body }
+  }
+  const signed = (message: { id: string; body: string }, changes: { secret?: WebhookSecret; at?: Date } = {}) => ({
+    headers: webhookHeaders([changes.secret ?? secret], { ...message, at: changes.at ?? new Date() }),
+    body: message.body,
+  })
+  const paid = () => event('payment.successful', 6, story.attempts[1])
+  const good = paid()
+  const altered = paid()
+  const { 'webhook-signature': _, ...withoutSignature } = signed(paid()).headers
+
+  return [
+    {
+      what: 'a good event',
+      means: 'payment.successful, signed with your secret.',
+      wanted: ACCEPTED,
+      mend: 'Check the signature over the raw body, before anything parses it, with this very secret. Answer 2xx also for a payment that you do not know.',
+      ...signed(good),
+    },
+    {
+      what: 'the same again',
+      means: 'The same id and bytes, as after an answer of yours that got lost.',
+      wanted: ACCEPTED,
+      mend: 'Remember the ids that you have handled, and answer 2xx to one that you know, without doing its work again.',
+      ...signed(good),
+    },
+    {
+      what: 'old news',
+      means: 'attempt.failed with a lower sequence, after the success of the same payment.',
+      wanted: ACCEPTED,
+      mend: 'Keep the highest sequence of each payment; what is below it is old. Answer 2xx and leave the payment as it is.',
+      ...signed(event('attempt.failed', 3, story.attempts[0])),
+    },
+    {
+      what: 'a new type',
+      means: 'A type that you have never heard of: more will be added.',
+      wanted: ACCEPTED,
+      mend: 'Answer 2xx to types that you do not handle, or they are sent again for three days.',
+      ...signed(event('payment.not_invented_yet' as EventType, 7, story.attempts[1])),
+    },
+    {
+      what: 'a stale one',
+      means: 'Well signed, but ten minutes ago: somebody may be replaying what they overheard.',
+      wanted: REFUSED,
+      mend: 'Refuse a webhook-timestamp that is more than five minutes from now, with 400.',
+      ...signed(paid(), { at: new Date(now.getTime() - TEN_MINUTES_MS) }),
+    },
+    {
+      what: 'a forged one',
+      means: 'Signed with a secret that is not yours.',
+      wanted: REFUSED,
+      mend: 'Compute the signature with your secret and compare it in constant time; answer 401 when none matches. As it is, anyone can tell you that they have paid.',
+      ...signed(paid(), { secret: newWebhookSecret() }),
+    },
+    {
+      what: 'an altered one',
+      means: 'A true signature, over another body.',
+      wanted: REFUSED,
+      mend: 'The signature is over `{webhook-id}.{webhook-timestamp}.{raw body}`: leave none of the three out.',
+      headers: signed(altered).headers,
+      body: altered.body.replace('"sequence":6', '"sequence":9'),
+    },
+    {
+      what: 'an unsigned one',
+      means: 'No webhook-signature at all.',
+      wanted: REFUSED,
+      mend: 'A request without a signature is nobody’s: answer 401.',
+      headers: withoutSignature,
+      body: paid().body,
+    },
+  ]
+}
+
+/** Made of the same types as the real thing, and shown by the same code: what a handler sees here is what it will see. */
+function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`) {
+  const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
+  const payment: Payment = {
+    id: newId('payment', now),
+    merchantId: SANDBOX_MERCHANT_ID,
+    mode: 'sandbox',
+    reference,
+    shortCode: newShortCode(now),
+    status: 'successful',
+    late: false,
+    amount: 1_250_000,
+    currency: 'NGN' as Currency,
+    country: 'NG' as Country,
+    customerBearsCharge: false,
+    amountPaid: 1_250_000,
+    amountRefunded: 0,
+    sequence: 6,
+    user: { email: 'ada@example.com', phoneNumber: null, name: 'Ada' },
+    redirectURL: null,
+    webhook: null,
+    metadata: { madeBy: 'manilla webhooks verify' },
+    createdAt: minutesAgo(3),
+    expiresAt: minutesAgo(-1_440),
+    completedAt: now,
+  }
+  const attempt = (number: number): Attempt => {
+    const id = newId('attempt', now)
+    return {
+      id,
+      paymentId: payment.id,
+      merchantId: payment.merchantId,
+      mode: payment.mode,
+      number,
+      reference: newAttemptReference(reference),
+      provider: 'example',
+      channel: 'card',
+      status: 'successful',
+      currency: payment.currency,
+      amountCharged: payment.amount,
+      fee: 28_750,
+      amountReceived: payment.amount,
+      orderReference: id,
+      providerReference: id,
+      failure: null,
+      failedTryId: null,
+      instructions: null,
+      instructionsExpireAt: null,
+      saidPaid: false,
+      needsReview: null,
+      createdAt: minutesAgo(3 - number),
+      resolvedAt: minutesAgo(2 - number),
+      watch: { since: now, checks: 0, missingInARow: 0, nextCheckAt: null },
+    }
+  }
+  const failure = {
+    code: 'insufficient_funds' as const,
+    message: 'There is not enough money on this card.',
+    providerCode: null,
+  }
+  const declined: Attempt = { ...attempt(1), status: 'failed', amountReceived: 0, failure }
+  const attempts: [Attempt, Attempt] = [declined, attempt(2)]
+  return { payment, attempts }
+}
