@@ -13,6 +13,8 @@ import { ensureDefaultSecret } from './secret-store.ts'
 /** Puts an event on record, and with it what merchants are to be told of it: in one transaction with the change, so that neither can be there alone. */
 export function eventRecorder({ clock, secrets }: { clock: Clock; secrets: SecretBox }) {
   const haveSecrets = new Set<string>()
+  // A secret that a transaction has made is gone again if that comes to nothing, so only what was there before it is remembered.
+  const making = new WeakSet<Transaction>()
 
   return async (tx: Transaction, event: Event): Promise<void> => {
     await recordEvent(tx, event)
@@ -29,8 +31,10 @@ export function eventRecorder({ clock, secrets }: { clock: Clock; secrets: Secre
     const url = (await findPaymentById(tx, event.paymentId))?.webhook
     if (url) {
       const owner = `${merchantId} ${mode}`
-      if (!haveSecrets.has(owner)) await ensureDefaultSecret(tx, secrets, event)
-      haveSecrets.add(owner)
+      if (!haveSecrets.has(owner)) {
+        if ((await ensureDefaultSecret(tx, secrets, event)) === 'made') making.add(tx)
+        else if (!making.has(tx)) haveSecrets.add(owner)
+      }
       deliveries.push({ ...fresh(), endpointId: null, url, destination: destinationOf({ merchantId, mode, url }) })
     }
     await insertDeliveries(tx, deliveries)

@@ -13,11 +13,16 @@ interface Owner {
 export const defaultSecretPlace = ({ merchantId, mode }: Owner) => `webhook_secrets.sealed_secret:${merchantId}:${mode}`
 
 /** A merchant who names a `webhook` has a secret to check it with. Made when it is first needed; safe to repeat. */
-export async function ensureDefaultSecret(db: Queries, secrets: SecretBox, owner: Owner): Promise<void> {
-  await db.rows(sql`
+export async function ensureDefaultSecret(
+  db: Queries,
+  secrets: SecretBox,
+  owner: Owner,
+): Promise<'made' | 'was there'> {
+  const made = await db.rows(sql`
     insert into webhook_secrets (merchant_id, mode, sealed_secret)
     values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${secrets.seal(newWebhookSecret(), defaultSecretPlace(owner))})
-    on conflict do nothing`)
+    on conflict do nothing returning mode`)
+  return made.length > 0 ? 'made' : 'was there'
 }
 
 export async function findDefaultSecret(
