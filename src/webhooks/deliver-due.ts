@@ -7,7 +7,7 @@ import type { EndpointId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { recordAct } from '../merchants/audit-store.ts'
-import { type Answer, judge, type Verdict } from './delivery.ts'
+import { type Answer, destinationOf, judge, type Verdict } from './delivery.ts'
 import {
   claimDue,
   type DueDelivery,
@@ -35,7 +35,7 @@ export interface DeliveryParts {
 export interface DeliveryEngine {
   /** There may be something to send. */
   wake(): void
-  /** Claims no more, gives back what was not sent, and waits for what is under way, within reason. */
+  /** Claims no more, gives back what was not sent, and waits for what is under way, within reason; then gives that back too. */
   stop(): Promise<void>
 }
 
@@ -57,6 +57,7 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
   const lanes = new Map<string, Lane>()
   const secretsOf = secretReader(parts.secrets)
   const inFlight = new Set<Promise<void>>()
+  const onTheirWay = new Set<DueDelivery>()
   let stopping = false
   let claiming: Promise<void> | undefined
   let wanted = false
@@ -64,7 +65,10 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
 
   const note = batch<TryResult, void>({
     write: async (results) => {
-      await noteAll(parts, me, results)
+      // What waits for an endpoint that was switched off is held in the database, so it is not ours to send any more.
+      for (const endpointId of await noteAll(parts, me, results)) {
+        lanes.get(destinationOf({ endpointId }))?.waiting.splice(0)
+      }
       return results.map(() => undefined)
     },
     maxItems: 500,
@@ -126,12 +130,12 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
       track(
         send(delivery).finally(() => {
           lane.flying--
-          if (lane.waiting.length === 0 && lane.flying === 0) lanes.delete(destination)
           if (lane.waiting.length < CLAIMED_PER_DESTINATION / 2) wake()
           pump(destination)
         }),
       )
     }
+    if (lane.waiting.length === 0 && lane.flying === 0) lanes.delete(destination)
   }
 
   function track(work: Promise<void>): void {
@@ -141,13 +145,17 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
 
   async function send(delivery: DueDelivery): Promise<void> {
     const { eventId: id, body, url, mode } = delivery
+    onTheirWay.add(delivery)
     try {
       const headers = webhookHeaders(secretsOf(delivery), { id, body, at: parts.clock.now() })
       const answer = await parts.http.post({ url, headers, body, allowPrivate: parts.allowPrivate(mode) })
-      await note(resultOf(delivery, answer))
+      // Given back meanwhile: that the call was cut is no fault of the endpoint's.
+      if (onTheirWay.has(delivery)) await note(resultOf(delivery, answer))
     } catch (err) {
       // Not noted: the lease ends, and it is sent again, with the same id and the same bytes.
       log.warn({ err, eventId: id }, 'a delivery could not be noted; it will be made again')
+    } finally {
+      onTheirWay.delete(delivery)
     }
   }
 
@@ -171,6 +179,9 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
       })
       await Promise.race([Promise.allSettled(inFlight), enough])
       clearTimeout(patience)
+      const cut = [...onTheirWay].map(({ id }) => id)
+      onTheirWay.clear()
+      await release(cut)
     },
   }
 }
@@ -194,15 +205,17 @@ function resultOf(delivery: DueDelivery, answer: Answer): TryResult & { verdict:
   }
 }
 
-async function noteAll({ database, log }: DeliveryParts, me: string, results: TryResult[]): Promise<void> {
+/** Returns the endpoints that were switched off for it. */
+async function noteAll({ database, log }: DeliveryParts, me: string, results: TryResult[]): Promise<EndpointId[]> {
   await noteTries(database, me, results)
   const configured = results.filter(({ delivery }) => delivery.endpointId !== null)
-  if (configured.length === 0) return
+  if (configured.length === 0) return []
   const idsOf = (some: TryResult[]) => [...new Set(some.map(({ delivery }) => delivery.endpointId as EndpointId))]
   const healthy = idsOf(configured.filter(({ state }) => state === 'delivered'))
   const failing = idsOf(configured.filter(({ state }) => state !== 'delivered')).filter((id) => !healthy.includes(id))
   const gone = idsOf(configured.filter(({ status }) => status === 410))
-  await database.transaction(async (tx) => {
+  return database.transaction(async (tx) => {
+    const switchedOff: EndpointId[] = []
     const sick = await noteHealth(tx, { healthy, failing, maxDays: FAILING_DAYS })
     const reasons = new Map<EndpointId, string>([
       ...sick.map((id) => [id, `It has done nothing but fail for ${FAILING_DAYS} days.`] as const),
@@ -214,7 +227,9 @@ async function noteAll({ database, log }: DeliveryParts, me: string, results: Tr
       await holdDeliveries(tx, id)
       await recordAct(tx, { actor: 'worker', act: 'webhook_endpoint.disabled', merchantId, subject: id })
       log.warn({ merchantId, endpointId: id }, 'webhook endpoint disabled')
+      switchedOff.push(id)
     }
+    return switchedOff
   })
 }
 
