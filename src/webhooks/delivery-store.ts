@@ -84,7 +84,8 @@ export function claimDue(
                              and o.leased_until >= now() and o.leased_by <> ${me}::uuid)
         limit ${limit}
       ), claimed as (
-        update deliveries d set leased_by = ${me}::uuid, leased_until = now() + ${leaseSeconds}::integer * interval '1 second'
+        update deliveries d set leased_by = ${me}::uuid, leased_until = now() + ${leaseSeconds}::integer * interval '1 second',
+               url = coalesce((select w.url from webhook_endpoints w where w.id = d.endpoint_id), d.url) -- it may have moved
           from due where d.id = due.id
         returning d.id, d.event_id, d.merchant_id, d.mode, d.endpoint_id, d.url, d.destination, d.tries, d.tries_before, d.due_at
       )
