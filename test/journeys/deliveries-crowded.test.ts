@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import type { Database } from '../../src/database/database.ts'
+import { sql } from '../../src/database/sql.ts'
+import { newId, uuidOf } from '../../src/kernel/ids.ts'
+import { claimDue } from '../../src/webhooks/delivery-store.ts'
+import {
+  addEndpoint,
+  deliverySeen,
+  ENDPOINTS,
+  endLeases,
+  heapUp,
+  startDeliveringService,
+  tell,
+  triedTimes,
+} from '../support/delivering.ts'
+import { type Heard, type Manner, startListener, takes } from '../support/listener.ts'
+import { eventually } from '../support/paying.ts'
+
+/** Many deliveries, several engines, and what they owe each other. */
+const service = await startDeliveringService()
+const { database } = service
+
+test('D7: at most 8 are in flight to one destination, by its own count, however many engines serve it, and each arrives once', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener(takes.after(30))
+  const eventId = await tell(shop)
+  await heapUp(database, eventId, { url: listener.url, destination: 'slow' }, 300)
+  const engines = [service.startEngine(), service.startEngine()]
+  await listener.hears(300, 30_000)
+  const left = await eventually(
+    () => waitingFor('slow'),
+    (count) => count === 0,
+  )
+  assert.equal(left, 0)
+  assert.equal(listener.heard.length, 300)
+  assert.equal(listener.mostAtOnce, 8)
+  await Promise.all(engines.map((engine) => engine.stop()))
+})
+
+async function waitingFor(destination: string): Promise<number> {
+  const row = await database.row<{ count: number }>(
+    sql`select count(*) from deliveries where destination = ${destination} and state = 'waiting'`,
+  )
+  return row?.count ?? 0
+}
+
+test('D7: with 20 000 waiting for a dead endpoint, a first try to another merchant still arrives within 2 s, and claiming stays quick', async (t) => {
+  const [dead, alive] = [await service.addShop(), await service.addShop()]
+  const hole = await startListener(takes.inSilence)
+  await heapUp(database, await tell(dead), { url: hole.url, destination: 'a dead endpoint' }, 20_000)
+  const claims: number[] = []
+  // Of the engine's transactions, only claims happen here: the others are about endpoints, and this destination is none.
+  const timed: Database = {
+    ...database,
+    async transaction(work) {
+      const startedAt = performance.now()
+      const result = await database.transaction(work)
+      claims.push(performance.now() - startedAt)
+      return result
+    },
+  }
+  const engine = service.startEngine({ database: timed, deadlineMs: 1_000 })
+  await hole.hears(8)
+  const listener = await startListener()
+  const delays: number[] = []
+  for (let number = 1; number <= 20; number++) {
+    const before = performance.now()
+    await tell(alive, { webhook: listener.url })
+    await listener.hears(number)
+    delays.push((listener.heard[number - 1] as Heard).at - before)
+  }
+  await hole.hears(24)
+  await engine.stop()
+  assert.ok(Math.max(...delays) < 2_000, `${Math.max(...delays)} ms`)
+  assert.equal(hole.mostAtOnce, 8)
+  const sorted = claims.toSorted((a, b) => a - b)
+  const [median = 0, slowest = 0] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)]
+  t.diagnostic(`${claims.length} claims: median ${median.toFixed(1)} ms, slowest ${slowest.toFixed(1)} ms`)
+  t.diagnostic(`slowest first try ${Math.max(...delays).toFixed(0)} ms, its payment made and cancelled included`)
+  assert.ok(median < 250, `a claim took ${median} ms`)
+  await forget('a dead endpoint')
+})
+
+async function forget(destination: string): Promise<void> {
+  await database.rows(sql`delete from deliveries where destination = ${destination}`)
+}
+
+test('D7: destinations have their turn one after the other, and a full claim goes on where the last one ended', async () => {
+  const shop = await service.addShop()
+  const eventId = await tell(shop)
+  const destinations = ['turn 1', 'turn 2', 'turn 3', 'turn 4', 'turn 5']
+  for (const destination of destinations) {
+    await heapUp(database, eventId, { url: 'http://127.0.0.1:9/', destination }, 20)
+  }
+  const me = randomUUID()
+  const claim = async (after: string, by = me) => {
+    const claimed = await claimDue(database, { me: by, after, perDestination: 4, limit: 10, leaseSeconds: 30 })
+    return destinations.map((name) => claimed.filter(({ destination }) => destination === name).length)
+  }
+  assert.deepEqual(await claim(''), [4, 4, 2, 0, 0])
+  assert.deepEqual(await claim('turn 3'), [0, 0, 0, 4, 4])
+  assert.deepEqual(await claim(''), [0, 0, 2, 0, 0], 'who has his share in hand gets no more')
+  assert.deepEqual(await claim('', randomUUID()), [0, 0, 0, 0, 0], 'and another process leaves them to him')
+  await endLeases(database, eventId)
+  assert.deepEqual(await claim('', randomUUID()), [4, 4, 2, 0, 0], 'until his leases are over')
+  for (const destination of destinations) await forget(destination)
+})
+
+test('what an engine had in hand when it was stopped is taken over by another at once', async () => {
+  const shop = await service.addShop()
+  const held: (() => void)[] = []
+  const listener = await startListener((_, response) => held.push(() => response.end()))
+  await heapUp(database, await tell(shop), { url: listener.url, destination: 'handed over' }, 40)
+  const first = service.startEngine()
+  await listener.hears(8)
+  const stopping = first.stop()
+  listener.answer = takes.well
+  for (const answer of held) answer()
+  await stopping
+  assert.equal(listener.heard.length, 8, 'it began none of the others')
+  const second = service.startEngine()
+  // A lease is 30 s; nobody waits for one to end here.
+  await listener.hears(40, 10_000)
+  await eventually(
+    () => waitingFor('handed over'),
+    (count) => count === 0,
+  )
+  assert.equal(listener.heard.length, 40)
+  await second.stop()
+})
+
+test('what was still on its way when patience ended counts for nothing, and is sent again by another at once', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener(takes.inSilence)
+  const eventId = await tell(shop, { webhook: listener.url })
+  const first = service.startEngine()
+  await listener.hears(1)
+  await first.stop()
+  listener.answer = takes.well
+  const second = service.startEngine()
+  await listener.hears(2, 10_000)
+  const delivery = await eventually(
+    () => deliverySeen(shop, eventId),
+    ({ state }) => state === 'delivered',
+  )
+  assert.deepEqual(
+    delivery.tries.map(({ number, status }) => [number, status]),
+    [[1, 200]],
+  )
+  assert.equal(listener.heard[0]?.headers['webhook-id'], listener.heard[1]?.headers['webhook-id'])
+  assert.equal(listener.heard[0]?.body, listener.heard[1]?.body)
+  await second.stop()
+})
+
+test('D3: after 410 nothing more is begun, though many were in hand; all of them are kept', async () => {
+  const shop = await service.addShop()
+  const gone: Manner = (heard, response) => setTimeout(() => takes.with(410)(heard, response), 5)
+  const listener = await startListener(gone)
+  const endpoint = await addEndpoint(shop, listener.url)
+  const eventIds = await Promise.all(Array.from({ length: 40 }, () => tell(shop)))
+  const engine = service.startEngine()
+  await eventually(
+    async () => (await shop.call('GET', ENDPOINTS)).body.data[0].enabled,
+    (enabled) => !enabled,
+  )
+  // Time enough for all of them, had they been sent.
+  const other = await startListener()
+  for (let number = 1; number <= 6; number++) {
+    await tell(await service.addShop(), { webhook: other.url })
+    await other.hears(number)
+  }
+  await engine.stop()
+  assert.ok(listener.heard.length <= 16, `${listener.heard.length} were sent`)
+  const states = await database.rows<{ state: string; count: number }>(sql`
+    select state, count(*) from deliveries where endpoint_id = ${uuidOf(endpoint.id)} group by state`)
+  const counts = Object.fromEntries(states.map(({ state, count }) => [state, count]))
+  assert.deepEqual(Object.keys(counts).sort(), ['disabled', 'exhausted'])
+  assert.equal((counts.disabled ?? 0) + (counts.exhausted ?? 0), eventIds.length)
+})
+
+test('a webhook is never sent unsigned, even when the transaction that first made the secret came to nothing', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener()
+  const body = { amount: 5_000, country: 'NG', user: { email: 'ada@example.com' }, webhook: listener.url }
+  const { id } = (await shop.call('POST', '/payments/v1/checkouts', body)).body.data
+  const { parts } = service
+  await assert.rejects(
+    database.transaction(async (tx) => {
+      const event = {
+        id: newId('event', new Date()),
+        merchantId: shop.merchantId,
+        mode: 'sandbox' as const,
+        paymentId: id,
+        type: 'payment.cancelled' as const,
+        sequence: 1,
+        data: {},
+        occurredAt: new Date(),
+        cause: null,
+      }
+      await parts.record(tx, event)
+      throw new Error('and now the connection breaks')
+    }),
+  )
+  const engine = service.startEngine()
+  const eventId = await tell(shop, { webhook: listener.url })
+  await triedTimes(shop, eventId, 1)
+  assert.match(String(listener.heard[0]?.headers['webhook-signature']), /^v1,[A-Za-z0-9+/]{43}=$/)
+  await engine.stop()
+})
