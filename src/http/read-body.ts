@@ -34,7 +34,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** With real money, what travels over the network is encrypted. */
 function plainAddresses(body: Record<string, unknown>, mode: Mode): Mistake[] {
   if (mode !== 'live') return []
-  return ['redirectURL', 'webhook']
+  return ['redirectURL', 'webhook', 'url']
     .filter((field) => /^http:/i.test(String(body[field])))
     .map((field) => ({ pointer: `/${field}`, code: 'https_required', message: `${field} must be https in live mode.` }))
 }
