@@ -1,0 +1,520 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { sql } from '../../src/database/sql.ts'
+import { newId, uuidOf } from '../../src/kernel/ids.ts'
+import { startWorker } from '../../src/worker/worker.ts'
+import {
+  addEndpoint,
+  deliveriesSeen,
+  deliverySeen,
+  ENDPOINTS,
+  makeDue,
+  startDeliveringService,
+  tell,
+  triedTimes,
+} from '../support/delivering.ts'
+import { closedPort, startListener, startTrap, takes } from '../support/listener.ts'
+import { eventually, request, type Shop } from '../support/paying.ts'
+import { type Answer, addMerchant } from '../support/service.ts'
+
+const service = await startDeliveringService()
+const { database } = service
+const engine = service.startEngine()
+const EVENTS = '/payments/v1/events'
+
+const patch = (shop: Pick<Shop, 'headers'>, id: string, changes: unknown): Promise<Answer> =>
+  request(`${service.baseUrl}${ENDPOINTS}/${id}`, 'PATCH', shop.headers, changes)
+
+const stateOf = async (shop: Shop, eventId: string) => (await deliverySeen(shop, eventId)).state
+
+const codesOf = ({ body }: Answer) =>
+  Object.fromEntries((body.errors ?? []).map(({ pointer, code }: { pointer: string; code: string }) => [pointer, code]))
+
+test('an endpoint is made with 201 and shows its secret this once; the database holds it sealed', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener()
+  const made = await shop.call('POST', ENDPOINTS, { url: listener.url, events: ['payment.cancelled'] })
+  assert.equal(made.status, 201)
+  const { id, secret, createdAt, ...rest } = made.body.data
+  assert.deepEqual(rest, {
+    url: listener.url,
+    events: ['payment.cancelled'],
+    enabled: true,
+    disabledReason: null,
+    failingSince: null,
+  })
+  assert.match(id, /^whe_/)
+  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
+  assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 60_000)
+
+  const listed = await shop.call('GET', ENDPOINTS)
+  assert.equal(listed.status, 200)
+  assert.deepEqual(listed.body, { data: [{ id, createdAt, ...rest }], nextCursor: null })
+  const rotated = await shop.call('POST', `${ENDPOINTS}/${id}/rotate-secret`)
+  assert.notEqual(rotated.body.data.secret, secret)
+  await shop.call('POST', '/payments/v1/webhook-secret/rotate')
+  await tell(shop, { webhook: listener.url })
+  await listener.hears(2)
+  for (const known of [secret, rotated.body.data.secret]) assert.deepEqual(await tablesWith(known), [])
+})
+
+/** The tables in which a text, or the bytes that it writes in base64, can be read. */
+async function tablesWith(secret: string): Promise<string[]> {
+  const bare = secret.replace('whsec_', '')
+  const forms = [bare, Buffer.from(bare, 'base64').toString('hex'), Buffer.from(secret).toString('hex')]
+  const tables = await database.rows<{ name: string }>(
+    sql`select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+  )
+  assert.ok(tables.some(({ name }) => name === 'webhook_endpoints'))
+  const found: string[] = []
+  for (const { name } of tables) {
+    const text = `select t::text as line from "${name}" t`
+    const lines = await database.rows<{ line: string }>({ name: '', text, values: [] })
+    if (lines.some(({ line }) => forms.some((form) => line.includes(form)))) found.push(name)
+  }
+  return found
+}
+
+test('the search for secrets in the tables finds what is there to be found', async () => {
+  const shop = await service.addShop('a name like MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')
+  assert.ok(shop)
+  assert.deepEqual(await tablesWith('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'), ['merchants'])
+})
+
+test('a change changes what it names and nothing else; what it names as null stays', async () => {
+  const shop = await service.addShop()
+  const { secret, ...endpoint } = await addEndpoint(shop, 'http://127.0.0.1:9/a', { events: ['refund.failed'] })
+  assert.ok(secret)
+  const steps: [unknown, Record<string, unknown>][] = [
+    [{}, {}],
+    [{ url: 'http://127.0.0.1:9/b' }, { url: 'http://127.0.0.1:9/b' }],
+    [{ events: [] }, { events: [] }],
+    [{ enabled: false }, { enabled: false, disabledReason: 'Switched off by the merchant.' }],
+    [{ url: null, events: null, enabled: null }, {}],
+    [{ enabled: true }, { enabled: true, disabledReason: null }],
+  ]
+  let expected = endpoint
+  for (const [changes, difference] of steps) {
+    expected = { ...expected, ...difference }
+    const changed = await patch(shop, endpoint.id, changes)
+    assert.deepEqual([changed.status, changed.body], [200, { data: expected }])
+    assert.deepEqual((await shop.call('GET', ENDPOINTS)).body.data, [expected])
+  }
+})
+
+test('a deleted endpoint is gone: not listed, not found, and nothing is sent there', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener(takes.with(500))
+  const { id } = await addEndpoint(shop, listener.url)
+  const waiting = await tell(shop)
+  await triedTimes(shop, waiting, 1)
+  const deleted = await shop.call('DELETE', `${ENDPOINTS}/${id}`)
+  assert.deepEqual([deleted.status, deleted.body.data.id, deleted.body.data.enabled], [200, id, false])
+  assert.deepEqual((await shop.call('GET', ENDPOINTS)).body.data, [])
+  assert.equal(await stateOf(shop, waiting), 'disabled')
+  assert.deepEqual(await deliveriesSeen(shop, await tell(shop)), [])
+  assert.deepEqual((await shop.call('POST', `${EVENTS}/${waiting}/redeliver`)).body, { data: { deliveries: 0 } })
+  for (const answer of [
+    await patch(shop, id, { enabled: true }),
+    await shop.call('DELETE', `${ENDPOINTS}/${id}`),
+    await shop.call('POST', `${ENDPOINTS}/${id}/test`),
+    await shop.call('POST', `${ENDPOINTS}/${id}/rotate-secret`),
+  ])
+    assert.deepEqual([answer.status, answer.body.code], [404, 'not_found'])
+  assert.equal(listener.heard.length, 1)
+})
+
+test('an endpoint hears of the events that it chose, and one that chose none hears of all', async () => {
+  const shop = await service.addShop()
+  const [all, failures, cancellations] = [await startListener(), await startListener(), await startListener()]
+  await addEndpoint(shop, all.url)
+  await addEndpoint(shop, failures.url, { events: ['attempt.failed', 'refund.failed'] })
+  const chosen = await addEndpoint(shop, cancellations.url, { events: ['payment.expired'] })
+  await patch(shop, chosen.id, { events: ['payment.cancelled'] })
+  const started = await shop.initialize({ reference: 'one' })
+  await shop.call('POST', `/sandbox/gateway/charges/${started.body.data.data.reference}`, {
+    card: '4000 0000 0000 0002',
+  })
+  await all.hears(1)
+  await shop.call('POST', '/payments/v1/payments/one/cancel')
+  await Promise.all([all.hears(2), failures.hears(1), cancellations.hears(1)])
+  const heardBy = ({ heard }: typeof all) => heard.map(({ body }) => JSON.parse(body).type)
+  assert.deepEqual(heardBy(all), ['attempt.failed', 'payment.cancelled'])
+  assert.deepEqual(heardBy(failures), ['attempt.failed'])
+  assert.deepEqual(heardBy(cancellations), ['payment.cancelled'])
+  const places = (await shop.call('GET', `${EVENTS}?payment=one`)).body.data
+  const counts = await Promise.all(
+    places.map(async ({ id }: { id: string }) => (await deliveriesSeen(shop, id)).length),
+  )
+  assert.deepEqual(counts, [2, 2])
+})
+
+test('a disabled endpoint gets nothing new; what waited for it is held, and replayed once it is enabled', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener(takes.with(500))
+  const { id } = await addEndpoint(shop, listener.url)
+  const waiting = await tell(shop)
+  await triedTimes(shop, waiting, 1)
+  await patch(shop, id, { enabled: false })
+  const held = await deliverySeen(shop, waiting)
+  assert.deepEqual([held.state, held.nextTryAt], ['disabled', null])
+  assert.deepEqual(await deliveriesSeen(shop, await tell(shop)), [])
+  assert.deepEqual((await shop.call('POST', `${EVENTS}/${waiting}/redeliver`)).body, { data: { deliveries: 0 } })
+  await makeDue(database, waiting)
+  engine.wake()
+
+  listener.answer = takes.well
+  await patch(shop, id, { enabled: true })
+  assert.equal(await stateOf(shop, waiting), 'disabled')
+  assert.equal(listener.heard.length, 1)
+  assert.deepEqual((await shop.call('POST', `${EVENTS}/${waiting}/redeliver`)).body, { data: { deliveries: 1 } })
+  assert.equal((await triedTimes(shop, waiting, 2)).state, 'delivered')
+  assert.equal(listener.heard[0]?.body, listener.heard[1]?.body)
+})
+
+test('one that is made disabled hears nothing until it is enabled', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener()
+  const { id, enabled } = await addEndpoint(shop, listener.url, { enabled: false })
+  assert.equal(enabled, false)
+  assert.deepEqual(await deliveriesSeen(shop, await tell(shop)), [])
+  await patch(shop, id, { enabled: true })
+  const second = await tell(shop)
+  await listener.hears(1)
+  assert.equal(JSON.parse(listener.heard[0]?.body ?? '').id, second)
+})
+
+test('when an endpoint moves, what waits for it and what is sent again follow it', async () => {
+  const shop = await service.addShop()
+  const [before, now] = [await closedPort(), await startListener()]
+  const { id } = await addEndpoint(shop, before)
+  const waiting = await tell(shop)
+  assert.equal((await triedTimes(shop, waiting, 1)).url, before)
+  await patch(shop, id, { url: now.url })
+  await makeDue(database, waiting)
+  engine.wake()
+  const delivery = await triedTimes(shop, waiting, 2)
+  assert.deepEqual([delivery.state, delivery.url], ['delivered', now.url])
+})
+
+test('sixteen endpoints in a mode and no more, even when many are asked for at once; a deleted one makes room', async () => {
+  const shop = await service.addShop()
+  const create = () => shop.call('POST', ENDPOINTS, { url: 'http://127.0.0.1:9/' })
+  const answers = await Promise.all(Array.from({ length: 24 }, create))
+  const made = answers.filter(({ status }) => status === 201)
+  const refused = answers.filter(({ status, body }) => status === 409 && body.code === 'too_many_endpoints')
+  assert.deepEqual([made.length, refused.length], [16, 8])
+  assert.equal((await shop.call('GET', ENDPOINTS)).body.data.length, 16)
+  await shop.call('DELETE', `${ENDPOINTS}/${made[0]?.body.data.id}`)
+  assert.equal((await create()).status, 201)
+  assert.equal((await create()).status, 409)
+})
+
+test("F2: another merchant's endpoint, or one of the other mode, is as absent as one that never was", async () => {
+  const [owner, stranger] = [await service.addShop(), await service.addShop()]
+  const listener = await startListener()
+  const { id } = await addEndpoint(owner, listener.url)
+  const never = newId('endpoint', new Date())
+  const ask = (name: string) =>
+    Promise.all([
+      patch(stranger, name, { enabled: false }),
+      stranger.call('DELETE', `${ENDPOINTS}/${name}`),
+      stranger.call('POST', `${ENDPOINTS}/${name}/test`),
+      stranger.call('POST', `${ENDPOINTS}/${name}/rotate-secret`),
+    ])
+  const bare = (answers: Answer[]) =>
+    answers.map(({ status, body: { requestId, instance, ...body } }) => [status, body])
+  const theirs = bare(await ask(id))
+  assert.deepEqual(theirs, bare(await ask(never)))
+  assert.deepEqual(theirs, bare(await ask('whe_nonsense')))
+  assert.ok(theirs.every(([status]) => status === 404))
+  assert.deepEqual((await stranger.call('GET', ENDPOINTS)).body.data, [])
+  assert.equal(listener.heard.length, 0)
+  assert.equal((await owner.call('GET', ENDPOINTS)).body.data[0].enabled, true)
+})
+
+test('all mistakes of a request are told at once, near misses among them, and nothing is made', async () => {
+  const shop = await service.addShop()
+  const wrong = await shop.call('POST', ENDPOINTS, {
+    url: 'ftp://shop.example/hook',
+    events: ['payment.sucessful'],
+    enabled: 'yes',
+    Enabled: true,
+  })
+  assert.deepEqual([wrong.status, wrong.body.code], [400, 'invalid_request'])
+  assert.deepEqual(codesOf(wrong), {
+    '/url': 'invalid_format',
+    '/events/0': 'invalid_value',
+    '/enabled': 'invalid_type',
+    '/Enabled': 'unknown_field',
+  })
+  const near = await shop.call('POST', ENDPOINTS, { url: 'http://127.0.0.1:9/', event: ['payment.successful'] })
+  assert.deepEqual([near.status, near.body.code], [400, 'unknown_field'])
+  assert.match(near.body.detail, /did you mean `events`/i)
+  for (const body of [{}, { url: null }, { url: '' }, { url: 'https://a:b@shop.example/' }, { url: 5 }]) {
+    const answer = await shop.call('POST', ENDPOINTS, body)
+    assert.deepEqual([answer.status, Object.keys(codesOf(answer))], [400, ['/url']], JSON.stringify(body))
+  }
+  const twice = await shop.call('POST', ENDPOINTS, {
+    url: 'http://127.0.0.1:9/',
+    events: ['refund.failed', 'refund.failed'],
+  })
+  assert.deepEqual([twice.status, Object.keys(codesOf(twice))], [400, ['/events']])
+  const unrelated = await shop.call('POST', ENDPOINTS, { url: 'http://127.0.0.1:9/', colour: 'blue' })
+  assert.equal(unrelated.status, 201)
+  assert.equal((await shop.call('GET', ENDPOINTS)).body.data.length, 1)
+  const { id } = unrelated.body.data
+  const changed = await patch(shop, id, { url: 'nowhere', enabled: 1, evnets: [] })
+  assert.deepEqual([changed.status, changed.body.code], [400, 'invalid_request'])
+  assert.deepEqual(codesOf(changed), {
+    '/url': 'invalid_format',
+    '/enabled': 'invalid_type',
+    '/evnets': 'unknown_field',
+  })
+})
+
+test('in live mode an endpoint is https, and never a private address', async () => {
+  const live = await addMerchant(database, { mode: 'live' })
+  const create = (url: string) => request(`${service.baseUrl}${ENDPOINTS}`, 'POST', live.headers, { url })
+  const plain = await create('http://shop.example/hook')
+  assert.deepEqual([plain.status, codesOf(plain)], [400, { '/url': 'https_required' }])
+  for (const host of [
+    '127.0.0.1',
+    '10.1.2.3',
+    '169.254.169.254',
+    '[::1]',
+    '[::ffff:10.0.0.1]',
+    'localhost',
+    '0x7f.1',
+  ]) {
+    const answer = await create(`https://${host}/hook`)
+    assert.deepEqual([answer.status, codesOf(answer)], [400, { '/url': 'blocked_address' }], host)
+  }
+  const fine = await create('https://shop.example/hook')
+  assert.equal(fine.status, 201)
+  const { id } = fine.body.data
+  for (const [url, code] of [
+    ['http://shop.example/hook', 'https_required'],
+    ['https://192.168.1.1/hook', 'blocked_address'],
+  ] as const) {
+    const answer = await patch(live, id, { url })
+    assert.deepEqual([answer.status, codesOf(answer)], [400, { '/url': code }])
+  }
+  const listed = await request(`${service.baseUrl}${ENDPOINTS}`, 'GET', live.headers)
+  assert.deepEqual(
+    listed.body.data.map(({ url }: { url: string }) => url),
+    ['https://shop.example/hook'],
+  )
+})
+
+test('a test call is signed like an event, shows what came back, and leaves no trace among the events', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener(takes.with(201, {}, 'welcome'))
+  const { id, secret } = await addEndpoint(shop, listener.url)
+  const test = () => shop.call('POST', `${ENDPOINTS}/${id}/test`)
+  const good = await test()
+  assert.equal(good.status, 200)
+  assert.deepEqual(
+    { ...good.body.data, tookMs: 0 },
+    { delivered: true, status: 201, error: null, tookMs: 0, answer: 'welcome' },
+  )
+  const [heard] = listener.heard
+  new Webhook(secret).verify(heard?.body ?? '', heard?.headers as Record<string, string>)
+  const event = JSON.parse(heard?.body ?? '')
+  assert.deepEqual([event.type, event.mode, event.sequence], ['endpoint.test', 'sandbox', 0])
+
+  listener.answer = takes.with(500, {}, 'oh no')
+  const bad = (await test()).body.data
+  assert.deepEqual([bad.delivered, bad.status, bad.error, bad.answer], [false, 500, null, 'oh no'])
+  listener.answer = takes.byReset
+  const worse = (await test()).body.data
+  assert.deepEqual([worse.delivered, worse.status, worse.answer], [false, null, ''])
+  assert.match(worse.error, /^reset: /)
+  assert.deepEqual((await shop.call('GET', EVENTS)).body.data, [])
+  assert.equal((await shop.call('GET', ENDPOINTS)).body.data[0].failingSince, null)
+})
+
+test('D8: a test call to an address that has become inward is refused as well, and no byte arrives', async () => {
+  const trap = await startTrap()
+  const live = await addMerchant(database, { mode: 'live' })
+  const made = await request(`${service.baseUrl}${ENDPOINTS}`, 'POST', live.headers, { url: 'https://shop.example/' })
+  const { id } = made.body.data
+  await database.rows(
+    sql`update webhook_endpoints set url = ${`https://127.0.0.1:${trap.port}/`} where id = ${uuidOf(id)}`,
+  )
+  const tried = await request(`${service.baseUrl}${ENDPOINTS}/${id}/test`, 'POST', live.headers)
+  assert.equal(tried.status, 200)
+  assert.match(tried.body.data.error, /^blocked_address: /)
+  assert.equal(trap.visits, 0)
+})
+
+test('INV-14: every change of an endpoint or secret is on record, and no secret with it', async () => {
+  const shop = await service.addShop()
+  const { id } = await addEndpoint(shop, 'http://127.0.0.1:9/')
+  await patch(shop, id, { enabled: false })
+  await shop.call('POST', `${ENDPOINTS}/${id}/rotate-secret`)
+  await shop.call('POST', '/payments/v1/webhook-secret/rotate')
+  await shop.call('DELETE', `${ENDPOINTS}/${id}`)
+  const acts = await database.rows(sql`
+    select actor, act, subject from audit_log where merchant_id = ${shop.merchantUuid} and act like 'webhook%' order by id`)
+  assert.deepEqual(acts, [
+    { actor: 'api:sandbox', act: 'webhook_endpoint.created', subject: id },
+    { actor: 'api:sandbox', act: 'webhook_endpoint.changed', subject: id },
+    { actor: 'api:sandbox', act: 'webhook_endpoint.secret_rotated', subject: id },
+    { actor: 'api:sandbox', act: 'webhook_secret.rotated', subject: 'sandbox' },
+    { actor: 'api:sandbox', act: 'webhook_endpoint.deleted', subject: id },
+  ])
+})
+
+test('events are listed newest first, by payment, by type, and page by page', async () => {
+  const shop = await service.addShop()
+  const ids: string[] = []
+  for (let number = 0; number < 5; number++) ids.push(await tell(shop, { reference: `order-${number}` }))
+  const started = await shop.initialize({ reference: 'declined' })
+  await shop.call('POST', `/sandbox/gateway/charges/${started.body.data.data.reference}`, {
+    card: '4000 0000 0000 0002',
+  })
+  const list = async (query: string) => (await shop.call('GET', `${EVENTS}?${query}`)).body
+  const all = await eventually(
+    () => list(''),
+    ({ data }) => data.length === 6,
+  )
+  assert.equal(all.nextCursor, null)
+  const newest = ids.toReversed()
+  assert.deepEqual(
+    all.data.map(({ id, type }: { id: string; type: string }) => (type === 'attempt.failed' ? type : id)),
+    ['attempt.failed', ...newest],
+  )
+  assert.deepEqual(
+    (await list('type=payment.cancelled')).data.map(({ id }: { id: string }) => id),
+    newest,
+  )
+  assert.deepEqual((await list('payment=order-2')).data, [all.data.find(({ id }: { id: string }) => id === ids[2])])
+  assert.deepEqual((await list('payment=order-2&type=attempt.failed')).data, [])
+
+  const paged: string[] = []
+  let cursor: string | null = ''
+  for (let page = 0; cursor !== null && page < 10; page++) {
+    const found: { data: { id: string }[]; nextCursor: string | null } = await list(
+      `limit=2${cursor && `&cursor=${cursor}`}`,
+    )
+    assert.ok(found.data.length <= 2)
+    paged.push(...found.data.map(({ id }) => id))
+    cursor = found.nextCursor
+  }
+  assert.deepEqual(
+    paged,
+    all.data.map(({ id }: { id: string }) => id),
+  )
+  for (const query of ['limit=0', 'limit=101', 'cursor=nonsense', 'type=payment.sucessful']) {
+    assert.equal((await shop.call('GET', `${EVENTS}?${query}`)).status, 400, query)
+  }
+  assert.equal((await shop.call('GET', `${EVENTS}?payment=nobody`)).status, 404)
+})
+
+test('an event is answered as it was sent, with its deliveries', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener()
+  const eventId = await tell(shop, { webhook: listener.url })
+  await triedTimes(shop, eventId, 1)
+  const { event } = (await shop.call('GET', `${EVENTS}/${eventId}`)).body.data
+  assert.deepEqual(event, JSON.parse(listener.heard[0]?.body ?? ''))
+})
+
+test("F2: another merchant's event is as absent as one that never was, to read and to send again", async () => {
+  const [owner, stranger] = [await service.addShop(), await service.addShop()]
+  const listener = await startListener()
+  const eventId = await tell(owner, { webhook: listener.url, reference: 'theirs' })
+  await triedTimes(owner, eventId, 1)
+  for (const name of [eventId, newId('event', new Date()), 'evt_nonsense']) {
+    const answers = [
+      await stranger.call('GET', `${EVENTS}/${name}`),
+      await stranger.call('POST', `${EVENTS}/${name}/redeliver`),
+    ]
+    for (const { status, body } of answers) {
+      assert.deepEqual(
+        [status, body.code, body.detail],
+        [404, 'not_found', 'You have no event with this id in this mode.'],
+      )
+    }
+  }
+  assert.equal((await stranger.call('GET', `${EVENTS}?payment=theirs`)).status, 404)
+  assert.deepEqual((await stranger.call('GET', EVENTS)).body.data, [])
+  const from = new Date(0).toISOString()
+  await database.rows(sql`update deliveries set state = 'exhausted' where event_id = ${uuidOf(eventId)}`)
+  assert.deepEqual((await stranger.call('POST', `${EVENTS}/redeliver`, { from })).body, { data: { deliveries: 0 } })
+  assert.equal(listener.heard.length, 1)
+})
+
+test('what was delivered can be sent again too: to every place it went, with the same id and bytes', async () => {
+  const shop = await service.addShop()
+  const [own, configured] = [await startListener(), await startListener()]
+  await addEndpoint(shop, configured.url)
+  const eventId = await tell(shop, { webhook: own.url })
+  await Promise.all([own.hears(1), configured.hears(1)])
+  await eventually(
+    () => deliveriesSeen(shop, eventId),
+    (all) => all.every(({ state }) => state === 'delivered'),
+  )
+  assert.deepEqual((await shop.call('POST', `${EVENTS}/${eventId}/redeliver`)).body, { data: { deliveries: 2 } })
+  await Promise.all([own.hears(2), configured.hears(2)])
+  const heard = [...own.heard, ...configured.heard]
+  assert.deepEqual([...new Set(heard.map(({ headers }) => headers['webhook-id']))], [eventId])
+  assert.equal(new Set(heard.map(({ body }) => body)).size, 1)
+})
+
+test('all that was given up in a time is sent again, and nothing else', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener(takes.with(410))
+  const ids: Awaited<ReturnType<typeof tell>>[] = []
+  for (let number = 0; number < 3; number++) ids.push(await tell(shop, { webhook: listener.url }))
+  const [old, recent, other] = ids as [(typeof ids)[0], (typeof ids)[0], (typeof ids)[0]]
+  for (const id of ids) await triedTimes(shop, id, 1)
+  await database.rows(sql`update deliveries set created_at = now() - interval '3 days' where event_id = ${uuidOf(old)}`)
+  await database.rows(sql`update deliveries set state = 'delivered' where event_id = ${uuidOf(other)}`)
+  listener.answer = takes.well
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+  const replay = (body: unknown) => shop.call('POST', `${EVENTS}/redeliver`, body)
+  assert.deepEqual((await replay({ from: hoursAgo(48), to: hoursAgo(24) })).body, { data: { deliveries: 0 } })
+  assert.deepEqual((await replay({ from: hoursAgo(24) })).body, { data: { deliveries: 1 } })
+  assert.equal((await triedTimes(shop, recent, 2)).state, 'delivered')
+  assert.equal(await stateOf(shop, old), 'exhausted')
+  assert.deepEqual((await replay({ from: hoursAgo(96), to: hoursAgo(48) })).body, { data: { deliveries: 1 } })
+  assert.equal((await triedTimes(shop, old, 2)).state, 'delivered')
+  assert.equal((await deliverySeen(shop, other)).tries.length, 1)
+  assert.equal(listener.heard.length, 5)
+  const wrong = await replay({ from: 'yesterday', To: 'now' })
+  assert.deepEqual([wrong.status, codesOf(wrong)], [400, { '/from': 'invalid_format', '/To': 'unknown_field' }])
+  assert.equal((await replay({})).status, 400)
+})
+
+test('deliveries that ended more than thirty days ago are forgotten with their tries; their events stay', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener()
+  const [old, young] = [await tell(shop, { webhook: listener.url }), await tell(shop, { webhook: listener.url })]
+  for (const id of [old, young]) await triedTimes(shop, id, 1)
+  const age = (id: typeof old, days: number) =>
+    database.rows(sql`
+      update deliveries set done_at = done_at - ${days}::integer * interval '1 day' where event_id = ${uuidOf(id)}`)
+  await age(old, 31)
+  await age(young, 29)
+  const waiting = await tell(shop, { webhook: await closedPort() })
+  await triedTimes(shop, waiting, 1)
+  await database.rows(
+    sql`update deliveries set created_at = now() - interval '40 days' where event_id = ${uuidOf(waiting)}`,
+  )
+  const worker = startWorker(service.parts)
+  await eventually(
+    () => deliveriesSeen(shop, old),
+    (all) => all.length === 0,
+  )
+  await worker.stop()
+  assert.equal((await deliveriesSeen(shop, young)).length, 1)
+  assert.equal((await deliveriesSeen(shop, waiting)).length, 1)
+  assert.equal((await shop.call('GET', `${EVENTS}/${old}`)).body.data.event.id, old)
+  const left = await database.row<{ count: number }>(
+    sql`select count(*) from delivery_tries t left join deliveries d on d.id = t.delivery_id where d.id is null`,
+  )
+  assert.equal(left?.count, 0)
+})
