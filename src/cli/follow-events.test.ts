@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startPaying } from '../../test/support/paying.ts'
+import { connect } from '../database/database.ts'
+import type { Event } from '../events/event.ts'
+import { recordEvent } from '../events/event-store.ts'
+import { newId, type PaymentId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import { followEvents } from './follow-events.ts'
+
+const { database, addShop } = await startPaying()
+const START = Date.UTC(2026, 10, 15, 12)
+
+/** A merchant with a payment to which things happen. */
+async function startStory() {
+  const shop = await addShop()
+  const wanted = { amount: 1_000, country: 'NG', user: { email: 'ada@example.com' } }
+  const paymentId: PaymentId = (await shop.call('POST', '/payments/v1/checkouts', wanted)).body.data.id
+  const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+  let sequence = 0
+  const eventAt = (afterMs: number): Event => {
+    const occurredAt = new Date(START + afterMs)
+    const id = newId('event', occurredAt)
+    return {
+      id,
+      ...owner,
+      paymentId,
+      type: 'payment.underpaid',
+      sequence: ++sequence,
+      data: {},
+      occurredAt,
+      cause: null,
+    }
+  }
+  return { owner, eventAt, follower: followEvents(owner) }
+}
+
+const record = (event: Event) => database.transaction((tx) => recordEvent(tx, event))
+const idsOf = (events: { id: string }[]) => events.map(({ id }) => id)
+
+test('what was there before is not handed out, what comes after is, once', async () => {
+  const { follower, eventAt } = await startStory()
+  await record(eventAt(0))
+  assert.deepEqual(await follower.next(database), [])
+  const made = [eventAt(1_000), eventAt(120_000)]
+  for (const event of made) await record(event)
+  await record((await startStory()).eventAt(2_000)) // of another merchant
+  assert.deepEqual(idsOf(await follower.next(database)), idsOf(made))
+  assert.deepEqual(await follower.next(database), [])
+})
+
+test('an event whose transaction commits after that of a younger one is handed out all the same', async () => {
+  const { follower, eventAt } = await startStory()
+  await follower.next(database)
+  const older = eventAt(0)
+  const younger = eventAt(5_000)
+  const written = Promise.withResolvers<void>()
+  const overtaken = Promise.withResolvers<void>()
+  const slow = database.transaction(async (tx) => {
+    await recordEvent(tx, older)
+    written.resolve()
+    await overtaken.promise
+  })
+  await written.promise
+  await record(younger)
+  assert.deepEqual(idsOf(await follower.next(database)), [younger.id])
+  overtaken.resolve()
+  await slow
+  assert.deepEqual(idsOf(await follower.next(database)), [older.id])
+  assert.deepEqual(await follower.next(database), [])
+})
+
+test('what could not be read is handed out by the next call', async () => {
+  const { follower, eventAt } = await startStory()
+  await follower.next(database)
+  const event = eventAt(0)
+  await record(event)
+  const away = connect({ url: 'postgres://nobody@127.0.0.1:1/nowhere' })
+  await assert.rejects(follower.next(away), Problem)
+  await away.close()
+  assert.deepEqual(idsOf(await follower.next(database)), [event.id])
+})
+
+test('more than a page at once comes whole and in order', async () => {
+  const { follower, eventAt } = await startStory()
+  await follower.next(database)
+  const made = Array.from({ length: 1_001 }, (_, index) => eventAt(index))
+  await database.transaction(async (tx) => {
+    for (const event of made) await recordEvent(tx, event)
+  })
+  assert.deepEqual(idsOf(await follower.next(database)), idsOf(made))
+  assert.deepEqual(await follower.next(database), [])
+})

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { carefulHandler } from '../../test/support/careful-handler.ts'
+import { startListener } from '../../test/support/listener.ts'
+import { eventually, startPaying } from '../../test/support/paying.ts'
+import { ANNOUNCED } from '../events/event.ts'
+import { guardedHttp } from '../webhooks/guarded-http.ts'
+import { gradeHandler } from './grade-handler.ts'
+
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+const TO_BE_ACCEPTED = ['a good event', 'the same again', 'old news', 'a new type']
+const TO_BE_REFUSED = ['a stale one', 'a forged one', 'an altered one', 'an unsigned one']
+
+const http = guardedHttp()
+const impatient = guardedHttp({ deadlineMs: 200 })
+after(() => {
+  http.close()
+  impatient.close()
+})
+
+/** What it failed at; each with a word on how to mend it. */
+async function failuresOf(url: string, { post } = http): Promise<string[]> {
+  const grades = await gradeHandler(post, { url, secret: SECRET, reference: undefined })
+  assert.deepEqual(
+    grades.map(({ what }) => what),
+    [...TO_BE_ACCEPTED, ...TO_BE_REFUSED],
+  )
+  for (const { ok, mend } of grades) assert.equal(ok, mend === null)
+  return grades.filter(({ ok }) => !ok).map(({ what }) => what)
+}
+
+test('a handler that checks what it gets and takes what is well signed passes', async () => {
+  const shop = await startListener()
+  shop.answer = carefulHandler(SECRET)
+  assert.deepEqual(await failuresOf(shop.url), [])
+  const [good, again, old, unknown] = shop.heard.map(({ body }) => JSON.parse(body))
+  assert.equal(again.id, good.id)
+  assert.equal(shop.heard[1]?.body, shop.heard[0]?.body)
+  assert.equal(old.data.payment.id, good.data.payment.id)
+  assert.ok(old.sequence < good.sequence)
+  assert.ok(!ANNOUNCED.includes(unknown.type))
+})
+
+test('one that takes everything fails wherever it should have refused', async () => {
+  assert.deepEqual(await failuresOf((await startListener()).url), TO_BE_REFUSED)
+})
+
+test('one that refuses everything, or checks with another secret, fails wherever it should have accepted', async () => {
+  const shop = await startListener()
+  shop.answer = (_, response) => response.writeHead(401).end()
+  assert.deepEqual(await failuresOf(shop.url), TO_BE_ACCEPTED)
+  shop.answer = carefulHandler('whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD')
+  assert.deepEqual(await failuresOf(shop.url), TO_BE_ACCEPTED)
+})
+
+test('one that breaks on what it does not know fails at that alone', async () => {
+  const shop = await startListener()
+  const careful = carefulHandler(SECRET)
+  shop.answer = (heard, response) =>
+    heard.body.includes('not_invented_yet') ? response.writeHead(500).end() : careful(heard, response)
+  assert.deepEqual(await failuresOf(shop.url), ['a new type'])
+})
+
+test('to break is not to refuse: 500 for a forged one fails', async () => {
+  const shop = await startListener()
+  const careful = carefulHandler(SECRET)
+  shop.answer = (heard, response) =>
+    heard.headers['webhook-signature'] === undefined ? response.writeHead(500).end() : careful(heard, response)
+  assert.deepEqual(await failuresOf(shop.url), ['an unsigned one'])
+})
+
+test('one that is too slow, and one that is not there, fail at everything', async () => {
+  const slow = await startListener()
+  slow.answer = () => {}
+  assert.equal((await failuresOf(slow.url, impatient)).length, 8)
+  assert.equal((await failuresOf('http://127.0.0.1:1/')).length, 8)
+})
+
+test('the events have the shape of real ones', async () => {
+  const { addShop } = await startPaying({ deliver: true })
+  const [shop, real, graded] = await Promise.all([addShop(), startListener(), startListener()])
+  const { body } = await shop.initialize({ webhook: real.url })
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+  await eventually(
+    async () => real.heard.length,
+    (count) => count > 0,
+  )
+  await gradeHandler(http.post, { url: graded.url, secret: SECRET, reference: undefined })
+
+  const shapeOf = (text = '{}') => {
+    const { data, ...event } = JSON.parse(text)
+    const { payment, attempt, ...more } = data
+    return [event, payment, payment.user, payment.attempts.at(-1), attempt, more].map((each) => Object.keys(each))
+  }
+  assert.deepEqual(shapeOf(graded.heard[0]?.body), shapeOf(real.heard[0]?.body))
+})

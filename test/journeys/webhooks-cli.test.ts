@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { carefulHandler } from '../support/careful-handler.ts'
+import { type RunningCommand, runCommand, startCommand } from '../support/command.ts'
+import { startListener } from '../support/listener.ts'
+import { eventually } from '../support/paying.ts'
+import { type ServiceProcess, startForTest } from '../support/process.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'manilla-webhooks-'))
+after(() => rm(folder, { recursive: true, force: true }))
+const settings = { DATA_DIR: join(folder, 'data') }
+
+const manilla = (...args: string[]) => runCommand(args, settings)
+
+const says = (running: RunningCommand, words: RegExp) =>
+  eventually(
+    async () => running.output(),
+    (output) => words.test(output),
+    20_000,
+  )
+
+async function stop(service: ServiceProcess): Promise<void> {
+  service.child.kill('SIGTERM')
+  assert.equal(await service.exited, 0)
+}
+
+const secretIn = (text: string) => /whsec_\S+/.exec(text)?.[0] ?? ''
+
+test('listen starts no database of its own, waits for the service, forwards what happens, signed, survives a restart and a rotation, and ends with 0', async () => {
+  const shop = await startListener()
+  const listening = startCommand(['webhooks', 'listen', '--forward', shop.url], settings)
+  await says(listening, /waiting for the service \(none is running\)/)
+  await assert.rejects(readFile(join(settings.DATA_DIR, 'keys.json')), 'nothing is made by looking')
+
+  const first = await startForTest(settings)
+  await says(listening, /Forwarding to/)
+  const before = JSON.parse(
+    (await manilla('webhooks', 'trigger', 'payment.successful', '--url', first.baseUrl, '--json')).output,
+  )
+  assert.match(before.event, /^evt_/)
+  const [heard] = await shop.hears(1)
+  new Webhook(secretIn(first.output())).verify(heard?.body ?? '', heard?.headers as Record<string, string>)
+  assert.equal(heard?.headers['webhook-id'], before.event)
+  assert.equal(heard?.headers['user-agent'], 'Manilla-Webhooks/1')
+  assert.equal(JSON.parse(heard?.body ?? '').data.payment.reference, before.payment)
+  await says(
+    listening,
+    new RegExp(`payment.successful {2}${before.payment} {2}₦12,500.00 {2}sequence 4 {2}${before.event}`),
+  )
+  await says(listening, new RegExp(`✓ ${before.event} {2}200 in \\d+ ms`))
+
+  const rotated = await manilla('webhooks', 'secret', '--rotate')
+  assert.equal(rotated.code, 0, rotated.output)
+  await stop(first)
+  await says(listening, /Forwarding to[\s\S]*waiting for the service \(none is running\)/)
+  const second = await startForTest(settings)
+  assert.ok(second.output().includes(secretIn(rotated.output)), 'a rotated secret survives the restart')
+  assert.notEqual(secretIn(first.output()), secretIn(second.output()))
+  await says(listening, /Forwarding to[\s\S]*Forwarding to/)
+
+  // Refused at first: it comes again, with the same id and the same bytes.
+  let refusals = 2
+  shop.answer = (_, response) => response.writeHead(refusals-- > 0 ? 500 : 200).end()
+  const later = JSON.parse(
+    (await manilla('webhooks', 'trigger', 'attempt.failed', '--url', second.baseUrl, '--json')).output,
+  )
+  const tries = (await shop.hears(4)).slice(1)
+  assert.deepEqual(new Set(tries.map(({ headers }) => headers['webhook-id'])), new Set([later.event]))
+  assert.equal(new Set(tries.map(({ body }) => body)).size, 1)
+  for (const { body, headers } of tries) {
+    new Webhook(secretIn(rotated.output)).verify(body, headers as Record<string, string>)
+  }
+  await says(listening, new RegExp(`✗ ${later.event} {2}500 in \\d+ ms, again in 1 s[\\s\\S]*✓ ${later.event}`))
+
+  listening.kill('SIGINT')
+  assert.equal(await listening.exited, 0)
+  assert.match(listening.output(), /Stopped\.\n$/)
+  assert.equal(shop.heard.length, 4, 'each event once, but for what was refused')
+  await stop(second)
+})
+
+const other = { DATA_DIR: join(folder, 'other') }
+const service = await startForTest(other)
+const onService = (...args: string[]) => runCommand(args, other)
+
+test('verify finds a careful handler in order', async () => {
+  const shop = await startListener()
+  shop.answer = carefulHandler(secretIn(service.output()))
+  const { code, output } = await onService('webhooks', 'verify', shop.url, '--json')
+  assert.equal(code, 0, output)
+  const { passed, grades } = JSON.parse(output)
+  assert.equal(passed, true)
+  assert.equal(grades.length, shop.heard.length)
+})
+
+test('verify finds a careless handler wanting wherever it should have refused, and says how to mend it', async () => {
+  const shop = await startListener()
+  const { code, output } = await onService('webhooks', 'verify', shop.url)
+  assert.equal(code, 1)
+  assert.match(output, /4 of 8 to mend/)
+  for (const what of ['stale', 'forged', 'altered', 'unsigned'])
+    assert.match(output, new RegExp(`✗ +an? ${what} one[\\s\\S]*✗ an? ${what} one: \\S`))
+  for (const what of ['a good event', 'the same again', 'old news', 'a new type'])
+    assert.match(output, new RegExp(`✓ +${what}`))
+})
+
+test('webhooks secret says how without a word of the secret, and rotates for another merchant without touching the first', async () => {
+  const how = await onService('webhooks', 'secret')
+  assert.equal(how.code, 0)
+  assert.match(how.output, /--rotate/)
+  assert.doesNotMatch(how.output, /whsec_/)
+  const nobody = await onService('webhooks', 'secret', '--merchant', 'mer_1CC4iq7WDcVYjpyJcoHTNR', '--rotate')
+  assert.equal(nobody.code, 1)
+  assert.match(nobody.output, /There is no merchant/)
+  const made = await onService('merchant', 'create', '--name', 'Second Shop', '--country', 'NG', '--json')
+  const second = ['--merchant', JSON.parse(made.output).id, '--mode', 'live']
+  const rotated = JSON.parse((await onService('webhooks', 'secret', ...second, '--rotate', '--json')).output)
+  assert.equal(rotated.rotated, true)
+  assert.match(rotated.secret, /^whsec_/)
+  const shop = await startListener()
+  shop.answer = carefulHandler(secretIn(service.output()))
+  assert.equal((await onService('webhooks', 'verify', shop.url)).code, 0)
+})
