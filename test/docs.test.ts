@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
+import { gradeHandler } from '../src/cli/grade-handler.ts'
 import { readConfig } from '../src/config.ts'
+import { ANNOUNCED } from '../src/events/event.ts'
+import { guardedHttp } from '../src/webhooks/guarded-http.ts'
+import { ensureDefaultSecret, findDefaultSecret } from '../src/webhooks/secret-store.ts'
+import { startListener } from './support/listener.ts'
 import { eventually, startPaying } from './support/paying.ts'
 import type { Answer } from './support/service.ts'
 
@@ -22,9 +29,7 @@ function run(script: string, env: Record<string, string>): Promise<string> {
 test('every curl of the README does what the README says', async () => {
   const { baseUrl, addShop } = await startPaying()
   const shop = await addShop()
-  const blocks = [...read('README.md').matchAll(/<!-- run by test\/docs\.test\.ts -->\n```sh\n([\s\S]*?)```/g)].map(
-    (match) => match[1] as string,
-  )
+  const blocks = blocksOf('README.md', 'sh')
   const env: Record<string, string> = {
     CLIENT_ID: shop.headers['client-id'],
     CLIENT_SECRET: shop.headers['client-secret'],
@@ -53,6 +58,130 @@ test('every curl of the README does what the README says', async () => {
   assert.equal(transferred.data.status, 'paid')
   await eventually(() => shop.payment('ORD-20933'), isPaid)
   assert.equal(refund.data.amount, 250_000)
+})
+
+const blocksOf = (page: string, language: string) =>
+  [
+    ...read(page).matchAll(
+      new RegExp(`<!-- run by test/docs\\.test\\.ts -->\\n\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'),
+    ),
+  ].map((match) => match[1] as string)
+
+/** Runs a program of the docs on a port of its own. */
+async function startHandler(program: string, secret: string): Promise<{ url: string; output(): string }> {
+  const port = await freePort()
+  assert.ok(program.includes('.listen(8080)'))
+  const args = ['--input-type=module', '--eval', program.replace('8080', String(port))]
+  const child = spawn(process.execPath, args, { cwd: ROOT, env: { PATH: process.env.PATH, WEBHOOK_SECRET: secret } })
+  after(() => child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  const url = `http://127.0.0.1:${port}/webhooks`
+  const answers = () =>
+    fetch(url, { method: 'POST' }).then(
+      ({ status }) => status,
+      () => output,
+    )
+  await eventually(answers, (answer) => answer === 401)
+  return { url, output: () => output }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+test('every handler in the docs takes a real webhook, once, and refuses what is forged, stale or altered', async () => {
+  const { addShop, database, parts } = await startPaying({ deliver: true })
+  const programs = blocksOf('docs/webhooks.md', 'js')
+  assert.equal(programs.length, 2)
+  for (const program of programs) {
+    const shop = await addShop()
+    const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+    await ensureDefaultSecret(database, parts.secrets, owner)
+    const secret = (await findDefaultSecret(database, parts.secrets, owner)) as string
+    const handler = await startHandler(program, secret)
+    const { body } = await shop.initialize({ reference: 'ORD-20932', webhook: handler.url })
+    await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+    const [event] = (
+      await eventually(
+        () => shop.call('GET', '/payments/v1/events'),
+        (answer) => answer.body.data.length > 0,
+      )
+    ).body.data
+    const deliveries = async () =>
+      (await shop.call('GET', `/payments/v1/events/${event.id}`)).body.data.deliveries[0].tries
+    const [tried] = await eventually(deliveries, ({ length }) => length > 0)
+    assert.equal(tried.status, 204, handler.output())
+    await eventually(
+      async () => handler.output(),
+      (output) => output.includes('ORD-20932 is successful'),
+    )
+
+    const http = guardedHttp()
+    const grades = await gradeHandler(http.post, { url: handler.url, secret, reference: 'ORD-20933' })
+    http.close()
+    assert.deepEqual(
+      grades.filter(({ ok }) => !ok),
+      [],
+      handler.output(),
+    )
+    if (program.includes('handled')) {
+      const told = handler.output().match(/ORD-20933 is successful/g)
+      assert.equal(told?.length, 2, 'the good event and the one of a new type; not the doubled one')
+      assert.doesNotMatch(handler.output(), /ORD-20933 is pending/, 'nor old news')
+    }
+  }
+})
+
+test('every curl of the page about webhooks does what it says', async () => {
+  const { baseUrl, addShop } = await startPaying({ deliver: true })
+  const shop = await addShop()
+  const listener = await startListener()
+  const { body } = await shop.initialize({ webhook: listener.url })
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+  await listener.hears(1)
+  const env = {
+    CLIENT_ID: shop.headers['client-id'],
+    CLIENT_SECRET: shop.headers['client-secret'],
+    EVENT_ID: listener.heard[0]?.headers['webhook-id'] as string,
+  }
+  const script = blocksOf('docs/webhooks.md', 'sh').join('\n').replaceAll('http://localhost:3000', baseUrl)
+  const lines = (await run(script.replaceAll(/\ncurl/g, '\necho\ncurl'), env)).split('\n').filter(Boolean)
+  const [listed, one, again, since, endpoint, ...others] = lines.map((line) => JSON.parse(line))
+  assert.equal(others.length, 0)
+  assert.equal(listed.data[0].id, env.EVENT_ID)
+  assert.equal(one.data.deliveries[0].url, listener.url)
+  assert.equal(again.data.deliveries, 1)
+  await listener.hears(2)
+  assert.equal(listener.heard[1]?.body, listener.heard[0]?.body)
+  assert.equal(since.data.deliveries, 0)
+  assert.match(endpoint.data.secret, /^whsec_/)
+})
+
+test('the page about webhooks shows a body of the shape that is sent, and names every event', async () => {
+  const { addShop } = await startPaying({ deliver: true })
+  const shop = await addShop()
+  const listener = await startListener()
+  const { body } = await shop.initialize({ webhook: listener.url })
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+  const [heard] = await listener.hears(1)
+  const page = read('docs/webhooks.md')
+  const shown = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? '')
+  const shapeOf = ({ data, ...event }: typeof shown) =>
+    [event, data, data.payment, data.payment.user, data.attempt, data.attempt.instructions].map((each) =>
+      Object.keys(each),
+    )
+  assert.deepEqual(shapeOf(shown), shapeOf(JSON.parse(heard?.body ?? '')))
+  for (const type of ANNOUNCED) assert.ok(page.includes(`\`${type}\``), type)
 })
 
 const isPaid = ({ status }: { status: string }) => status === 'successful'

@@ -38,6 +38,7 @@ test('a handler that checks what it gets and takes what is well signed passes', 
   assert.equal(shop.heard[1]?.body, shop.heard[0]?.body)
   assert.equal(old.data.payment.id, good.data.payment.id)
   assert.ok(old.sequence < good.sequence)
+  assert.deepEqual([old.data.payment.status, old.data.payment.attempts.length], ['pending', 1], 'as it was then')
   assert.ok(!ANNOUNCED.includes(unknown.type))
 })
 

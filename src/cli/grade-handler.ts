@@ -1,4 +1,5 @@
 import type { Attempt } from '../attempts/attempt.ts'
+import type { Book } from '../attempts/book.ts'
 import { attemptView, viewOf } from '../attempts/payment-view.ts'
 import { bodyOf, type EventType } from '../events/event.ts'
 import type { Country } from '../kernel/country.ts'
@@ -70,21 +71,17 @@ interface Message extends Pick<Grade, 'what' | 'means' | 'wanted'> {
   body: string
 }
 
+const LINKS = linksOn(() => 'http://localhost:3000')
 const TEN_MINUTES_MS = 600_000
 
 function messages(secret: WebhookSecret, reference: string | undefined): Message[] {
   const now = new Date()
   const story = paidAtTheSecondTry(now, reference)
-  const event = (type: EventType, sequence: number, attempt: Attempt) => {
+  const before = afterTheFirstTry(story)
+  const event = (type: EventType, sequence: number, book: Book = story) => {
     const id = newId('event', now)
-    const data = {
-      payment: viewOf(
-        story,
-        linksOn(() => 'http://localhost:3000'),
-      ),
-      attempt: attemptView(attempt),
-    }
-    const { merchantId, mode, id: paymentId } = story.payment
+    const data = { payment: viewOf(book, LINKS), attempt: attemptView(book.attempts.at(-1) as Attempt) }
+    const { merchantId, mode, id: paymentId } = book.payment
     const body = bodyOf({ id, type, sequence, data, merchantId, mode, paymentId, occurredAt: now, cause: null })
     return { id, body }
   }
@@ -92,7 +89,7 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
     headers: webhookHeaders([changes.secret ?? secret], { ...message, at: changes.at ?? new Date() }),
     body: message.body,
   })
-  const paid = () => event('payment.successful', 6, story.attempts[1])
+  const paid = () => event('payment.successful', 7)
   const good = paid()
   const altered = paid()
   const { 'webhook-signature': _, ...withoutSignature } = signed(paid()).headers
@@ -117,14 +114,14 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
       means: 'attempt.failed with a lower sequence, after the success of the same payment.',
       wanted: ACCEPTED,
       mend: 'Keep the highest sequence of each payment; what is below it is old. Answer 2xx and leave the payment as it is.',
-      ...signed(event('attempt.failed', 3, story.attempts[0])),
+      ...signed(event('attempt.failed', 3, before)),
     },
     {
       what: 'a new type',
       means: 'A type that you have never heard of: more will be added.',
       wanted: ACCEPTED,
       mend: 'Answer 2xx to types that you do not handle, or they are sent again for three days.',
-      ...signed(event('payment.not_invented_yet' as EventType, 7, story.attempts[1])),
+      ...signed(event('payment.not_invented_yet' as EventType, 8)),
     },
     {
       what: 'a stale one',
@@ -146,7 +143,7 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
       wanted: REFUSED,
       mend: 'The signature is over `{webhook-id}.{webhook-timestamp}.{raw body}`: leave none of the three out.',
       headers: signed(altered).headers,
-      body: altered.body.replace('"sequence":6', '"sequence":9'),
+      body: altered.body.replace('"sequence":7', '"sequence":9'),
     },
     {
       what: 'an unsigned one',
@@ -160,7 +157,7 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
 }
 
 /** Made of the same types as the real thing, and shown by the same code: what a handler sees here is what it will see. */
-function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`) {
+function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`): Book {
   const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
   const payment: Payment = {
     id: newId('payment', now),
@@ -176,7 +173,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
     customerBearsCharge: false,
     amountPaid: 1_250_000,
     amountRefunded: 0,
-    sequence: 6,
+    sequence: 7,
     user: { email: 'ada@example.com', phoneNumber: null, name: 'Ada' },
     redirectURL: null,
     webhook: null,
@@ -220,6 +217,12 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
     providerCode: null,
   }
   const declined: Attempt = { ...attempt(1), status: 'failed', amountReceived: 0, failure }
-  const attempts: [Attempt, Attempt] = [declined, attempt(2)]
-  return { payment, attempts }
+  return { payment, attempts: [declined, attempt(2)] }
+}
+
+function afterTheFirstTry({ payment, attempts }: Book): Book {
+  return {
+    payment: { ...payment, status: 'pending', amountPaid: 0, completedAt: null, sequence: 3 },
+    attempts: attempts.slice(0, 1),
+  }
 }
