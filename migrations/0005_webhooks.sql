@@ -47,16 +47,20 @@ create table deliveries (
   -- Tries of earlier rounds, before somebody asked for it to be sent again: the waits begin anew.
   tries_before  integer not null default 0,
   due_at        timestamptz not null default now(),
-  leased_by     uuid,
-  leased_until  timestamptz not null default '-infinity',
   created_at    timestamptz not null default now(),
   done_at       timestamptz
 );
 create index deliveries_waiting on deliveries (destination, due_at) where state = 'waiting';
-create index deliveries_leased on deliveries (destination, leased_until) where state = 'waiting' and leased_by is not null;
 create index deliveries_of_event on deliveries (event_id);
 create index deliveries_given_up on deliveries (merchant_id, mode, created_at) where state in ('exhausted', 'disabled');
 create index deliveries_done on deliveries (done_at) where done_at is not null;
+
+-- Which process serves a destination, so that it alone counts what is in flight there. Deliveries themselves are only written when they are done.
+create table delivery_lanes (
+  destination  text collate "C" primary key,
+  owner        uuid not null,
+  owned_until  timestamptz not null
+);
 
 create table delivery_tries (
   delivery_id  uuid not null references deliveries on delete cascade,

@@ -9,12 +9,13 @@ import type { SecretBox } from '../kernel/secret-box.ts'
 import { recordAct } from '../merchants/audit-store.ts'
 import { type Answer, destinationOf, judge, type Verdict } from './delivery.ts'
 import {
-  claimDue,
   type DueDelivery,
   holdDeliveries,
   noteTries,
-  releaseDeliveries,
+  releaseDestinations,
+  type Taking,
   type TryResult,
+  takeDue,
 } from './delivery-store.ts'
 import { disableEndpoint, endpointSecretPlace, noteHealth } from './endpoint-store.ts'
 import { defaultSecretPlace } from './secret-store.ts'
@@ -35,17 +36,18 @@ export interface DeliveryParts {
 export interface DeliveryEngine {
   /** There may be something to send. */
   wake(): void
-  /** Claims no more, gives back what was not sent, and waits for what is under way, within reason; then gives that back too. */
+  /** Takes no more, waits for what is under way, within reason, and leaves the rest to others at once. */
   stop(): Promise<void>
 }
 
-const LEASE_SECONDS = 30
-/** A call takes 15 s at most; one that could outlive its lease is not begun. */
+const OWN_SECONDS = 30
+/** A call takes 15 s at most; one that could outlive our ownership of its destination is not begun. */
 const LONGEST_CALL_MS = 16_000
 const IN_FLIGHT_PER_DESTINATION = 8
 /** In hand beyond those, so that a quick endpoint never waits for the database. */
-const CLAIMED_PER_DESTINATION = 64
-const CLAIM_AT_ONCE = 1_000
+const TAKEN_PER_DESTINATION = 64
+const DESTINATIONS_AT_ONCE = 32
+const MOST_IN_HAND = 4_096
 const LOOK_EVERY_MS = 1_000
 const FAILING_DAYS = 5
 const STOP_WITHIN_MS = 5_000
@@ -56,19 +58,20 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
   const me = randomUUID()
   const lanes = new Map<string, Lane>()
   const secretsOf = secretReader(parts.secrets)
-  const inFlight = new Set<Promise<void>>()
-  const onTheirWay = new Set<DueDelivery>()
+  const underWay = new Set<Promise<void>>()
+  /** Taken and not noted yet: not to be taken again. */
+  const inHand = new Set<DueDelivery['id']>()
   let stopping = false
-  let claiming: Promise<void> | undefined
+  let patient = true
+  let taking: Promise<void> | undefined
   let wanted = false
+  const hungry = new Set<string>()
   let after = ''
 
   const note = batch<TryResult, void>({
     write: async (results) => {
       // What waits for an endpoint that was switched off is held in the database, so it is not ours to send any more.
-      for (const endpointId of await noteAll(parts, me, results)) {
-        lanes.get(destinationOf({ endpointId }))?.waiting.splice(0)
-      }
+      for (const endpointId of await noteAll(parts, results)) drop(lanes.get(destinationOf({ endpointId })))
       return results.map(() => undefined)
     },
     maxItems: 500,
@@ -77,90 +80,125 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     failsAll: () => false,
   })
 
+  /** Something may be due anywhere. */
   function wake(): void {
     wanted = true
-    claiming ??= claim().finally(() => {
-      claiming = undefined
-      if (wanted && !stopping) wake()
-    })
+    take()
   }
 
-  async function claim(): Promise<void> {
-    wanted = false
-    if (stopping) return
-    try {
-      const claimed = await claimDue(database, {
-        me,
-        after,
-        perDestination: CLAIMED_PER_DESTINATION,
-        limit: CLAIM_AT_ONCE,
-        leaseSeconds: LEASE_SECONDS,
+  function take(): void {
+    if (stopping || taking || inHand.size >= MOST_IN_HAND || !(wanted || hungry.size > 0)) return
+    taking = (wanted ? takeAnywhere() : takeMore())
+      .catch((err) => log.warn({ err }, 'deliveries could not be taken; they will be'))
+      .finally(() => {
+        taking = undefined
+        take()
       })
-      const full = claimed.length === CLAIM_AT_ONCE
-      // Full: go on after the last one, so that everybody gets a turn. Otherwise we are through, and begin again.
-      if (full || after !== '') wanted = true
-      after = full ? (claimed.at(-1)?.destination ?? '') : ''
-      for (const delivery of claimed) laneOf(delivery.destination).waiting.push(delivery)
-      for (const destination of new Set(claimed.map((delivery) => delivery.destination))) pump(destination)
-    } catch (err) {
-      log.warn({ err }, 'deliveries could not be claimed; they will be')
+  }
+
+  async function takeAnywhere(): Promise<void> {
+    wanted = false
+    const taken = await takeFrom({ after, maxDestinations: DESTINATIONS_AT_ONCE })
+    const destinations = new Set(taken.map(({ destination }) => destination))
+    // As many as we asked for: go on after the last one, so that everybody gets a turn. Else we are through, and begin again.
+    const full = destinations.size === DESTINATIONS_AT_ONCE
+    if (full || after !== '') wanted = true
+    after = full ? (taken.at(-1)?.destination ?? '') : ''
+  }
+
+  /** For destinations that go faster than we took. */
+  async function takeMore(): Promise<void> {
+    const destinations = [...hungry].slice(0, DESTINATIONS_AT_ONCE)
+    for (const destination of destinations) hungry.delete(destination)
+    await takeFrom({ after: '', destinations, maxDestinations: destinations.length })
+  }
+
+  async function takeFrom(where: Pick<Taking, 'after' | 'destinations' | 'maxDestinations'>): Promise<DueDelivery[]> {
+    const ownedUntilMs = performance.now() + OWN_SECONDS * 1_000
+    const taken = await takeDue(database, {
+      ...where,
+      me,
+      perDestination: TAKEN_PER_DESTINATION,
+      ownSeconds: OWN_SECONDS,
+      inHand: [...inHand],
+    })
+    for (const [destination, deliveries] of Map.groupBy(taken, (delivery) => delivery.destination)) {
+      const lane = laneOf(destination)
+      lane.ownedUntilMs = ownedUntilMs
+      lane.more = deliveries.length === TAKEN_PER_DESTINATION // who got less has nothing left that is due
+      for (const delivery of deliveries) {
+        inHand.add(delivery.id)
+        lane.waiting.push(delivery)
+      }
+      pump(lane)
     }
+    return taken
   }
 
   function laneOf(destination: string): Lane {
     const known = lanes.get(destination)
     if (known) return known
-    const lane: Lane = { waiting: [], flying: 0 }
+    const lane: Lane = { destination, waiting: [], flying: 0, more: false, ownedUntilMs: 0 }
     lanes.set(destination, lane)
     return lane
   }
 
-  function pump(destination: string): void {
-    const lane = laneOf(destination)
-    while (!stopping && lane.flying < IN_FLIGHT_PER_DESTINATION) {
-      const delivery = lane.waiting.shift()
-      if (!delivery) break
-      if (performance.now() + LONGEST_CALL_MS > delivery.leasedUntilMs) {
-        // Its endpoint turned slow while it waited here: whoever claims it next has the time.
-        const late = [delivery, ...lane.waiting.splice(0)]
-        track(release(late.map(({ id }) => id)))
+  function pump(lane: Lane): void {
+    while (!stopping && lane.flying < IN_FLIGHT_PER_DESTINATION && lane.waiting.length > 0) {
+      if (performance.now() + LONGEST_CALL_MS > lane.ownedUntilMs) {
+        // Its endpoint is slow, and the destination may soon be another's: take it again first.
+        drop(lane)
+        wake()
         break
       }
-      lane.flying++
-      track(
-        send(delivery).finally(() => {
-          lane.flying--
-          if (lane.waiting.length < CLAIMED_PER_DESTINATION / 2) wake()
-          pump(destination)
-        }),
-      )
+      fly(lane, lane.waiting.shift() as DueDelivery)
     }
-    if (lane.waiting.length === 0 && lane.flying === 0) lanes.delete(destination)
+    if (lane.more && lane.waiting.length < TAKEN_PER_DESTINATION / 2) {
+      lane.more = false
+      hungry.add(lane.destination)
+      take()
+    }
+    if (lane.waiting.length === 0 && lane.flying === 0) lanes.delete(lane.destination)
   }
 
-  function track(work: Promise<void>): void {
-    inFlight.add(work)
-    void work.finally(() => inFlight.delete(work))
+  function fly(lane: Lane, delivery: DueDelivery): void {
+    lane.flying++
+    const work = send(delivery).then(async (answer) => {
+      lane.flying--
+      // Gone for good: nothing more is begun there, though its end is not noted yet.
+      if (answer.kind === 'answer' && answer.status === 410 && delivery.endpointId) drop(lane)
+      pump(lane)
+      // Cut because we stop: no fault of the endpoint's.
+      if (patient) await note(resultOf(delivery, answer))
+    })
+    const noted = work
+      .then(() => void inHand.delete(delivery.id))
+      .catch((err) => {
+        // Not noted, so it will be taken again, and sent with the same id and the same bytes; not at once, for whatever is wrong.
+        log.warn({ err, eventId: delivery.eventId }, 'a delivery could not be noted; it will be made again')
+        setTimeout(() => inHand.delete(delivery.id), OWN_SECONDS * 1_000).unref()
+      })
+      .finally(() => {
+        underWay.delete(noted)
+        take()
+      })
+    underWay.add(noted)
   }
 
-  async function send(delivery: DueDelivery): Promise<void> {
+  async function send(delivery: DueDelivery): Promise<Answer> {
     const { eventId: id, body, url, mode } = delivery
-    onTheirWay.add(delivery)
     try {
       const headers = webhookHeaders(secretsOf(delivery), { id, body, at: parts.clock.now() })
-      const answer = await parts.http.post({ url, headers, body, allowPrivate: parts.allowPrivate(mode) })
-      // Given back meanwhile: that the call was cut is no fault of the endpoint's.
-      if (onTheirWay.has(delivery)) await note(resultOf(delivery, answer))
+      return await parts.http.post({ url, headers, body, allowPrivate: parts.allowPrivate(mode) })
     } catch (err) {
-      // Not noted: the lease ends, and it is sent again, with the same id and the same bytes.
-      log.warn({ err, eventId: id }, 'a delivery could not be noted; it will be made again')
-    } finally {
-      onTheirWay.delete(delivery)
+      log.error({ err, eventId: id }, 'a delivery could not be made')
+      return { kind: 'failed', because: 'other', detail: 'it could not be sent; the log has the reason', tookMs: 0 }
     }
   }
 
-  async function release(ids: DueDelivery['id'][]): Promise<void> {
-    await releaseDeliveries(database, me, ids).catch(() => {}) // the lease ends by itself
+  /** Leaves what was not begun to whoever takes it next. */
+  function drop(lane: Lane | undefined): void {
+    for (const { id } of lane?.waiting.splice(0) ?? []) inHand.delete(id)
   }
 
   const timer = setInterval(wake, LOOK_EVERY_MS)
@@ -170,25 +208,28 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     async stop() {
       stopping = true
       clearInterval(timer)
-      await claiming
-      const unsent = [...lanes.values()].flatMap((lane) => lane.waiting.splice(0).map(({ id }) => id))
-      await release(unsent)
+      await taking
+      for (const lane of lanes.values()) drop(lane)
       let patience: NodeJS.Timeout | undefined
       const enough = new Promise<void>((resolve) => {
         patience = setTimeout(resolve, STOP_WITHIN_MS)
       })
-      await Promise.race([Promise.allSettled(inFlight), enough])
+      await Promise.race([Promise.allSettled(underWay), enough])
       clearTimeout(patience)
-      const cut = [...onTheirWay].map(({ id }) => id)
-      onTheirWay.clear()
-      await release(cut)
+      patient = false
+      await releaseDestinations(database, me).catch(() => {}) // our ownership ends by itself, too
     },
   }
 }
 
 interface Lane {
+  destination: string
   waiting: DueDelivery[]
   flying: number
+  /** The database may hold more that is due. */
+  more: boolean
+  /** Monotonic time after which the destination may be another's. */
+  ownedUntilMs: number
 }
 
 function resultOf(delivery: DueDelivery, answer: Answer): TryResult & { verdict: Verdict } {
@@ -206,8 +247,8 @@ function resultOf(delivery: DueDelivery, answer: Answer): TryResult & { verdict:
 }
 
 /** Returns the endpoints that were switched off for it. */
-async function noteAll({ database, log }: DeliveryParts, me: string, results: TryResult[]): Promise<EndpointId[]> {
-  await noteTries(database, me, results)
+async function noteAll({ database, log }: DeliveryParts, results: TryResult[]): Promise<EndpointId[]> {
+  await noteTries(database, results)
   const configured = results.filter(({ delivery }) => delivery.endpointId !== null)
   if (configured.length === 0) return []
   const idsOf = (some: TryResult[]) => [...new Set(some.map(({ delivery }) => delivery.endpointId as EndpointId))]

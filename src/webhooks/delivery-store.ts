@@ -1,5 +1,5 @@
 import { textArray } from '../database/array-literal.ts'
-import type { Database, Queries, Transaction } from '../database/database.ts'
+import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { type DeliveryId, type EndpointId, type EventId, idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
@@ -22,8 +22,6 @@ export interface DueDelivery extends Delivery {
   body: string
   sealedSecret: Buffer | null
   sealedPreviousSecret: Buffer | null
-  /** Monotonic time of this process after which the lease may be another's. */
-  leasedUntilMs: number
 }
 
 interface DueRow {
@@ -41,78 +39,90 @@ interface DueRow {
   sealed_previous_secret: Buffer | null
 }
 
-// One claimer at a time: each sees the leases of the others, so that a destination is served by one process, which counts what it has in flight.
-const CLAIM_LOCK = 6_264_554
+function dueOf(row: DueRow): DueDelivery {
+  return {
+    id: idOf('delivery', row.id),
+    eventId: idOf('event', row.event_id),
+    merchantId: idOf('merchant', row.merchant_id),
+    mode: row.mode,
+    endpointId: row.endpoint_id === null ? null : idOf('endpoint', row.endpoint_id),
+    url: row.url,
+    destination: row.destination,
+    tries: row.tries,
+    triesBefore: row.tries_before,
+    body: row.body,
+    sealedSecret: row.sealed_secret,
+    sealedPreviousSecret: row.sealed_previous_secret,
+  }
+}
+
+export interface Taking {
+  me: string
+  /** These, or when absent whichever have something due, in turn, after that one. */
+  destinations?: string[]
+  after: string
+  maxDestinations: number
+  perDestination: number
+  ownSeconds: number
+  /** What this process has already. */
+  inHand: DeliveryId[]
+}
 
 /**
- * Deliveries that are due, for this process alone while the lease lasts: some of each destination, in turn, beginning after the one
- * where the last claim ended. Destinations are found by hopping along an index, so that a hundred thousand that wait for one dead
- * endpoint cost no more than one.
+ * Takes destinations for this process alone while its ownership lasts, and some of what is due for each. Destinations are found by
+ * hopping along an index, so that a hundred thousand that wait for one dead endpoint cost no more than one. Whoever owns a destination
+ * keeps it by taking again.
  */
-export function claimDue(
-  database: Database,
-  {
-    me,
-    after,
-    perDestination,
-    limit,
-    leaseSeconds,
-  }: { me: string; after: string; perDestination: number; limit: number; leaseSeconds: number },
-): Promise<DueDelivery[]> {
-  return database.transaction(async (tx) => {
-    await tx.rows(sql`select pg_advisory_xact_lock(${CLAIM_LOCK})`)
-    const leasedUntilMs = performance.now() + leaseSeconds * 1_000
-    const rows = await tx.rows<DueRow>(sql`
-      with recursive lanes (destination) as (
-        (select destination from deliveries where state = 'waiting' and destination > ${after} order by destination limit 1)
-        union all
-        select (select d.destination from deliveries d where d.state = 'waiting' and d.destination > l.destination
-                 order by d.destination limit 1)
-          from lanes l where l.destination is not null
-      ), due as (
-        select d.id from lanes l cross join lateral (
-          select id from deliveries
-           where state = 'waiting' and destination = l.destination and due_at <= now() and leased_until < now()
-           order by due_at
-           limit greatest(0, ${perDestination}::integer - (
-             select count(*) from deliveries m
-              where m.state = 'waiting' and m.destination = l.destination and m.leased_by is not null and m.leased_until >= now()))
-        ) d
-        where l.destination is not null
-          and not exists (select from deliveries o
-                           where o.state = 'waiting' and o.destination = l.destination and o.leased_by is not null
-                             and o.leased_until >= now() and o.leased_by <> ${me}::uuid)
-        limit ${limit}
-      ), claimed as (
-        update deliveries d set leased_by = ${me}::uuid, leased_until = now() + ${leaseSeconds}::integer * interval '1 second',
-               url = coalesce((select w.url from webhook_endpoints w where w.id = d.endpoint_id), d.url) -- it may have moved
-          from due where d.id = due.id
-        returning d.id, d.event_id, d.merchant_id, d.mode, d.endpoint_id, d.url, d.destination, d.tries, d.tries_before, d.due_at
-      )
-      select c.id, c.event_id, c.merchant_id, c.mode, c.endpoint_id, c.url, c.destination, c.tries, c.tries_before, e.body,
-             coalesce(w.sealed_secret, s.sealed_secret) as sealed_secret,
-             case when c.endpoint_id is not null then case when w.previous_until > now() then w.sealed_previous_secret end
-                  when s.previous_until > now() then s.sealed_previous_secret end as sealed_previous_secret
-        from claimed c join events e on e.id = c.event_id
-        left join webhook_endpoints w on w.id = c.endpoint_id
-        left join webhook_secrets s on c.endpoint_id is null and s.merchant_id = c.merchant_id and s.mode = c.mode
-       order by c.destination, c.due_at`)
-    return rows.map((row) => ({
-      id: idOf('delivery', row.id),
-      eventId: idOf('event', row.event_id),
-      merchantId: idOf('merchant', row.merchant_id),
-      mode: row.mode,
-      endpointId: row.endpoint_id === null ? null : idOf('endpoint', row.endpoint_id),
-      url: row.url,
-      destination: row.destination,
-      tries: row.tries,
-      triesBefore: row.tries_before,
-      body: row.body,
-      sealedSecret: row.sealed_secret,
-      sealedPreviousSecret: row.sealed_previous_secret,
-      leasedUntilMs,
-    }))
-  })
+export async function takeDue(db: Queries, wanted: Taking): Promise<DueDelivery[]> {
+  const { me, destinations, after, maxDestinations, perDestination, ownSeconds, inHand } = wanted
+  const rows = await db.rows<DueRow>(sql`
+    with recursive hops (destination) as (
+      (select destination from deliveries
+        where state = 'waiting' and destination > ${after} and ${destinations === undefined}::boolean
+        order by destination limit 1)
+      union all
+      select (select d.destination from deliveries d where d.state = 'waiting' and d.destination > h.destination
+               order by d.destination limit 1)
+        from hops h where h.destination is not null
+    ), open as (
+      select f.destination from (select destination from hops union all select unnest(${destinations ?? []}::text[])) f (destination)
+       where f.destination is not null
+         and exists (select from deliveries d
+                      where d.state = 'waiting' and d.destination = f.destination and d.due_at <= now()
+                        and d.id <> all (${inHand.map(uuidOf)}::uuid[]))
+         and not exists (select from delivery_lanes l
+                          where l.destination = f.destination and l.owner <> ${me}::uuid and l.owned_until >= now())
+       limit ${maxDestinations}
+    ), mine as (
+      insert into delivery_lanes as l (destination, owner, owned_until)
+      select destination, ${me}::uuid, now() + ${ownSeconds}::integer * interval '1 second' from open
+      on conflict (destination) do update set owner = excluded.owner, owned_until = excluded.owned_until
+       where l.owner = excluded.owner or l.owned_until < now()
+      returning destination
+    )
+    select d.id, d.event_id, d.merchant_id, d.mode, d.endpoint_id, coalesce(w.url, d.url) as url, d.destination, d.tries, d.tries_before,
+           e.body, coalesce(w.sealed_secret, s.sealed_secret) as sealed_secret,
+           case when d.endpoint_id is not null then case when w.previous_until > now() then w.sealed_previous_secret end
+                when s.previous_until > now() then s.sealed_previous_secret end as sealed_previous_secret
+      from mine m cross join lateral (
+        select id, event_id, merchant_id, mode, endpoint_id, url, destination, tries, tries_before, due_at from deliveries
+         where state = 'waiting' and destination = m.destination and due_at <= now() and id <> all (${inHand.map(uuidOf)}::uuid[])
+         order by due_at limit ${perDestination}) d
+      join events e on e.id = d.event_id
+      left join webhook_endpoints w on w.id = d.endpoint_id
+      left join webhook_secrets s on d.endpoint_id is null and s.merchant_id = d.merchant_id and s.mode = d.mode
+     order by d.destination, d.due_at`)
+  return rows.map(dueOf)
+}
+
+/** For others to take at once. */
+export async function releaseDestinations(db: Queries, me: string): Promise<void> {
+  await db.rows(sql`delete from delivery_lanes where owner = ${me}::uuid`)
+}
+
+/** Destinations that nobody has served for long. */
+export async function forgetOldDestinations(db: Queries): Promise<void> {
+  await db.rows(sql`delete from delivery_lanes where owned_until < now() - interval '1 hour'`)
 }
 
 export interface TryResult {
@@ -125,41 +135,33 @@ export interface TryResult {
   tookMs: number
 }
 
-/** Notes what became of many tries in one statement. Whose lease has passed to another is left to that one. */
-export async function noteTries(db: Queries, me: string, results: TryResult[]): Promise<void> {
+/** Notes what became of many tries in one statement. What another process has noted meanwhile stands. */
+export async function noteTries(db: Queries, results: TryResult[]): Promise<void> {
   const column = (pick: (result: TryResult) => string | null) => textArray(results.map(pick))
   await db.rows(sql`
     with results as (
       select * from unnest(
-        ${column(({ delivery }) => uuidOf(delivery.id))}::uuid[], ${column(({ state }) => state)}::text[],
-        ${column(({ waitSeconds }) => String(waitSeconds))}::double precision[],
+        ${column(({ delivery }) => uuidOf(delivery.id))}::uuid[], ${column(({ delivery }) => String(delivery.tries))}::integer[],
+        ${column(({ state }) => state)}::text[], ${column(({ waitSeconds }) => String(waitSeconds))}::double precision[],
         ${column(({ status }) => (status === null ? null : String(status)))}::integer[], ${column(({ error }) => error)}::text[],
-        ${column(({ answer }) => answer)}::text[], ${column(({ tookMs }) => String(Math.round(tookMs)))}::integer[])
-        as r (id, state, wait_seconds, status, error, answer, took_ms)
+        ${column(({ answer }) => answer)}::text[], ${column(({ tookMs }) => String(Math.round(tookMs)))}::integer[],
+        ${column(({ delivery }) => delivery.url)}::text[])
+        as r (id, tries, state, wait_seconds, status, error, answer, took_ms, url)
     ), noted as (
       update deliveries d
-         set state = case when d.state = 'waiting' then r.state else d.state end, tries = d.tries + 1,
-             due_at = now() + r.wait_seconds * interval '1 second', leased_by = null, leased_until = '-infinity',
+         set state = r.state, url = r.url, tries = d.tries + 1, due_at = now() + r.wait_seconds * interval '1 second',
              done_at = case when r.state <> 'waiting' then now() end
-        from results r where d.id = r.id and d.leased_by = ${me}::uuid
+        from results r where d.id = r.id and d.tries = r.tries and d.state = 'waiting'
       returning d.id, d.tries
     )
     insert into delivery_tries (delivery_id, number, status, error, answer, took_ms)
     select n.id, n.tries, r.status, r.error, r.answer, r.took_ms from noted n join results r on r.id = n.id`)
 }
 
-/** Gives back what was claimed and not sent, for anyone to take at once. */
-export async function releaseDeliveries(db: Queries, me: string, ids: DeliveryId[]): Promise<void> {
-  if (ids.length === 0) return
-  await db.rows(sql`
-    update deliveries set leased_by = null, leased_until = '-infinity'
-     where id = any(${ids.map(uuidOf)}::uuid[]) and leased_by = ${me}::uuid`)
-}
-
 /** What waits for an endpoint that is switched off: kept, listed, and sent again when somebody asks. */
 export async function holdDeliveries(tx: Transaction, endpointId: EndpointId): Promise<void> {
   await tx.rows(sql`
-    update deliveries set state = 'disabled', done_at = now(), leased_by = null, leased_until = '-infinity'
+    update deliveries set state = 'disabled', done_at = now()
      where endpoint_id = ${uuidOf(endpointId)} and state = 'waiting'`)
 }
 
@@ -171,7 +173,7 @@ interface Owner {
 /** Sends the deliveries of an event again, from the first wait on. Returns how many there are. */
 export async function requeueEvent(tx: Transaction, { merchantId, mode }: Owner, eventId: EventId): Promise<number> {
   const rows = await tx.rows(sql`
-    update deliveries d set state = 'waiting', tries_before = tries, due_at = now(), done_at = null, leased_by = null, leased_until = '-infinity'
+    update deliveries d set state = 'waiting', tries_before = tries, due_at = now(), done_at = null
      where event_id = ${uuidOf(eventId)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode}
        and (endpoint_id is null or exists (select from webhook_endpoints e where e.id = d.endpoint_id and e.enabled))
     returning id`)

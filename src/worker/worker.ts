@@ -5,7 +5,7 @@ import type { AttemptParts } from '../attempts/parts.ts'
 import { workOffWaitingNotices } from '../attempts/receive-notice.ts'
 import { carryOutDueRefunds } from '../attempts/refund-payment.ts'
 import { forgetOldCalls } from '../payments/idempotent-call-store.ts'
-import { forgetOldDeliveries } from '../webhooks/delivery-store.ts'
+import { forgetOldDeliveries, forgetOldDestinations } from '../webhooks/delivery-store.ts'
 
 export interface Worker {
   /** Starts nothing new, and waits for what is under way. */
@@ -32,6 +32,11 @@ export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
     { name: 'carry out refunds', everyMs: 1_000, run: () => full(carryOutDueRefunds(parts, BATCH)) },
     { name: 'forget old keys', everyMs: HOUR_MS, run: () => forgetOldCalls(parts.database).then(() => false) },
     { name: 'forget old deliveries', everyMs: HOUR_MS, run: () => full(forgetOldDeliveries(parts.database, BATCH)) },
+    {
+      name: 'forget old destinations',
+      everyMs: HOUR_MS,
+      run: () => forgetOldDestinations(parts.database).then(() => false),
+    },
     ...others,
   ]
   const loops = jobs.map((job) => repeat(job, parts.log))

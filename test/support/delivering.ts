@@ -37,8 +37,7 @@ export async function startDeliveringService(): Promise<DeliveringService> {
       let stopped: Promise<void> | undefined
       const stop = () => {
         stopped ??= (async () => {
-          await listening.stop()
-          await engine.stop()
+          await Promise.all([engine.stop(), listening.stop()])
           http.close()
         })()
         return stopped
@@ -95,7 +94,8 @@ export async function makeDue(database: Database, eventId: EventId): Promise<voi
 /** The process that held them has been gone for long. */
 export async function endLeases(database: Database, eventId: EventId): Promise<void> {
   await database.rows(
-    sql`update deliveries set leased_until = now() - interval '1 second' where event_id = ${uuidOf(eventId)}`,
+    sql`update delivery_lanes set owned_until = now() - interval '1 second'
+         where destination in (select destination from deliveries where event_id = ${uuidOf(eventId)})`,
   )
 }
 

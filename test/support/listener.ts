@@ -22,6 +22,8 @@ export interface Listener {
   mostAtOnce: number
   /** Resolves when that many have been heard. */
   hears(count: number, withinMs?: number): Promise<Heard[]>
+  /** Cuts every connection, whatever is under way on it. */
+  hangUp(): void
   close(): void
 }
 
@@ -65,6 +67,7 @@ export async function openListener(answer: Manner = takes.well): Promise<Listene
       }
       return heard
     },
+    hangUp: () => server.closeAllConnections(),
     close() {
       server.closeAllConnections()
       server.close()
