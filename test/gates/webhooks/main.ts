@@ -1,0 +1,31 @@
+// `npm run webhooks`: are merchants told, whatever happens to us and whatever their neighbours' endpoints do?
+// --kills 20 under a stream of payments; --endpoints 200, 30 % of them sick, with --events 5000; --seed N to have the same choices again.
+import { numbersFrom } from '../arguments.ts'
+import { randomOf } from '../random.ts'
+import { crowdOfEndpoints } from './crowd.ts'
+import { killsUnderStream } from './kills.ts'
+import { type Part, printPart } from './report.ts'
+
+export interface WebhooksReport {
+  clean: boolean
+  print(): string
+}
+
+export function reportOf(seed: number, parts: Part[]): WebhooksReport {
+  return {
+    clean: parts.every(({ clean }) => clean),
+    print: () => [`webhooks, seed ${seed}`, ...parts.map(printPart), ''].join('\n\n'),
+  }
+}
+
+if (import.meta.main) {
+  const { kills, endpoints, events, seed } = numbersFrom({ kills: 20, endpoints: 200, events: 5_000 })
+  process.stdout.write(`seed ${seed}\n`)
+  // One after the other: the second measures how long things take.
+  const parts: Part[] = []
+  if (kills > 0) parts.push(await killsUnderStream(randomOf(seed, 1), kills, { hasten: false }))
+  if (events > 0) parts.push(await crowdOfEndpoints(randomOf(seed, 2), { endpoints, events }))
+  const report = reportOf(seed, parts)
+  process.stdout.write(report.print())
+  process.exitCode = report.clean ? 0 : 1
+}
