@@ -1,35 +1,40 @@
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type BenchDatabase, startBenchDatabase } from './bench-database.ts'
+import { type DeliveriesPlan, runDeliveries } from './deliveries.ts'
 import { type GrowthPlan, runGrowth } from './growth.ts'
 import { Gauge } from './measure.ts'
-import { reportGrowth, reportMachine, reportRounds, reportTargets } from './report.ts'
+import { reportDeliveries, reportGrowth, reportMachine, reportRounds, reportTargets } from './report.ts'
 import { type RoundsPlan, runRounds } from './rounds.ts'
 import { stopAll } from './subjects.ts'
-import { judge } from './targets.ts'
+import { judge, judgeDeliveries, type Target } from './targets.ts'
 
 /**
  * How fast are payments created, and what does each cost? `npm run bench` answers beside floors that are measured in the same
  * minutes on the same PostgreSQL, since a number alone says more about the machine than about us.
  */
-const FULL: { rounds: RoundsPlan; growth: GrowthPlan } = {
+const FULL: { rounds: RoundsPlan; growth: GrowthPlan; deliveries: DeliveriesPlan } = {
   rounds: { rounds: 5, compileMs: 12_000, warmUpMs: 1_000, measureMs: 3_000 },
   growth: { rounds: 5, compileMs: 8_000, warmUpMs: 1_000, measureMs: 4_000, rows: 1_000_000 },
+  deliveries: { rounds: 3, jobs: 10_000, idle: 100 },
 }
 // To see that it works, and the order of magnitude. Too short to judge by.
 const QUICK: typeof FULL = {
   rounds: { rounds: 2, compileMs: 5_000, warmUpMs: 300, measureMs: 1_000 },
   growth: { rounds: 2, compileMs: 3_000, warmUpMs: 300, measureMs: 1_000, rows: 100_000 },
+  deliveries: { rounds: 1, jobs: 2_000, idle: 20 },
 }
 
-const HELP = `Usage: npm run bench [-- --quick]
+const HELP = `Usage: npm run bench [-- --quick] [--only creates|deliveries]
 
-Measures how fast payments are created, beside floors on the same PostgreSQL. Takes about 7 minutes; with --quick
-about one, on a smaller table. Ends with 1 when a target is missed.
+Measures how fast payments are created, beside floors on the same PostgreSQL, and how fast webhooks are delivered, beside two
+job libraries. Takes about 9 minutes; with --quick about one, on a smaller table. Ends with 1 when a target is missed.
 `
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { quick: { type: 'boolean' }, help: { type: 'boolean' } } })
+  const { values } = parseArgs({
+    options: { quick: { type: 'boolean' }, only: { type: 'string' }, help: { type: 'boolean' } },
+  })
   if (values.help) return void process.stdout.write(HELP)
   const plan = values.quick ? QUICK : FULL
   const loadBefore = loadavg()[0] ?? Number.NaN
@@ -39,12 +44,20 @@ async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void end().finally(() => process.exit(130)))
   try {
-    const gauge = new Gauge(database.pid)
-    const rounds = await runRounds(database, gauge, plan.rounds, say)
-    const growth = await runGrowth(database, gauge, plan.growth, say)
-    const targets = judge(rounds, growth, plan.growth)
-    print('## Creates\n', reportRounds(rounds))
-    print('## Growth\n', reportGrowth(growth, plan.growth))
+    const targets: Target[] = []
+    if (values.only !== 'deliveries') {
+      const gauge = new Gauge(database.pid)
+      const rounds = await runRounds(database, gauge, plan.rounds, say)
+      const growth = await runGrowth(database, gauge, plan.growth, say)
+      targets.push(...judge(rounds, growth, plan.growth))
+      print('## Creates\n', reportRounds(rounds))
+      print('## Growth\n', reportGrowth(growth, plan.growth))
+    }
+    if (values.only !== 'creates') {
+      const deliveries = await runDeliveries(database, plan.deliveries, say)
+      targets.push(...judgeDeliveries(deliveries))
+      print('## Deliveries\n', reportDeliveries(deliveries))
+    }
     print('## Targets\n', reportTargets(targets))
     print(
       `Medians of ${plan.rounds.rounds} interleaved rounds; a ratio is the median of the rounds' own ratios.`,

@@ -1,6 +1,7 @@
 import { arch, cpus } from 'node:os'
 import type { BenchDatabase } from './bench-database.ts'
 import { CAN_READ_CPU } from './cpu.ts'
+import { type DeliveryRound, SYSTEMS } from './deliveries.ts'
 import { GROWTH_CONNECTIONS, type GrowthPlan, type GrowthRound } from './growth.ts'
 import type { Measurement } from './measure.ts'
 import { CONCURRENCIES, PGBENCH_CONNECTIONS, type Round } from './rounds.ts'
@@ -72,6 +73,15 @@ export function reportGrowth(rounds: GrowthRound[], { rows }: GrowthPlan): strin
     line('p99 ms', ({ p99Ms }) => p99Ms, ms),
     line('CPU µs', ({ cpuUs }) => cpuUs, us),
   ])
+}
+
+export function reportDeliveries(rounds: DeliveryRound[]): string {
+  const rows = SYSTEMS.map((system) => {
+    const own = rounds.filter((round) => round.system === system)
+    const of = (pick: (round: DeliveryRound) => number) => median(own.map(pick))
+    return [system, count(of(({ rate }) => rate)), ms(of(({ p50Ms }) => p50Ms)), ms(of(({ p99Ms }) => p99Ms))]
+  })
+  return table(['a POST per job', 'deliveries/s', 'idle p50 ms', 'idle p99 ms'], rows)
 }
 
 export function reportTargets(targets: Target[]): string {

@@ -67,6 +67,11 @@ export function startNoDatabase(databaseUrl: string): Promise<Subject> {
   return startForked('no database', 'no-database.ts', environment(databaseUrl))
 }
 
+/** A process that carries deliveries out; it listens nowhere. */
+export function startDeliverer(system: string, databaseUrl: string): Promise<Subject> {
+  return startForked(system, 'deliverer.ts', { ...environment(databaseUrl), SYSTEM: system })
+}
+
 async function startForked(name: string, file: string, env: NodeJS.ProcessEnv): Promise<Subject> {
   const child = forkTracked(file, env)
   const ready = await Promise.race([once(child, 'message'), once(child, 'exit')])

@@ -1,4 +1,5 @@
 import { CAN_READ_CPU } from './cpu.ts'
+import type { DeliveryRound } from './deliveries.ts'
 import type { GrowthPlan, GrowthRound } from './growth.ts'
 import type { Measurement } from './measure.ts'
 import { growthsOf, percent, ratiosTo } from './report.ts'
@@ -51,6 +52,25 @@ export function judge(rounds: Round[], growth: GrowthRound[], { rows }: GrowthPl
       percent,
     ),
   ].map((each) => (CAN_READ_CPU || !each.name.startsWith('CPU') ? each : { ...each, met: undefined }))
+}
+
+/** At least as fast as the faster of the two, round by round, and quick when there is nothing to do. */
+export function judgeDeliveries(rounds: DeliveryRound[]): Target[] {
+  const of = (system: string) => rounds.filter((round) => round.system === system)
+  const [graphile, boss] = [of('graphile-worker'), of('pg-boss')]
+  const ratios = of('manilla').map(
+    ({ rate }, index) => rate / Math.max(graphile[index]?.rate ?? 0, boss[index]?.rate ?? 0),
+  )
+  return [
+    target('deliveries a second, × the faster of two job libraries', '>= 1', ratios, (ratio) => ratio >= 1),
+    target(
+      'idle, from the commit to the arrival, p50 ms',
+      '<= 20',
+      of('manilla').map(({ p50Ms }) => p50Ms),
+      (p50) => p50 <= 20,
+      (value) => value.toFixed(1),
+    ),
+  ]
 }
 
 function target(

@@ -86,10 +86,11 @@ export async function takeDue(db: Queries, wanted: Taking): Promise<DueDelivery[
         from hops h where h.destination is not null
     ), open as (
       select f.destination from (select destination from hops union all select unnest(${destinations ?? []}::text[])) f (destination)
+        -- A lateral with a limit, not "exists": that would be turned into a join with everything that is due.
+        cross join lateral (select from deliveries d
+                             where d.state = 'waiting' and d.destination = f.destination and d.due_at <= now()
+                               and d.id <> all (${inHand.map(uuidOf)}::uuid[]) limit 1) due
        where f.destination is not null
-         and exists (select from deliveries d
-                      where d.state = 'waiting' and d.destination = f.destination and d.due_at <= now()
-                        and d.id <> all (${inHand.map(uuidOf)}::uuid[]))
          and not exists (select from delivery_lanes l
                           where l.destination = f.destination and l.owner <> ${me}::uuid and l.owned_until >= now())
        limit ${maxDestinations}

@@ -1,0 +1,88 @@
+import { Agent, request } from 'node:http'
+import { pino } from 'pino'
+import { connect } from '../src/database/database.ts'
+import { listen } from '../src/database/listen.ts'
+import { systemClock } from '../src/kernel/clock.ts'
+import { secretBox } from '../src/kernel/secret-box.ts'
+import { startDelivering } from '../src/webhooks/deliver-due.ts'
+import { DELIVERIES_CHANNEL } from '../src/webhooks/delivery-store.ts'
+import { guardedHttp } from '../src/webhooks/guarded-http.ts'
+
+/**
+ * A process that carries deliveries out, by ours or by a job library: one POST for each. The others are tuned as their manuals
+ * say, sign nothing, keep no record of tries, and guard against nothing, all to their advantage.
+ */
+const url = process.env.DATABASE_URL ?? ''
+const CONCURRENCY = 64
+
+// Whatever their types are: they are not installed but for the bench.
+const load = (name: string) => import(name)
+
+const STARTERS: Record<string, () => Promise<void>> = {
+  async manilla() {
+    const database = connect({ url })
+    const engine = startDelivering({
+      database,
+      clock: systemClock,
+      log: pino({ level: 'warn' }),
+      secrets: secretBox(Buffer.alloc(32)),
+      http: guardedHttp(),
+      allowPrivate: () => true,
+    })
+    listen(url, DELIVERIES_CHANNEL, engine.wake)
+  },
+  async 'graphile-worker'() {
+    const { Logger, run } = await load('graphile-worker')
+    await run({
+      connectionString: url,
+      concurrency: CONCURRENCY,
+      maxPoolSize: 10,
+      noHandleSignals: true,
+      preset: { worker: { localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+      logger: new Logger(() => () => {}),
+      taskList: { post: (job: Job) => post(job) },
+    })
+  },
+  async 'pg-boss'() {
+    const { PgBoss } = await load('pg-boss')
+    const boss = new PgBoss({
+      connectionString: url,
+      max: 10,
+      supervise: false,
+      schedule: false,
+      useListenNotify: true,
+    })
+    await boss.start()
+    await boss.work(
+      'post',
+      { batchSize: CONCURRENCY, localConcurrency: 4, pollingIntervalSeconds: 0.5, burstWhenBatchFull: true },
+      async (jobs: { data: Job }[]) => void (await Promise.all(jobs.map(({ data }) => post(data)))),
+    )
+  },
+}
+
+interface Job {
+  port: number
+  body: string
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY / 8 })
+
+/** As lean as a POST over kept connections can be. */
+function post({ port, body }: Job): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    const call = request({ host: '127.0.0.1', port, path: '/hook', method: 'POST', headers, agent }, (response) => {
+      response.resume()
+      response.once('end', () => resolve())
+    })
+    call.once('error', reject)
+    call.end(body)
+  })
+}
+
+process.on('disconnect', () => process.exit())
+const start = STARTERS[process.env.SYSTEM ?? '']
+if (!start) throw new Error(`SYSTEM must be one of ${Object.keys(STARTERS).join(', ')}`)
+await start()
+process.send?.({ port: 1 }) // ready; it listens nowhere

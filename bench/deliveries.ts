@@ -1,0 +1,190 @@
+import { connect, type Database } from '../src/database/database.ts'
+import { systemClock } from '../src/kernel/clock.ts'
+import { idOf, type MerchantId, newId, newReference, newShortCode, type PaymentId, uuidOf } from '../src/kernel/ids.ts'
+import { secretBox } from '../src/kernel/secret-box.ts'
+import { eventRecorder } from '../src/webhooks/announce-event.ts'
+import type { BenchDatabase } from './bench-database.ts'
+import { type Sink, startSink } from './sink.ts'
+import { median } from './statistics.ts'
+import { type Subject, startDeliverer, stop } from './subjects.ts'
+
+export interface DeliveriesPlan {
+  rounds: number
+  jobs: number
+  idle: number
+}
+
+export interface DeliveryRound {
+  system: string
+  /** Deliveries a second while the queue is full. */
+  rate: number
+  /** From the call that enqueues to the arrival, on an idle system. */
+  p50Ms: number
+  p99Ms: number
+}
+
+export const SYSTEMS = ['manilla', 'graphile-worker', 'pg-boss'] as const
+type System = (typeof SYSTEMS)[number]
+
+// Eight places with at most eight calls each: as many at once as the others get.
+const DESTINATIONS = 8
+
+/** Deliveries by ours and by two job libraries, in turn, each on a database of its own in the same PostgreSQL. */
+export async function runDeliveries(
+  bench: BenchDatabase,
+  { rounds, jobs, idle }: DeliveriesPlan,
+  say: (line: string) => void,
+): Promise<DeliveryRound[]> {
+  const sink = await startSink(DESTINATIONS)
+  const results: DeliveryRound[] = []
+  try {
+    for (let round = 0; round <= rounds; round++) {
+      for (const system of SYSTEMS) {
+        const measured = await measure(
+          bench,
+          sink,
+          system,
+          round,
+          round === 0 ? { jobs: 500, idle: 10 } : { jobs, idle },
+        )
+        if (round > 0) results.push(measured) // the first only warms up
+      }
+      if (round > 0) say(`deliveries: round ${round} of ${rounds} done`)
+    }
+  } finally {
+    sink.close()
+  }
+  return results
+}
+
+async function measure(
+  bench: BenchDatabase,
+  sink: Sink,
+  system: System,
+  round: number,
+  { jobs, idle }: { jobs: number; idle: number },
+): Promise<DeliveryRound> {
+  const url = await bench.create(`deliveries_${SYSTEMS.indexOf(system)}_${round}`)
+  const queue = await openQueue(system, url, sink.ports)
+  let deliverer: Subject | undefined
+  try {
+    await queue.fill(jobs)
+    await bench.checkpoint()
+    const arriving = sink.expect(jobs)
+    deliverer = await startDeliverer(system, url)
+    const times = await arriving
+    const rate = (times.length - 1) / (((times.at(-1) as number) - (times[0] as number)) / 1_000)
+    const latencies: number[] = []
+    for (let index = 0; index < idle; index++) {
+      const arrival = sink.expect(1)
+      const begun = performance.now()
+      await queue.add(index)
+      latencies.push(((await arrival)[0] as number) - begun)
+      await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 30)) // idle, and not in step with anyone's poll
+    }
+    latencies.sort((a, b) => a - b)
+    return { system, rate, p50Ms: median(latencies), p99Ms: latencies[Math.floor(latencies.length * 0.99)] as number }
+  } finally {
+    if (deliverer) await stop(deliverer.child)
+    await queue.close()
+  }
+}
+
+interface Queue {
+  /** Before anyone delivers: in bulk, not measured. */
+  fill(count: number): Promise<void>
+  /** One, as a caller would. */
+  add(index: number): Promise<void>
+  close(): Promise<void>
+}
+
+const BODY = JSON.stringify({ filler: 'x'.repeat(1_800) }) // about what a payment with one attempt weighs
+
+function openQueue(system: System, url: string, ports: number[]): Promise<Queue> {
+  if (system === 'manilla') return openManilla(url, ports)
+  return system === 'graphile-worker' ? openGraphile(url, ports) : openBoss(url, ports)
+}
+
+async function openManilla(url: string, ports: number[]): Promise<Queue> {
+  const database = connect({ url })
+  const record = eventRecorder({ clock: systemClock, secrets: secretBox(Buffer.alloc(32)) })
+  const merchantId = idOf('merchant', '01900000-0000-7000-8000-000000000009')
+  await query(database, `insert into merchants (id, name, country) values ('${uuidOf(merchantId)}', 'Bench', 'NG')`)
+  const payments = await Promise.all(ports.map((port) => insertPayment(database, merchantId, port)))
+  let sequence = 0
+  const event = (index: number) => ({
+    id: newId('event', systemClock.now()),
+    merchantId,
+    mode: 'sandbox' as const,
+    paymentId: payments[index % payments.length] as PaymentId,
+    type: 'payment.successful' as const,
+    sequence: ++sequence,
+    data: JSON.parse(BODY),
+    cause: null,
+    occurredAt: systemClock.now(),
+  })
+  return {
+    async fill(count) {
+      for (let done = 0; done < count; done += 500) {
+        await database.transaction(async (tx) => {
+          for (let index = done; index < Math.min(done + 500, count); index++) await record(tx, event(index))
+        })
+      }
+    },
+    add: (index) => database.transaction((tx) => record(tx, event(index))),
+    close: () => database.close(),
+  }
+}
+
+async function insertPayment(database: Database, merchantId: MerchantId, port: number): Promise<PaymentId> {
+  const now = systemClock.now()
+  const id = newId('payment', now)
+  await query(
+    database,
+    `insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_email,
+                           webhook_url, metadata, expires_at)
+     values ('${uuidOf(id)}', '${uuidOf(merchantId)}', 'sandbox', '${newReference(now)}', '${newShortCode(now)}', 1000, 'NGN', 'NG', false,
+             'ada@example.com', 'http://127.0.0.1:${port}/hook', '{}', now() + interval '1 day')`,
+  )
+  return id
+}
+
+const query = (database: Database, text: string) => database.rows({ name: '', text, values: [] })
+
+async function openGraphile(url: string, ports: number[]): Promise<Queue> {
+  const { makeWorkerUtils } = await import('graphile-worker' as string)
+  const utils = await makeWorkerUtils({ connectionString: url })
+  await utils.migrate()
+  const job = (index: number) => ({ port: ports[index % ports.length], body: BODY })
+  return {
+    async fill(count) {
+      for (let done = 0; done < count; done += 500) {
+        const length = Math.min(500, count - done)
+        await utils.addJobs(Array.from({ length }, (_, index) => ({ identifier: 'post', payload: job(done + index) })))
+      }
+    },
+    add: async (index) => void (await utils.addJob('post', job(index))),
+    close: async () => utils.release(),
+  }
+}
+
+async function openBoss(url: string, ports: number[]): Promise<Queue> {
+  const { PgBoss } = await import('pg-boss' as string)
+  const boss = new PgBoss({ connectionString: url, supervise: false, schedule: false })
+  await boss.start()
+  await boss.createQueue('post', { notify: true })
+  const job = (index: number) => ({ port: ports[index % ports.length], body: BODY })
+  return {
+    async fill(count) {
+      for (let done = 0; done < count; done += 500) {
+        const length = Math.min(500, count - done)
+        await boss.insert(
+          'post',
+          Array.from({ length }, (_, index) => ({ data: job(done + index) })),
+        )
+      }
+    },
+    add: async (index) => void (await boss.send('post', job(index))),
+    close: () => boss.stop({ graceful: false }),
+  }
+}
