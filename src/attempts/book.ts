@@ -209,7 +209,9 @@ function succeed(book: Book, paid: Attempt, now: Date): Decision {
 /** The payment is paid already: kept on its attempt, announced, sent back; never counted. */
 function takeSurplus(book: Book, before: Attempt, attempt: Attempt, fresh: Receipt[], now: Date): Decision {
   const amount = attempt.amountReceived - before.amountReceived
-  const isSecondSuccess = before.status !== 'successful' && attempt.amountReceived >= attempt.amountCharged
+  // A card is charged once, so whatever it took is all that will come; an account number may yet get the rest.
+  const isWhole = attempt.channel === 'card' || attempt.amountReceived >= attempt.amountCharged
+  const isSecondSuccess = before.status !== 'successful' && isWhole
   const after: Attempt =
     isSecondSuccess && before.status !== 'surplus' ? { ...attempt, status: 'surplus', resolvedAt: now } : attempt
   const facts: Fact[] = [
@@ -297,6 +299,8 @@ function concludeLoser(book: Book, before: Attempt, attempt: Attempt, proposal: 
 function conclude(book: Book, attempt: Attempt, outcome: Outcome, { source, noticeSays, now }: Proposal): Attempt {
   const { status, watch } = attempt
   const isOpen = status === 'pending' || status === 'processing'
+  // Its money is on record and a person decides about it. A late word of the provider adds nothing, and must not open it again.
+  if (attempt.failure?.code === 'amount_mismatch') return attempt
   if (noticeSays === 'paid') return doubt(attempt, now)
   const seen = { ...attempt, watch: { ...watch, missingInARow: 0 } }
   switch (outcome.kind) {
