@@ -36,21 +36,15 @@ td:first-child{padding-right:.75rem;white-space:nowrap;font-size:.8rem;font-vari
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
-/**
- * No script, no other host, no frame around it. Browsers apply form-action to the redirect after a form as well, so the place that the customer is
- * sent back to is named.
- */
-export function pageHeaders(returnURL?: string): Record<string, string> {
-  const back = returnURL ? ` ${new URL(returnURL).origin}` : ''
-  return {
-    'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'self'${back}; frame-ancestors 'none'`,
-    'referrer-policy': 'no-referrer',
-    'cross-origin-opener-policy': 'same-origin',
-    'x-content-type-options': 'nosniff',
-    'x-frame-options': 'DENY',
-    'strict-transport-security': 'max-age=31536000; includeSubDomains',
-    'x-robots-tag': 'noindex',
-    'cache-control': 'no-store',
-  }
+/** No script, no other host, no frame around it. */
+export const PAGE_HEADERS: Record<string, string> = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-robots-tag': 'noindex',
+  'cache-control': 'no-store',
 }
