@@ -39,7 +39,7 @@ export function savedCardPage(payment: Payment, card: Card, mistake?: Mistake): 
     html`<form method="post">
 <button name="action" value="saved">Pay ${amountOf(payment)} with ${card.brand} ending ${card.last4}</button>
 </form>
-<p class="note"><a href="?card=new">Use another card</a></p>`,
+<a class="button quiet" href="?card=new">Use another card</a>`,
   )
 }
 

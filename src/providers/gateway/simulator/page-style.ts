@@ -20,7 +20,7 @@ input[type=text]{display:block;width:100%;margin-top:.25rem;padding:.7rem .75rem
 input[aria-invalid=true]{border-color:var(--bad)}
 .check{display:flex;gap:.6rem;align-items:center;min-height:2.75rem;margin:0}
 .check input{width:1.2rem;height:1.2rem;margin:0;accent-color:var(--accent)}
-button,.button{display:block;width:100%;min-height:3rem;padding:.7rem 1rem;border:0;border-radius:.6rem;font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer;background:var(--accent);color:var(--on)}
+button,.button{display:block;text-wrap:balance;width:100%;min-height:3rem;padding:.7rem 1rem;border:0;border-radius:.6rem;font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer;background:var(--accent);color:var(--on)}
 .button{margin-top:1.25rem}
 .quiet{background:transparent;color:var(--soft);font-weight:500;min-height:2.75rem;margin-top:.25rem}
 form.next{margin-top:0}
