@@ -137,7 +137,7 @@ test('B2: after a success, older news of "pending" or "failed" changes nothing, 
 })
 
 test('B5: the notice that it is paid comes before our own create call returned: it counts, and the call is answered all the same', async (t) => {
-  const between = await startBetween(t, service, { deadlineMs: 5_000 })
+  const between = await startBetween(t, service)
   const { shop } = between
   between.meanwhile = async ({ method, path, headers, body }) => {
     if (method !== 'POST' || !path.endsWith('/v1/payments')) return undefined
@@ -171,7 +171,7 @@ test('B5: the notice that it is paid comes before our own create call returned: 
 test('B5: the notice comes and our create call is never answered: it is matched by our reference', async (t) => {
   const between = await startBetween(t, service)
   const { shop } = between
-  between.upstream.trouble = 'silent after the work'
+  between.upstream.trouble = 'reset after the work'
   const { status, body } = await shop.initialize()
   assert.deepEqual([status, body.code], [504, 'provider_timeout'])
   between.upstream.trouble = undefined
