@@ -49,7 +49,12 @@ export interface Proposal {
 
 /** Before a provider is called. The attempt starts as `processing`: if we die before the answer, that is what it is. */
 export function begin(book: Book, attempt: Attempt): Decision {
+  const { reference, expiresAt } = book.payment
   refuseFinished(book.payment)
+  if (expiresAt <= attempt.createdAt) {
+    // Nobody has noted its end yet; but a link that is made now would be dead from its first moment.
+    throw new Problem('payment_expired', `Payment ${reference} expired at ${expiresAt.toISOString()}.`)
+  }
   refuseUnderWay(book)
   if (book.attempts.length >= MAX_ATTEMPTS) {
     throw new Problem('too_many_attempts', `This payment has had ${MAX_ATTEMPTS} tries. Make a new one.`)
