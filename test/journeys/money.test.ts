@@ -487,6 +487,34 @@ test('B21: a refund of ours whose answer never came is done once: the repeat fin
   ])
 })
 
+test('B21: a refund that two processes carry out at the same moment is made once and told once', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, order } = await start(shop)
+  await charge(shop, order, CARD.pays)
+  await letPass(database, payment, 15)
+  await checkDueAttempts(between.parts, 100)
+  const reached = Promise.withResolvers<void>()
+  const letGo = Promise.withResolvers<undefined>()
+  between.meanwhile = () => {
+    reached.resolve()
+    return letGo.promise
+  }
+  const slow = shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 200_000 })
+  await reached.promise
+  await letPass(database, payment, 61) // the first is so slow that its lease ends
+  await carryOutDueRefunds(parts, 100)
+  assert.equal((await shop.payment(payment.id)).amountRefunded, 200_000)
+  letGo.resolve(undefined)
+  const { status, body } = await slow
+  assert.deepEqual([status, body.data.status], [201, 'successful'])
+  assert.equal((await shop.payment(payment.id)).amountRefunded, 200_000)
+  assert.equal((await ledger(shop, order)).refunded, 200_000)
+  const { facts, refunds } = await booksOf(database, payment)
+  assert.deepEqual(refunds, [{ amount: 200_000, kind: 'merchant', status: 'successful' }])
+  assert.equal(facts.filter((type) => type === 'refund.successful').length, 1)
+})
+
 test('B21: of two refunds of one amount, the one that the provider tells of is not taken for the other', async (t) => {
   const between = await startBetween(t, service)
   const { shop, upstream } = between
