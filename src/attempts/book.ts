@@ -343,11 +343,10 @@ const MAY_NOT_BE_VISIBLE_YET_MS = 10 * 60_000
 
 /** "No such order" proves nothing at first, and little once. A link that nobody used is unknown to some providers for good. */
 function conclude404(attempt: Attempt, now: Date): Attempt {
-  const missingInARow = attempt.watch.missingInARow + 1
-  const seen = { ...attempt, watch: { ...attempt.watch, missingInARow } }
   const age = now.getTime() - attempt.createdAt.getTime()
-  if (attempt.status !== 'processing' || attempt.saidPaid || age < MAY_NOT_BE_VISIBLE_YET_MS || missingInARow < 2)
-    return seen
+  const missingInARow = age < MAY_NOT_BE_VISIBLE_YET_MS ? 0 : attempt.watch.missingInARow + 1
+  const seen = { ...attempt, watch: { ...attempt.watch, missingInARow } }
+  if (attempt.status !== 'processing' || attempt.saidPaid || missingInARow < 2) return seen
   const failure: Failure = {
     code: 'provider_unavailable',
     message: 'The payment could not be started. Nothing was charged.',

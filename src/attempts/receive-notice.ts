@@ -62,8 +62,9 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
   }
   const noticeSays = says === 'paid' || says === 'failed' ? says : undefined
   const book =
-    says === 'processing'
-      ? // Nothing to prove: it keeps other tries and verdicts away until the outcome is known, which the checks will tell.
+    says === 'processing' && attempt.status === 'pending'
+      ? // Nothing to prove: it keeps other tries and verdicts away until the outcome is known, which the checks will tell. (After a decline it may
+        // be old news, so then the provider is asked.)
         await settleAttempt(parts, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
       : await checkAttempt(parts, attempt, { source: 'notice', ...(noticeSays && { noticeSays }) })
   const after = book.attempts.find(({ id }) => id === attempt.id)
