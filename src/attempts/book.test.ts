@@ -250,6 +250,21 @@ test('the schedule of an unknown outcome: 10 s, 30 s, 2 m, 10 m, 1 h, 6 h, then 
   assert.deepEqual(times, [10, 30, 120, 600, 3_600, 21_600, ...days])
 })
 
+test('an outcome in doubt is asked for every minute while the customer holds the link, and still for a week at most', () => {
+  const { book, attempt } = waiting()
+  const lasting: Book = { ...book, attempts: [{ ...attempt, instructionsExpireAt: after(30 * 86_400) }] }
+  let state = propose(lasting, attempt, UNKNOWN, { source: 'return', now: after(60) }).book
+  const times: number[] = []
+  for (let next = state.attempts[0]?.watch.nextCheckAt; next && times.length < 5; ) {
+    times.push((next.getTime() - START.getTime()) / 1_000 - 60)
+    state = propose(state, attempt, UNKNOWN, { source: 'check', now: next }).book
+    next = state.attempts[0]?.watch.nextCheckAt
+  }
+  assert.deepEqual(times, [10, 30, 90, 120, 180])
+  const end = propose(state, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
+  assert.deepEqual([first(end).watch.nextCheckAt, types(end)], [null, ['attempt.needs_review']])
+})
+
 test('"no such order" is believed after ten minutes, and only the second time', () => {
   const book = newBook()
   const begun = begin(book, newAttempt(book, 'card', START)).book

@@ -49,7 +49,12 @@ export interface Proposal {
 
 /** Before a provider is called. The attempt starts as `processing`: if we die before the answer, that is what it is. */
 export function begin(book: Book, attempt: Attempt): Decision {
+  const { reference, expiresAt } = book.payment
   refuseFinished(book.payment)
+  if (expiresAt <= attempt.createdAt) {
+    // Nobody has noted its end yet; but a link that is made now would be dead from its first moment.
+    throw new Problem('payment_expired', `Payment ${reference} expired at ${expiresAt.toISOString()}.`)
+  }
   refuseUnderWay(book)
   if (book.attempts.length >= MAX_ATTEMPTS) {
     throw new Problem('too_many_attempts', `This payment has had ${MAX_ATTEMPTS} tries. Make a new one.`)
@@ -209,7 +214,9 @@ function succeed(book: Book, paid: Attempt, now: Date): Decision {
 /** The payment is paid already: kept on its attempt, announced, sent back; never counted. */
 function takeSurplus(book: Book, before: Attempt, attempt: Attempt, fresh: Receipt[], now: Date): Decision {
   const amount = attempt.amountReceived - before.amountReceived
-  const isSecondSuccess = before.status !== 'successful' && attempt.amountReceived >= attempt.amountCharged
+  // A card is charged once, so whatever it took is all that will come; an account number may yet get the rest.
+  const isWhole = attempt.channel === 'card' || attempt.amountReceived >= attempt.amountCharged
+  const isSecondSuccess = before.status !== 'successful' && isWhole
   const after: Attempt =
     isSecondSuccess && before.status !== 'surplus' ? { ...attempt, status: 'surplus', resolvedAt: now } : attempt
   const facts: Fact[] = [
@@ -297,6 +304,8 @@ function concludeLoser(book: Book, before: Attempt, attempt: Attempt, proposal: 
 function conclude(book: Book, attempt: Attempt, outcome: Outcome, { source, noticeSays, now }: Proposal): Attempt {
   const { status, watch } = attempt
   const isOpen = status === 'pending' || status === 'processing'
+  // Its money is on record and a person decides about it. A late word of the provider adds nothing, and must not open it again.
+  if (attempt.failure?.code === 'amount_mismatch') return attempt
   if (noticeSays === 'paid') return doubt(attempt, now)
   const seen = { ...attempt, watch: { ...watch, missingInARow: 0 } }
   switch (outcome.kind) {
@@ -334,11 +343,10 @@ const MAY_NOT_BE_VISIBLE_YET_MS = 10 * 60_000
 
 /** "No such order" proves nothing at first, and little once. A link that nobody used is unknown to some providers for good. */
 function conclude404(attempt: Attempt, now: Date): Attempt {
-  const missingInARow = attempt.watch.missingInARow + 1
-  const seen = { ...attempt, watch: { ...attempt.watch, missingInARow } }
   const age = now.getTime() - attempt.createdAt.getTime()
-  if (attempt.status !== 'processing' || attempt.saidPaid || age < MAY_NOT_BE_VISIBLE_YET_MS || missingInARow < 2)
-    return seen
+  const missingInARow = age < MAY_NOT_BE_VISIBLE_YET_MS ? 0 : attempt.watch.missingInARow + 1
+  const seen = { ...attempt, watch: { ...attempt.watch, missingInARow } }
+  if (attempt.status !== 'processing' || attempt.saidPaid || missingInARow < 2) return seen
   const failure: Failure = {
     code: 'provider_unavailable',
     message: 'The payment could not be started. Nothing was charged.',

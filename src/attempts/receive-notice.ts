@@ -20,8 +20,10 @@ export async function receiveNotice(
   provider: string,
   raw: { body: Buffer; headers: Record<string, string> },
 ): Promise<Received> {
-  if (!parts.providers.find(provider) || !(await findMerchant(parts.database, owner.merchantId)))
-    return { kind: 'nobody' }
+  const known = parts.providers.find(provider)
+  if (!known || !(await findMerchant(parts.database, owner.merchantId))) return { kind: 'nobody' }
+  // No key of that mode exists, so nothing there can be signed with it.
+  if (known.capabilities.sandboxOnly && owner.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
   const connection = await parts.providers.connect(owner, provider)
   const reading = read(() => connection.readNotice({ ...raw, receivedAt: parts.clock.now() }))
   if (reading.kind === 'forged') return reading
@@ -58,13 +60,13 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
     const note = await recordProviderRefund(parts, attempt, says, reading.refund)
     return endNotice(database, notice.id, { state: 'done', note, attemptId: attempt.id })
   }
-  if (says === 'processing') {
-    // Nothing to prove: it keeps other tries and verdicts away until the outcome is known, which the checks will tell.
-    await settleAttempt(parts, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
-    return endNotice(database, notice.id, { state: 'done', note: null, attemptId: attempt.id })
-  }
   const noticeSays = says === 'paid' || says === 'failed' ? says : undefined
-  const book = await checkAttempt(parts, attempt, { source: 'notice', ...(noticeSays && { noticeSays }) })
+  const book =
+    says === 'processing' && attempt.status === 'pending'
+      ? // Nothing to prove: it keeps other tries and verdicts away until the outcome is known, which the checks will tell. (After a decline it may
+        // be old news, so then the provider is asked.)
+        await settleAttempt(parts, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
+      : await checkAttempt(parts, attempt, { source: 'notice', ...(noticeSays && { noticeSays }) })
   const after = book.attempts.find(({ id }) => id === attempt.id)
   const changed = after && (after.status !== attempt.status || after.amountReceived !== attempt.amountReceived)
   await endNotice(database, notice.id, {

@@ -73,7 +73,7 @@ export function refundView(refund: Refund) {
 const SECOND = 1_000
 const RETRY_AFTER = [10 * SECOND, 60 * SECOND, 600 * SECOND, 3_600 * SECOND, 21_600 * SECOND]
 
-/** When to ask the provider again about a refund that it has not answered. */
+/** When to ask the provider again about a refund that it has not answered, after so many tries. */
 export function nextRefundTry(tries: number, now: Date): Date {
-  return new Date(now.getTime() + (RETRY_AFTER[Math.min(tries, RETRY_AFTER.length - 1)] as number))
+  return new Date(now.getTime() + (RETRY_AFTER[Math.min(tries, RETRY_AFTER.length) - 1] as number))
 }

@@ -25,13 +25,25 @@ const CLOSED_AFTER = [MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY]
 /** When to ask next. `exhausted`: it was asked for as long as there is a point in it. */
 export function nextCheck(attempt: Attempt, now: Date): Date | 'exhausted' | null {
   const { status, channel, watch } = attempt
-  if (status === 'processing') return after(watch.since, UNKNOWN_AFTER, now) ?? 'exhausted'
+  const open = whileOpen(attempt, now)
+  // Whoever has the link can have paid: an outcome that is in doubt is not looked at less often than one that is not.
+  if (status === 'processing') {
+    const due = after(watch.since, UNKNOWN_AFTER, now)
+    return due && open && open < due ? open : (due ?? 'exhausted')
+  }
   // A card is charged once. An account number takes whatever is sent to it, even after the payment is paid.
   if (channel === 'card' && (status === 'successful' || status === 'surplus')) return null
-  const closesAt = attempt.instructionsExpireAt ?? watch.since
-  const whileOpen = after(watch.since, OPEN_AFTER, now) ?? new Date(now.getTime() + OPEN_EVERY)
-  if (whileOpen < closesAt) return whileOpen
-  return after(new Date(Math.max(closesAt.getTime(), watch.since.getTime())), CLOSED_AFTER, now)
+  if (open) return open
+  return after(new Date(Math.max(closesAt(attempt).getTime(), watch.since.getTime())), CLOSED_AFTER, now)
+}
+
+function whileOpen(attempt: Attempt, now: Date): Date | null {
+  const next = after(attempt.watch.since, OPEN_AFTER, now) ?? new Date(now.getTime() + OPEN_EVERY)
+  return next < closesAt(attempt) ? next : null
+}
+
+function closesAt({ instructionsExpireAt, watch }: Attempt): Date {
+  return instructionsExpireAt ?? watch.since
 }
 
 function after(start: Date, offsets: number[], now: Date): Date | null {

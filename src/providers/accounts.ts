@@ -24,7 +24,8 @@ export function providerAccounts(parts: {
       })
       if (!provider || !settings || mode !== 'sandbox')
         throw new Error(`${name} is not set up for ${merchantId} in ${mode} mode`)
-      const connection = provider.connect({ mode, settings, http: providerHttp({}) })
+      const { answersWithinMs: deadlineMs } = provider.capabilities
+      const connection = provider.connect({ mode, settings, http: providerHttp({ ...(deadlineMs && { deadlineMs }) }) })
       connections.set(key, connection)
       return connection
     },

@@ -37,6 +37,8 @@ export interface Capabilities {
   fees: Record<Channel, Record<string, FeeSchedule>>
   /** How long an account number stays open, when the provider lets us choose. */
   accountLifetimeSeconds: number
+  /** How long to wait for an answer of one that is known to be quick; absent: as long as for any. */
+  answersWithinMs?: number
 }
 
 export interface Account {

@@ -37,12 +37,12 @@ export type Because =
 export interface GuardedHttpOptions {
   /** For the whole call: waiting in line, connecting, sending, and the last byte of the answer. */
   deadlineMs?: number
-  /** For name, connection and TLS. */
+  /** For name, connection and TLS; and for the wait in line, so that whoever is sent has time left for an answer. */
   connectMs?: number
   /** Of an answer's body; then the connection is cut, and the status counts. */
   maxReadBytes?: number
   keepBytes?: number
-  /** Calls at once to one host and port; the others wait in line, within their deadline. */
+  /** Calls at once to one host and port; the others wait in line. */
   maxConnectionsPerHost?: number
   /** How long that line may grow before the next call is turned away at once. */
   maxWaitingPerHost?: number
@@ -64,7 +64,7 @@ export type Resolve = (hostname: string) => Promise<Pick<LookupAddress, 'address
  * permission to go inside are out of reach for calls without it.
  */
 export function guardedHttp(options: GuardedHttpOptions = {}): GuardedHttp {
-  const { deadlineMs = 15_000, maxConnectionsPerHost = 8, maxWaitingPerHost = 1_000 } = options
+  const { deadlineMs = 15_000, connectMs = 5_000, maxConnectionsPerHost = 8, maxWaitingPerHost = 1_000 } = options
   const toAnywhere = createRoute(options.resolve ?? resolveAsSystem, () => true, options)
   const toPublic = createRoute(options.resolve ?? createDnsResolve(), isPublic, options)
   const lines = createLines(maxConnectionsPerHost, maxWaitingPerHost)
@@ -81,28 +81,26 @@ export function guardedHttp(options: GuardedHttpOptions = {}): GuardedHttp {
 
       const place = `${call.allowPrivate ? 'anywhere' : 'public'} ${target.protocol} ${target.host}`
       let exchange: { abort(outcome: Outcome): void } | undefined
-      let over = false
       const done = (outcome: Outcome) => {
-        over = true
         clearTimeout(deadline)
+        clearTimeout(patience)
         underWay.delete(end)
+        lines.giveUp(place, begin)
         finish(outcome)
       }
       const stop = (outcome: Outcome) => (exchange ? exchange.abort(outcome) : done(outcome))
       const end = () => stop(failed('other', 'closed'))
-      const late = () =>
-        exchange
-          ? failed('timeout', 'no whole answer before the deadline')
-          : failed('too_many', 'no connection to this host was free before the deadline')
-      const deadline = setTimeout(() => stop(late()), deadlineMs)
+      const deadline = setTimeout(() => stop(failed('timeout', 'no whole answer before the deadline')), deadlineMs)
+      let patience: NodeJS.Timeout | undefined
       underWay.add(end)
 
       const begin = () => {
-        if (over) return lines.leave(place)
+        clearTimeout(patience)
         const route = call.allowPrivate ? toAnywhere : toPublic
         exchange = startExchange({ call, target, route, options, done, free: () => lines.leave(place) })
       }
       if (!lines.enter(place, begin)) done(failed('too_many', 'too many calls to this host are waiting'))
+      else if (!exchange) patience = setTimeout(() => done(failed('too_many', NONE_FREE)), connectMs)
     })
   }
 
@@ -115,6 +113,8 @@ export function guardedHttp(options: GuardedHttpOptions = {}): GuardedHttp {
     },
   }
 }
+
+const NONE_FREE = 'no connection was free in time'
 
 type Failed = Omit<Extract<Answer, { kind: 'failed' }>, 'tookMs'>
 type Outcome = Omit<Extract<Answer, { kind: 'answer' }>, 'tookMs'> | Failed
@@ -214,7 +214,8 @@ function startExchange({ call, target, route, options, done, free }: Exchange) {
     })
     mine.on('close', () => {
       if (request !== mine) return
-      settle(failed('reset', 'closed without an answer'))
+      // When the end of an answer is the end of its connection, this comes before the answer's own end.
+      if (!answered) settle(failed('reset', 'closed without an answer'))
       free()
     })
     mine.on('information', () => {
@@ -239,6 +240,7 @@ function startExchange({ call, target, route, options, done, free }: Exchange) {
       })
       response.on('error', (error) => settle(failureOf(error, false)))
       response.on('end', () => settle(response.complete ? answer() : failed('reset', 'the answer broke off')))
+      response.on('close', () => settle(failed('reset', 'the answer broke off')))
     })
     mine.end(call.body)
   }
@@ -306,6 +308,7 @@ export function excerptOf(bytes: Buffer, keepBytes: number): string {
   const isCut = bytes.length > keepBytes
   const text = bytes.toString('utf8', 0, keepBytes).replace(STEERING, '\ufffd')
   const whole = isCut ? text.replace(/\ufffd$/, '') : text
+  if (Buffer.byteLength(whole) <= keepBytes) return whole
   // A replacement is longer than what it replaces.
   return whole.slice(0, encoder.encodeInto(whole, new Uint8Array(keepBytes)).read)
 }
@@ -399,22 +402,28 @@ export function createDnsResolve(servers?: string[]): Resolve {
 
 /** So many inside for each place; the others wait in line, in order. */
 function createLines(maxInside: number, maxWaiting: number) {
-  const places = new Map<string, { inside: number; line: (() => void)[] }>()
+  const places = new Map<string, { inside: number; line: Set<() => void> }>()
   return {
-    /** False if the line is full. Who enters must leave, once. */
+    /** Begins at once or later. False if the line is full. Who began must leave, once. */
     enter(name: string, begin: () => void): boolean {
-      const place = places.get(name) ?? { inside: 0, line: [] }
+      const place = places.get(name) ?? { inside: 0, line: new Set() }
+      if (place.inside >= maxInside) return place.line.size < maxWaiting && place.line.add(begin).has(begin)
       places.set(name, place)
-      if (place.inside >= maxInside) return place.line.length < maxWaiting && place.line.push(begin) > 0
       place.inside++
       begin()
       return true
     },
     leave(name: string): void {
       const place = places.get(name)
-      const next = place?.line.shift()
-      if (next) next()
-      else if (place && --place.inside === 0) places.delete(name)
+      const [next] = place?.line ?? []
+      if (next) {
+        place?.line.delete(next)
+        next()
+      } else if (place && --place.inside === 0) places.delete(name)
+    },
+    /** Waits no longer. */
+    giveUp(name: string, begin: () => void): void {
+      places.get(name)?.line.delete(begin)
     },
   }
 }

@@ -335,6 +335,15 @@ test('a payment that is over takes no more tries, and the answer says how it end
   }
 })
 
+test('a payment whose time is over takes no more tries, though nobody has noted its end yet', async () => {
+  const reference = newReference()
+  await checkout(reference)
+  await database.rows(sql`update payments set expires_at = now() - interval '1 second' where reference = ${reference}`)
+  const { status, body } = await shop.initialize({ reference })
+  assert.deepEqual([status, body.code], [409, 'payment_expired'])
+  assert.equal((await shop.payment(reference)).attempts.length, 0)
+})
+
 test('B15: while a try is being processed there is no other: 409 attempt_in_progress, and it says which', async (t) => {
   const door = await doorInTrouble(t, service)
   const reference = newReference()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { Fixed, sql } from '../../src/database/sql.ts'
+import { sql } from '../../src/database/sql.ts'
 import { type MerchantId, newId, parseId } from '../../src/kernel/ids.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
@@ -241,6 +241,7 @@ test('H4: the token is in no answer, and nowhere in our own tables in clear', as
     (row) => Number(row?.count) >= 2,
   )
   assert.ok(kept, 'the provider’s own notices, which do carry the token, are there to be searched')
+  assert.ok((await placesOf('gateway')).length > 3, 'the search finds what is there')
   assert.deepEqual(await placesOf('gct_'), [])
 })
 
@@ -252,9 +253,11 @@ async function placesOf(text: string): Promise<string[]> {
   const found: string[] = []
   for (const { name } of tables) {
     const like = [text, Buffer.from(text).toString('hex')].map((each) => `%${each}%`)
-    const row = await database.row<{ count: number }>(
-      sql`select count(*) as count from ${new Fixed(`"${name}"`)} t where t::text like any(${like}::text[])`,
-    )
+    const row = await database.row<{ count: number }>({
+      name: `search ${name}`,
+      text: `select count(*) as count from "${name}" t where t::text like any($1::text[])`,
+      values: [like],
+    })
     if (Number(row?.count) > 0) found.push(name)
   }
   return found

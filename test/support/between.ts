@@ -31,7 +31,7 @@ export interface Between {
 export async function startBetween(
   t: TestContext,
   service: PayingService,
-  { deadlineMs = 300, log = service.parts.log }: { deadlineMs?: number; log?: Logger } = {},
+  { deadlineMs = 5_000, log = service.parts.log }: { deadlineMs?: number; log?: Logger } = {},
 ): Promise<Between> {
   const shop = await service.addShop()
   await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })

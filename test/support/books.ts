@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { Database } from '../../src/database/database.ts'
+import type { Database, Queries } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
@@ -18,8 +18,14 @@ export interface Books {
 }
 
 /** What is on record about a payment beside what the API says; what must always hold is asserted on the way. */
-export async function booksOf(database: Database, payment: { id: string }): Promise<Books> {
-  const id = uuidOf(payment.id as PaymentId)
+export function booksOf(database: Database, payment: { id: string }): Promise<Books> {
+  return database.transaction(async (tx) => {
+    await tx.rows(sql`set transaction isolation level repeatable read, read only`) // one moment, whatever goes on meanwhile
+    return readBooks(tx, uuidOf(payment.id as PaymentId))
+  })
+}
+
+async function readBooks(database: Queries, id: string): Promise<Books> {
   const events = await database.rows<Books['events'][number]>(
     sql`select type, sequence, data, cause from events where payment_id = ${id} order by sequence`,
   )

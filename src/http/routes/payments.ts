@@ -17,8 +17,10 @@ import { makeCursor, readCursor } from '../contract/cursor.ts'
 import * as contract from '../contract/payment.ts'
 import { ref } from '../contract/schema.ts'
 import type { App } from '../framework.ts'
+import { knownFields, readBody } from '../read-body.ts'
 
 const DEFAULT_PAGE_SIZE = 20
+const REFUND_FIELDS = knownFields(RefundRequest)
 
 export function paymentRoutes(app: App, parts: AttemptParts): void {
   const { database, links } = parts
@@ -90,6 +92,7 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
   app.post(
     '/payments/:reference/refunds',
     {
+      attachValidation: true, // a misspelt `amount` would send all of it back
       schema: {
         operationId: 'refundPayment',
         summary: 'Send money back, all of it or a part',
@@ -100,8 +103,8 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
       },
     },
     async (request, reply) => {
+      const { amount, reason } = readBody<RefundRequest>(request, REFUND_FIELDS)
       const { payment } = await ownPayment(database, request.caller, request.params.reference)
-      const { amount, reason } = request.body ?? {}
       const refund = await refundPayment(parts, payment.id, { amount: amount ?? undefined, reason: reason ?? null })
       return reply.code(201).send({ data: refundView(refund) })
     },

@@ -22,7 +22,7 @@ export function faultsOf(sent: FuzzCase, answer: RawAnswer, dependable: boolean)
 
 /** Customers get a page, whatever goes wrong. */
 function isPage({ target }: FuzzCase, headers: Map<string, string>): boolean {
-  return /^\/(pay|s)\//.test(target) && headers.get('content-type') === 'text/html; charset=utf-8'
+  return /^\/(pay|s|return)\//.test(target) && headers.get('content-type') === 'text/html; charset=utf-8'
 }
 
 const MEMBERS = {

@@ -1,8 +1,11 @@
 // `npm run fuzz`: broken, hostile and odd requests to the real program over real sockets, with good ones among them so that there is
 // something to break. --requests 20000, --seed N to have a run again, --only INDEX to send a single case of that seed.
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { idOf } from '../../../src/kernel/ids.ts'
+import { gatewayKeys } from '../../../src/providers/gateway/keys.ts'
 import type { ServiceProcess } from '../../support/process.ts'
 import { numbersFrom } from '../arguments.ts'
 import { loopbackOf, residentMiB, startWithin } from '../processes.ts'
@@ -10,7 +13,7 @@ import { type Address, NoAnswer, type RawAnswer, RawClient } from '../raw-http.t
 import type { Body } from './checkouts.ts'
 import { faultsOf, readBackFaults } from './checks.ts'
 import { FuzzReport } from './report.ts'
-import { type FuzzCase, FuzzCases, type Known } from './requests.ts'
+import { type FuzzCase, FuzzCases, type Known, type ProviderAccount } from './requests.ts'
 import { bytesOf } from './wire.ts'
 
 export interface FuzzOptions {
@@ -37,6 +40,7 @@ interface Run {
 export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   const { requests, seed, concurrency = 32, maxMs = 1_000, only } = options
   const report = new FuzzReport(seed, maxMs)
+  const secretKey = randomBytes(32) // known to us, so that notices can be signed
   const dataDir = await mkdtemp(join(tmpdir(), 'manilla-fuzz-'))
   try {
     const service = await startWithin({
@@ -44,13 +48,14 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
       RATE_LIMIT: 'off',
       LOG_LEVEL: 'warn',
       NODE_OPTIONS: SMALL_HEAP,
+      SECRET_KEY: secretKey.toString('base64'),
     })
     try {
-      const known: Known = { ids: [], codes: [] }
-      const run: Run = { report, address: loopbackOf(service.baseUrl), service, known, created: new Map() }
+      const address = loopbackOf(service.baseUrl)
+      const known: Known = { ids: [], codes: [], account: await warmUp(address, service, secretKey) }
+      const run: Run = { report, address, service, known, created: new Map() }
       const { 'content-type': _, ...credentials } = service.headers
       const cases = new FuzzCases(seed, credentials, known)
-      await warmUp(run)
       if (only === undefined) await sendAll(run, cases, requests, concurrency)
       else await sendOne(run, cases, only)
       await readAllBack(run, concurrency)
@@ -66,14 +71,26 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   return report
 }
 
-/** The first calls of a young process compile what they need; they are not what the limit of a second is about. */
-async function warmUp({ address, service }: Run): Promise<void> {
+/**
+ * The first calls of a young process compile what they need; they are not what the limit of a second is about. From one of them we learn
+ * which merchant we are.
+ */
+async function warmUp(address: Address, service: ServiceProcess, masterKey: Buffer): Promise<ProviderAccount> {
   const client = new RawClient(address)
   const headers = Object.entries(service.headers)
-  const body = '{"amount":1,"country":"NG","user":{"email":"warm@example.com"}}'
-  await client.ask([bytesOf({ method: 'POST', target: '/payments/v1/checkouts', headers, body })], { method: 'POST' })
+  const post = (path: string, body: object) =>
+    client.ask([bytesOf({ method: 'POST', target: `/payments/v1${path}`, headers, body: JSON.stringify(body) })], {
+      method: 'POST',
+    })
+  const user = { email: 'warm@example.com' }
+  await post('/checkouts', { amount: 1, country: 'NG', user })
+  const { body } = await post('/payments/initialize', { provider: 'gateway', amount: 1, user })
   await client.ask([bytesOf({ method: 'GET', target: '/openapi.json' })])
   client.close()
+  const { publicKey, reference } = JSON.parse(body).data.data as Record<string, string>
+  const merchantUuid = String(publicKey).replace(/^gpk_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  const { secretKey } = gatewayKeys(masterKey, merchantUuid)
+  return { merchantId: idOf('merchant', merchantUuid), secretKey, orders: [String(reference)] }
 }
 
 async function sendAll(run: Run, cases: FuzzCases, requests: number, concurrency: number): Promise<void> {
@@ -115,6 +132,7 @@ async function send(run: Run, keptAlive: RawClient, sent: FuzzCase): Promise<voi
     const dependable = sent.buildsOn === undefined || run.created.has(sent.buildsOn)
     for (const fault of faultsOf(sent, answer, dependable)) report.fail(fault, sent, shown(answer))
     if (answer.status === 201) remember(run, sent, answer)
+    if (sent.kind === 'start payment' && answer.status === 200) rememberOrder(run, answer)
   } catch (error) {
     report.count(sent, error instanceof NoAnswer ? 'closed' : 'no connection', 0)
     if (sent.how === 'whole' || !(error instanceof NoAnswer))
@@ -131,6 +149,12 @@ function remember({ report, known, created }: Run, sent: FuzzCase, answer: RawAn
   const first = created.get(String(promised.reference))
   if (first && first.promised.id !== promised.id) report.fail('one reference, two payments', sent, shown(answer))
   if (sent.checkout) created.set(String(promised.reference), { sent, body: sent.checkout, promised })
+}
+
+/** Some, so that notices can be about them. */
+function rememberOrder({ known }: Run, answer: RawAnswer): void {
+  const { reference } = JSON.parse(answer.body).data.data as { reference?: string }
+  if (reference && known.account.orders.length < 200) known.account.orders.push(reference)
 }
 
 /** What was answered with 201 is there, as it was asked for. */
@@ -159,6 +183,9 @@ async function checkAlive({ report, address, service }: Run): Promise<void> {
   if (service.child.exitCode !== null || service.child.signalCode !== null) {
     return report.fail('the process ended', undefined, service.output().slice(-2_000))
   }
+  // A notice that cannot be worked off would be tried again and again.
+  const stuck = /.*(notice waits for another try|adapter failed).*/.exec(service.output())
+  if (stuck) report.fail('a notice is stuck', undefined, stuck[0])
   const client = new RawClient(address)
   const { status } = await client.ask([bytesOf({ method: 'GET', target: '/healthz' })])
   client.close()

@@ -2,6 +2,7 @@ import { type Random, randomOf } from '../random.ts'
 import { SPOILT_TEXT } from './bodies.ts'
 import { type Body, goodCheckout, SPOILT } from './checkouts.ts'
 import { BROKEN } from './garbage.ts'
+import { PAYING } from './paying.ts'
 import { ADDRESSES } from './targets.ts'
 import { bytesOf, type Header, inPieces } from './wire.ts'
 
@@ -31,6 +32,15 @@ export interface Credentials {
 export interface Known {
   ids: string[]
   codes: string[]
+  account: ProviderAccount
+}
+
+/** The merchant as its provider knows it: whoever has the key can sign. */
+export interface ProviderAccount {
+  merchantId: string
+  secretKey: string
+  /** Orders that were started, by the provider's reference. */
+  orders: string[]
 }
 
 /** What a maker of cases may use. */
@@ -86,13 +96,13 @@ export class FuzzCases {
 
   #choose(random: Random): [kind: string, make: (bench: Bench) => Made] {
     const roll = random.next()
-    if (roll < 0.25) return ['good checkout', (bench) => this.#good(bench)]
-    if (roll < 0.31) return ['repeated checkout', (bench) => this.#repeated(bench)]
-    if (roll < 0.53) {
+    if (roll < 0.22) return ['good checkout', (bench) => this.#good(bench)]
+    if (roll < 0.28) return ['repeated checkout', (bench) => this.#repeated(bench)]
+    if (roll < 0.46) {
       const [kind, spoil] = random.pick(Object.entries(SPOILT))
       return [`field: ${kind}`, (bench) => this.#spoilt(bench, spoil(random, bench.good()))]
     }
-    if (roll < 0.64) {
+    if (roll < 0.55) {
       const [kind, spoil] = random.pick(Object.entries(SPOILT_TEXT))
       return [
         `body: ${kind}`,
@@ -102,10 +112,11 @@ export class FuzzCases {
         },
       ]
     }
-    if (roll < 0.94) {
+    if (roll < 0.8) {
       const [kind, make] = random.pick(Object.entries(ADDRESSES))
       return [kind, make]
     }
+    if (roll < 0.95) return random.pick(Object.entries(PAYING))
     const [kind, make] = random.pick(Object.entries(BROKEN))
     return [`broken: ${kind}`, make]
   }

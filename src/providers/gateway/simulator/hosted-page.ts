@@ -39,7 +39,7 @@ export function savedCardPage(payment: Payment, card: Card, mistake?: Mistake): 
     html`<form method="post">
 <button name="action" value="saved">Pay ${amountOf(payment)} with ${card.brand} ending ${card.last4}</button>
 </form>
-<p class="note"><a href="?card=new">Use another card</a></p>`,
+<a class="button quiet" href="?card=new">Use another card</a>`,
   )
 }
 
@@ -59,8 +59,9 @@ export function codePage(payment: Payment, card: Card, mistake?: Mistake): strin
   )
 }
 
-/** Nothing is left to do here. */
-export function endPage(payment: Payment, heading: string, note: string): string {
+/** Nothing is left to do here. `leave`: the browser goes on by itself; the button is for those that do not. */
+export function endPage(payment: Payment, heading: string, note: string, leave = false): string {
+  const onwards = html`<meta http-equiv="refresh" content="0;url=${payment.returnURL}">`
   return render(
     `${heading} · ${payment.merchantName}`,
     html`<h1>${payment.merchantName}</h1>
@@ -68,6 +69,7 @@ export function endPage(payment: Payment, heading: string, note: string): string
 <h2>${heading}</h2>
 <p class="note">${note}</p>
 <a class="button" href="${payment.returnURL}">Return to ${payment.merchantName}</a>`,
+    { head: leave ? onwards : null },
   )
 }
 
@@ -88,7 +90,7 @@ function paymentPage(payment: Payment, mistake: Mistake | undefined, body: Html)
 ${mistake ? html`<p class="alert" role="alert" id="mistake">${mistake.message}</p>` : null}
 ${body}
 <form method="post" class="next"><button class="quiet" name="action" value="cancel">Cancel</button></form>`,
-    testCards(),
+    { below: testCards() },
   )
 }
 
@@ -104,13 +106,14 @@ function testCards(): Html {
 </details>`
 }
 
-function render(title: string, body: Html, below?: Html): string {
+function render(title: string, body: Html, more: { head?: Html | null; below?: Html } = {}): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
+${more.head}
 <style>${new Html(STYLE)}</style>
 </head>
 <body>
@@ -118,7 +121,7 @@ function render(title: string, body: Html, below?: Html): string {
 <section>
 ${body}
 </section>
-<footer><p>Sandbox: no real money</p>${below}</footer>
+<footer><p>Sandbox: no real money</p>${more.below}</footer>
 </main>
 </body>
 </html>

@@ -6,7 +6,7 @@ import type { Dice } from './dice.ts'
 import { cardPage, codePage, endPage, type Mistake, savedCardPage, troublePage } from './hosted-page.ts'
 import { type Books, booksOf, type LedgerParts } from './ledger.ts'
 import { findPaymentByPage } from './ledger-store.ts'
-import { pageHeaders } from './page-style.ts'
+import { PAGE_HEADERS } from './page-style.ts'
 import { isSilent, type Payment } from './record.ts'
 import { Refusal } from './refusal.ts'
 import { type ChargeWish, cancelPayment, chargeCard, forgetAwaitedCard, isExpired } from './take-money.ts'
@@ -46,7 +46,8 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): 
 
   app.get('/pay/:token', HIDDEN, async (request: PageRequest, reply) => {
     const { payment, transactions } = await find(request)
-    return show(reply, 200, { payment, transactions }, { newCard: request.query.card === 'new' })
+    const { card, done } = request.query
+    return show(reply, 200, { payment, transactions }, { newCard: card === 'new', leave: done !== undefined })
   })
 
   app.post('/pay/:token', HIDDEN, async (request: PageRequest, reply) => {
@@ -114,11 +115,14 @@ interface Showing {
   mistake?: Mistake
   /** The form for a new card, though there is a saved one. */
   newCard?: boolean
+  /** On to the shop by itself, if there is nothing left to do. */
+  leave?: boolean
 }
 
-function show(reply: FastifyReply, status: number, books: Books, { mistake, newCard }: Showing): FastifyReply {
+function show(reply: FastifyReply, status: number, books: Books, showing: Showing): FastifyReply {
+  const { mistake, newCard, leave = false } = showing
   const { payment, transactions } = books
-  const page = (text: string) => send(reply, status, text, payment.returnURL)
+  const page = (text: string) => send(reply, status, text)
   if (isSilent(payment, transactions)) {
     return page(
       endPage(payment, 'Your payment is being processed', 'You need not pay again. The shop will hear of it shortly.'),
@@ -126,9 +130,9 @@ function show(reply: FastifyReply, status: number, books: Books, { mistake, newC
   }
   if (payment.taken > 0) {
     const isReturned = payment.refunded === payment.taken
-    return page(endPage(payment, isReturned ? 'Refunded' : 'Paid', 'Nothing more to pay.'))
+    return page(endPage(payment, isReturned ? 'Refunded' : 'Paid', 'Nothing more to pay.', leave))
   }
-  if (payment.cancelledAt) return page(endPage(payment, 'Cancelled', 'You have not been charged.'))
+  if (payment.cancelledAt) return page(endPage(payment, 'Cancelled', 'You have not been charged.', leave))
   if (isExpired(payment)) {
     return page(endPage(payment, 'This link has expired', 'You have not been charged. Ask the shop for a new link.'))
   }
@@ -139,12 +143,16 @@ function show(reply: FastifyReply, status: number, books: Books, { mistake, newC
   return page(cardPage(payment, mistake))
 }
 
-function sendBack(reply: FastifyReply, { returnURL }: Payment): FastifyReply {
-  return reply.header('referrer-policy', 'no-referrer').redirect(returnURL, 303)
+/**
+ * By way of a page that sends the customer on. Chromium holds every redirect that follows a form against form-action, the shop's own site
+ * at the end of them included, and nobody here knows where that is: a customer who had paid would be left standing.
+ */
+function sendBack(reply: FastifyReply, { pageToken }: Payment): FastifyReply {
+  return reply.redirect(`./${pageToken}?done`, 303)
 }
 
-function send(reply: FastifyReply, status: number, page: string, returnURL?: string): FastifyReply {
-  return reply.code(status).headers(pageHeaders(returnURL)).send(page)
+function send(reply: FastifyReply, status: number, page: string): FastifyReply {
+  return reply.code(status).headers(PAGE_HEADERS).send(page)
 }
 
 function readCard(form: URLSearchParams, now: Date): Card | Mistake {

@@ -20,7 +20,7 @@ input[type=text]{display:block;width:100%;margin-top:.25rem;padding:.7rem .75rem
 input[aria-invalid=true]{border-color:var(--bad)}
 .check{display:flex;gap:.6rem;align-items:center;min-height:2.75rem;margin:0}
 .check input{width:1.2rem;height:1.2rem;margin:0;accent-color:var(--accent)}
-button,.button{display:block;width:100%;min-height:3rem;padding:.7rem 1rem;border:0;border-radius:.6rem;font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer;background:var(--accent);color:var(--on)}
+button,.button{display:block;text-wrap:balance;width:100%;min-height:3rem;padding:.7rem 1rem;border:0;border-radius:.6rem;font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer;background:var(--accent);color:var(--on)}
 .button{margin-top:1.25rem}
 .quiet{background:transparent;color:var(--soft);font-weight:500;min-height:2.75rem;margin-top:.25rem}
 form.next{margin-top:0}
@@ -36,21 +36,15 @@ td:first-child{padding-right:.75rem;white-space:nowrap;font-size:.8rem;font-vari
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
-/**
- * No script, no other host, no frame around it. Browsers apply form-action to the redirect after a form as well, so the place that the customer is
- * sent back to is named.
- */
-export function pageHeaders(returnURL?: string): Record<string, string> {
-  const back = returnURL ? ` ${new URL(returnURL).origin}` : ''
-  return {
-    'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'self'${back}; frame-ancestors 'none'`,
-    'referrer-policy': 'no-referrer',
-    'cross-origin-opener-policy': 'same-origin',
-    'x-content-type-options': 'nosniff',
-    'x-frame-options': 'DENY',
-    'strict-transport-security': 'max-age=31536000; includeSubDomains',
-    'x-robots-tag': 'noindex',
-    'cache-control': 'no-store',
-  }
+/** No script, no other host, no frame around it. */
+export const PAGE_HEADERS: Record<string, string> = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-robots-tag': 'noindex',
+  'cache-control': 'no-store',
 }

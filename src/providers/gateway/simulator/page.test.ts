@@ -15,7 +15,12 @@ async function get(link: string) {
 async function post(link: string, fields: Record<string, string>, headers: Record<string, string> = {}) {
   const body = new URLSearchParams(fields)
   const response = await fetch(link, { method: 'POST', body, headers, redirect: 'manual' })
-  return { status: response.status, location: response.headers.get('location'), text: await response.text() }
+  const location = response.headers.get('location')
+  const text = await response.text()
+  if (!location?.endsWith('?done')) return { status: response.status, location, text }
+  // A page of its own sends the customer on: what counts is where they end up.
+  const onwards = /http-equiv="refresh" content="0;url=([^"]+)"/.exec((await get(new URL(location, link).href)).text)
+  return { status: response.status, location: onwards?.[1] ?? null, text }
 }
 
 const alertOf = (text: string) => /role="alert"[^>]*>([^<]*)</.exec(text)?.[1]
@@ -47,7 +52,7 @@ test('the page may run nothing and send its form nowhere but here and back to th
   const { headers } = await get((await shop.open()).link)
   const policy = headers.get('content-security-policy') ?? ''
   assert.match(policy, /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; /)
-  assert.match(policy, /form-action 'self' https:\/\/shop\.example; frame-ancestors 'none'$/)
+  assert.match(policy, /form-action 'self'; frame-ancestors 'none'$/)
   assert.equal(headers.get('cache-control'), 'no-store')
   assert.equal(headers.get('referrer-policy'), 'no-referrer')
   assert.equal(headers.get('x-content-type-options'), 'nosniff')

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { openBrowser } from '../support/browser.ts'
+import { eventually, startPaying } from '../support/paying.ts'
+
+const service = await startPaying()
+const shop = await service.addShop('Adaeze <b>Kitchen</b>')
+const merchant = await openMerchantSite()
+const browser = await openBrowser()
+
+const VISA = '4084 0840 8408 4081'
+const VERVE = '5060 6666 6666 6666 666'
+
+/** The merchant's own site, on another origin than ours: where customers end up. */
+async function openMerchantSite(): Promise<string> {
+  const server = createServer((_, response) => response.end('<!doctype html><title>Shop</title><h1>Thank you</h1>'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://localhost:${(server.address() as AddressInfo).port}`
+}
+
+/** A page without scripts, and all that went wrong on it. */
+async function newPage(options = {}): Promise<{ page: Page; complaints: string[] }> {
+  const context = await browser.newContext({ javaScriptEnabled: false, ...options })
+  const page = await context.newPage()
+  page.setDefaultTimeout(10_000)
+  const complaints: string[] = []
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()))
+  return { page, complaints }
+}
+
+async function start(changes: Record<string, unknown> = {}) {
+  const { data } = (await shop.initialize({ redirectURL: `${merchant}/thanks?cart=5#top`, ...changes })).body
+  return { reference: String(data.reference), link: String(data.data.link) }
+}
+
+async function fill(page: Page, number: string, { save = false } = {}): Promise<void> {
+  await page.getByLabel('Card number').fill(number)
+  await page.getByLabel('Expiry date').fill('12 / 39')
+  await page.getByLabel('Security code').fill('123')
+  if (save) await page.getByLabel('Save this card for next time').check()
+  await page.getByRole('button', { name: /^Pay/ }).click()
+}
+
+const alertOf = (page: Page) => page.getByRole('alert').innerText()
+
+test('a customer is declined, reads why, pays with another card on the same page, and is back at the shop', async () => {
+  const { link, reference } = await start()
+  const { page, complaints } = await newPage()
+  await page.goto(link)
+  assert.equal(await page.locator('h1').innerText(), 'Adaeze <b>Kitchen</b>')
+  assert.equal(await page.locator('.amount').innerText(), '₦12,500.00')
+  await fill(page, '4000 0000 0000 9995')
+  assert.equal(await alertOf(page), 'There is not enough money on this card. Nothing was charged.')
+  assert.equal(page.url(), link, 'the page stays open')
+  assert.equal(await page.getByLabel('Card number').inputValue(), '', 'and forgets what was typed')
+  await eventually(
+    () => shop.payment(reference),
+    ({ attempts }) => attempts[0].status === 'failed',
+  )
+
+  await fill(page, VISA)
+  const { reference: order } = await shop.payment(reference)
+  await page.waitForURL(`${merchant}/thanks?cart=5&status=successful&reference=${order}#top`)
+  assert.equal(await page.locator('h1').innerText(), 'Thank you')
+  const payment = await shop.payment(reference)
+  assert.deepEqual([payment.status, payment.attempts[0].status], ['successful', 'successful'])
+  assert.deepEqual(
+    complaints.filter((text) => !/422/.test(text)),
+    [],
+  )
+})
+
+test('a card that needs a code is asked for it; a wrong one may be entered again', async () => {
+  const { link, reference } = await start()
+  const { page } = await newPage()
+  await page.goto(link)
+  await fill(page, VERVE)
+  assert.equal(await page.locator('h2').innerText(), 'Confirm it is you')
+  const code = page.getByLabel('One-time code')
+  await code.fill('000000')
+  await page.getByRole('button', { name: /^Pay/ }).click()
+  assert.equal(await alertOf(page), 'That code is not right. Nothing was charged.')
+  await code.fill('123456')
+  await page.getByRole('button', { name: /^Pay/ }).click()
+  await page.waitForURL(/^http:\/\/localhost:\d+\/thanks\?.*status=successful/)
+  assert.equal((await shop.payment(reference)).status, 'successful')
+})
+
+test('whoever cancels there is back on our own page, and has not been charged', async () => {
+  const { link, reference } = await start()
+  const { page } = await newPage()
+  await page.goto(link)
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.waitForURL(/\/pay\/chk_/)
+  const payment = await shop.payment(reference)
+  assert.equal(page.url(), payment.url)
+  assert.equal(await page.locator('.status').innerText(), 'Waiting for payment')
+  assert.deepEqual([payment.status, payment.attempts[0].status], ['pending', 'failed'])
+  assert.equal(payment.attempts[0].failure.code, 'customer_cancelled')
+  await page.goto(link)
+  assert.equal(await page.locator('h2').innerText(), 'Cancelled')
+})
+
+test('without a redirectURL whoever has paid is back on our own page, which says so', async () => {
+  const { link, reference } = await start({ redirectURL: null })
+  const { page } = await newPage()
+  await page.goto(link)
+  await fill(page, VISA)
+  await page.waitForURL((await shop.payment(reference)).url)
+  assert.equal(await page.locator('.status').innerText(), 'Paid')
+})
+
+test('a card that was saved is offered the next time, with one press; another can still be used', async () => {
+  const user = { email: 'returning@example.com' }
+  const first = await start({ user })
+  const { page } = await newPage()
+  await page.goto(first.link)
+  await fill(page, VISA, { save: true })
+  await page.waitForURL(/^http:\/\/localhost:\d+\/thanks\?.*status=successful/)
+
+  const second = await start({ user })
+  await page.goto(second.link)
+  const button = page.getByRole('button', { name: 'Pay ₦12,500.00 with Visa ending 4081' })
+  await page.getByRole('link', { name: 'Use another card' }).click()
+  await page.getByLabel('Card number').waitFor()
+  await page.goto(second.link)
+  await button.click()
+  await page.waitForURL(/^http:\/\/localhost:\d+\/thanks\?.*status=successful/)
+  assert.equal((await shop.payment(second.reference)).status, 'successful')
+})
+
+test('going back after paying shows that nothing is left to pay, with the way to the shop', async () => {
+  const { link } = await start()
+  const { page } = await newPage()
+  await page.goto(link)
+  await fill(page, VISA)
+  await page.waitForURL(/thanks/)
+  await page.goto(link)
+  assert.equal(await page.locator('h2').innerText(), 'Paid')
+  assert.equal(await page.getByLabel('Card number').count(), 0)
+  await page.getByRole('link', { name: /^Return to/ }).click()
+  await page.waitForURL(/^http:\/\/localhost:\d+\/thanks\?.*status=successful/)
+})
+
+test('a payment whose answer got lost says that it is being processed, and that nobody need pay again', async () => {
+  const { link } = await start()
+  const { page } = await newPage()
+  await page.goto(link)
+  await fill(page, '4000 0000 0000 0119')
+  assert.equal(await page.locator('h2').innerText(), 'Your payment is being processed')
+  assert.equal(await page.getByRole('button').count(), 0)
+})
+
+test('a mistake in the form is told beside the form, and costs nothing', async () => {
+  const { link, reference } = await start()
+  const { page } = await newPage()
+  await page.goto(link)
+  await fill(page, '1234')
+  assert.equal(await alertOf(page), 'Check the card number: it has 12 to 19 digits.')
+  assert.equal(await page.getByLabel('Card number').getAttribute('aria-invalid'), 'true')
+  assert.equal((await shop.payment(reference)).attempts[0].status, 'pending')
+})
+
+test('it fits a phone of 320 px without scrolling sideways, with every card shown', async () => {
+  const long = await service.addShop('W'.repeat(200))
+  const { data } = (await long.initialize({ amount: 999_999_999_999 })).body
+  const { page } = await newPage({ javaScriptEnabled: true, viewport: { width: 320, height: 640 } })
+  await page.goto(data.data.link)
+  await page.getByText('Test cards').click()
+  const [content, screen] = (await page.evaluate(
+    '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+  )) as [number, number]
+  assert.ok(content <= screen, `${content} > ${screen}`)
+})

@@ -1,0 +1,218 @@
+import { audit, type Records } from '../../../src/attempts/audit.ts'
+import { recordsAfter } from '../../../src/attempts/audit-records-store.ts'
+import type { Database } from '../../../src/database/database.ts'
+import { sql } from '../../../src/database/sql.ts'
+import { type PaymentId, uuidOf } from '../../../src/kernel/ids.ts'
+import type { Told } from './customers.ts'
+import type { Door } from './door.ts'
+
+/** A payment in the provider's own books, as its control call answers. */
+export interface LedgerRecord {
+  reference: string
+  channel: 'card' | 'transfer'
+  status: string
+  requested: number
+  amount: number
+  refunded: number
+}
+
+interface AttemptRow {
+  id: string
+  payment_id: string
+  reference: string
+  order_reference: string
+  status: string
+  needs_review: string | null
+  amount_charged: number
+  received: number
+  refunded: number
+  refunding: number
+  overdue_seconds: number | null
+}
+
+/** Both sides as they stand, and everything in which they differ. */
+export interface Comparison {
+  payments: Map<string, number>
+  attempts: Map<string, number>
+  late: number
+  surplusAttempts: number
+  needReview: number
+  processing: number
+  refundsUnderWay: number
+  taken: { ours: number; theirs: number }
+  refunded: { ours: number; theirs: number }
+  ledgerRecords: number
+  differences: string[]
+}
+
+const LATE_BY_SECONDS = 60
+
+export async function compare(database: Database, door: Door, told: Told): Promise<Comparison> {
+  const ledger = await readLedger(door)
+  const attempts = await readAttempts(database)
+  const records = await readRecords(database)
+  const byOrder = new Map(attempts.map((attempt) => [attempt.order_reference, attempt]))
+  const inLedger = new Map(ledger.map((record) => [record.reference, record]))
+  const differences = [
+    ...ledger.flatMap((record) => compareRecord(record, byOrder.get(record.reference))),
+    ...attempts.flatMap((attempt) => compareAttempt(attempt, inLedger.get(attempt.order_reference))),
+    ...records.flatMap((each) => comparePayment(each, inLedger)),
+    ...(await compareLists(database)),
+    ...compareTold(told, records, attempts, inLedger),
+  ]
+  const sum = <Row>(rows: Row[], of: (row: Row) => number) => rows.reduce((total, row) => total + of(row), 0)
+  return {
+    payments: countBy(records, ({ book }) => book.payment.status),
+    attempts: countBy(attempts, ({ status }) => status),
+    late: records.filter(({ book }) => book.payment.late).length,
+    surplusAttempts: attempts.filter(({ status }) => status === 'surplus').length,
+    needReview: attempts.filter(({ needs_review }) => needs_review !== null).length,
+    processing: attempts.filter(({ status }) => status === 'processing').length,
+    refundsUnderWay: attempts.filter(({ refunding }) => refunding > 0).length,
+    taken: { ours: sum(attempts, ({ received }) => received), theirs: sum(ledger, ({ amount }) => amount) },
+    refunded: { ours: sum(attempts, ({ refunded }) => refunded), theirs: sum(ledger, ({ refunded }) => refunded) },
+    ledgerRecords: ledger.length,
+    differences,
+  }
+}
+
+/** Money: every unit that the provider took or gave back is on record, for that attempt. */
+function compareRecord(record: LedgerRecord, attempt: AttemptRow | undefined): string[] {
+  const { reference, amount, refunded } = record
+  if (!attempt) return [`${reference}: the provider has it, and we have no attempt of that name`]
+  const found: string[] = []
+  const name = `${attempt.reference} (${attempt.status})`
+  if (attempt.received !== amount) found.push(`${name}: the provider took ${amount}, we have ${attempt.received}`)
+  // One that the provider has not answered yet may be done there or not; the schedule below says whether it is forgotten.
+  if (refunded < attempt.refunded || refunded > attempt.refunded + attempt.refunding) {
+    found.push(
+      `${name}: the provider gave ${refunded} back, we say ${attempt.refunded} (${attempt.refunding} under way)`,
+    )
+  }
+  return found
+}
+
+/** Time: nothing is forgotten, and what is still unknown is no money. */
+function compareAttempt(attempt: AttemptRow, record: LedgerRecord | undefined): string[] {
+  const { reference, status, needs_review, overdue_seconds } = attempt
+  const found: string[] = []
+  if ((overdue_seconds ?? 0) > LATE_BY_SECONDS) found.push(`${reference}: its check is ${overdue_seconds} s late`)
+  if (status !== 'processing') return found
+  if (overdue_seconds === null && !needs_review) found.push(`${reference}: processing, and nobody will ask again`)
+  if (record && record.amount > 0 && !needs_review)
+    found.push(`${reference}: processing, and the provider has the money`)
+  return found
+}
+
+/** States: enough money is a success, once, and the books follow from their own events. */
+function comparePayment(records: Records, ledger: Map<string, LedgerRecord>): string[] {
+  const { payment, attempts } = records.book
+  const found = audit(records)
+  const orders = attempts.map(({ orderReference }) => ledger.get(orderReference))
+  const isPaid = orders.some((record) => record && record.amount >= record.requested)
+  if (isPaid !== (payment.status === 'successful')) {
+    found.push(isPaid ? `paid at the provider, and ${payment.status}` : 'successful, and not paid at the provider')
+  }
+  const beyond = sum(records.receipts.filter(({ counted }) => !counted))
+  const back = sum(records.refunds.filter(({ kind }) => kind === 'surplus'))
+  if (beyond !== back) found.push(`${beyond} came beyond the payment, ${back} was sent back`)
+  if (records.refunds.some(({ status }) => status === 'failed')) found.push('a refund was refused')
+  return found.map((finding) => `${payment.reference}: ${finding}`)
+}
+
+async function compareLists(database: Database): Promise<string[]> {
+  const found = await database.rows<{ what: string; count: number }>(sql`
+    select 'notices that match nothing' as what, count(*) from notices where state = 'unmatched'
+    union all select 'receipts that match nothing', count(*) from receipts where attempt_id is null
+    union all select 'notices that nobody works off', count(*) from notices
+               where state = 'waiting' and due_at < now() - ${LATE_BY_SECONDS} * interval '1 second'
+    union all select 'refunds that nobody asks for', count(*) from refunds
+               where status = 'pending' and (due_at is null or due_at < now() - ${LATE_BY_SECONDS} * interval '1 second')`)
+  return found.filter(({ count }) => count > 0).map(({ what, count }) => `${count} ${what}`)
+}
+
+/** What a client was told is so. */
+function compareTold(
+  told: Told,
+  records: Records[],
+  attempts: AttemptRow[],
+  ledger: Map<string, LedgerRecord>,
+): string[] {
+  const payments = new Map(records.map((each) => [each.book.payment.reference, each]))
+  const paymentOf = new Map(attempts.map(({ reference, payment_id }) => [reference, payment_id]))
+  const isOf = (payment: string, id: string | undefined) => {
+    const known = payments.get(payment)?.book.payment.id
+    return known !== undefined && uuidOf(known) === id
+  }
+  const gone = (what: string, names: string[]) => names.map((name) => `${name}: ${what}, and is not there`)
+  const moved = Map.groupBy(told.moved, ({ providerReference }) => providerReference)
+  return [
+    ...gone(
+      'its checkout was answered with 201',
+      told.checkouts.filter((reference) => !payments.has(reference)),
+    ),
+    ...gone(
+      'its initialize was answered with 200',
+      told.attempts
+        .filter(({ reference, payment }) => !isOf(payment, paymentOf.get(reference)))
+        .map((each) => each.reference),
+    ),
+    ...gone(
+      'its cancel was answered with 200',
+      told.cancelled.filter((name) => !payments.get(name)?.events.some(({ type }) => type === 'payment.cancelled')),
+    ),
+    ...gone(
+      'its refund was answered with 201',
+      told.refunded
+        .filter(({ payment, amount }) => !payments.get(payment)?.refunds.some((refund) => refund.amount === amount))
+        .map(({ payment }) => payment),
+    ),
+    ...[...moved]
+      .filter(([reference, all]) => sum(all) > (ledger.get(reference)?.amount ?? 0))
+      .map(([reference]) => `${reference}: the provider told a customer of money that its ledger does not have`),
+  ]
+}
+
+async function readLedger(door: Door): Promise<LedgerRecord[]> {
+  const ledger: LedgerRecord[] = []
+  for (let cursor: string | null = '0'; cursor !== null; ) {
+    const path = `/sandbox/gateway/ledger?limit=1000&cursor=${cursor}`
+    const answer = await door.askUntilKnown('ledger', 'GET', path)
+    if (answer?.status !== 200) throw new Error(`the ledger cannot be read: ${answer?.status}`)
+    ledger.push(...answer.body.data)
+    cursor = answer.body.nextCursor
+  }
+  return ledger
+}
+
+function readAttempts(database: Database): Promise<AttemptRow[]> {
+  return database.rows(sql`
+    select a.id, a.payment_id, a.reference, a.order_reference, a.status, a.needs_review, a.amount_charged,
+           coalesce((select sum(amount) from receipts where attempt_id = a.id), 0)::bigint as received,
+           coalesce((select sum(amount) from refunds where attempt_id = a.id and status = 'successful'), 0)::bigint as refunded,
+           coalesce((select sum(amount) from refunds where attempt_id = a.id and status = 'pending'), 0)::bigint as refunding,
+           case when a.next_check_at is not null
+             then round(extract(epoch from now() - greatest(a.next_check_at, a.check_leased_until)))::integer end as overdue_seconds
+      from attempts a`)
+}
+
+const PAGE = 500
+
+async function readRecords(database: Database): Promise<Records[]> {
+  const all: Records[] = []
+  let last: PaymentId | undefined
+  for (;;) {
+    const page = await recordsAfter(database, last, PAGE)
+    all.push(...page)
+    if (page.length < PAGE) return all
+    last = page.at(-1)?.book.payment.id
+  }
+}
+
+function countBy<Row>(rows: Row[], of: (row: Row) => string): Map<string, number> {
+  return new Map([...Map.groupBy(rows, of)].map(([name, group]) => [name, group.length]))
+}
+
+function sum(rows: { amount: number }[]): number {
+  return rows.reduce((total, { amount }) => total + amount, 0)
+}

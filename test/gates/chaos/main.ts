@@ -1,0 +1,148 @@
+// `npm run chaos`: customers pay while the provider times out, fails, loses, doubles and reorders its notices and takes wrong amounts, and
+// while both copies of the service are killed again and again. Then our books must be the provider's ledger, to the unit.
+// --payments 2000, --kills 10, --clients 100; --seed N to have the same choices again.
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type Database } from '../../../src/database/database.ts'
+import { startEmbedded } from '../../../src/database/embedded.ts'
+import { numbersFrom } from '../arguments.ts'
+import { Slot } from '../crash/copies.ts'
+import { type Random, randomOf } from '../random.ts'
+import { type Comparison, compare } from './check.ts'
+import { type Told, visit } from './customers.ts'
+import { Door, pause } from './door.ts'
+import { type ChaosOutcome, printChaos, readInjected } from './report.ts'
+
+export interface ChaosOptions {
+  payments: number
+  kills: number
+  clients: number
+  seed: number
+}
+
+export interface ChaosReport {
+  clean: boolean
+  print(): string
+}
+
+const COPIES = 2
+// The rates of the gate in RELIABILITY.md. The provider of the sandbox has no wrong currency.
+const FAULTS = {
+  timeout: 0.1,
+  serverError: 0.1,
+  lost: 0.2,
+  doubled: 0.3,
+  reordered: 0.3,
+  late: 0.05,
+  wrongAmount: 0.02,
+}
+const SETTLED_WITHIN_MS = 180_000
+
+export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-chaos-'))
+  const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
+  const database = connect({ url: server.url, statementTimeoutMs: 30_000 })
+  const env = settings(server.url, folder)
+  const slots = Array.from({ length: COPIES }, () => new Slot(env))
+  const door = new Door(randomOf(options.seed, 1), () => slots.flatMap((slot) => slot.copy ?? []))
+  try {
+    await Promise.all(slots.map((slot) => slot.start()))
+    const outcome = await run(options, slots, door, database)
+    return { clean: outcome.books.differences.length === 0, print: () => printChaos(outcome) }
+  } finally {
+    door.close()
+    await Promise.all(slots.map((slot) => slot.end()))
+    await database.close()
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function run(options: ChaosOptions, slots: Slot[], door: Door, database: Database): Promise<ChaosOutcome> {
+  const { payments, seed } = options
+  const startedAt = performance.now()
+  await setFaults(door, { ...FAULTS, seed })
+  const told: Told = { checkouts: [], attempts: [], cancelled: [], moved: [], refunded: [] }
+  const kills = await payAndKill(options, slots, door, told)
+  await setFaults(door, {})
+  const paidAt = performance.now()
+  const books = await settled(database, door, told)
+  const injected = await readInjected(database)
+  const seconds = (from: number, to: number) => Math.round((to - from) / 1_000)
+  const tookSeconds = { paying: seconds(startedAt, paidAt), settling: seconds(paidAt, performance.now()) }
+  return { seed, payments, kills, tookSeconds, calls: door.tally, injected, books }
+}
+
+/** So many customers at a time; whenever another share of them is through a copy is killed, now and then both. */
+async function payAndKill(
+  { payments, kills, clients, seed }: ChaosOptions,
+  slots: Slot[],
+  door: Door,
+  told: Told,
+): Promise<number> {
+  const random = randomOf(seed, 2)
+  const moments = new Set(
+    Array.from({ length: kills }, (_, index) => Math.ceil(((index + 1) * payments) / (kills + 1))),
+  )
+  const restarts: Promise<void>[] = []
+  let next = 0
+  let done = 0
+  async function client(): Promise<void> {
+    while (next < payments) {
+      const number = next++
+      await visit(door, randomOf(seed, 100 + number), number, told)
+      if (moments.has(++done) && restarts.length < kills)
+        restarts.push(...killSome(random, slots, kills - restarts.length))
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  await Promise.all(restarts)
+  return restarts.length
+}
+
+function killSome(random: Random, slots: Slot[], most: number): Promise<void>[] {
+  const up = slots.filter(({ copy }) => copy)
+  const chosen = up.length <= most && random.chance(0.2) ? up : up.slice(0, 1)
+  return chosen.map((slot) => {
+    const restarted = slot.crash()
+    restarted.catch(() => {}) // told at the end, where all of them are awaited
+    return restarted
+  })
+}
+
+async function setFaults(door: Door, faults: Record<string, number>): Promise<void> {
+  const answer = await door.askUntilKnown('faults', 'PUT', '/sandbox/gateway/faults', faults)
+  if (answer?.status !== 200) throw new Error(`the faults could not be set: ${JSON.stringify(answer?.body)}`)
+}
+
+/** The provider behaves now, and nobody asks for anything. Looks until the books agree, or for as long as that may take. */
+async function settled(database: Database, door: Door, told: Told): Promise<Comparison> {
+  const deadline = performance.now() + SETTLED_WITHIN_MS
+  for (;;) {
+    const books = await compare(database, door, told)
+    if (books.differences.length === 0 || performance.now() > deadline) return books
+    await pause(2_000)
+  }
+}
+
+function settings(databaseUrl: string, folder: string): Record<string, string> {
+  return {
+    SANDBOX_CLIENT_ID: `cid_sandbox_${randomBytes(8).toString('hex')}`,
+    SANDBOX_CLIENT_SECRET: `sec_sandbox_${randomBytes(32).toString('hex')}`,
+    SECRET_KEY: randomBytes(32).toString('base64'),
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: join(folder, 'unused'),
+    RATE_LIMIT: 'off',
+    LOG_LEVEL: 'error',
+  }
+}
+
+if (import.meta.main) {
+  const { payments, kills, clients, seed } = numbersFrom({ payments: 2_000, kills: 10, clients: 100 })
+  process.stdout.write(`seed ${seed}\n`)
+  const report = await chaos({ payments, kills, clients, seed })
+  process.stdout.write(report.print())
+  process.exitCode = report.clean ? 0 : 1
+}

@@ -1,0 +1,82 @@
+import type { Database } from '../../../src/database/database.ts'
+import { sql } from '../../../src/database/sql.ts'
+import type { Comparison } from './check.ts'
+import type { CallOutcome } from './door.ts'
+
+/** What went wrong on the way, as far as it left a trace. */
+export interface Injected {
+  noticesLost: number
+  noticesDoubled: number
+  noticesSentLate: number
+  wrongAmounts: number
+  callsUnanswered: number
+  callsFailed: number
+  callsNotMade: number
+}
+
+export interface ChaosOutcome {
+  seed: number
+  payments: number
+  kills: number
+  tookSeconds: { paying: number; settling: number }
+  calls: Map<string, Record<CallOutcome, number>>
+  injected: Injected
+  books: Comparison
+}
+
+export async function readInjected(database: Database): Promise<Injected> {
+  const row = await database.row<Injected>(sql`
+    select (select count(*) from gateway_notices where state = 'lost') as "noticesLost",
+           (select count(*) - count(distinct body) from gateway_notices) as "noticesDoubled",
+           (select count(*) from gateway_notices where tries > 1) as "noticesSentLate",
+           (select count(*) from gateway_transactions t join gateway_payments p on p.id = t.payment_id
+             where t.kind = 'charge' and t.status = 'paid' and t.amount <> p.requested) as "wrongAmounts",
+           (select count(*) from provider_calls where detail like '%deadline%') as "callsUnanswered",
+           (select count(*) from provider_calls where detail like 'it answered 5%') as "callsFailed",
+           (select count(*) from provider_calls where detail like '%not being asked%') as "callsNotMade"`)
+  return row as Injected
+}
+
+export function printChaos({ seed, payments, kills, tookSeconds, calls, injected, books }: ChaosOutcome): string {
+  const { taken, refunded, differences } = books
+  const rows: [string, string][] = [
+    [
+      'customers',
+      `${payments}, paying for ${tookSeconds.paying} s; the service then left to itself for ${tookSeconds.settling} s`,
+    ],
+    ['kills', `${kills} × kill -9`],
+    ...[...calls].map(([name, counts]): [string, string] => [`calls: ${name}`, listOf(Object.entries(counts))]),
+    [
+      'provider calls',
+      `${injected.callsUnanswered} unanswered, ${injected.callsFailed} with 5xx, ${injected.callsNotMade} held back by the breaker`,
+    ],
+    [
+      'notices',
+      `${injected.noticesLost} lost, ${injected.noticesDoubled} doubled, ${injected.noticesSentLate} sent again`,
+    ],
+    ['wrong amounts', `${injected.wrongAmounts}`],
+    ['payments', `${listOf(books.payments)}; ${books.late} of them late`],
+    ['attempts', listOf(books.attempts)],
+    ['need a person', `${books.needReview}`],
+    ['still unknown', `${books.processing} attempts, ${books.refundsUnderWay} refunds`],
+    ['taken', bothOf(taken)],
+    ['given back', bothOf(refunded)],
+    ['ledger records', `${books.ledgerRecords}`],
+    ['differences', differences.length === 0 ? '0' : `${differences.length}  FAILED, must be 0`],
+  ]
+  const width = Math.max(...rows.map(([name]) => name.length))
+  return [
+    `chaos, seed ${seed}`,
+    ...rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
+    ...differences.slice(0, 20).map((difference) => `  FAILED  ${difference}`),
+    '',
+  ].join('\n')
+}
+
+function listOf(counts: Iterable<[string, number]>): string {
+  return [...counts].map(([name, count]) => `${name} ${count}`).join(', ')
+}
+
+function bothOf({ ours, theirs }: { ours: number; theirs: number }): string {
+  return `ours ${ours}, theirs ${theirs}, difference ${ours - theirs}`
+}

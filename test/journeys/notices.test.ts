@@ -1,0 +1,445 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { listUnmatched } from '../../src/attempts/notice-store.ts'
+import { workOffWaitingNotices } from '../../src/attempts/receive-notice.ts'
+import { sql } from '../../src/database/sql.ts'
+import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
+import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
+import { startBetween } from '../support/between.ts'
+import {
+  booksOf,
+  type Json,
+  letPass,
+  madeUpRecord,
+  noticeAbout,
+  noticesAbout,
+  notify,
+  paidTransaction,
+  recordAt,
+} from '../support/books.ts'
+import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+import { CARD } from '../support/simulator.ts'
+
+const alerts: { msg: string; noticeId?: number; attemptId?: string }[] = []
+const log = pino({ level: 'error' }, { write: (line) => void alerts.push(JSON.parse(line)) })
+const service = await startPaying({ log })
+const { database, parts } = service
+const AMOUNT = 1_250_000
+
+async function start(shop: Shop, changes: Record<string, unknown> = {}) {
+  const { status, body } = await shop.initialize(changes)
+  assert.equal(status, 200, JSON.stringify(body))
+  const payment = await shop.payment(body.data.reference)
+  return { payment, order: payment.attempts.at(-1).providerReference as string }
+}
+
+async function charge(shop: Shop, order: string, card: string = CARD.pays) {
+  const { status, body } = await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card })
+  assert.equal(status, 200, JSON.stringify(body))
+}
+
+const isPaid = ({ status }: Json) => status === 'successful'
+const becomes = (shop: Shop, { id }: Json, isSo: (payment: Json) => boolean): Promise<Json> =>
+  eventually(() => shop.payment(id), isSo)
+
+/** Every notice about an order, once all of them have been worked off. */
+const workedOff = (order: string, count: number) =>
+  eventually(
+    () => noticesAbout(database, order),
+    (notices) => notices.length === count && notices.every(({ state }) => state !== 'waiting'),
+  )
+
+/** A shop that hears nothing by itself: each notice is a test's own. */
+async function quietShop() {
+  const shop = await service.addShop()
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  return shop
+}
+
+const statusesOf = (answers: { status: number }[]) => [...new Set(answers.map(({ status }) => status))]
+
+test('B1: the same notice a hundred times at once: 2xx each time, one transition, one event', async () => {
+  const shop = await quietShop()
+  const { payment, order } = await start(shop)
+  await charge(shop, order)
+  const notice = noticeAbout(await recordAt(service, shop, order), 'payment.paid')
+  const answers = await Promise.all(Array.from({ length: 100 }, () => notify(service, shop, notice)))
+  assert.deepEqual(statusesOf(answers), [200])
+  const paid = await becomes(shop, payment, isPaid)
+  assert.equal(paid.amountPaid, AMOUNT)
+  const { facts, receipts } = await booksOf(database, payment)
+  assert.deepEqual(facts, ['attempt.started', 'attempt.pending', 'attempt.successful', 'payment.successful'])
+  assert.equal(receipts.length, 1)
+  const [kept, ...more] = await workedOff(order, 1)
+  assert.deepEqual([kept?.state, kept?.times, more], ['done', 100, []])
+})
+
+test('B1: the same news in a hundred notices at once: 2xx each time, one transition, one event', async () => {
+  const shop = await quietShop()
+  const { payment, order } = await start(shop)
+  await charge(shop, order)
+  const record = await recordAt(service, shop, order)
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, () => notify(service, shop, noticeAbout(record, 'payment.paid'))),
+  )
+  assert.deepEqual(statusesOf(answers), [200])
+  await becomes(shop, payment, isPaid)
+  // Whoever found no connection free leaves its notice to the clock.
+  const notices = await eventually(
+    async () => {
+      await database.rows(sql`update notices set due_at = now() where state = 'waiting' and reference = ${order}`)
+      await workOffWaitingNotices(parts, 100)
+      return noticesAbout(database, order)
+    },
+    (all) => all.length === 100 && all.every(({ state }) => state !== 'waiting'),
+  )
+  assert.ok(notices.some(({ state }) => state === 'done'))
+  assert.ok(notices.every(({ state }) => state === 'done' || state === 'ignored'))
+  const { facts, receipts } = await booksOf(database, payment)
+  assert.deepEqual(facts.slice(2), ['attempt.successful', 'payment.successful'])
+  assert.equal(receipts.length, 1)
+})
+
+test('B2: after a success, older news of "pending" or "failed" changes nothing, and is kept as ignored with the reason', async () => {
+  const shop = await quietShop()
+  const { payment, order } = await start(shop)
+  const old = await recordAt(service, shop, order)
+  await charge(shop, order)
+  await notify(service, shop, noticeAbout(await recordAt(service, shop, order), 'payment.paid'))
+  await becomes(shop, payment, isPaid)
+  const before = await booksOf(database, payment)
+
+  const declined = { ...paidTransaction({ amount: AMOUNT }), status: 'failed', failure: { code: 'card_declined' } }
+  for (const [type, record] of [
+    ['payment.processing', { ...old, status: 'processing' }],
+    ['payment.failed', { ...old, status: 'failed', transactions: [declined] }],
+  ] as const) {
+    assert.equal((await notify(service, shop, noticeAbout(record, type))).status, 200)
+  }
+  const [first, ...late] = await workedOff(order, 3)
+  assert.equal(first?.state, 'done')
+  assert.deepEqual(
+    late.map(({ says, state, note }) => [says, state, note]),
+    [
+      ['processing', 'ignored', 'changed nothing: the attempt is successful'],
+      ['failed', 'ignored', 'changed nothing: the attempt is successful'],
+    ],
+  )
+  assert.deepEqual(await booksOf(database, payment), before)
+  const after = await shop.payment(payment.id)
+  assert.deepEqual(
+    [after.status, after.attempts[0].status, after.attempts[0].failure],
+    ['successful', 'successful', null],
+  )
+})
+
+test('B5: the notice that it is paid comes before our own create call returned: it counts, and the call is answered all the same', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  between.meanwhile = async ({ method, path, headers, body }) => {
+    if (method !== 'POST' || !path.endsWith('/v1/payments')) return undefined
+    between.meanwhile = undefined
+    const { reference } = JSON.parse(body)
+    const answer = await fetch(service.baseUrl + path, {
+      method,
+      headers: { authorization: String(headers.authorization), 'content-type': 'application/json' },
+      body,
+    })
+    const text = await answer.text()
+    await charge(shop, reference)
+    assert.equal(
+      (await notify(between, shop, noticeAbout(await recordAt(service, shop, reference), 'payment.paid'))).status,
+      200,
+    )
+    await workedOff(reference, 1) // all of it before the customer's link is out
+    return { status: answer.status, text }
+  }
+  const { payment, order } = await start(shop)
+  assert.deepEqual([payment.status, payment.attempts[0].status], ['successful', 'successful'])
+  assert.match(payment.attempts[0].instructions.link, /^http/)
+  const { facts } = await booksOf(database, payment)
+  assert.deepEqual(facts, ['attempt.started', 'attempt.successful', 'payment.successful'])
+  assert.deepEqual(
+    (await noticesAbout(database, order)).map(({ state }) => state),
+    ['done'],
+  )
+})
+
+test('B5: the notice comes and our create call is never answered: it is matched by our reference', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  between.upstream.trouble = 'reset after the work'
+  const { status, body } = await shop.initialize()
+  assert.deepEqual([status, body.code], [504, 'provider_timeout'])
+  between.upstream.trouble = undefined
+  const payment = await shop.payment(body.attempt)
+  const order = payment.attempts[0].providerReference
+  await charge(shop, order)
+  await notify(between, shop, noticeAbout(await recordAt(service, shop, order), 'payment.paid'))
+  await becomes(shop, payment, isPaid)
+  assert.deepEqual((await booksOf(database, payment)).facts, [
+    'attempt.started',
+    'attempt.successful',
+    'payment.successful',
+  ])
+})
+
+test('B6, B18: a notice for a reference that we do not know is kept in the unmatched list with its money; an operator is told, no payment changes', async () => {
+  const shop = await service.addShop()
+  const { payment } = await start(shop)
+  const before = await booksOf(database, payment)
+  const record = madeUpRecord({
+    channel: 'transfer',
+    transactions: [paidTransaction({ kind: 'transfer', amount: AMOUNT })],
+  })
+  const notice = noticeAbout(record, 'transfer.received')
+  for (let times = 0; times < 3; times++) assert.equal((await notify(service, shop, notice)).status, 200)
+  await workedOff(record.reference, 1)
+
+  const unmatched = await listUnmatched(database, 100)
+  const listed = unmatched.find(({ reference }) => reference === record.reference)
+  assert.deepEqual(
+    [listed?.merchantId, listed?.provider, listed?.mode, listed?.note, listed?.times],
+    [shop.merchantId, 'gateway', 'sandbox', 'names a reference that is not ours', 3],
+  )
+  const money = await database.rows(sql`
+    select amount, currency, counted, attempt_id, payment_id from receipts
+     where merchant_id = ${shop.merchantUuid} and transaction_id = ${record.transactions[0].id}`)
+  assert.deepEqual(money, [{ amount: AMOUNT, currency: 'NGN', counted: false, attempt_id: null, payment_id: null }])
+  assert.ok(
+    alerts.some(
+      ({ msg, noticeId }) => msg === 'a notice names a reference that is not ours' && noticeId === listed?.id,
+    ),
+  )
+  assert.deepEqual(await booksOf(database, payment), before)
+  assert.equal((await shop.payment(payment.id)).amountPaid, 0)
+})
+
+test('B6: another merchant’s order is not ours to settle: a signed notice that names it is unmatched', async () => {
+  const owner = await quietShop()
+  const stranger = await service.addShop()
+  const { payment, order } = await start(owner)
+  const record = madeUpRecord({
+    reference: order,
+    requested: AMOUNT,
+    transactions: [paidTransaction({ amount: AMOUNT })],
+  })
+  assert.equal((await notify(service, stranger, noticeAbout(record, 'payment.paid'))).status, 200)
+  const [kept] = await workedOff(order, 1)
+  assert.deepEqual([kept?.state, kept?.note], ['unmatched', 'names a reference that is not ours'])
+  const after = await owner.payment(payment.id)
+  assert.deepEqual([after.status, after.attempts[0].status], ['pending', 'pending'])
+})
+
+async function forgedSoFar(baseUrl: string): Promise<number> {
+  const { body } = await request(`${baseUrl}/metrics`, 'GET')
+  return Number(/^manilla_forged_notices_total (\d+)$/m.exec(body)?.[1])
+}
+
+test('B7: a notice with a bad, missing or old signature, or of another account or mode, is 401; nothing is kept but a count, and nobody is asked', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, asked } = between
+  const other = await service.addShop()
+  const { payment, order } = await start(shop)
+  await charge(shop, order)
+  const notice = noticeAbout(await recordAt(service, shop, order), 'payment.paid')
+  const text = JSON.stringify(notice)
+  const { secretKey } = gatewayKeys(service.masterKey, shop.merchantUuid)
+  const otherKey = gatewayKeys(service.masterKey, other.merchantUuid).secretKey
+  const right = signNotice(secretKey, text, new Date())
+  const minutes = (count: number) => new Date(Date.now() + count * 60_000)
+  const callsBefore = asked.length
+  const countBefore = await forgedSoFar(between.baseUrl)
+  const forgeries: [string, Json, Parameters<typeof notify>[3]][] = [
+    ['missing', text, { signature: null }],
+    ['empty', text, { signature: '' }],
+    ['not of its form', text, { signature: 'v1=abc' }],
+    ['of another key', text, { secretKey: otherKey }],
+    ['of the public key', text, { secretKey: gatewayKeys(service.masterKey, shop.merchantUuid).publicKey }],
+    ['of another body', `${text} `, { signature: right }],
+    ['with another time in it', text, { signature: right.replace(/^t=\d+/, `t=${Math.floor(Date.now() / 1000) - 5}`) }],
+    ['six minutes old', text, { at: minutes(-6) }],
+    ['six minutes ahead', text, { at: minutes(6) }],
+    ['sent to another account', text, { path: `/notices/gateway/sandbox/${other.merchantId}` }],
+    ['sent to another mode', text, { path: `/notices/gateway/live/${shop.merchantId}` }],
+  ]
+  for (const [what, body, forged] of forgeries) {
+    const { status, body: problem } = await notify(between, shop, body, forged)
+    assert.deepEqual([status, problem.code], [401, 'invalid_credentials'], what)
+  }
+  const live = await notify(service, shop, text, { path: `/notices/gateway/live/${shop.merchantId}` })
+  assert.equal(live.status, 401, 'with nothing between us and the provider, too')
+  assert.equal(await forgedSoFar(between.baseUrl), countBefore + forgeries.length)
+  assert.deepEqual(await noticesAbout(database, order), [])
+  assert.equal(asked.length, callsBefore, 'no question to the provider for what a stranger made up')
+  const after = await shop.payment(payment.id)
+  assert.deepEqual([after.status, after.attempts[0].status], ['pending', 'pending'])
+
+  assert.equal((await notify(between, shop, text, { at: minutes(-4) })).status, 200, 'a little late is not forged')
+  await becomes(shop, payment, isPaid)
+})
+
+test('B7: a notice for nobody is 404, whoever signed it', async () => {
+  const shop = await service.addShop()
+  const notice = noticeAbout(madeUpRecord(), 'payment.paid')
+  for (const path of [
+    '/notices/gateway/sandbox/mer_1Ch41XiYF5uu1qJFodMjwf',
+    '/notices/gateway/sandbox/nobody',
+    `/notices/nobody/sandbox/${shop.merchantId}`,
+    `/notices/gateway/dreams/${shop.merchantId}`,
+  ]) {
+    assert.equal((await notify(service, shop, notice, { path })).status, 404, path)
+  }
+})
+
+const WEEK_SECONDS = 7 * 86_400
+
+test('B8: a valid notice says paid, the provider itself says not: no success, asked again, and needsReview after the schedule', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, order } = await start(shop)
+  const record = await recordAt(service, shop, order)
+  const lie = { ...record, status: 'paid', amount: AMOUNT, transactions: [paidTransaction({ amount: AMOUNT })] }
+  await notify(between, shop, noticeAbout(lie, 'payment.paid'))
+  const doubted = await becomes(shop, payment, ({ attempts }) => attempts[0].status === 'processing')
+  assert.deepEqual([doubted.status, doubted.amountPaid], ['pending', 0])
+  assert.deepEqual((await booksOf(database, payment)).receipts, [])
+  assert.equal((await shop.initialize({ reference: payment.reference })).body.code, 'attempt_in_progress')
+  await workedOff(order, 1)
+
+  for (const seconds of [11, 30, 120, 600]) {
+    await letPass(database, payment, seconds)
+    await checkDueAttempts(between.parts, 100)
+    const [attempt] = (await shop.payment(payment.id)).attempts
+    assert.deepEqual([attempt.status, attempt.needsReview], ['processing', null])
+  }
+  await letPass(database, payment, WEEK_SECONDS)
+  await checkDueAttempts(between.parts, 100)
+  const [attempt] = (await shop.payment(payment.id)).attempts
+  assert.deepEqual([attempt.status, attempt.resolvedAt], ['processing', null], 'nobody guessed')
+  assert.match(attempt.needsReview, /^outcome_unknown: /)
+  assert.deepEqual((await booksOf(database, payment)).facts.slice(2), ['attempt.processing', 'attempt.needs_review'])
+  assert.ok(alerts.some(({ msg, attemptId }) => msg === 'attempt needs review' && attemptId === attempt.id))
+
+  await charge(shop, order)
+  await notify(between, shop, noticeAbout(await recordAt(service, shop, order), 'payment.paid'))
+  const paid = await becomes(shop, payment, isPaid)
+  assert.equal(paid.attempts[0].needsReview, null, 'once they agree, nobody has to look')
+  await booksOf(database, payment)
+})
+
+test('B8: a valid notice says failed, the provider itself says paid: no verdict on that; its next answer alone decides', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, order } = await start(shop)
+  await charge(shop, order)
+  const record = await recordAt(service, shop, order)
+  const declined = { ...paidTransaction({ amount: AMOUNT }), status: 'failed', failure: { code: 'card_declined' } }
+  await notify(between, shop, noticeAbout({ ...record, status: 'failed', transactions: [declined] }, 'payment.failed'))
+  const doubted = await becomes(shop, payment, ({ attempts }) => attempts[0].status === 'processing')
+  assert.deepEqual([doubted.status, doubted.amountPaid, doubted.attempts[0].failure], ['pending', 0, null])
+  await workedOff(order, 1)
+  await letPass(database, payment, 11)
+  await checkDueAttempts(between.parts, 100)
+  assert.ok(isPaid(await shop.payment(payment.id)))
+  assert.deepEqual((await booksOf(database, payment)).facts.slice(2), [
+    'attempt.processing',
+    'attempt.successful',
+    'payment.successful',
+  ])
+})
+
+test('B8: a notice says paid, the provider itself says declined: not failed either, until they agree', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, order } = await start(shop)
+  await charge(shop, order, CARD.declined)
+  const record = await recordAt(service, shop, order)
+  const lie = { ...record, status: 'paid', transactions: [paidTransaction({ amount: AMOUNT })] }
+  await notify(between, shop, noticeAbout(lie, 'payment.paid'))
+  await becomes(shop, payment, ({ attempts }) => attempts[0].status === 'processing')
+  await letPass(database, payment, 11)
+  await checkDueAttempts(between.parts, 100)
+  const [attempt] = (await shop.payment(payment.id)).attempts
+  assert.deepEqual([attempt.status, attempt.failure], ['processing', null])
+  await booksOf(database, payment)
+})
+
+/** Signed by the provider, and hardly to be read. */
+function oddNotices(record: Json): [string, string][] {
+  const paid = noticeAbout(record, 'payment.paid')
+  const text = JSON.stringify(paid)
+  return [
+    ['nothing', ''],
+    ['no JSON', 'status=paid'],
+    ['half of it', text.slice(0, -20)],
+    ['null', 'null'],
+    ['a list', `[${text}]`],
+    ['a number', '1e400'],
+    ['no type', JSON.stringify({ ...paid, type: undefined })],
+    ['a type of another type', JSON.stringify({ ...paid, type: { is: 'payment.paid' } })],
+    ['a type that is new', JSON.stringify({ ...paid, type: 'payment.levitated' })],
+    ['no reference', JSON.stringify({ ...paid, reference: null })],
+    ['a reference of another payment inside', JSON.stringify({ ...paid, reference: 'x'.repeat(32) })],
+    ['a reference that PostgreSQL refuses', JSON.stringify({ ...paid, reference: 'a\0b' })],
+    ['an amount in words', text.replaceAll(String(record.requested), '"1250000"')],
+    ['an amount with a fraction', text.replaceAll(String(record.requested), '1250000.5')],
+    ['an amount beyond all bounds', text.replaceAll(String(record.requested), '9007199254740993')],
+    ['less than nothing', text.replaceAll(String(record.requested), '-1')],
+    ['a currency that is none', JSON.stringify({ ...paid, data: { ...record, currency: 'COWRIES' } })],
+    ['deep', `{"type":"payment.paid","data":${'['.repeat(50_000)}${']'.repeat(50_000)}}`],
+    ['a trap', text.replace('"type"', '"__proto__":{"type":"payment.paid"},"constructor":{},"type"')],
+    ['half a character', text.replace('"type"', '"\\ud800":"\\udfff","type"')],
+    ['a zero in the text', text.replace('"type"', '"note":"a\\u0000b","type"')],
+    ['something more', JSON.stringify({ ...paid, version: 2, data: { ...record, mood: 'good' } })],
+  ]
+}
+
+test('B22: notices with unknown words, odd or huge JSON are answered 2xx and kept, never 5xx; nothing is settled on what they say', async () => {
+  const shop = await quietShop()
+  const { payment, order } = await start(shop)
+  const record = await recordAt(service, shop, order)
+  for (const [what, text] of oddNotices(record)) {
+    const { status } = await notify(service, shop, text)
+    assert.equal(status, 200, what)
+  }
+  await eventually(
+    () => database.rows(sql`select 1 from notices where merchant_id = ${shop.merchantUuid} and state = 'waiting'`),
+    (waiting) => waiting.length === 0,
+  )
+  const kept = await database.row<{ count: number }>(
+    sql`select count(*) as count from notices where merchant_id = ${shop.merchantUuid}`,
+  )
+  assert.equal(kept?.count, oddNotices(record).length)
+  const after = await shop.payment(payment.id)
+  assert.equal(after.status, 'pending')
+  assert.equal((await booksOf(database, payment)).receipts.length, 0)
+
+  const huge = JSON.stringify({ ...noticeAbout(record, 'payment.paid'), filler: 'x'.repeat(256 * 1024) })
+  assert.equal((await notify(service, shop, huge)).status, 413)
+  await charge(shop, order)
+  await notify(service, shop, noticeAbout(await recordAt(service, shop, order), 'payment.paid'))
+  await becomes(shop, payment, isPaid)
+})
+
+test('B22: bytes that are no text at all are kept too', async () => {
+  const shop = await service.addShop()
+  const body = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xc3])
+  const { secretKey } = gatewayKeys(service.masterKey, shop.merchantUuid)
+  const seconds = Math.floor(Date.now() / 1000)
+  const mac = createHmac('sha256', secretKey).update(`${seconds}.`).update(body).digest('hex')
+  const response = await fetch(`${service.baseUrl}/notices/gateway/sandbox/${shop.merchantId}`, {
+    method: 'POST',
+    headers: { 'gateway-signature': `t=${seconds},v1=${mac}`, 'content-type': 'application/octet-stream' },
+    body,
+  })
+  assert.equal(response.status, 200)
+  const unmatched = await eventually(
+    () => listUnmatched(database, 100),
+    (all) => all.some(({ merchantId }) => merchantId === shop.merchantId),
+  )
+  assert.match(String(unmatched.find(({ merchantId }) => merchantId === shop.merchantId)?.note), /^cannot be read/)
+})

@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { carryOutDueRefunds } from '../../src/attempts/refund-payment.ts'
+import { sql } from '../../src/database/sql.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import { doorInTrouble } from '../support/door-in-trouble.ts'
+import { eventually, startPaying } from '../support/paying.ts'
+
+const service = await startPaying()
+const { database, parts } = service
+const shop = await service.addShop()
+
+const AMOUNT = 1_250_000
+const refund = (name: string, body: unknown = {}) => shop.call('POST', `/payments/v1/payments/${name}/refunds`, body)
+const ledger = async (orderReference: string) =>
+  (await shop.call('GET', `/sandbox/gateway/ledger?reference=${orderReference}`)).body.data
+
+/** A payment by card that is paid, as we know it. */
+async function paid(changes: Record<string, unknown> = {}) {
+  const { data } = (await shop.initialize({ amount: AMOUNT, ...changes })).body
+  const order = String(data.data.reference)
+  await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card: '4084 0840 8408 4081' })
+  const payment = await eventually(
+    () => shop.payment(data.reference),
+    ({ status }) => status === 'successful',
+  )
+  return { reference: String(payment.reference), id: payment.id, attempt: String(data.reference), order }
+}
+
+async function eventsOf(id: string, like: string) {
+  return database.rows<{ type: string; sequence: number; data: Record<string, Record<string, unknown>> }>(sql`
+    select type, sequence, data from events where payment_id = ${uuidOf(id as never)} and type like ${like} order by sequence`)
+}
+
+test('a refund without an amount gives all of it back, through the provider that took it', async () => {
+  const { reference, id, order } = await paid()
+  const { status, body } = await refund(reference)
+  assert.equal(status, 201)
+  const { id: refundId, createdAt, resolvedAt, ...rest } = body.data
+  assert.match(refundId, /^rfd_/)
+  assert.ok(Date.parse(resolvedAt) >= Date.parse(createdAt))
+  assert.deepEqual(rest, {
+    amount: AMOUNT,
+    currency: 'NGN',
+    kind: 'merchant',
+    status: 'successful',
+    reason: null,
+    failure: null,
+  })
+  const { status: state, amountPaid, amountRefunded } = await shop.payment(reference)
+  assert.deepEqual([state, amountPaid, amountRefunded], ['successful', AMOUNT, AMOUNT], 'nothing undoes a success')
+  const books = await ledger(order)
+  assert.deepEqual([books.status, books.amount, books.refunded], ['refunded', AMOUNT, AMOUNT])
+  const [event, ...others] = await eventsOf(id, 'refund.%')
+  assert.equal(others.length, 0)
+  assert.equal(event?.type, 'refund.successful')
+  assert.deepEqual(event?.data.refund?.id, refundId)
+  assert.equal(event?.data.payment?.amountRefunded, AMOUNT)
+})
+
+test('several parts add up, and the last one is whatever is left', async () => {
+  const { reference, id, attempt, order } = await paid()
+  for (const [name, amount, total] of [
+    [reference, 1, 1],
+    [attempt, 250_000, 250_001],
+    [id, undefined, AMOUNT],
+  ] as const) {
+    const { status, body } = await refund(name, { amount, reason: 'Out of stock' })
+    assert.deepEqual([status, body.data.status, body.data.reason], [201, 'successful', 'Out of stock'])
+    assert.equal((await shop.payment(reference)).amountRefunded, total)
+  }
+  assert.equal((await ledger(order)).refunded, AMOUNT)
+  const events = await eventsOf(id, 'refund.%')
+  assert.deepEqual(
+    events.map(({ data }) => data.refund?.amount),
+    [1, 250_000, 999_999],
+  )
+  const sequences = events.map(({ sequence }) => sequence)
+  assert.deepEqual(
+    sequences,
+    sequences.toSorted((a, b) => a - b),
+  )
+})
+
+test('never more than was paid: 422 refund_exceeds_payment, and it says what is left', async () => {
+  const { reference, order } = await paid()
+  const over = await refund(reference, { amount: AMOUNT + 1 })
+  assert.deepEqual([over.status, over.body.code, over.body.refundable], [422, 'refund_exceeds_payment', AMOUNT])
+  assert.equal((await refund(reference, { amount: AMOUNT - 10 })).status, 201)
+  const more = await refund(reference, { amount: 11 })
+  assert.deepEqual([more.status, more.body.refundable], [422, 10])
+  assert.equal((await refund(reference, { amount: 10 })).status, 201)
+  const nothing = await refund(reference)
+  assert.deepEqual([nothing.status, nothing.body.code, nothing.body.refundable], [422, 'refund_exceeds_payment', 0])
+  assert.equal((await ledger(order)).refunded, AMOUNT)
+})
+
+test('of twenty refunds of the whole at once one is made', async () => {
+  const { reference, id, order } = await paid()
+  const all = await Promise.all(Array.from({ length: 20 }, () => refund(reference)))
+  assert.deepEqual(all.map(({ status }) => status).sort(), [201, ...Array(19).fill(422)])
+  assert.equal((await shop.payment(reference)).amountRefunded, AMOUNT)
+  const books = await ledger(order)
+  assert.equal(books.refunded, AMOUNT)
+  assert.equal(books.transactions.filter(({ kind }: { kind: string }) => kind === 'refund').length, 1)
+  assert.equal((await eventsOf(id, 'refund.%')).length, 1)
+})
+
+test('of twenty refunds of a tenth at once ten are made', async () => {
+  const { reference, order } = await paid()
+  const all = await Promise.all(Array.from({ length: 20 }, () => refund(reference, { amount: AMOUNT / 10 })))
+  assert.equal(all.filter(({ status }) => status === 201).length, 10)
+  assert.equal((await shop.payment(reference)).amountRefunded, AMOUNT)
+  assert.equal((await ledger(order)).refunded, AMOUNT)
+})
+
+test('what is not paid is not refunded: 409 while it is open, 422 when it ended unpaid', async () => {
+  const { data } = (await shop.initialize()).body
+  const open = await refund(data.reference)
+  assert.deepEqual([open.status, open.body.code], [409, 'payment_not_completed'])
+  await shop.call('POST', `/payments/v1/payments/${data.reference}/cancel`)
+  const cancelled = await refund(data.reference)
+  assert.deepEqual([cancelled.status, cancelled.body.code], [422, 'refund_exceeds_payment'])
+})
+
+test('a payment that is not there is 404', async () => {
+  const { status, body } = await refund('never-was')
+  assert.deepEqual([status, body.code], [404, 'not_found'])
+})
+
+test('a refund whose body has mistakes is refused, above all one whose amount is misspelt: that would give all back', async () => {
+  const { reference } = await paid()
+  for (const amount of [0, -1, 0.5, '5', true, 1e15, [5]]) {
+    const { status, body } = await refund(reference, { amount })
+    assert.deepEqual([status, body.code, body.errors?.[0].pointer], [400, 'invalid_request', '/amount'], String(amount))
+  }
+  const zero = await refund(reference, { amount: 0 })
+  assert.match(zero.body.detail, /at least 1/)
+  for (const field of ['amonut', 'Amount', 'amounts']) {
+    const { status, body } = await refund(reference, { [field]: 5 })
+    assert.deepEqual([status, body.code], [400, 'unknown_field'], field)
+  }
+  const long = await refund(reference, { amount: 0, reason: 'x'.repeat(201) })
+  assert.deepEqual(
+    long.body.errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/amount', '/reason'],
+    'all at once',
+  )
+  for (const body of ['[]', '5', '"x"', '{', 'null']) assert.equal((await refund(reference, body)).status, 400, body)
+  assert.equal((await shop.payment(reference)).amountRefunded, 0)
+})
+
+test('null means absent; but all of the money goes back only when a body says so', async () => {
+  const { reference } = await paid()
+  const silent = await shop.call('POST', `/payments/v1/payments/${reference}/refunds`)
+  assert.deepEqual([silent.status, silent.body.code], [400, 'invalid_request'])
+  assert.equal((await refund(reference, { amount: null, reason: null })).body.data.amount, AMOUNT)
+})
+
+test('a provider that refuses makes the refund failed, and what it was for can be refunded again', async () => {
+  const { reference, id, order } = await paid()
+  // As after a refund on the provider's own dashboard that nobody told us of.
+  await database.rows(sql`update gateway_payments set refunded = taken where reference = ${order}`)
+  const { status, body } = await refund(reference)
+  assert.deepEqual([status, body.data.status, body.data.failure], [201, 'failed', 'refund_exceeds_payment'])
+  assert.ok(body.data.resolvedAt)
+  assert.equal((await shop.payment(reference)).amountRefunded, 0)
+  await database.rows(sql`update gateway_payments set refunded = 0 where reference = ${order}`)
+  const again = await refund(reference)
+  assert.deepEqual([again.status, again.body.data.status], [201, 'successful'])
+  assert.deepEqual(
+    (await eventsOf(id, 'refund.%')).map(({ type }) => type),
+    ['refund.failed', 'refund.successful'],
+  )
+})
+
+for (const trouble of ['silent before the work', 'silent after the work', 'answering 503 after the work'] as const) {
+  test(`B21: a provider that is ${trouble} leaves the refund pending; asked again it is made once`, async (t) => {
+    const door = await doorInTrouble(t, service)
+    const { reference, id, order } = await paid()
+    door.upstream.trouble = trouble
+    const { status, body } = await door.call(shop, 'POST', `/payments/v1/payments/${reference}/refunds`, {
+      amount: 1_000_000,
+    })
+    assert.deepEqual([status, body.data.status], [201, 'pending'])
+    const held = await refund(reference, { amount: 250_001 })
+    assert.deepEqual([held.status, held.body.refundable], [422, 250_000], 'what is promised is not promised twice')
+    await database.rows(sql`update refunds set due_at = now() where status = 'pending'`)
+    await carryOutDueRefunds(parts, 100)
+    await eventually(
+      () => shop.payment(reference),
+      ({ amountRefunded }) => amountRefunded === 1_000_000,
+    )
+    const books = await ledger(order)
+    assert.equal(books.refunded, 1_000_000)
+    assert.equal(books.transactions.filter(({ kind }: { kind: string }) => kind === 'refund').length, 1)
+    assert.equal((await eventsOf(id, 'refund.successful')).length, 1)
+  })
+}
+
+test('money beyond the payment goes back by itself, and is not counted as a refund of it', async () => {
+  const reference = 'paid-twice'
+  const [first, second] = [
+    (await shop.initialize({ reference, amount: AMOUNT })).body.data,
+    (await shop.initialize({ reference, amount: AMOUNT, provider: 'gateway-virtual-bank-account' })).body.data,
+  ]
+  await shop.call('POST', `/sandbox/gateway/charges/${first.data.reference}`, { card: '4084 0840 8408 4081' })
+  await eventually(
+    () => shop.payment(reference),
+    ({ status }) => status === 'successful',
+  )
+  await shop.call('POST', '/sandbox/gateway/transfers', {
+    accountNumber: second.data.accountNumber,
+    amount: AMOUNT,
+  })
+  const payment = await eventually(
+    () => shop.payment(reference),
+    ({ attempts }) => attempts[1].status === 'surplus',
+  )
+  await carryOutDueRefunds(parts, 100)
+  const transfer = await eventually(
+    () => ledger(payment.attempts[1].providerReference),
+    ({ refunded }) => refunded === AMOUNT,
+  )
+  assert.equal(transfer.status, 'refunded')
+  const after = await shop.payment(reference)
+  assert.deepEqual([after.amountPaid, after.amountRefunded], [AMOUNT, 0])
+  const [event] = await eventsOf(payment.id, 'refund.%')
+  assert.deepEqual([event?.type, event?.data.refund?.kind], ['refund.successful', 'surplus'])
+  const whole = await refund(reference)
+  assert.deepEqual(
+    [whole.status, whole.body.data.amount],
+    [201, AMOUNT],
+    'and the payment itself can still be refunded',
+  )
+  assert.equal((await ledger(String(first.data.reference))).refunded, AMOUNT)
+})
+
+test('a transfer that brought too much can be refunded with its excess', async () => {
+  const { data } = (await shop.initialize({ amount: AMOUNT, provider: 'gateway-virtual-bank-account' })).body
+  const { accountNumber } = data.data
+  await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber, amount: AMOUNT + 500 })
+  const payment = await eventually(
+    () => shop.payment(data.reference),
+    ({ status }) => status === 'successful',
+  )
+  assert.equal(payment.amountPaid, AMOUNT + 500)
+  assert.equal((await refund(data.reference, { amount: 500 })).status, 201)
+  assert.equal((await refund(data.reference)).body.data.amount, AMOUNT)
+})

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eventually, startPaying } from '../support/paying.ts'
+
+const service = await startPaying()
+const { baseUrl } = service
+const shop = await service.addShop()
+
+interface Entry {
+  at: string
+  kind: string
+  what: string
+  attempt: string | null
+  detail: Record<string, unknown>
+}
+
+const timeline = async (name: string): Promise<Entry[]> =>
+  (await shop.call('GET', `/payments/v1/payments/${name}/timeline`)).body.data
+const charge = (order: string, card: string) => shop.call('POST', `/sandbox/gateway/charges/${order}`, { card })
+const words = (story: Entry[]) => story.map(({ kind, what }) => `${kind}: ${what}`)
+
+/** Once nothing is under way any more: every notice was worked off. */
+function settledStory(name: string, notices: number): Promise<Entry[]> {
+  return eventually(
+    () => timeline(name),
+    (story) => {
+      const told = story.filter(({ kind, detail }) => kind === 'notice' && detail.state !== 'waiting')
+      return told.length >= notices
+    },
+  )
+}
+
+test('a payment tells its story in order: what was asked, tried, heard, received, given back, and why', async () => {
+  const { data } = (await shop.initialize({ reference: 'story' })).body
+  await charge(data.data.reference, '4000 0000 0000 9995')
+  await eventually(
+    () => shop.payment('story'),
+    ({ attempts }) => attempts[0].status === 'failed',
+  )
+  await settledStory('story', 1)
+  await charge(data.data.reference, '4084 0840 8408 4081')
+  await eventually(
+    () => shop.payment('story'),
+    ({ status }) => status === 'successful',
+  )
+  await settledStory('story', 2)
+  await shop.call('POST', '/payments/v1/payments/story/refunds', { amount: 1_000 })
+  const story = await settledStory('story', 3)
+
+  assert.deepEqual(words(story), [
+    'request: payment created',
+    'change: attempt.started',
+    'call: start card',
+    'change: attempt.pending',
+    'notice: failed',
+    'call: check',
+    'change: attempt.failed',
+    'notice: paid',
+    'call: check',
+    'money: received',
+    'change: attempt.successful',
+    'change: payment.successful',
+    'refund: asked for',
+    ...words(story).slice(13),
+  ])
+  assert.deepEqual(words(story).slice(13).sort(), ['call: refund', 'change: refund.successful', 'notice: refunded'])
+
+  for (const entry of story) assert.deepEqual(Object.keys(entry), ['at', 'kind', 'what', 'attempt', 'detail'])
+  const times = story.map(({ at }) => at)
+  assert.deepEqual(times, times.toSorted())
+  const sequences = story.filter(({ kind }) => kind === 'change').map(({ detail }) => detail.sequence)
+  assert.deepEqual(sequences, [1, 2, 3, 4, 5, 6])
+
+  const [attempt] = (await shop.payment('story')).attempts
+  assert.deepEqual([...new Set(story.map((entry) => entry.attempt))], [null, attempt.id])
+  const of = (what: string) => {
+    const entry = story.find((each) => each.what === what)
+    assert.ok(entry, what)
+    return entry.detail
+  }
+  assert.deepEqual(of('payment created'), { amount: 1_250_000, currency: 'NGN', reference: 'story' })
+  assert.equal(of('start card').outcome, 'link')
+  assert.equal(of('attempt.failed').cause, 'notice (failed): declined')
+  assert.equal((of('attempt.failed').failure as { code: string }).code, 'insufficient_funds')
+  assert.equal(of('payment.successful').cause, 'notice (paid): paid')
+  assert.deepEqual([of('received').amount, of('received').currency, of('received').counted], [1_250_000, 'NGN', true])
+  assert.equal((of('refund.successful').refund as { amount: number }).amount, 1_000)
+})
+
+test('the customer’s return and the money that is still missing are in it, too', async () => {
+  const provider = 'gateway-virtual-bank-account'
+  await shop.call('PUT', '/sandbox/gateway/faults', { lost: 1 })
+  const { data } = (await shop.initialize({ provider, amount: 1_000 })).body
+  await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber: data.data.accountNumber, amount: 400 })
+  const [{ id }] = (await shop.payment(data.reference)).attempts
+  const back = await fetch(`${baseUrl}/return/${id}`, { redirect: 'manual' })
+  assert.equal(back.status, 302)
+  await shop.call('PUT', '/sandbox/gateway/faults', {})
+  const story = await timeline(data.reference)
+  const underpaid = story.find(({ what }) => what === 'payment.underpaid')
+  assert.equal(underpaid?.detail.cause, 'return: pending')
+  assert.deepEqual(underpaid?.detail.missing, { amount: 600, currency: 'NGN' })
+  assert.deepEqual(words(story).slice(-3), ['call: check', 'money: received', 'change: payment.underpaid'])
+})
+
+test('a payment that nobody has tried has a story of one line; its end is the next', async () => {
+  const body = { amount: 5, country: 'NG', user: { email: 'a@b.co' }, reference: 'untried' }
+  await shop.call('POST', '/payments/v1/checkouts', body)
+  assert.deepEqual(words(await timeline('untried')), ['request: payment created'])
+  await shop.call('POST', '/payments/v1/payments/untried/cancel')
+  assert.deepEqual(words(await timeline('untried')), ['request: payment created', 'change: payment.cancelled'])
+})
+
+test('it is found by reference, attempt and id, and is nobody else’s', async () => {
+  const other = await service.addShop()
+  const { data } = (await shop.initialize()).body
+  const { id, reference } = await shop.payment(data.reference)
+  const story = await timeline(id)
+  for (const name of [reference, data.reference]) assert.deepEqual(await timeline(name), story)
+  for (const name of [reference, data.reference, id, 'never-was', '%00']) {
+    const { status } = await other.call('GET', `/payments/v1/payments/${name}/timeline`)
+    assert.equal(status, 404, name)
+  }
+})

@@ -1,0 +1,540 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { sql } from '../../src/database/sql.ts'
+import { type AttemptId, uuidOf } from '../../src/kernel/ids.ts'
+import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
+import { type Said, TROUBLES } from '../../src/providers/upstream.ts'
+import { startBetween } from '../support/between.ts'
+import { booksOf, type Json, letPass } from '../support/books.ts'
+import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+import { CARD } from '../support/simulator.ts'
+
+const service = await startPaying()
+const { database, parts } = service
+const AMOUNT = 1_250_000
+const TRANSFER = { provider: 'gateway-virtual-bank-account' }
+
+async function start(shop: Shop, changes: Record<string, unknown> = {}) {
+  const { status, body } = await shop.initialize(changes)
+  assert.equal(status, 200, JSON.stringify(body))
+  const payment = await shop.payment(body.data.reference)
+  const attempt = payment.attempts.at(-1)
+  return { payment, attempt, order: attempt.providerReference as string, data: body.data.data }
+}
+
+async function charge(shop: Shop, order: string, card: string = CARD.pays) {
+  const { status, body } = await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body.data
+}
+
+async function transfer(shop: Shop, accountNumber: string, amount: number) {
+  const { status } = await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber, amount })
+  assert.equal(status, 200)
+}
+
+const isPaid = ({ status }: Json) => status === 'successful'
+
+/** The next check is due: so much time passes, and the clock does its work. How long that was, in seconds since the attempt is watched. */
+async function nextCheck(through: typeof parts, payment: Json, number = 1): Promise<number | null> {
+  const row = await watchOf(payment, number)
+  if (row.next === null) return null
+  await letPass(database, payment, row.next - row.now + 0.05)
+  await checkDueAttempts(through, 100)
+  return Math.round(row.next)
+}
+
+/** In seconds since the attempt is watched: when it is asked for next, and what time it is. */
+async function watchOf(payment: Json, number = 1): Promise<{ next: number | null; now: number }> {
+  const attempt = payment.attempts[number - 1]
+  const row = await database.row<{ next: number | null; now: number }>(sql`
+    select extract(epoch from next_check_at - watched_since)::float8 as next,
+           extract(epoch from now() - watched_since)::float8 as now
+      from attempts where id = ${uuidOf(attempt.id as AttemptId)}`)
+  assert.ok(row)
+  return row
+}
+
+// Long enough for an answer on a busy machine, short enough to wait for none.
+const SHORT_PATIENCE = { deadlineMs: 800 }
+
+for (const trouble of TROUBLES) {
+  test(`B13: a provider that is ${trouble} when an attempt is created: 504 with the attempt, which is processing, and found out later`, async (t) => {
+    const between = await startBetween(t, service, /silent/.test(trouble) ? SHORT_PATIENCE : {})
+    const { shop, upstream } = between
+    upstream.trouble = trouble
+    const { status, body, headers } = await shop.initialize({ reference: 'order-7' })
+    assert.deepEqual([status, body.code], [504, 'provider_timeout'])
+    assert.match(body.attempt, /^order-7-/)
+    assert.ok(Number(headers['retry-after']) > 0)
+    const payment = await shop.payment(body.attempt)
+    const [attempt] = payment.attempts
+    assert.deepEqual(
+      [payment.status, attempt.status, attempt.reference, attempt.failure, attempt.instructions],
+      ['pending', 'processing', body.attempt, null, null],
+    )
+    assert.equal((await shop.initialize({ reference: 'order-7' })).body.code, 'attempt_in_progress')
+    assert.equal((await shop.call('POST', '/payments/v1/payments/order-7/cancel')).body.code, 'attempt_in_progress')
+    assert.deepEqual((await booksOf(database, payment)).facts, ['attempt.started'])
+
+    upstream.trouble = undefined
+    assert.equal(await nextCheck(between.parts, payment), 10)
+    const wasDone = /after the work|breaking off/.test(trouble)
+    const after = await shop.payment(payment.id)
+    assert.equal(after.attempts[0].status, wasDone ? 'pending' : 'processing')
+    if (!wasDone) return
+    assert.equal((await shop.initialize({ reference: 'order-7' })).status, 200, 'it is the customer’s turn again')
+    await booksOf(database, payment)
+  })
+}
+
+test('B13: a card is charged and the provider never says so: the return makes it processing, no second try is let in, and its own check finds the money', async (t) => {
+  const between = await startBetween(t, service, SHORT_PATIENCE)
+  const { shop } = between
+  const { payment, attempt, order } = await start(shop)
+  assert.equal((await charge(shop, order, CARD.staysSilent)).result, 'pending')
+  const { status, headers } = await request(`${between.baseUrl}/return/${attempt.id}`, 'GET')
+  assert.deepEqual([status, headers.location], [302, `${between.baseUrl}/pay/${payment.id}`])
+  assert.equal((await shop.payment(payment.id)).attempts[0].status, 'processing')
+  assert.equal((await shop.initialize({ reference: payment.reference })).body.code, 'attempt_in_progress')
+  await nextCheck(between.parts, payment)
+  assert.equal((await shop.payment(payment.id)).attempts[0].status, 'processing', 'still silent, still unknown')
+
+  // The provider's own silence of 8 s ends.
+  await database.rows(sql`update gateway_transactions set settles_at = now() where merchant_id = ${shop.merchantUuid}`)
+  await nextCheck(between.parts, payment)
+  const paid = await shop.payment(payment.id)
+  assert.deepEqual([paid.status, paid.amountPaid, paid.attempts[0].status], ['successful', AMOUNT, 'successful'])
+  assert.deepEqual((await booksOf(database, payment)).facts, [
+    'attempt.started',
+    'attempt.pending',
+    'attempt.processing',
+    'attempt.successful',
+    'payment.successful',
+  ])
+})
+
+test('B13: the first answer is lost after the money was taken: the reference is the same at every call, so nothing is charged twice', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, upstream, asked } = between
+  upstream.trouble = 'reset after the work'
+  const { body } = await shop.initialize()
+  upstream.trouble = undefined
+  const payment = await shop.payment(body.attempt)
+  const order = payment.attempts[0].providerReference
+  await charge(shop, order)
+  await nextCheck(between.parts, payment)
+  assert.ok(isPaid(await shop.payment(payment.id)))
+  const names = asked.map(({ path, body: sent }) => (sent ? JSON.parse(sent).reference : path.split('/').at(-1)))
+  assert.deepEqual(new Set(names), new Set([order]))
+  const { body: ledger } = await shop.call('GET', '/sandbox/gateway/ledger')
+  assert.deepEqual(
+    ledger.data.map(({ amount }: Json) => amount),
+    [AMOUNT],
+  )
+})
+
+test('B14: "no such transaction" proves nothing in the first ten minutes; later, twice in a row, the attempt has failed and another may start', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, upstream } = between
+  upstream.trouble = 'reset before the work'
+  const { body } = await shop.initialize({ reference: 'never-there' })
+  upstream.trouble = undefined
+  const payment = await shop.payment(body.attempt)
+  for (const after of [10, 30, 120]) {
+    assert.equal(await nextCheck(between.parts, payment), after)
+    const [attempt] = (await shop.payment(payment.id)).attempts
+    assert.deepEqual([attempt.status, attempt.failure], ['processing', null], `after ${after} s`)
+  }
+  // One answer that knows of it breaks the row.
+  upstream.garble = () => ({ status: 200, text: JSON.stringify({ data: recordOf(payment, 'processing') }) })
+  assert.equal(await nextCheck(between.parts, payment), 600)
+  upstream.garble = undefined
+  assert.equal(await nextCheck(between.parts, payment), 3_600)
+  assert.equal((await shop.payment(payment.id)).attempts[0].status, 'processing', 'once is not enough')
+  assert.equal(await nextCheck(between.parts, payment), 21_600)
+  const [attempt] = (await shop.payment(payment.id)).attempts
+  assert.deepEqual(
+    [attempt.status, attempt.failure.code, attempt.failure.retryable],
+    ['failed', 'provider_unavailable', true],
+  )
+  assert.deepEqual((await booksOf(database, payment)).facts, ['attempt.started', 'attempt.failed'])
+  assert.equal((await shop.payment(payment.id)).status, 'pending')
+  const again = await start(shop, { reference: 'never-there' })
+  assert.deepEqual([again.payment.id, again.attempt.number], [payment.id, 2])
+})
+
+function recordOf(payment: Json, status: string, changes: Record<string, unknown> = {}): Json {
+  return {
+    reference: payment.attempts[0].providerReference,
+    channel: 'card',
+    status,
+    requested: AMOUNT,
+    amount: 0,
+    refunded: 0,
+    currency: 'NGN',
+    publicKey: 'gpk_x',
+    expiresAt: payment.expiresAt,
+    transactions: [],
+    ...changes,
+  }
+}
+
+test('B14: an order that was not there, failed, and is paid after all: the money makes it successful', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, upstream } = between
+  upstream.trouble = 'reset after the work'
+  const { body } = await shop.initialize()
+  upstream.trouble = undefined
+  const payment = await shop.payment(body.attempt)
+  upstream.garble = () => ({ status: 404, text: JSON.stringify({ error: { code: 'not_found', message: 'No.' } }) })
+  while ((await shop.payment(payment.id)).attempts[0].status === 'processing') await nextCheck(between.parts, payment)
+  upstream.garble = undefined
+  await charge(shop, payment.attempts[0].providerReference)
+  const checked = await nextCheck(between.parts, payment)
+  assert.notEqual(checked, null, 'an attempt that failed without the provider’s word is asked for again')
+  const paid = await shop.payment(payment.id)
+  assert.deepEqual([paid.status, paid.attempts[0].status, paid.attempts[0].failure], ['successful', 'successful', null])
+  assert.deepEqual((await booksOf(database, payment)).facts, [
+    'attempt.started',
+    'attempt.failed',
+    'attempt.successful',
+    'payment.successful',
+  ])
+})
+
+test('B15: while one attempt is being started, a second ask for the same payment is 409 attempt_in_progress, with its reference', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const reached = Promise.withResolvers<void>()
+  const letGo = Promise.withResolvers<undefined>()
+  between.meanwhile = () => {
+    reached.resolve()
+    return letGo.promise
+  }
+  const first = shop.initialize({ reference: 'two-tabs' })
+  await reached.promise
+  const others = await Promise.all(Array.from({ length: 5 }, () => shop.initialize({ reference: 'two-tabs' })))
+  for (const { status, body, headers } of others) {
+    assert.deepEqual([status, body.code], [409, 'attempt_in_progress'])
+    assert.match(body.attempt, /^two-tabs-/)
+    assert.ok(Number(headers['retry-after']) > 0)
+  }
+  letGo.resolve(undefined)
+  const { status, body } = await first
+  assert.equal(status, 200)
+  const payment = await shop.payment('two-tabs')
+  assert.deepEqual(
+    payment.attempts.map(({ reference, status: each }: Json) => [reference, each]),
+    [[body.data.reference, 'pending']],
+  )
+  assert.deepEqual((await booksOf(database, payment)).facts, ['attempt.started', 'attempt.pending'])
+})
+
+test('B15: an attempt that only waits for the customer blocks nothing: the same payment gets another, and both are of it', async () => {
+  const shop = await service.addShop()
+  const first = await start(shop, { reference: 'back-and-forth' })
+  const second = await start(shop, { ...TRANSFER, reference: 'back-and-forth' })
+  assert.equal(first.payment.id, second.payment.id)
+  assert.deepEqual(
+    second.payment.attempts.map(({ number, channel, status }: Json) => [number, channel, status]),
+    [
+      [1, 'card', 'pending'],
+      [2, 'virtual-bank-account', 'pending'],
+    ],
+  )
+})
+
+test('B15: whoever comes back ten times, before and after paying, changes nothing by that; the page shows how it stands', async () => {
+  const shop = await service.addShop()
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  const { payment, attempt, order } = await start(shop)
+  const comeBack = () =>
+    Promise.all(Array.from({ length: 10 }, () => request(`${service.baseUrl}/return/${attempt.id}`, 'GET')))
+  const page = async () => (await request(payment.url, 'GET')).body
+  const before = await booksOf(database, payment)
+  for (const { status, headers } of await comeBack()) assert.deepEqual([status, headers.location], [302, payment.url])
+  assert.deepEqual(await booksOf(database, payment), before)
+  assert.match(await page(), /Waiting for payment/)
+
+  await charge(shop, order)
+  await comeBack()
+  assert.ok(isPaid(await shop.payment(payment.id)), 'the return found it, with no notice')
+  const after = await booksOf(database, payment)
+  await comeBack()
+  assert.deepEqual(await booksOf(database, payment), after)
+  assert.match(await page(), /Paid/)
+})
+
+test('B16: cancelling while an attempt waits for the customer ends both; while one is processing it is refused, until its outcome is known', async (t) => {
+  const waiting = await service.addShop()
+  const { payment } = await start(waiting)
+  const cancelled = await waiting.call('POST', `/payments/v1/payments/${payment.id}/cancel`)
+  assert.deepEqual(
+    [cancelled.status, cancelled.body.data.status, cancelled.body.data.attempts[0].status],
+    [200, 'cancelled', 'abandoned'],
+  )
+  assert.notEqual(cancelled.body.data.attempts[0].resolvedAt, null)
+  assert.deepEqual((await booksOf(database, payment)).facts.slice(2), ['attempt.abandoned', 'payment.cancelled'])
+
+  const between = await startBetween(t, service)
+  const { shop, upstream } = between
+  upstream.trouble = 'reset after the work'
+  const { body } = await shop.initialize()
+  const cancel = () => shop.call('POST', `/payments/v1/payments/${body.attempt}/cancel`)
+  const refused = await cancel()
+  assert.deepEqual(
+    [refused.status, refused.body.code, refused.body.attempt],
+    [409, 'attempt_in_progress', body.attempt],
+  )
+  const unknown = await shop.payment(body.attempt)
+  assert.deepEqual([unknown.status, unknown.attempts[0].status], ['pending', 'processing'])
+  upstream.trouble = undefined
+  await nextCheck(between.parts, unknown)
+  assert.deepEqual([(await cancel()).status, (await cancel()).body.code], [200, 'payment_cancelled'])
+  await booksOf(database, unknown)
+})
+
+test('B19: a notice that never comes: the money is found by our own check, ten seconds after the attempt was started', async () => {
+  const shop = await service.addShop()
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  const card = await start(shop)
+  const account = await start(shop, TRANSFER)
+  await charge(shop, card.order)
+  await transfer(shop, account.data.accountNumber, AMOUNT)
+  for (const { payment } of [card, account]) {
+    assert.equal((await shop.payment(payment.id)).status, 'pending')
+    assert.equal(await nextCheck(parts, payment), 10)
+    assert.ok(isPaid(await shop.payment(payment.id)))
+    assert.equal((await booksOf(database, payment)).events.at(-1)?.cause, 'check: paid')
+  }
+})
+
+test('B19: while the customer may be paying it is asked for after 10 s, 30 s, then each minute; after the account closed, for a day more', async () => {
+  const shop = await service.addShop()
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  const { payment, data } = await start(shop, TRANSFER)
+  const times: number[] = []
+  for (;;) {
+    const at = await nextCheck(parts, payment)
+    if (at === null) break
+    times.push(at)
+    assert.ok(times.length < 100, 'it ends')
+  }
+  const gaps = times.map((at, index) => at - (times[index - 1] ?? 0))
+  const isOpen = times.filter((at) => at < 1_800)
+  assert.deepEqual(gaps.slice(0, 3), [10, 20, 60])
+  assert.ok(
+    gaps.slice(2, isOpen.length).every((gap) => gap === 60 || gap === 61),
+    'each minute while it is open',
+  )
+  assert.deepEqual(
+    times.slice(isOpen.length).map((at) => at - 1_800),
+    [60, 600, 3_600, 21_600, 86_400],
+  )
+  const [attempt] = (await shop.payment(payment.id)).attempts
+  assert.deepEqual([attempt.status, attempt.needsReview], ['pending', null], 'nobody paid, and nothing is unknown')
+  assert.deepEqual((await booksOf(database, payment)).facts, ['attempt.started', 'attempt.pending'])
+
+  await transfer(shop, data.accountNumber, AMOUNT)
+  await request(`${service.baseUrl}/return/${attempt.id}`, 'GET')
+  assert.ok(isPaid(await shop.payment(payment.id)), 'a customer who comes back is always a reason to ask')
+})
+
+test('B19: an outcome that nobody tells is asked for on the schedule, for seven days; then a person must look, and it is never failed by itself', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, upstream } = between
+  upstream.trouble = 'reset after the work'
+  const { body } = await shop.initialize()
+  upstream.trouble = undefined
+  const payment = await shop.payment(body.attempt)
+  upstream.garble = () => ({ status: 200, text: JSON.stringify({ data: recordOf(payment, 'processing') }) })
+  const times: number[] = []
+  for (;;) {
+    const [attempt] = (await shop.payment(payment.id)).attempts
+    assert.equal(attempt.status, 'processing')
+    const at = await nextCheck(between.parts, payment)
+    if (at === null) break
+    assert.equal(attempt.needsReview, null, 'not before the end')
+    times.push(at)
+  }
+  const day = 86_400
+  const days = [1, 2, 3, 4, 5, 6, 7].map((count) => count * day)
+  assert.deepEqual(times, [10, 30, 120, 600, 3_600, 21_600, ...days])
+  const [attempt] = (await shop.payment(payment.id)).attempts
+  assert.deepEqual([attempt.status, attempt.failure, attempt.resolvedAt], ['processing', null, null])
+  assert.match(attempt.needsReview, /^outcome_unknown: /)
+  assert.deepEqual((await booksOf(database, payment)).facts, ['attempt.started', 'attempt.needs_review'])
+})
+
+test('B19: two processes at the same clock ask once', async (t) => {
+  const between = await startBetween(t, service)
+  const { payment, order } = await start(between.shop)
+  await charge(between.shop, order)
+  await letPass(database, payment, 11)
+  const before = between.asked.length
+  await Promise.all(Array.from({ length: 8 }, () => checkDueAttempts(between.parts, 100)))
+  assert.equal(between.asked.slice(before).filter(({ path }) => path.endsWith(order)).length, 1)
+  assert.ok(isPaid(await between.shop.payment(payment.id)))
+  await booksOf(database, payment)
+})
+
+test('B20: a provider that answers 429 is left in peace after some failures; what is then not sent has failed, plainly, and others are not affected', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, asked } = between
+  const ours = `Bearer ${gatewayKeys(service.masterKey, shop.merchantUuid).secretKey}`
+  const calls = () => asked.filter(({ headers }) => headers.authorization === ours).length
+  const tooMany: Said = { status: 429, text: '{}' }
+  between.meanwhile = async ({ headers }) => (headers.authorization === ours ? tooMany : undefined)
+  const answers = []
+  for (let count = 0; count < 12; count++) answers.push(await shop.initialize({ reference: `busy-${count}` }))
+  const codes = answers.map(({ status, body }) => `${status} ${body.code}`)
+  assert.deepEqual(codes, [...Array(8).fill('504 provider_timeout'), ...Array(4).fill('502 provider_error')])
+  assert.equal(calls(), 8, 'no call went out after the eighth')
+  const last = await shop.payment('busy-11')
+  assert.deepEqual(
+    [last.status, last.attempts[0].status, last.attempts[0].failure.code, last.attempts[0].failure.retryable],
+    ['pending', 'failed', 'provider_unavailable', true],
+  )
+  assert.deepEqual((await booksOf(database, last)).facts, ['attempt.started', 'attempt.failed'])
+  assert.ok(Number(answers.at(-1)?.headers['retry-after']) > 0)
+  // A check that may not be sent decides nothing.
+  const first = await shop.payment('busy-0')
+  await nextCheck(between.parts, first)
+  assert.equal((await shop.payment('busy-0')).attempts[0].status, 'processing')
+  assert.equal(calls(), 8)
+
+  const neighbour = await service.addShop()
+  const other = await request(`${between.baseUrl}/payments/v1/payments/initialize`, 'POST', neighbour.headers, {
+    provider: 'gateway',
+    amount: 100,
+    user: { email: 'ada@example.com' },
+  })
+  assert.equal(other.status, 200, 'another account at the same provider, in the same process')
+})
+
+test('B20: a provider that says when to come back is asked again then, and not before', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, asked } = between
+  between.upstream.garble = () => ({ status: 429, text: '{}', headers: { 'retry-after': '1' } })
+  assert.equal((await shop.initialize({ reference: 'first' })).body.code, 'provider_timeout')
+  const refusedAt = performance.now()
+  assert.equal((await shop.initialize({ reference: 'second' })).body.code, 'provider_error')
+  assert.equal(asked.length, 1)
+  between.upstream.garble = undefined
+  await eventually(
+    () => shop.initialize(),
+    ({ status }) => status === 200,
+  )
+  assert.ok(performance.now() - refusedAt > 900, 'it waited as it was told')
+  assert.equal(asked.length, 2)
+})
+
+test('B20: a provider that is down for an hour: nothing is lost, and every outcome is found when it is back', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, upstream } = between
+  const { payment, order } = await start(shop)
+  await charge(shop, order)
+  upstream.trouble = 'answering 500 before the work'
+  for (let minutes = 0; minutes < 60; minutes += 5) {
+    await letPass(database, payment, 300)
+    await checkDueAttempts(between.parts, 100)
+    assert.equal((await shop.payment(payment.id)).attempts[0].status, 'pending')
+  }
+  upstream.trouble = undefined
+  // The breaker's own pause is real time, and another process has a breaker of its own.
+  await nextCheck(parts, payment)
+  assert.ok(isPaid(await shop.payment(payment.id)))
+  await booksOf(database, payment)
+})
+
+/** Answers that a provider should never give. */
+const ODD: [what: string, answer: (record: Json) => Said, isReadableAtFirst?: boolean][] = [
+  ['nothing', () => said('')],
+  ['a page', () => said('<html>Welcome to the hotel’s Wi-Fi</html>')],
+  ['null', () => said('null')],
+  ['no data', () => said('{}')],
+  ['a list', (record) => said(JSON.stringify([record]))],
+  ['half of it', (record) => said(JSON.stringify({ data: record }).slice(0, -30))],
+  ['a status that is a number', (record) => data({ ...record, status: 7 })],
+  ['no reference', (record) => data({ ...record, reference: null })],
+  ['another reference', (record) => data({ ...record, reference: 'f'.repeat(32) })],
+  ['amounts in words', (record) => data({ ...record, requested: String(record.requested) })],
+  ['an amount beyond numbers', (record) => said(JSON.stringify({ data: record }).replace('1250000', '1e400'))],
+  ['an amount with a fraction', (record) => data({ ...record, requested: 1_250_000.5 })],
+  ['a currency that is none', (record) => data({ ...record, currency: '₦' })],
+  ['transactions that are none', (record) => data({ ...record, transactions: 'none' })],
+  ['one transaction that cannot be read', (record) => data({ ...record, status: 'paid', transactions: [{ id: 1 }] })],
+  ['paid by nothing', (record) => data({ ...record, status: 'paid', transactions: [] }), true],
+  ['a time that is none', (record) => data({ ...record, expiresAt: 'soon' })],
+  ['depth', () => said(`{"data":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`)],
+  ['size', () => said(`{"data":"${'x'.repeat(2 * 1024 * 1024)}"}`)],
+  ['traps', () => said('{"__proto__":{"status":"paid"},"constructor":{"prototype":{}}}')],
+  ['204', () => ({ status: 204, text: '' })],
+  ['418', () => ({ status: 418, text: '{"error":{"code":"teapot","message":"short"}}' })],
+]
+const said = (text: string): Said => ({ status: 200, text })
+const data = (record: Json): Said => said(JSON.stringify({ data: record }))
+
+test('B22: an answer that cannot be read means unknown, whatever is wrong with it: never a crash, never a verdict', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, upstream } = between
+  upstream.trouble = 'reset after the work'
+  const { body } = await shop.initialize()
+  upstream.trouble = undefined
+  const payment = await shop.payment(body.attempt)
+  const { id, providerReference: order } = payment.attempts[0]
+  await charge(shop, order)
+  for (const [what, answer, isReadableAtFirst] of ODD) {
+    between.meanwhile = async ({ path }) => (path.endsWith(order) ? answer(recordOf(payment, 'pending')) : undefined)
+    await database.rows(sql`update attempts set next_check_at = now() where id = ${uuidOf(id as AttemptId)}`)
+    await checkDueAttempts(between.parts, 100)
+    const now = await shop.payment(payment.id)
+    assert.deepEqual(
+      [now.status, now.attempts[0].status, now.attempts[0].failure],
+      ['pending', 'processing', null],
+      what,
+    )
+    const call = await database.row<{ outcome: string; detail: string }>(sql`
+      select outcome, detail from provider_calls where attempt_id = ${uuidOf(id as AttemptId)}
+       order by id desc limit 1`)
+    assert.equal(call?.outcome, 'unknown', what)
+    assert.doesNotMatch(String(call?.detail), /deadline|not being asked/, `${what} was heard`)
+    between.meanwhile = undefined
+    if (isReadableAtFirst) continue
+    upstream.garble = ({ text }) => answer(JSON.parse(text).data)
+    const started = await shop.initialize()
+    assert.deepEqual([started.status, started.body.code], [504, 'provider_timeout'], what)
+    assert.equal((await shop.payment(started.body.attempt)).attempts[0].status, 'processing', what)
+    upstream.garble = undefined
+  }
+  assert.deepEqual((await booksOf(database, payment)).receipts, [])
+  await nextCheck(between.parts, payment)
+  assert.ok(isPaid(await shop.payment(payment.id)))
+})
+
+test('B22: a status that we do not know means pending, and fields that we do not know mean nothing', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop, upstream } = between
+  upstream.garble = ({ status, text }) => {
+    const { data: record } = JSON.parse(text)
+    return { status, text: JSON.stringify({ data: { ...record, status: 'levitating', mood: { is: 'good' } }, v: 2 }) }
+  }
+  const { payment, order } = await start(shop)
+  await nextCheck(between.parts, payment)
+  const [attempt] = (await shop.payment(payment.id)).attempts
+  assert.deepEqual([attempt.status, attempt.failure], ['pending', null])
+  await charge(shop, order)
+  await nextCheck(between.parts, payment)
+  const after = await shop.payment(payment.id)
+  assert.notEqual(after.status, 'successful', 'a card is paid when the provider says so, in a word that we know')
+  upstream.garble = ({ status, text }) => {
+    const { data: record } = JSON.parse(text)
+    return { status, text: JSON.stringify({ data: { ...record, mood: { is: 'good' } }, v: 2 }) }
+  }
+  await nextCheck(between.parts, payment)
+  const paid = await shop.payment(payment.id)
+  assert.deepEqual([paid.status, paid.amountPaid], ['successful', AMOUNT])
+  await booksOf(database, payment)
+})

@@ -1,0 +1,241 @@
+import type {
+  AccountStart,
+  Capabilities,
+  CardStart,
+  Connection,
+  Declined,
+  Failure,
+  NoticeReading,
+  Order,
+  Outcome,
+  Provider,
+  Receipt,
+  RefundOutcome,
+  SavedCardCharge,
+  Unknown,
+} from '../../src/providers/provider.ts'
+
+/** What becomes of one call to the provider. `stale`: it answers with what was true before the last change. */
+export const FATES = ['honest', 'silent before', 'silent after', 'never sent', 'stale'] as const
+export type Fate = (typeof FATES)[number]
+
+export type ChargeKind = 'pays' | 'declines' | 'code' | 'hushed' | 'less' | 'more'
+
+interface Transaction {
+  id: string
+  status: 'paid' | 'failed'
+  amount: number
+  at: Date
+}
+
+interface Entry {
+  order: Order
+  channel: 'card' | 'virtual-bank-account'
+  transactions: Transaction[]
+  /** Money was taken, and the provider calls it "processing" for a while. */
+  hushed: boolean
+  refunds: { reference: string; id: string; amount: number }[]
+}
+
+const SIGNATURE = 'from the adversary'
+
+/**
+ * A provider inside the test's own process, with a ledger of its own, that answers as badly as each call is told to. Everything it ever
+ * answered is remembered, so that a verdict of ours can be held against its evidence.
+ */
+export class Adversary {
+  readonly name = 'adversary'
+  readonly ledger = new Map<string, Entry>()
+  readonly answered = new Map<string, string[]>()
+  /** Told, and not yet heard: in any order, once, twice or never. */
+  readonly mailbox: Buffer[] = []
+  readonly #now: () => Date
+  readonly #lifetimeMs: number
+  #count = 0
+
+  constructor(now: () => Date, { lifetimeMs = 86_400_000 } = {}) {
+    this.#now = now
+    this.#lifetimeMs = lifetimeMs
+  }
+
+  readonly capabilities: Capabilities = {
+    name: this.name,
+    sandboxOnly: true,
+    channels: ['card', 'virtual-bank-account'],
+    countries: ['NG'],
+    currencies: ['NGN'],
+    limits: {},
+    fees: { card: {}, 'virtual-bank-account': {} },
+    accountLifetimeSeconds: 1_800,
+  }
+
+  provider(): Provider {
+    return { capabilities: this.capabilities, connect: () => this.connection('honest') }
+  }
+
+  /** Every call through it meets this fate. */
+  connection(fate: Fate): Connection {
+    return {
+      startCard: async (order) => this.#start(order, 'card', fate) as CardStart,
+      openAccount: async (order) => this.#start(order, 'virtual-bank-account', fate) as AccountStart,
+      chargeSavedCard: async (): Promise<SavedCardCharge> => ({ kind: 'unknown', because: 'no cards are kept here' }),
+      check: async ({ reference }) => this.#check(reference, fate),
+      readNotice: ({ headers, body }) => readNotice(headers.signature, body),
+      refund: async ({ reference, order, amount }) => this.#refund(reference, order.reference, amount.amount, fate),
+    }
+  }
+
+  /** The orders of a channel, oldest first. */
+  references(channel: Entry['channel']): string[] {
+    return [...this.ledger.values()].filter((entry) => entry.channel === channel).map(({ order }) => order.reference)
+  }
+
+  taken(reference: string): number {
+    const paid = this.ledger.get(reference)?.transactions.filter(({ status }) => status === 'paid') ?? []
+    return paid.reduce((sum, { amount }) => sum + amount, 0)
+  }
+
+  refunded(reference: string): number {
+    return this.ledger.get(reference)?.refunds.reduce((sum, { amount }) => sum + amount, 0) ?? 0
+  }
+
+  /** The customer on the card page. A page that has taken money takes no more. */
+  charge(reference: string, kind: ChargeKind): void {
+    const entry = this.ledger.get(reference)
+    if (entry?.channel !== 'card' || this.taken(reference) > 0 || kind === 'code') return
+    if (kind === 'declines') {
+      this.#enter(entry, 'failed', entry.order.amount.amount)
+      this.#tell(entry, 'failed')
+      return
+    }
+    const by = { less: -100, more: 100, pays: 0, hushed: 0 }[kind]
+    this.#enter(entry, 'paid', entry.order.amount.amount + by)
+    if (kind === 'hushed') {
+      entry.hushed = true
+      this.#tell(entry, 'pending')
+    }
+    this.#tell(entry, 'paid')
+  }
+
+  /** The customer at the bank. An account number takes whatever is sent to it. */
+  transfer(reference: string, amount: number): void {
+    const entry = this.ledger.get(reference)
+    if (entry?.channel !== 'virtual-bank-account') return
+    this.#enter(entry, 'paid', amount)
+    this.#tell(entry, this.taken(reference) >= entry.order.amount.amount ? 'paid' : 'pending')
+  }
+
+  /** From now on it says what it knows. */
+  speakUp(): void {
+    for (const entry of this.ledger.values()) entry.hushed = false
+  }
+
+  signed(body: Buffer): { body: Buffer; headers: Record<string, string> } {
+    return { body, headers: { signature: SIGNATURE } }
+  }
+
+  #start(
+    order: Order,
+    channel: Entry['channel'],
+    fate: Fate,
+  ): Extract<CardStart | AccountStart, { kind: string }> | Unknown {
+    if (fate === 'never sent') return this.#answer(order.reference, neverSent())
+    if (fate === 'silent before') return this.#answer(order.reference, silence())
+    if (!this.ledger.has(order.reference)) {
+      this.ledger.set(order.reference, { order, channel, transactions: [], hushed: false, refunds: [] })
+    }
+    if (fate === 'silent after') return this.#answer(order.reference, silence())
+    const expiresAt = new Date(this.#now().getTime() + this.#lifetimeMs)
+    const providerReference = order.reference
+    if (channel === 'card') {
+      const link = `https://adversary.test/${order.reference}`
+      return this.#answer(order.reference, { kind: 'link', link, providerReference, publicKey: 'pk', expiresAt })
+    }
+    return this.#answer(order.reference, {
+      kind: 'account',
+      accountName: null,
+      accountNumber: '9000000001',
+      bankName: 'Bank',
+      amountToTransfer: order.amount.amount,
+      expiresAt,
+      providerReference,
+    })
+  }
+
+  #check(reference: string, fate: Fate): Outcome {
+    if (fate === 'never sent') return this.#answer(reference, neverSent())
+    if (fate === 'silent before' || fate === 'silent after') return this.#answer(reference, silence())
+    const entry = this.ledger.get(reference)
+    if (!entry || (fate === 'stale' && entry.transactions.length === 0)) {
+      return this.#answer(reference, { kind: 'missing' })
+    }
+    const seen = fate === 'stale' ? entry.transactions.slice(0, -1) : entry.transactions
+    return this.#answer(reference, outcomeOf(entry, seen, fate !== 'stale' && entry.hushed))
+  }
+
+  #refund(reference: string, of: string, amount: number, fate: Fate): RefundOutcome {
+    if (fate === 'never sent') return neverSent()
+    if (fate === 'silent before') return silence()
+    const entry = this.ledger.get(of)
+    if (!entry) return { kind: 'refused', because: 'not_found' }
+    let refund = entry.refunds.find((known) => known.reference === reference)
+    if (!refund) {
+      if (this.refunded(of) + amount > this.taken(of)) return { kind: 'refused', because: 'refund_exceeds_payment' }
+      refund = { reference, id: `rf-${++this.#count}`, amount }
+      entry.refunds.push(refund)
+      // Like many a provider, it does not repeat our reference.
+      this.#post(of, { says: 'refunded', refund: { refundId: refund.id, reference: null, amount } })
+    }
+    return fate === 'silent after' ? silence() : { kind: 'refunded', refundId: refund.id }
+  }
+
+  #enter(entry: Entry, status: Transaction['status'], amount: number): void {
+    entry.transactions.push({ id: `tx-${entry.order.reference}-${++this.#count}`, status, amount, at: this.#now() })
+  }
+
+  #tell({ order }: Entry, says: 'paid' | 'failed' | 'pending'): void {
+    this.#post(order.reference, { says })
+  }
+
+  #post(reference: string, says: object): void {
+    this.mailbox.push(Buffer.from(JSON.stringify({ id: ++this.#count, reference, ...says })))
+  }
+
+  #answer<Answer extends { kind: string }>(reference: string, answer: Answer): Answer {
+    const known = this.answered.get(reference) ?? []
+    this.answered.set(reference, [...known, 'neverSent' in answer ? 'never sent' : answer.kind])
+    return answer
+  }
+}
+
+function outcomeOf({ order, channel }: Entry, seen: Transaction[], hushed: boolean): Outcome {
+  const paid = seen.filter(({ status }) => status === 'paid')
+  const currency = order.amount.currency
+  const receipts: Receipt[] = paid.map(({ id, amount, at }) => ({
+    transactionId: id,
+    amount: { amount, currency } as Receipt['amount'],
+    at,
+  }))
+  if (channel === 'virtual-bank-account') {
+    const sum = paid.reduce((total, { amount }) => total + amount, 0)
+    return { kind: sum >= order.amount.amount ? 'paid' : 'pending', receipts }
+  }
+  if (paid.length > 0) return hushed ? { kind: 'processing' } : { kind: 'paid', receipts }
+  const last = seen.at(-1)
+  return last ? declined(last.id) : { kind: 'pending', receipts: [] }
+}
+
+function readNotice(signature: string | undefined, body: Buffer): NoticeReading {
+  if (signature !== SIGNATURE) return { kind: 'forged', because: 'a wrong signature' }
+  const { reference, says, refund } = JSON.parse(body.toString())
+  const told = refund && { ...refund, amount: { amount: refund.amount, currency: 'NGN' } }
+  return { kind: 'notice', reference, says, receipts: [], ...(told && { refund: told }) }
+}
+
+function declined(tryId: string): Declined {
+  const failure: Failure = { code: 'card_declined', message: 'The bank declined this card.', providerCode: '05' }
+  return { kind: 'declined', failure, tryId }
+}
+
+const silence = (): Unknown => ({ kind: 'unknown', because: 'no answer' })
+const neverSent = (): Unknown => ({ kind: 'unknown', because: 'no connection', neverSent: true })
