@@ -121,6 +121,8 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
       perDestination: TAKEN_PER_DESTINATION,
       ownSeconds: OWN_SECONDS,
       inHand: [...inHand],
+      // Or each look would take more for an endpoint that answers nothing, until there is no room for anybody else's.
+      sated: [...lanes.values()].filter(isSated).map(({ destination }) => destination),
     })
     for (const [destination, deliveries] of Map.groupBy(taken, (delivery) => delivery.destination)) {
       const lane = laneOf(destination)
@@ -153,7 +155,7 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
       }
       fly(lane, lane.waiting.shift() as DueDelivery)
     }
-    if (lane.more && lane.waiting.length < TAKEN_PER_DESTINATION / 2) {
+    if (lane.more && !isSated(lane)) {
       lane.more = false
       hungry.add(lane.destination)
       take()
@@ -231,6 +233,8 @@ interface Lane {
   /** Monotonic time after which the destination may be another's. */
   ownedUntilMs: number
 }
+
+const isSated = ({ waiting }: Lane) => waiting.length >= TAKEN_PER_DESTINATION / 2
 
 function resultOf(delivery: DueDelivery, answer: Answer): TryResult & { verdict: Verdict } {
   const verdict = judge(answer, delivery.tries - delivery.triesBefore + 1, Math.random())

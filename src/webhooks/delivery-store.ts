@@ -66,6 +66,8 @@ export interface Taking {
   ownSeconds: number
   /** What this process has already. */
   inHand: DeliveryId[]
+  /** Destinations for which that is plenty: they are passed over. */
+  sated: string[]
 }
 
 /**
@@ -74,7 +76,7 @@ export interface Taking {
  * keeps it by taking again.
  */
 export async function takeDue(db: Queries, wanted: Taking): Promise<DueDelivery[]> {
-  const { me, destinations, after, maxDestinations, perDestination, ownSeconds, inHand } = wanted
+  const { me, destinations, after, maxDestinations, perDestination, ownSeconds, inHand, sated } = wanted
   const rows = await db.rows<DueRow>(sql`
     with recursive hops (destination) as (
       (select destination from deliveries
@@ -90,7 +92,7 @@ export async function takeDue(db: Queries, wanted: Taking): Promise<DueDelivery[
         cross join lateral (select from deliveries d
                              where d.state = 'waiting' and d.destination = f.destination and d.due_at <= now()
                                and d.id <> all (${inHand.map(uuidOf)}::uuid[]) limit 1) due
-       where f.destination is not null
+       where f.destination is not null and f.destination <> all (${sated}::text[])
          and not exists (select from delivery_lanes l
                           where l.destination = f.destination and l.owner <> ${me}::uuid and l.owned_until >= now())
        limit ${maxDestinations}

@@ -83,6 +83,43 @@ test('D7: with 20 000 waiting for a dead endpoint, a first try to another mercha
   await forget('a dead endpoint')
 })
 
+test('D7: an engine takes no more for a dead endpoint than it can use, however often it is woken, and so has room for the others', async () => {
+  const [dead, alive] = [await service.addShop(), await service.addShop()]
+  const hole = await startListener(takes.inSilence)
+  await heapUp(database, await tell(dead), { url: hole.url, destination: 'a dead endpoint' }, 6_000)
+  let [looks, taken] = [0, 0]
+  const counted: Database = {
+    ...database,
+    async rows<Row>(statement: Statement) {
+      const rows = await database.rows<Row>(statement)
+      if (!statement.text.includes('with recursive hops')) return rows
+      looks++
+      taken += rows.filter((row) => (row as { destination: string }).destination === 'a dead endpoint').length
+      return rows
+    },
+  }
+  const engine = service.startEngine({ database: counted })
+  await hole.hears(8)
+  await eventually(
+    async () => {
+      engine.wake()
+      return looks
+    },
+    (count) => count >= 70,
+    20_000,
+  )
+  assert.ok(taken <= 128, `${taken} were taken`)
+  const listener = await startListener()
+  const before = performance.now()
+  await tell(alive, { webhook: listener.url })
+  await listener.hears(1, 30_000)
+  const delay = (listener.heard[0] as Heard).at - before
+  assert.ok(delay < 2_000, `${delay} ms`)
+  hole.hangUp()
+  await engine.stop()
+  await forget('a dead endpoint')
+})
+
 async function forget(destination: string): Promise<void> {
   await database.rows(sql`delete from deliveries where destination = ${destination}`)
 }
@@ -95,7 +132,7 @@ test('D7: destinations have their turn one after the other, and a full claim goe
     await heapUp(database, eventId, { url: 'http://127.0.0.1:9/', destination }, 20)
   }
   const me = randomUUID()
-  const take = async (after: string, by = me, inHand: DueDelivery['id'][] = []) => {
+  const take = async (after: string, by = me, inHand: DueDelivery['id'][] = [], sated: string[] = []) => {
     const taken = await takeDue(database, {
       me: by,
       after,
@@ -103,6 +140,7 @@ test('D7: destinations have their turn one after the other, and a full claim goe
       perDestination: 4,
       ownSeconds: 30,
       inHand,
+      sated,
     })
     return { taken, counts: destinations.map((name) => taken.filter(({ destination }) => destination === name).length) }
   }
@@ -119,6 +157,8 @@ test('D7: destinations have their turn one after the other, and a full claim goe
     again.taken.every(({ id }) => !first.taken.some((other) => other.id === id)),
     'what is in hand is not taken twice',
   )
+  const others = await take('', me, [], ['turn 1', 'turn 3'])
+  assert.deepEqual(others.counts, [0, 4, 0, 4, 4], 'who has plenty is passed over')
   assert.deepEqual((await take('', randomUUID())).counts, [0, 0, 0, 0, 0], 'another process leaves them to the owner')
   await endLeases(database, eventId)
   assert.deepEqual((await take('', randomUUID())).counts, [4, 4, 4, 0, 0], 'until that one is gone')
