@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { carefulHandler } from '../support/careful-handler.ts'
 import { type RunningCommand, runCommand, startCommand } from '../support/command.ts'
+import { createDatabase } from '../support/database.ts'
 import { startListener } from '../support/listener.ts'
 import { eventually } from '../support/paying.ts'
 import { type ServiceProcess, startForTest } from '../support/process.ts'
@@ -83,15 +84,12 @@ test('listen starts no database of its own, waits for the service, forwards what
   await stop(second)
 })
 
-const other = { DATA_DIR: join(folder, 'other') }
-const service = await startForTest(other)
-const onService = (...args: string[]) => runCommand(args, other)
-
 test('listen comes back after the database alone ended and was started again, and shows one event a line to programs', async () => {
-  const listening = startCommand(['webhooks', 'listen', '--json'], other)
+  const service = await startForTest(settings)
+  const listening = startCommand(['webhooks', 'listen', '--json'], settings)
   await says(listening, /Listening to/)
   const pidOfDatabase = async () =>
-    (await readFile(join(other.DATA_DIR, 'postgres/postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0]
+    (await readFile(join(settings.DATA_DIR, 'postgres/postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0]
   const ended = await pidOfDatabase()
   process.kill(Number(ended), 'SIGQUIT')
   await eventually(pidOfDatabase, (pid) => pid !== '' && pid !== ended, 20_000)
@@ -101,12 +99,22 @@ test('listen comes back after the database alone ended and was started again, an
     20_000,
   )
   const said = JSON.parse(
-    (await onService('webhooks', 'trigger', 'payment.cancelled', '--url', service.baseUrl, '--json')).output,
+    (await manilla('webhooks', 'trigger', 'payment.cancelled', '--url', service.baseUrl, '--json')).output,
   )
   await says(listening, new RegExp(`^{"event":{"id":"${said.event}","type":"payment.cancelled".*}}$`, 'm'))
   listening.kill('SIGTERM')
   assert.equal(await listening.exited, 0)
+  await stop(service)
 })
+
+// What has no need of the embedded database works on one that DATABASE_URL names.
+const other = {
+  DATABASE_URL: (await createDatabase()).url,
+  SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+  DATA_DIR: join(folder, 'other'),
+}
+const service = await startForTest(other)
+const onService = (...args: string[]) => runCommand(args, other)
 
 test('listen says what is wrong with what was typed, and does not wait for a merchant that is not there', async () => {
   const typed = await onService('webhooks', 'listen', '--forward', 'localhost:8080')
