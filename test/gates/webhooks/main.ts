@@ -23,7 +23,7 @@ if (import.meta.main) {
   process.stdout.write(`seed ${seed}\n`)
   // One after the other: the second measures how long things take.
   const parts: Part[] = []
-  if (kills > 0) parts.push(await killsUnderStream(randomOf(seed, 1), kills, { hasten: false }))
+  if (kills > 0) parts.push(await killsUnderStream(randomOf(seed, 1), kills, { copies: 2, hasten: false }))
   if (events > 0) parts.push(await crowdOfEndpoints(randomOf(seed, 2), { endpoints, events }))
   const report = reportOf(seed, parts)
   process.stdout.write(report.print())
