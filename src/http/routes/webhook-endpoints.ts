@@ -6,7 +6,6 @@ import type { DeliveryParts } from '../../webhooks/deliver-due.ts'
 import type { Answer } from '../../webhooks/delivery.ts'
 import { endpointView, ROTATION_HOURS } from '../../webhooks/endpoint.ts'
 import { endpointSecretPlace, findEndpoint, findEndpointSecret, listEndpoints } from '../../webhooks/endpoint-store.ts'
-import { aim } from '../../webhooks/guarded-http.ts'
 import {
   changeEndpoint,
   createEndpoint,
@@ -14,6 +13,7 @@ import {
   rotateDefaultSecret,
   rotateEndpointSecret,
 } from '../../webhooks/manage-endpoints.ts'
+import { aim } from '../../webhooks/post-target.ts'
 import { tryEndpoint } from '../../webhooks/try-endpoint.ts'
 import { answers } from '../contract/answers.ts'
 import { ref } from '../contract/schema.ts'
