@@ -48,7 +48,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const slots = Array.from({ length: COPIES }, () => new Slot(env))
   const door = new Door(randomOf(options.seed, 1), () => slots.flatMap((slot) => slot.copy ?? []))
   try {
-    await Promise.all(slots.map((slot) => slot.start()))
+    await allOf(slots.map((slot) => slot.start()))
     const outcome = await run(options, slots, door, database)
     return { clean: outcome.books.differences.length === 0, print: () => printChaos(outcome) }
   } finally {
@@ -101,8 +101,8 @@ async function payAndKill(
     }
   }
   // A copy that does not come back ends the run at once, with its own words.
-  await Promise.race([Promise.all(Array.from({ length: clients }, client)), broken.promise])
-  await Promise.all(restarts)
+  const paying = Promise.all(Array.from({ length: clients }, client))
+  await Promise.race([paying, broken.promise]).finally(() => allOf(restarts))
   return restarts.length
 }
 
@@ -110,6 +110,11 @@ function killSome(random: Random, slots: Slot[], most: number): Promise<void>[] 
   const up = slots.filter(({ copy }) => copy)
   const chosen = up.length <= most && random.chance(0.2) ? up : up.length > 0 ? [random.pick(up)] : []
   return chosen.map((slot) => slot.crash())
+}
+
+/** Waits for all of them even when one fails: a copy that is still starting could not be ended yet. */
+async function allOf(starts: Promise<void>[]): Promise<void> {
+  for (const start of await Promise.allSettled(starts)) if (start.status === 'rejected') throw start.reason
 }
 
 async function setFaults(door: Door, faults: Record<string, number>): Promise<void> {
