@@ -3,6 +3,7 @@ import type { AttemptParts } from './attempts/parts.ts'
 import type { Config } from './config.ts'
 import { checkSecretKey } from './database/check-secret-key.ts'
 import { connect, type Database } from './database/database.ts'
+import { databaseClock } from './database/database-clock.ts'
 import { migrate } from './database/migrate.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
@@ -79,9 +80,10 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const migrations = await migrate(parts.databaseUrl)
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
     const keys = await loadKeys(config)
+    const clock = await databaseClock(parts.database)
     await checkSecretKey(parts.database, secretBox(keys.secretKey))
     await seedSandbox(parts.database, keys.sandbox, parts.sandboxIntegrations)
-    return await openDoors(config, log, parts, keys)
+    return await openDoors(config, log, { ...parts, clock }, keys)
   } catch (error) {
     await parts.close()
     throw error

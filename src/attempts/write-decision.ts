@@ -1,21 +1,21 @@
 import type { Transaction } from '../database/database.ts'
 import { recordEvent } from '../events/event-store.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { newId } from '../kernel/ids.ts'
+import { type AttemptId, newId } from '../kernel/ids.ts'
 import type { Links } from '../payments/links.ts'
 import { savePayment } from '../payments/payment-store.ts'
 import { insertAttempt, saveAttempt } from './attempt-store.ts'
 import type { Book, Decision } from './book.ts'
 import { attemptView, viewOf } from './payment-view.ts'
 import { uncountReceipts } from './receipt-store.ts'
-import { insertRefund } from './refund-store.ts'
+import { insertRefund, uncountRefunds } from './refund-store.ts'
 
 /** The one way to change a payment and its attempts: the new state, the events that tell of it, and what follows, in one transaction. */
 export async function writeDecision(
   tx: Transaction,
   parts: { clock: Clock; links: Links },
   before: Book,
-  { book, facts, surplus }: Decision,
+  { book, facts, surplus, uncounted }: Decision,
   cause: string | null = null,
 ): Promise<void> {
   for (const attempt of book.attempts) {
@@ -40,6 +40,11 @@ export async function writeDecision(
       cause,
     })
   }
+  const strandedTransactions = new Map<AttemptId, string[]>()
+  for (const attemptId of uncounted) {
+    strandedTransactions.set(attemptId, await uncountReceipts(tx, attemptId))
+    await uncountRefunds(tx, attemptId)
+  }
   for (const { attemptId, amount, transactionIds } of surplus) {
     await insertRefund(tx, {
       id: newId('refund', parts.clock.now()),
@@ -47,8 +52,9 @@ export async function writeDecision(
       attemptId,
       amount,
       kind: 'surplus',
+      counted: false,
       reason: 'The payment was paid already.',
-      transactionIds: transactionIds ?? (await uncountReceipts(tx, attemptId)),
+      transactionIds: transactionIds ?? strandedTransactions.get(attemptId) ?? [],
     })
   }
 }
