@@ -20,6 +20,8 @@ export interface ChaosOptions {
   kills: number
   clients: number
   seed: number
+  /** For how long the service may take, left to itself, until its books agree. */
+  settleSeconds: number
 }
 
 export interface ChaosReport {
@@ -38,7 +40,6 @@ const FAULTS = {
   late: 0.05,
   wrongAmount: 0.02,
 }
-const SETTLED_WITHIN_MS = 180_000
 
 export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const folder = await mkdtemp(join(tmpdir(), 'manilla-chaos-'))
@@ -68,7 +69,7 @@ async function run(options: ChaosOptions, slots: Slot[], door: Door, database: D
   const kills = await payAndKill(options, slots, door, told)
   await setFaults(door, {})
   const paidAt = performance.now()
-  const books = await settled(database, door, told)
+  const books = await settled(database, door, told, options.settleSeconds)
   const injected = await readInjected(database)
   const seconds = (from: number, to: number) => Math.round((to - from) / 1_000)
   const tookSeconds = { paying: seconds(startedAt, paidAt), settling: seconds(paidAt, performance.now()) }
@@ -123,8 +124,8 @@ async function setFaults(door: Door, faults: Record<string, number>): Promise<vo
 }
 
 /** The provider behaves now, and nobody asks for anything. Looks until the books agree, or for as long as that may take. */
-async function settled(database: Database, door: Door, told: Told): Promise<Comparison> {
-  const deadline = performance.now() + SETTLED_WITHIN_MS
+async function settled(database: Database, door: Door, told: Told, withinSeconds: number): Promise<Comparison> {
+  const deadline = performance.now() + withinSeconds * 1_000
   for (;;) {
     const books = await compare(database, door, told)
     if (books.differences.length === 0 || performance.now() > deadline) return books
@@ -145,9 +146,9 @@ function settings(databaseUrl: string, folder: string): Record<string, string> {
 }
 
 if (import.meta.main) {
-  const { payments, kills, clients, seed } = numbersFrom({ payments: 2_000, kills: 10, clients: 50 })
-  process.stdout.write(`seed ${seed}\n`)
-  const report = await chaos({ payments, kills, clients, seed })
+  const options = numbersFrom({ payments: 2_000, kills: 10, clients: 50, settleSeconds: 180 })
+  process.stdout.write(`seed ${options.seed}\n`)
+  const report = await chaos(options)
   process.stdout.write(report.print())
   process.exitCode = report.clean ? 0 : 1
 }

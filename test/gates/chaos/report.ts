@@ -32,10 +32,10 @@ export async function readInjected(database: Database): Promise<Injected> {
            (select count(*) from gateway_notices where tries > 1) as "noticesSentLate",
            (select count(*) from gateway_transactions t join gateway_payments p on p.id = t.payment_id
              where t.kind = 'charge' and t.status = 'paid' and t.amount <> p.requested) as "wrongAmounts",
-           (select count(*) from provider_calls) as calls,
-           (select count(*) from provider_calls where detail = 'no whole answer before the deadline') as "callsUnanswered",
-           (select count(*) from provider_calls where detail like 'it answered 5%') as "callsFailed",
-           (select count(*) from provider_calls where detail like '%not being asked%') as "callsNotMade"`)
+           (select coalesce(sum(times), 0)::integer from provider_calls) as calls,
+           (select coalesce(sum(times), 0)::integer from provider_calls where detail = 'no whole answer before the deadline') as "callsUnanswered",
+           (select coalesce(sum(times), 0)::integer from provider_calls where detail like 'it answered 5%') as "callsFailed",
+           (select coalesce(sum(times), 0)::integer from provider_calls where detail like '%not being asked%') as "callsNotMade"`)
   return row as Injected
 }
 
