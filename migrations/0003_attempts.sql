@@ -15,6 +15,9 @@ create table attempts (
   amount_charged        bigint not null check (amount_charged between 1 and 9007199254740991),
   fee                   bigint not null check (fee >= 0),
   amount_received       bigint not null default 0 check (amount_received between 0 and 9007199254740991),
+  -- Of that: promised back or gone, for whatever reason; and gone, of what counts towards the payment.
+  amount_returned       bigint not null default 0 check (amount_returned between 0 and amount_received),
+  amount_refunded       bigint not null default 0 check (amount_refunded between 0 and amount_received),
   -- Made from the id before the provider is called, so that a repeat of a call is known as one.
   order_reference       text collate "C" not null unique,
   provider_reference    text collate "C" not null,
@@ -63,7 +66,7 @@ create table receipts (
 create index receipts_of_attempt on receipts (attempt_id);
 create index receipts_unmatched on receipts (recorded_at) where attempt_id is null;
 
--- What providers told us, as they said it. Kept before it is answered, worked off after.
+-- What providers told us, sealed, for it may hold a card's token. Kept before it is answered, worked off after.
 create table notices (
   id            bigint generated always as identity primary key,
   merchant_id   uuid not null,
@@ -115,8 +118,12 @@ create table refunds (
   -- surplus: money beyond the payment, sent back by ourselves. provider: made on the provider's side, told to us.
   kind                text not null check (kind in ('merchant', 'surplus', 'provider', 'chargeback')),
   status              text not null check (status in ('pending', 'successful', 'failed')),
+  -- Of money that counts towards the payment: not what came beyond it.
+  counted             boolean not null,
   reason              text,
   failure             text,
+  -- Chosen with the Idempotency-Key of the call that asked for it.
+  call_reference      text,
   provider_refund_id  text,
   transaction_ids     text[] not null default '{}',
   tries               integer not null default 0,
@@ -125,6 +132,7 @@ create table refunds (
   resolved_at         timestamptz
 );
 create index refunds_of_payment on refunds (payment_id);
+create unique index refund_of_call on refunds (payment_id, call_reference) where call_reference is not null;
 create index refunds_due on refunds (due_at) where status = 'pending' and due_at is not null;
 create unique index refund_of_provider on refunds (attempt_id, provider_refund_id) where provider_refund_id is not null;
 
@@ -136,9 +144,11 @@ create table provider_calls (
   outcome     text not null,
   detail      text,
   took_ms     integer not null,
-  at          timestamptz not null default now()
+  at          timestamptz not null default now(),
+  -- The same question with the same answer again and again is one line.
+  times       integer not null default 1
 );
-create index provider_calls_of_attempt on provider_calls (attempt_id);
+create index provider_calls_of_attempt on provider_calls (attempt_id, id);
 
 -- Answers of calls that carried an Idempotency-Key and do more than one statement. (A checkout keeps its key in its own row.)
 create table idempotent_calls (
@@ -149,6 +159,8 @@ create table idempotent_calls (
   digest        bytea not null,
   -- Chosen with the key, so that a repeat after a crash goes on with the same payment.
   reference     text not null,
+  -- What it has begun: a repeat after a crash goes on with that.
+  began         text,
   answer        jsonb,
   running_until timestamptz not null,
   created_at    timestamptz not null default now(),

@@ -3,6 +3,7 @@ import type { AttemptParts } from './attempts/parts.ts'
 import type { Config } from './config.ts'
 import { checkSecretKey } from './database/check-secret-key.ts'
 import { connect, type Database } from './database/database.ts'
+import { databaseClock } from './database/database-clock.ts'
 import type { Purpose } from './database/embedded.ts'
 import { listen as listenTo } from './database/listen.ts'
 import { migrate } from './database/migrate.ts'
@@ -91,6 +92,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const migrations = await migrate(parts.databaseUrl)
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
     const keys = await loadKeys(config)
+    const clock = await databaseClock(parts.database)
     await checkSecretKey(parts.database, secretBox(keys.secretKey))
     await seedSandbox(parts.database, keys.sandbox, parts.sandboxIntegrations)
     const secrets = secretBox(keys.secretKey)
@@ -98,7 +100,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     // One that was rotated stays what it is now, unless an operator chose one by name.
     const sandboxWebhookSecret = config.sandboxWebhookSecret ?? inUse ?? keys.sandboxWebhookSecret
     await setDefaultSecret({ ...parts, secrets }, SANDBOX_OWNER, sandboxWebhookSecret)
-    return await openDoors(config, log, parts, { ...keys, sandboxWebhookSecret })
+    return await openDoors(config, log, { ...parts, clock }, { ...keys, sandboxWebhookSecret })
   } catch (error) {
     await parts.close()
     throw error

@@ -17,7 +17,7 @@ import type { Book } from './book.ts'
 
 const COLUMNS =
   new Fixed(`a.id, a.payment_id, a.merchant_id, a.mode, a.number, a.reference, a.provider, a.channel, a.status,
-  a.currency, a.amount_charged, a.fee, a.amount_received, a.order_reference, a.provider_reference, a.failure, a.failed_try_id,
+  a.currency, a.amount_charged, a.fee, a.amount_received, a.amount_returned, a.amount_refunded, a.order_reference, a.provider_reference, a.failure, a.failed_try_id,
   a.instructions, a.instructions_expire_at, a.said_paid, a.needs_review, a.created_at, a.resolved_at, a.next_check_at, a.checks,
   a.watched_since, a.missing_in_a_row`)
 
@@ -35,6 +35,8 @@ interface AttemptRow {
   amount_charged: number
   fee: number
   amount_received: number
+  amount_returned: number
+  amount_refunded: number
   order_reference: string
   provider_reference: string
   failure: Failure | null
@@ -66,6 +68,8 @@ function attemptOf(row: AttemptRow): Attempt {
     amountCharged: row.amount_charged,
     fee: row.fee,
     amountReceived: row.amount_received,
+    amountReturned: row.amount_returned,
+    amountRefunded: row.amount_refunded,
     orderReference: row.order_reference,
     providerReference: row.provider_reference,
     failure: row.failure,
@@ -174,6 +178,7 @@ export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<vo
   await tx.rows(sql`
     update attempts
        set status = ${attempt.status}, amount_received = ${attempt.amountReceived},
+           amount_returned = ${attempt.amountReturned}, amount_refunded = ${attempt.amountRefunded},
            provider_reference = ${attempt.providerReference}, failure = ${attempt.failure}, failed_try_id = ${attempt.failedTryId},
            instructions = ${attempt.instructions}, instructions_expire_at = ${attempt.instructionsExpireAt},
            said_paid = ${attempt.saidPaid}, needs_review = ${attempt.needsReview}, resolved_at = ${attempt.resolvedAt},
@@ -213,13 +218,22 @@ export async function releaseCheck(db: Queries, id: AttemptId): Promise<void> {
   await db.rows(sql`update attempts set check_leased_until = now() + interval '5 seconds' where id = ${uuidOf(id)}`)
 }
 
-/** For the timeline: what was asked of the provider, and what came back. */
+/** For the timeline: what was asked of the provider, and what came back. The same again is counted, not repeated. */
 export async function recordCall(
   db: Queries,
   attemptId: AttemptId,
   call: { call: string; outcome: string; detail: string | null; tookMs: number },
 ): Promise<void> {
   await db.rows(sql`
+    with last as (
+      select id, call, outcome, detail from provider_calls where attempt_id = ${uuidOf(attemptId)} order by id desc limit 1
+    ), again as (
+      update provider_calls c set times = c.times + 1, at = now(), took_ms = ${Math.round(call.tookMs)}
+        from last l
+       where c.id = l.id and l.call = ${call.call} and l.outcome = ${call.outcome} and l.detail is not distinct from ${call.detail}
+      returning c.id
+    )
     insert into provider_calls (attempt_id, call, outcome, detail, took_ms)
-    values (${uuidOf(attemptId)}, ${call.call}, ${call.outcome}, ${call.detail}, ${Math.round(call.tookMs)})`)
+    select ${uuidOf(attemptId)}::uuid, ${call.call}, ${call.outcome}, ${call.detail}, ${Math.round(call.tookMs)}::integer
+     where not exists (select from again)`)
 }

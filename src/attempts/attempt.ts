@@ -21,6 +21,10 @@ export interface Attempt {
   fee: number
   /** Every unit that arrived for it in its currency, wanted or not. */
   amountReceived: number
+  /** Of that: promised back or gone, for whatever reason. */
+  amountReturned: number
+  /** Of that: gone, and counted in the payment's `amountRefunded`. */
+  amountRefunded: number
   /** For the provider: made from the id and on disk before the first call. */
   orderReference: string
   providerReference: string

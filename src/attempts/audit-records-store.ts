@@ -1,4 +1,4 @@
-import type { Queries } from '../database/database.ts'
+import type { Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import type { EventType } from '../events/event.ts'
 import { idOf, type PaymentId, uuidOf } from '../kernel/ids.ts'
@@ -7,7 +7,9 @@ import { withAttempts } from './attempt-store.ts'
 import type { Records } from './audit.ts'
 
 /** The records of the next payments after that one, oldest first; empty when there are no more. */
-export async function recordsAfter(db: Queries, last: PaymentId | undefined, limit: number): Promise<Records[]> {
+export async function recordsAfter(db: Transaction, last: PaymentId | undefined, limit: number): Promise<Records[]> {
+  // All of it as of one moment: payments go on while we read.
+  await db.rows(sql`set transaction isolation level repeatable read, read only`)
   const books = await withAttempts(db, await pageOfPayments(db, last, limit))
   if (books.length === 0) return []
   const ids = books.map(({ payment }) => uuidOf(payment.id))
@@ -22,8 +24,8 @@ export async function recordsAfter(db: Queries, last: PaymentId | undefined, lim
     counted: boolean
   }>(sql`
     select payment_id, attempt_id, amount, currency, counted from receipts where payment_id = any(${ids}::uuid[])`)
-  const refunds = await db.rows<{ payment_id: string; kind: string; status: string; amount: number }>(sql`
-    select payment_id, kind, status, amount from refunds where payment_id = any(${ids}::uuid[])`)
+  const refunds = await db.rows<{ payment_id: string; counted: boolean; status: string; amount: number }>(sql`
+    select payment_id, counted, status, amount from refunds where payment_id = any(${ids}::uuid[])`)
   const of = <Row extends { payment_id: string }>(rows: Row[]) => Map.groupBy(rows, ({ payment_id }) => payment_id)
   const [eventsOf, receiptsOf, refundsOf] = [of(events), of(receipts), of(refunds)]
   return books.map((book) => {

@@ -30,7 +30,7 @@ const records = (): Records => ({
     { type: 'payment.successful', sequence: 4, attemptReference: 'o-1' },
   ],
   receipts: [{ attemptId: 'att_1', amount: 1_000, currency: 'NGN', counted: true }],
-  refunds: [{ kind: 'surplus', status: 'successful', amount: 77 }],
+  refunds: [{ counted: false, status: 'successful', amount: 77 }],
 })
 
 test('books that agree with their records have no findings', () => {

@@ -8,7 +8,7 @@ export interface Records {
   book: Book
   events: { type: EventType; sequence: number; attemptReference: string | null }[]
   receipts: { attemptId: string; amount: number; currency: string; counted: boolean }[]
-  refunds: { kind: string; status: string; amount: number }[]
+  refunds: { counted: boolean; status: string; amount: number }[]
 }
 
 /** What the books say that their own events, receipts and refunds do not. Empty when all is well. */
@@ -41,7 +41,7 @@ export function audit({ book, events, receipts, refunds }: Records): string[] {
     compare(`amountReceived of attempt ${attempt.reference}`, attempt.amountReceived, arrived)
   }
   compare('amountPaid', payment.amountPaid, sum(receipts.filter(({ counted }) => counted)))
-  const back = refunds.filter(({ kind, status }) => kind !== 'surplus' && status === 'successful')
+  const back = refunds.filter(({ counted, status }) => counted && status === 'successful')
   compare('amountRefunded', payment.amountRefunded, sum(back))
   return found
 }

@@ -8,7 +8,8 @@ import { Problem } from '../kernel/problem.ts'
 import type { Payment } from '../payments/payment.ts'
 import type { Outcome, Receipt } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import { type Book, begin, cancel, type Decision, disagree, expire, issue, type Proposal, settle } from './book.ts'
+import { type Book, begin, cancel, type Decision, expire, issue } from './book.ts'
+import { disagree, type Proposal, settle } from './settle.ts'
 import { watchAnew } from './watch.ts'
 
 const START = new Date('2026-11-15T10:00:00Z')
@@ -59,6 +60,8 @@ function newAttempt({ payment, attempts }: Book, channel: Attempt['channel'], no
     amountCharged: PRICE,
     fee: 0,
     amountReceived: 0,
+    amountReturned: 0,
+    amountRefunded: 0,
     orderReference: uuidOf(id),
     providerReference: uuidOf(id),
     failure: null,

@@ -1,12 +1,15 @@
 import type { Country } from '../kernel/country.ts'
+import { parseId } from '../kernel/ids.ts'
 import type { Currency } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Integration } from '../merchants/integration.ts'
 import type { Caller } from '../merchants/merchant.ts'
+import type { Turn } from '../payments/call-once.ts'
 import { DuplicateReference, type PaymentCreator } from '../payments/create-payment.ts'
 import { type PaymentRequest, refuseFinished } from '../payments/payment.ts'
 import { findPaymentByReference } from '../payments/payment-store.ts'
 import type { Capabilities, Channel } from '../providers/provider.ts'
+import { findAttempt, findBookById } from './attempt-store.ts'
 import type { AttemptParts } from './parts.ts'
 import { priceOf, type Started, startAttempt } from './start-attempt.ts'
 
@@ -21,11 +24,26 @@ export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
 type Parts = AttemptParts & { createPayment: PaymentCreator }
 
 /** A try at a payment with the provider that the merchant names. It is never swapped for another. */
-export async function initializePayment(parts: Parts, caller: Caller, request: InitializeRequest): Promise<Started> {
+export async function initializePayment(
+  parts: Parts,
+  caller: Caller,
+  request: InitializeRequest,
+  turn: Pick<Turn, 'began' | 'noteBegun'>,
+): Promise<Started> {
+  const earlier = await findStarted(parts, turn.began)
+  if (earlier) return earlier
   const { capabilities, channel, integration } = findIntegration(parts, caller, request)
   priceOf(request, capabilities, channel)
   const paymentId = await openPayment(parts, caller, request, integration)
-  return startAttempt(parts, paymentId, { capabilities, channel })
+  return startAttempt(parts, paymentId, { capabilities, channel, onBegun: turn.noteBegun })
+}
+
+/** What the same call had started before its process died: its instructions are the answer. */
+async function findStarted({ database }: Parts, began: string | null): Promise<Started | undefined> {
+  const id = began === null ? undefined : parseId('attempt', began)
+  const attempt = id && (await findAttempt(database, id))
+  const book = attempt?.instructions && (await findBookById(database, attempt.paymentId))
+  return attempt && book ? { attempt, book } : undefined
 }
 
 const CHANNEL_SUFFIX = '-virtual-bank-account'

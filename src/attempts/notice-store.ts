@@ -63,7 +63,7 @@ export async function insertNotice(
 
 export async function claimWaitingNotices(db: Queries, limit: number): Promise<Notice[]> {
   const rows = await db.rows<NoticeRow>(sql`
-    update notices n set due_at = now() + least(interval '1 hour', interval '10 seconds' * power(2, n.tries)), tries = n.tries + 1
+    update notices n set due_at = now() + least(interval '1 hour', interval '10 seconds' * power(2, least(n.tries, 9))), tries = n.tries + 1
      where id in (select id from notices where state = 'waiting' and due_at <= now()
                    order by due_at limit ${limit} for update skip locked)
     returning ${COLUMNS}`)

@@ -32,7 +32,8 @@ export async function insertReceipts(
       values (${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${transactionId}, ${uuidOf(attempt.id)},
               ${uuidOf(attempt.paymentId)}, ${amount.amount}, ${amount.currency}, ${counts}, ${at})
       on conflict (merchant_id, mode, provider, transaction_id) do update
-         set attempt_id = excluded.attempt_id, payment_id = excluded.payment_id, counted = excluded.counted
+         set attempt_id = excluded.attempt_id, payment_id = excluded.payment_id, counted = excluded.counted,
+             amount = excluded.amount, currency = excluded.currency, taken_at = excluded.taken_at
        where receipts.attempt_id is null
       returning id`)
     if (!row) throw new Error(`transaction ${transactionId} was recorded for another attempt at the same moment`)
@@ -55,10 +56,10 @@ export async function insertUnmatched(
   }
 }
 
-/** The payment was paid another way, so what came through this attempt does not count towards it any more. */
+/** The payment was paid another way, so what came through this attempt does not count towards it any more. Returns which that was. */
 export async function uncountReceipts(tx: Transaction, attemptId: AttemptId): Promise<string[]> {
   const rows = await tx.rows<{ transaction_id: string }>(sql`
-    update receipts set counted = false where attempt_id = ${uuidOf(attemptId)} returning transaction_id`)
+    update receipts set counted = false where attempt_id = ${uuidOf(attemptId)} and counted returning transaction_id`)
   return rows.map(({ transaction_id }) => transaction_id)
 }
 

@@ -21,7 +21,9 @@ export async function receiveNotice(
   raw: { body: Buffer; headers: Record<string, string> },
 ): Promise<Received> {
   const known = parts.providers.find(provider)
-  if (!known || !(await findMerchant(parts.database, owner.merchantId))) return { kind: 'nobody' }
+  if (!known) return { kind: 'nobody' }
+  // The same answer as for a bad signature: who our merchants are is nobody's business.
+  if (!(await findMerchant(parts.database, owner.merchantId))) return { kind: 'forged', because: 'no such merchant' }
   // No key of that mode exists, so nothing there can be signed with it.
   if (known.capabilities.sandboxOnly && owner.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
   const connection = await parts.providers.connect(owner, provider)
@@ -57,7 +59,10 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
     return setAside(parts, notice, reference === null ? 'names no reference' : 'names a reference that is not ours')
   }
   if ((says === 'refunded' || says === 'charged_back') && reading.refund) {
+    // Its payment's own notice may have been lost: the money first, then what went back of it.
+    await checkAttempt(parts, attempt, { source: 'notice' })
     const note = await recordProviderRefund(parts, attempt, says, reading.refund)
+    if (note === undefined) return setAside(parts, notice, 'tells of a refund that fits nothing we know')
     return endNotice(database, notice.id, { state: 'done', note, attemptId: attempt.id })
   }
   const noticeSays = says === 'paid' || says === 'failed' ? says : undefined

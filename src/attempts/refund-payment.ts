@@ -1,48 +1,95 @@
 import type { Transaction } from '../database/database.ts'
-import { newId, type PaymentId, uuidOf } from '../kernel/ids.ts'
+import { type AttemptId, newId, type PaymentId, uuidOf } from '../kernel/ids.ts'
 import { type Currency, type Money, money } from '../kernel/money.ts'
+import { recordAct } from '../merchants/audit-store.ts'
 import type { RefundOutcome } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { findAttempt, lockBook } from './attempt-store.ts'
-import { type Book, factsAbout } from './book.ts'
+import { type Book, decided } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { transactionsOf } from './receipt-store.ts'
 import { nextRefundTry, planRefund, type Refund, refundView } from './refund.ts'
 import {
   claimDueRefunds,
   findProviderRefund,
+  findRefundOfCall,
   insertRefund,
   leaseRefund,
   lockRefund,
+  type NewRefund,
   refundsOf,
   saveRefund,
 } from './refund-store.ts'
 import { ask } from './settle-attempt.ts'
 import { writeDecision } from './write-decision.ts'
 
+export interface RefundRequest {
+  amount?: number | undefined
+  reason: string | null
+  /** Chosen with the Idempotency-Key of the call, so that a repeat finds what it made. */
+  callReference?: string | undefined
+}
+
 /** Sends money back through the provider that took it. The promise is on disk before the provider hears of it. */
 export async function refundPayment(
   parts: AttemptParts,
+  actor: string,
   id: PaymentId,
-  wanted: { amount?: number | undefined; reason: string | null },
+  wanted: RefundRequest,
 ): Promise<Refund> {
   const refund = await parts.database.transaction(async (tx) => {
-    const book = await lockBook(tx, id)
-    const { attempt, amount } = planRefund(book, await refundsOf(tx, id), wanted.amount)
-    const made = await insertRefund(tx, {
-      id: newId('refund', parts.clock.now()),
-      book,
-      attemptId: attempt.id,
+    const before = await lockBook(tx, id)
+    const known = wanted.callReference && (await findRefundOfCall(tx, id, wanted.callReference))
+    if (known) return known
+    const { attempt, amount } = planRefund(before, await refundsOf(tx, id), wanted.amount)
+    const made = await promise(tx, parts, before, attempt, {
       amount,
       kind: 'merchant',
+      counted: true,
       reason: wanted.reason,
       transactionIds: await transactionsOf(tx, attempt.id),
+      callReference: wanted.callReference,
     })
     if (!made) throw new Error('a refund with a new id was there already')
     await leaseRefund(tx, made.id)
+    await recordAct(tx, { actor, act: 'refund.asked_for', merchantId: before.payment.merchantId, subject: made.id })
     return made
   })
-  return carryOut(parts, refund)
+  return refund.status === 'pending' ? carryOut(parts, refund) : refund
+}
+
+/** Puts a refund on record, and what it takes off the attempt's money. */
+async function promise(
+  tx: Transaction,
+  parts: AttemptParts,
+  before: Book,
+  attempt: Attempt,
+  wanted: Omit<NewRefund, 'id' | 'book' | 'attemptId'>,
+): Promise<Refund | undefined> {
+  const id = newId('refund', parts.clock.now())
+  const made = await insertRefund(tx, { ...wanted, id, book: before, attemptId: attempt.id })
+  if (made) await writeDecision(tx, parts, before, decided(withReturned(before, attempt.id, made.amount), []))
+  return made
+}
+
+function withReturned(book: Book, attemptId: AttemptId, amount: number): Book {
+  return {
+    ...book,
+    attempts: book.attempts.map((attempt) =>
+      attempt.id === attemptId ? { ...attempt, amountReturned: attempt.amountReturned + amount } : attempt,
+    ),
+  }
+}
+
+/** Of money that counts: the attempt and the payment show it. What went back beyond the payment was never part of it. */
+function withRefunded(book: Book, { attemptId, amount, counted }: Refund): Book {
+  if (!counted) return book
+  return {
+    payment: { ...book.payment, amountRefunded: book.payment.amountRefunded + amount },
+    attempts: book.attempts.map((attempt) =>
+      attempt.id === attemptId ? { ...attempt, amountRefunded: attempt.amountRefunded + amount } : attempt,
+    ),
+  }
 }
 
 export async function carryOutDueRefunds(parts: AttemptParts, limit: number): Promise<number> {
@@ -88,7 +135,7 @@ async function conclude(tx: Transaction, parts: AttemptParts, wanted: Refund, ou
     case 'refused': {
       const failed: Refund = { ...refund, status: 'failed', failure: outcome.because, resolvedAt: now }
       await saveRefund(tx, failed, null)
-      await tell(tx, parts, book, failed)
+      await tell(tx, parts, book, failed, withReturned(book, failed.attemptId, -failed.amount))
       return failed
     }
     default: {
@@ -106,29 +153,26 @@ async function conclude(tx: Transaction, parts: AttemptParts, wanted: Refund, ou
 async function complete(tx: Transaction, parts: AttemptParts, book: Book, refund: Refund): Promise<Refund> {
   const done: Refund = { ...refund, status: 'successful', failure: null, resolvedAt: parts.clock.now() }
   await saveRefund(tx, done, null)
-  // What went back beyond the payment was never part of it.
-  const amountRefunded = book.payment.amountRefunded + (done.kind === 'surplus' ? 0 : done.amount)
-  await tell(tx, parts, book, done, { ...book, payment: { ...book.payment, amountRefunded } })
+  await tell(tx, parts, book, done, withRefunded(book, done))
   return done
 }
 
-function tell(tx: Transaction, parts: AttemptParts, before: Book, refund: Refund, after: Book = before): Promise<void> {
+function tell(tx: Transaction, parts: AttemptParts, before: Book, refund: Refund, after: Book): Promise<void> {
   const type = refund.status === 'failed' ? 'refund.failed' : 'refund.successful'
-  return writeDecision(
-    tx,
-    parts,
-    before,
-    factsAbout(after, [{ type, attemptId: refund.attemptId, more: { refund: refundView(refund) } }]),
-  )
+  const facts = [{ type, attemptId: refund.attemptId, more: { refund: refundView(refund) } } as const]
+  return writeDecision(tx, parts, before, decided(after, facts))
 }
 
-/** A refund or chargeback that the provider tells us of: ours, answered at last, or one that was made on its side. */
+/**
+ * A refund or chargeback that the provider tells us of: ours, answered at last, or one that was made on its side. Returns what it was, or
+ * undefined when it fits nothing that we know.
+ */
 export function recordProviderRefund(
   parts: AttemptParts,
   attempt: Attempt,
   says: 'refunded' | 'charged_back',
   told: { refundId: string; reference: string | null; amount: Money },
-): Promise<string> {
+): Promise<string | undefined> {
   return parts.database.transaction(async (tx) => {
     const book = await lockBook(tx, attempt.paymentId)
     const known = await findProviderRefund(tx, attempt.id, told.refundId)
@@ -147,22 +191,23 @@ export function recordProviderRefund(
       if (refund) await complete(tx, parts, book, { ...refund, providerRefundId: told.refundId })
       return 'a refund of ours'
     }
-    const amount = Math.min(told.amount.amount, book.payment.amountPaid - book.payment.amountRefunded)
-    if (amount < 1 || told.amount.currency !== book.payment.currency)
-      return 'a refund that does not fit this payment; look at it'
-    const made = await insertRefund(tx, {
-      id: newId('refund', parts.clock.now()),
-      book,
-      attemptId: attempt.id,
+    const now = book.attempts.find(({ id }) => id === attempt.id) ?? attempt
+    const { amount, currency } = told.amount
+    if (currency !== now.currency || amount < 1 || amount > now.amountReceived - now.amountReturned) return undefined
+    // Of a payment that was paid another way, or of money beyond it, nothing is the payment's.
+    const { payment } = book
+    const isPayments = payment.status !== 'successful' || now.status === 'successful'
+    const made = await promise(tx, parts, book, now, {
       amount,
       kind: says === 'refunded' ? 'provider' : 'chargeback',
+      counted: isPayments && amount <= payment.amountPaid - payment.amountRefunded,
       reason: 'Made on the provider’s side.',
       transactionIds: [],
       providerRefundId: told.refundId,
     })
     if (!made) return 'a refund that is on record already'
-    const amountRefunded = book.payment.amountRefunded + amount
-    await tell(tx, parts, book, made, { ...book, payment: { ...book.payment, amountRefunded } })
+    const promised = withReturned(book, now.id, made.amount)
+    await tell(tx, parts, promised, made, withRefunded(promised, made))
     return 'a refund made on the provider’s side'
   })
 }

@@ -5,7 +5,7 @@ import type { Book } from './book.ts'
 import type { Refund, RefundKind } from './refund.ts'
 
 const COLUMNS =
-  new Fixed(`r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.status, r.reason, r.failure,
+  new Fixed(`r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.counted, r.status, r.reason, r.failure,
   r.provider_refund_id, r.transaction_ids, r.tries, r.created_at, r.resolved_at`)
 
 interface RefundRow {
@@ -15,6 +15,7 @@ interface RefundRow {
   amount: number
   currency: string
   kind: RefundKind
+  counted: boolean
   status: Refund['status']
   reason: string | null
   failure: string | null
@@ -33,6 +34,7 @@ function refundOf(row: RefundRow): Refund {
     amount: row.amount,
     currency: row.currency,
     kind: row.kind,
+    counted: row.counted,
     status: row.status,
     reason: row.reason,
     failure: row.failure,
@@ -50,8 +52,10 @@ export interface NewRefund {
   attemptId: AttemptId
   amount: number
   kind: RefundKind
+  counted: boolean
   reason: string | null
   transactionIds: string[]
+  callReference?: string | undefined
   /** Set for one that was made on the provider's side: there is nothing left to do. */
   providerRefundId?: string
 }
@@ -61,11 +65,11 @@ export async function insertRefund(tx: Transaction, refund: NewRefund): Promise<
   const { payment } = refund.book
   const done = refund.providerRefundId !== undefined
   const row = await tx.row<RefundRow>(sql`
-    insert into refunds as r (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, reason,
-                              transaction_ids, provider_refund_id, due_at, resolved_at)
+    insert into refunds as r (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, reason,
+                              transaction_ids, provider_refund_id, call_reference, due_at, resolved_at)
     values (${uuidOf(refund.id)}, ${uuidOf(payment.id)}, ${uuidOf(refund.attemptId)}, ${uuidOf(payment.merchantId)},
-            ${payment.mode}, ${refund.amount}, ${payment.currency}, ${refund.kind}, ${done ? 'successful' : 'pending'},
-            ${refund.reason}, ${refund.transactionIds}, ${refund.providerRefundId ?? null},
+            ${payment.mode}, ${refund.amount}, ${payment.currency}, ${refund.kind}, ${refund.counted}, ${done ? 'successful' : 'pending'},
+            ${refund.reason}, ${refund.transactionIds}, ${refund.providerRefundId ?? null}, ${refund.callReference ?? null},
             case when ${done} then null else now() end, case when ${done} then now() end)
     on conflict do nothing
     returning ${COLUMNS}`)
@@ -76,6 +80,18 @@ export async function refundsOf(db: Queries, id: PaymentId): Promise<Refund[]> {
   const rows = await db.rows<RefundRow>(sql`
     select ${COLUMNS} from refunds r where payment_id = ${uuidOf(id)} order by created_at, id`)
   return rows.map(refundOf)
+}
+
+/** The refund that a call with that key made, if it got so far. */
+export async function findRefundOfCall(db: Queries, id: PaymentId, callReference: string): Promise<Refund | undefined> {
+  const row = await db.row<RefundRow>(sql`
+    select ${COLUMNS} from refunds r where payment_id = ${uuidOf(id)} and call_reference = ${callReference}`)
+  return row && refundOf(row)
+}
+
+/** What went back of money that does not count towards the payment any more does not either. */
+export async function uncountRefunds(tx: Transaction, attemptId: AttemptId): Promise<void> {
+  await tx.rows(sql`update refunds set counted = false where attempt_id = ${uuidOf(attemptId)} and counted`)
 }
 
 export async function lockRefund(tx: Transaction, id: RefundId): Promise<Refund | undefined> {

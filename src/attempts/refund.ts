@@ -11,6 +11,8 @@ export interface Refund {
   amount: number
   currency: string
   kind: RefundKind
+  /** Of money that counts towards the payment: not what came beyond it. */
+  counted: boolean
   status: 'pending' | 'successful' | 'failed'
   reason: string | null
   failure: string | null
@@ -24,35 +26,41 @@ export interface Refund {
 /** By the merchant; by ourselves, for money beyond the payment; on the provider's side; or by the customer's bank. */
 export type RefundKind = 'merchant' | 'surplus' | 'provider' | 'chargeback'
 
-/** Which attempt's money to send back, and how much; never more than came in, pending refunds included. */
+/**
+ * Which attempt's money to send back, and how much: never more than came in through it, pending refunds included. A payment that ended
+ * unpaid may have parts on several attempts; each is sent back by a refund of its own.
+ */
 export function planRefund(
-  book: Book,
+  { payment, attempts }: Book,
   refunds: Refund[],
   wanted: number | undefined,
 ): { attempt: Attempt; amount: number } {
-  const { payment } = book
   if (payment.status === 'pending') {
     throw new Problem(
       'payment_not_completed',
       `Payment ${payment.reference} is still open: there is nothing to refund yet. Cancel it first.`,
     )
   }
-  const attempt =
-    book.attempts.find(({ status }) => status === 'successful') ??
-    book.attempts.findLast(({ amountReceived }) => amountReceived > 0)
-  const promised = refunds
-    .filter(({ kind, status }) => kind !== 'surplus' && status !== 'failed')
-    .reduce((sum, refund) => sum + refund.amount, 0)
-  const left = payment.amountPaid - promised
-  const amount = wanted ?? left
-  if (!attempt || amount > left || amount < 1) {
+  const winner = attempts.find(({ status }) => status === 'successful')
+  const held = (winner ? [winner] : attempts.filter(({ amountReceived }) => amountReceived > 0)).map((attempt) => {
+    const promised = refunds
+      .filter(({ attemptId, counted, status }) => attemptId === attempt.id && counted && status !== 'failed')
+      .reduce((sum, refund) => sum + refund.amount, 0)
+    return { attempt, left: (winner ? payment.amountPaid : attempt.amountReceived) - promised }
+  })
+  const most = Math.max(0, ...held.map(({ left }) => left))
+  const amount = wanted ?? most
+  const source = held.findLast(({ left }) => left >= amount)
+  if (!source || amount < 1) {
+    const total = held.reduce((sum, { left }) => sum + left, 0)
+    const inParts = total > most ? ` It came in parts: ${most} at most can go back at once.` : ''
     throw new Problem(
       'refund_exceeds_payment',
-      `${Math.max(0, left)} of ${payment.amountPaid} ${payment.currency} (in the lowest denomination) can still be refunded.`,
-      { extra: { refundable: Math.max(0, left) } },
+      `${total} of ${payment.amountPaid} ${payment.currency} (in the lowest denomination) can still be refunded.${inParts}`,
+      { extra: { refundable: most } },
     )
   }
-  return { attempt, amount }
+  return { attempt: source.attempt, amount }
 }
 
 export function refundView(refund: Refund) {

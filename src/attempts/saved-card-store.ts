@@ -5,7 +5,10 @@ import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Owner } from '../payments/payment-store.ts'
 import type { SavedCard, SavedCardToken } from '../providers/provider.ts'
 
-const placeOf = (id: SavedCardId) => `saved_cards.sealed_token:${id}`
+/** Sealed to the card it is: who may use it, at which provider, for whom. */
+function placeOf(owner: Owner, provider: string, email: string): string {
+  return `saved_cards.sealed_token:${owner.merchantId}:${owner.mode}:${provider}:${email.toLowerCase()}`
+}
 
 /** Keeps the token of a card that its holder agreed to have kept. The same card again replaces its token. */
 export async function keepCard(
@@ -14,17 +17,12 @@ export async function keepCard(
   wanted: { id: SavedCardId; owner: Owner; provider: string; email: string; card: SavedCard },
 ): Promise<void> {
   const { id, owner, provider, email, card } = wanted
-  const known = await tx.row<{ id: string }>(sql`
-    select id from saved_cards
-     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
-       and lower(email) = lower(${email}) and brand = ${card.brand} and last4 = ${card.last4}
-       and expiry_month = ${card.expiryMonth} and expiry_year = ${card.expiryYear}`)
-  const cardId = known ? idOf('card', known.id) : id // the place of a sealed value never changes
   await tx.rows(sql`
     insert into saved_cards (id, merchant_id, mode, provider, email, brand, last4, expiry_month, expiry_year, sealed_token)
-    values (${uuidOf(cardId)}, ${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${email}, ${card.brand},
-            ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, placeOf(cardId))})
-    on conflict (id) do update set sealed_token = excluded.sealed_token, used_at = now()`)
+    values (${uuidOf(id)}, ${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${email}, ${card.brand},
+            ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, placeOf(owner, provider, email))})
+    on conflict (merchant_id, mode, provider, lower(email), brand, last4, expiry_month, expiry_year)
+    do update set sealed_token = excluded.sealed_token, used_at = now()`)
 }
 
 /** The card that this customer used last at this provider. */
@@ -41,8 +39,7 @@ export async function findCard(
        and lower(email) = lower(${email})
      order by used_at desc limit 1`)
   if (!row) return undefined
-  const id = idOf('card', row.id)
-  return { id, token: secrets.open(row.sealed_token, placeOf(id)) }
+  return { id: idOf('card', row.id), token: secrets.open(row.sealed_token, placeOf(owner, provider, email)) }
 }
 
 export interface CardOnFile extends Omit<SavedCard, 'token'> {

@@ -3,13 +3,14 @@ import { newId } from '../kernel/ids.ts'
 import type { Connection, Outcome, SavedCard, Unknown } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { lockBook, recordCall } from './attempt-store.ts'
-import { type Book, disagree, type Proposal, settle } from './book.ts'
+import type { Book } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { findFresh, insertReceipts } from './receipt-store.ts'
 import { keepCard } from './saved-card-store.ts'
+import { disagree, type Proposal, settle } from './settle.ts'
 import { writeDecision } from './write-decision.ts'
 
-export type Signal = Pick<Proposal, 'outcome' | 'source' | 'noticeSays'>
+export type Signal = Pick<Proposal, 'outcome' | 'source' | 'noticeSays' | 'asked'>
 
 /**
  * The one door through which an outcome becomes a state, whoever brought it: a notice, the customer's return, our own check. Under the
@@ -21,9 +22,7 @@ export function settleAttempt(parts: AttemptParts, attempt: Attempt, signal: Sig
 
 export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: Attempt, signal: Signal): Promise<Book> {
   const now = parts.clock.now()
-  const outcome: Outcome = disagree(signal.noticeSays, signal.outcome)
-    ? { kind: 'unknown', because: 'the notice says failed, the provider says paid' }
-    : signal.outcome
+  const outcome = believable(signal)
   const before = await lockBook(tx, attempt.paymentId)
   const receipts = 'receipts' in outcome ? outcome.receipts : []
   const fresh = await findFresh(tx, attempt, receipts)
@@ -41,6 +40,17 @@ export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: At
   return decision.book
 }
 
+/** More money than there is, in one answer: they do not know what they say. */
+const ABSURD = 10 ** 15
+
+function believable({ noticeSays, outcome }: Signal): Outcome {
+  if (disagree(noticeSays, outcome))
+    return { kind: 'unknown', because: 'the notice says failed, the provider says paid' }
+  const receipts = 'receipts' in outcome ? outcome.receipts : []
+  const total = receipts.reduce((sum, { amount }) => sum + amount.amount, 0)
+  return total > ABSURD ? { kind: 'unknown', because: 'the amounts cannot be' } : outcome
+}
+
 function causeOf({ source, noticeSays, outcome }: Signal): string {
   return `${source}${noticeSays ? ` (${noticeSays})` : ''}: ${outcome.kind}`
 }
@@ -55,7 +65,11 @@ export async function checkAttempt(
   const outcome = await ask(parts, attempt, 'check', (provider) =>
     provider.check({ reference, providerReference, channel }),
   )
-  return settleAttempt(parts, attempt, { ...why, outcome })
+  return settleAttempt(parts, attempt, {
+    ...why,
+    outcome,
+    asked: { status: attempt.status, since: attempt.watch.since },
+  })
 }
 
 /** Speaks with the attempt's provider, never inside a transaction, and keeps a record. What the adapter did not foresee is unknown, too. */

@@ -1,10 +1,19 @@
+import type { Transaction } from '../database/database.ts'
 import { chargeFor, feeOf } from '../kernel/fee.ts'
-import { type AttemptId, newAttemptReference, newId, type PaymentId, uuidOf } from '../kernel/ids.ts'
+import { type AttemptId, newAttemptReference, newId, type PaymentId, type SavedCardId, uuidOf } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import { findMerchant } from '../merchants/merchant-store.ts'
 import type { Payment } from '../payments/payment.ts'
-import type { AccountStart, Capabilities, CardStart, Channel, Declined, Order } from '../providers/provider.ts'
+import type {
+  AccountStart,
+  Capabilities,
+  CardStart,
+  Channel,
+  Declined,
+  Order,
+  SavedCardToken,
+} from '../providers/provider.ts'
 import type { Attempt, Instructions } from './attempt.ts'
 import { lockBook } from './attempt-store.ts'
 import { type Book, begin, type Issued, issue } from './book.ts'
@@ -20,17 +29,21 @@ export interface Started {
   attempt: Attempt
 }
 
+export interface Start {
+  capabilities: Capabilities
+  channel: Channel
+  /** Told in the transaction that puts the intent on disk. */
+  onBegun?: (tx: Transaction, id: AttemptId) => Promise<void>
+}
+
 /** Thrown when the provider gave nothing to go on with. The attempt says what became of it. */
 export class NotStarted extends Problem {}
 
 /** A payment's next try: the intent on disk, then the provider's word, then that on disk. */
-export async function startAttempt(
-  parts: AttemptParts,
-  paymentId: PaymentId,
-  { capabilities, channel }: { capabilities: Capabilities; channel: Channel },
-): Promise<Started> {
-  const begun = await intend(parts, paymentId, capabilities, channel)
-  const answer = await callProvider(parts, begun, capabilities)
+export async function startAttempt(parts: AttemptParts, paymentId: PaymentId, start: Start): Promise<Started> {
+  const { capabilities } = start
+  const begun = await intend(parts, paymentId, start)
+  const answer = await callProvider(parts, begun)
   switch (answer.kind) {
     case 'link':
     case 'account':
@@ -61,18 +74,26 @@ export async function startAttempt(
   }
 }
 
-function intend(
-  parts: AttemptParts,
-  paymentId: PaymentId,
-  capabilities: Capabilities,
-  channel: Channel,
-): Promise<Started> {
+/** All that the call needs, read before anything is on disk: what fails here has begun nothing. */
+interface Intent {
+  attempt: Attempt
+  order: Order
+  saved: { id: SavedCardId; token: SavedCardToken } | undefined
+}
+
+function intend(parts: AttemptParts, paymentId: PaymentId, { capabilities, channel, onBegun }: Start): Promise<Intent> {
   return parts.database.transaction(async (tx) => {
     const before = await lockBook(tx, paymentId)
-    const attempt = newAttempt(before, capabilities, channel, parts.clock.now())
-    const decision = begin(before, attempt)
+    const { payment } = before
+    const begun = newAttempt(before, capabilities, channel, parts.clock.now())
+    const decision = begin(before, begun)
+    const merchant = await findMerchant(tx, payment.merchantId)
+    const saved =
+      channel === 'card' ? await findCard(tx, parts.secrets, payment, capabilities.name, payment.user.email) : undefined
     await writeDecision(tx, parts, before, decision)
-    return { book: decision.book, attempt: decision.book.attempts.at(-1) as Attempt }
+    await onBegun?.(tx, begun.id)
+    const attempt = decision.book.attempts.at(-1) as Attempt
+    return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
   })
 }
 
@@ -92,6 +113,8 @@ function newAttempt({ payment, attempts }: Book, capabilities: Capabilities, cha
     currency: payment.currency,
     ...priceOf(payment, capabilities, channel),
     amountReceived: 0,
+    amountReturned: 0,
+    amountRefunded: 0,
     orderReference,
     providerReference: orderReference,
     failure: null,
@@ -125,16 +148,10 @@ export function priceOf(
   return { amountCharged, fee: feeOf(schedule, amountCharged) }
 }
 
-async function callProvider(
-  parts: AttemptParts,
-  { book, attempt }: Started,
-  capabilities: Capabilities,
-): Promise<CardStart | AccountStart> {
-  const order = await orderOf(parts, book.payment, attempt, capabilities)
+async function callProvider(parts: AttemptParts, { attempt, order, saved }: Intent): Promise<CardStart | AccountStart> {
   if (attempt.channel === 'virtual-bank-account') {
     return ask(parts, attempt, 'open account', (provider) => provider.openAccount(order))
   }
-  const saved = await findCard(parts.database, parts.secrets, attempt, attempt.provider, book.payment.user.email)
   const answer = await ask(parts, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
   if (saved && answer.kind === 'declined' && answer.failure.code === 'invalid_token') {
     // The provider forgot that card, so we do too. Nothing was started; the page can ask for another.
@@ -144,13 +161,13 @@ async function callProvider(
   return answer
 }
 
-async function orderOf(
-  parts: AttemptParts,
+function orderOf(
+  { links }: AttemptParts,
   payment: Payment,
   attempt: Attempt,
   capabilities: Capabilities,
-): Promise<Order> {
-  const merchant = await findMerchant(parts.database, attempt.merchantId)
+  merchantName: string,
+): Order {
   const openUntil = attempt.createdAt.getTime() + capabilities.accountLifetimeSeconds * 1_000
   const isAccount = attempt.channel === 'virtual-bank-account'
   return {
@@ -158,9 +175,10 @@ async function orderOf(
     amount: money(attempt.amountCharged, attempt.currency as Currency),
     country: payment.country,
     customer: payment.user,
-    merchantName: merchant?.name ?? '',
-    returnURL: parts.links.comeBack(attempt.id),
-    expiresAt: isAccount ? new Date(openUntil) : payment.expiresAt,
+    merchantName,
+    returnURL: links.comeBack(attempt.id),
+    // Whoever pays before it closes has paid in time.
+    expiresAt: isAccount ? new Date(Math.min(openUntil, payment.expiresAt.getTime())) : payment.expiresAt,
   }
 }
 

@@ -29,7 +29,7 @@ export async function timelineOf(db: Queries, id: PaymentId): Promise<TimelineEn
        where e.payment_id = ${payment}
       union all
       select c.at, 1, c.id, 'call', c.call, c.attempt_id,
-             jsonb_strip_nulls(jsonb_build_object('outcome', c.outcome, 'detail', c.detail, 'tookMs', c.took_ms))
+             jsonb_strip_nulls(jsonb_build_object('outcome', c.outcome, 'detail', c.detail, 'tookMs', c.took_ms, 'times', nullif(c.times, 1)))
         from provider_calls c join attempts a on a.id = c.attempt_id where a.payment_id = ${payment}
       union all
       select n.received_at, 0, n.id, 'notice', n.says, n.attempt_id,

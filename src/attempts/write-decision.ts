@@ -1,19 +1,19 @@
 import type { Transaction } from '../database/database.ts'
-import { newId } from '../kernel/ids.ts'
+import { type AttemptId, newId } from '../kernel/ids.ts'
 import { savePayment } from '../payments/payment-store.ts'
 import { insertAttempt, saveAttempt } from './attempt-store.ts'
 import type { Book, Decision } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { attemptView, viewOf } from './payment-view.ts'
 import { uncountReceipts } from './receipt-store.ts'
-import { insertRefund } from './refund-store.ts'
+import { insertRefund, uncountRefunds } from './refund-store.ts'
 
 /** The one way to change a payment and its attempts: the new state, the events that tell of it, and what follows, in one transaction. */
 export async function writeDecision(
   tx: Transaction,
   parts: Pick<AttemptParts, 'clock' | 'links' | 'record'>,
   before: Book,
-  { book, facts, surplus }: Decision,
+  { book, facts, surplus, uncounted }: Decision,
   cause: string | null = null,
 ): Promise<void> {
   for (const attempt of book.attempts) {
@@ -39,6 +39,11 @@ export async function writeDecision(
       occurredAt: parts.clock.now(),
     })
   }
+  const strandedTransactions = new Map<AttemptId, string[]>()
+  for (const attemptId of uncounted) {
+    strandedTransactions.set(attemptId, await uncountReceipts(tx, attemptId))
+    await uncountRefunds(tx, attemptId)
+  }
   for (const { attemptId, amount, transactionIds } of surplus) {
     await insertRefund(tx, {
       id: newId('refund', parts.clock.now()),
@@ -46,8 +51,9 @@ export async function writeDecision(
       attemptId,
       amount,
       kind: 'surplus',
+      counted: false,
       reason: 'The payment was paid already.',
-      transactionIds: transactionIds ?? (await uncountReceipts(tx, attemptId)),
+      transactionIds: transactionIds ?? strandedTransactions.get(attemptId) ?? [],
     })
   }
 }

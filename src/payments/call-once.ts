@@ -1,18 +1,29 @@
-import type { Database } from '../database/database.ts'
+import type { Database, Transaction } from '../database/database.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { newReference } from '../kernel/ids.ts'
 import { PROBLEMS, Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
-import { claimCall, forgetCall, giveBack, type IdempotentCall, keepAnswer } from './idempotent-call-store.ts'
+import { claimCall, forgetCall, giveBack, type IdempotentCall, keepAnswer, noteBegun } from './idempotent-call-store.ts'
+
+/** What a call goes by. With a key it is chosen with the key, and stays the same whoever repeats it. */
+export interface Turn {
+  reference: string | undefined
+  /** What an earlier run had begun before it died. */
+  began: string | null
+  noteBegun(tx: Transaction, id: string): Promise<void>
+}
 
 /** The same key and body do it once, and hear the same answer; while it runs, others are told so. */
 export async function callOnce<Answer>(
   parts: { database: Database; clock: Clock },
   caller: Caller,
   wanted: { endpoint: string; reference: string | undefined; idempotency: { key: string; digest: Buffer } | undefined },
-  run: (reference: string | undefined) => Promise<Answer>,
+  run: (turn: Turn) => Promise<Answer>,
 ): Promise<{ answer: Answer; replayed: boolean }> {
-  if (!wanted.idempotency) return { answer: await run(wanted.reference), replayed: false }
+  if (!wanted.idempotency) {
+    const turn = { reference: wanted.reference, began: null, noteBegun: async () => {} }
+    return { answer: await run(turn), replayed: false }
+  }
   const { database, clock } = parts
   const call: IdempotentCall = {
     ...wanted.idempotency,
@@ -36,7 +47,8 @@ export async function callOnce<Answer>(
       break
   }
   try {
-    const answer = await run(claim.reference)
+    const { reference, began } = claim
+    const answer = await run({ reference, began, noteBegun: (tx, id) => noteBegun(tx, caller, call, id) })
     await keepAnswer(database, caller, call, answer)
     return { answer, replayed: false }
   } catch (error) {

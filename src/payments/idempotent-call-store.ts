@@ -1,4 +1,4 @@
-import type { Queries } from '../database/database.ts'
+import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { uuidOf } from '../kernel/ids.ts'
 import type { Owner } from './payment-store.ts'
@@ -12,7 +12,7 @@ export interface IdempotentCall {
 
 export type Claim =
   /** `again`: someone had it before and may have begun something under that reference. */
-  | { kind: 'yours'; reference: string; again: boolean }
+  | { kind: 'yours'; reference: string; again: boolean; began: string | null }
   | { kind: 'answered'; answer: unknown }
   | { kind: 'running' }
   | { kind: 'other body' }
@@ -20,12 +20,12 @@ export type Claim =
 /** Takes the key, or tells what became of whoever has it. One whose process died may be taken over, with the reference it had chosen. */
 export async function claimCall(db: Queries, owner: Owner, call: IdempotentCall): Promise<Claim> {
   const merchant = uuidOf(owner.merchantId)
-  const mine = await db.row<{ reference: string; again: boolean }>(sql`
+  const mine = await db.row<{ reference: string; again: boolean; began: string | null }>(sql`
     insert into idempotent_calls as c (merchant_id, mode, endpoint, key, digest, reference, running_until)
     values (${merchant}, ${owner.mode}, ${call.endpoint}, ${call.key}, ${call.digest}, ${call.reference}, now() + interval '1 minute')
     on conflict (merchant_id, mode, endpoint, key) do update set running_until = now() + interval '1 minute'
      where c.answer is null and c.running_until < now() and c.digest = excluded.digest
-    returning reference, created_at < now() as again`)
+    returning reference, began, created_at < now() as again`)
   if (mine) return { kind: 'yours', ...mine }
   const theirs = await db.row<{ digest: Buffer; answer: unknown }>(sql`
     select digest, answer from idempotent_calls
@@ -38,6 +38,13 @@ export async function claimCall(db: Queries, owner: Owner, call: IdempotentCall)
 export async function keepAnswer(db: Queries, owner: Owner, call: IdempotentCall, answer: unknown): Promise<void> {
   await db.rows(sql`
     update idempotent_calls set answer = ${JSON.stringify(answer)}::jsonb
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+}
+
+/** In the transaction that begins it: whoever repeats the call after a crash goes on with that. */
+export async function noteBegun(tx: Transaction, owner: Owner, call: IdempotentCall, began: string): Promise<void> {
+  await tx.rows(sql`
+    update idempotent_calls set began = ${began}
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 

@@ -35,6 +35,18 @@ test('one success in between starts the count again', () => {
   assert.equal(isRefused(breaker), false)
 })
 
+test('calls of a busy moment that are given up on together count only if none that was made after them was answered', () => {
+  const { breaker } = setUp()
+  const silent = Array.from({ length: 20 }, () => permitOf(breaker))
+  const answered = permitOf(breaker)
+  answered.succeeded()
+  for (const permit of silent) permit.failed('silence')
+  assert.equal(isRefused(breaker), false, 'it answered a later one')
+  const away = Array.from({ length: 8 }, () => permitOf(breaker))
+  for (const permit of away) permit.failed('silence')
+  assert.equal(isRefused(breaker), true, 'it has answered none since')
+})
+
 test('after ten seconds one call goes out, and the others wait for what it says', () => {
   const { breaker, time, fail } = setUp()
   fail(8)

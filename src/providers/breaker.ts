@@ -33,6 +33,10 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
   let open: { until: number; because: string; probing: boolean } | undefined
   // Calls from before the last change of state are late news: only those of the present age are heard.
   let age = 0
+  // "In a row" is the order in which they went out. Silence takes its whole deadline, so after a busy moment all that went unanswered
+  // comes in together, behind the answers of calls that were made later.
+  let made = 0
+  let lastAnswered = 0
 
   function trip(because: string, retryAfterMs: number): void {
     // Give or take a fifth, so that many processes do not all come back at once.
@@ -45,16 +49,18 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
 
   function permit(probe: boolean): Permit {
     const mine = age
+    const place = ++made
     return {
       succeeded() {
         if (mine !== age) return
+        lastAnswered = Math.max(lastAnswered, place)
         if (probe) age++
         open = undefined
         failures = 0
         timesOpened = 0
       },
       failed(because, retryAfterMs = 0) {
-        if (mine !== age) return
+        if (mine !== age || (place < lastAnswered && retryAfterMs === 0)) return
         failures++
         if (probe || retryAfterMs > 0 || failures >= failuresInARow) trip(because, retryAfterMs)
       },

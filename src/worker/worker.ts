@@ -15,11 +15,13 @@ export interface Worker {
 export interface Job {
   name: string
   everyMs: number
+  /** How many may be at it at once: one slow provider must not hold up the others' turn. */
+  hands?: number
   /** Returns whether there is more to do right away. */
   run(): Promise<boolean>
 }
 
-const BATCH = 100
+const BATCH = 25
 const HOUR_MS = 3_600_000
 
 /** The door of the clock: what has to happen when nobody is asking. */
@@ -27,9 +29,9 @@ export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
   const full = async (done: Promise<number>) => (await done) === BATCH
   const jobs: Job[] = [
     { name: 'expire payments', everyMs: 1_000, run: () => full(expirePayments(parts, BATCH)) },
-    { name: 'check attempts', everyMs: 1_000, run: () => full(checkDueAttempts(parts, BATCH)) },
-    { name: 'work off notices', everyMs: 1_000, run: () => full(workOffWaitingNotices(parts, BATCH)) },
-    { name: 'carry out refunds', everyMs: 1_000, run: () => full(carryOutDueRefunds(parts, BATCH)) },
+    { name: 'check attempts', everyMs: 1_000, hands: 4, run: () => full(checkDueAttempts(parts, BATCH)) },
+    { name: 'work off notices', everyMs: 1_000, hands: 4, run: () => full(workOffWaitingNotices(parts, BATCH)) },
+    { name: 'carry out refunds', everyMs: 1_000, hands: 4, run: () => full(carryOutDueRefunds(parts, BATCH)) },
     { name: 'forget old keys', everyMs: HOUR_MS, run: () => forgetOldCalls(parts.database).then(() => false) },
     { name: 'forget old deliveries', everyMs: HOUR_MS, run: () => full(forgetOldDeliveries(parts.database, BATCH)) },
     {
@@ -39,7 +41,7 @@ export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
     },
     ...others,
   ]
-  const loops = jobs.map((job) => repeat(job, parts.log))
+  const loops = jobs.flatMap((job) => Array.from({ length: job.hands ?? 1 }, () => repeat(job, parts.log)))
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()))

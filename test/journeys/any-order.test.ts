@@ -240,7 +240,7 @@ class Scene {
         this.#aheadMs += step.minutes * 60_000
         return
       case 'refund':
-        return refundPayment(this.parts(step.fate), id, { amount: step.amount, reason: null })
+        return refundPayment(this.parts(step.fate), 'test', id, { amount: step.amount, reason: null })
       case 'send surplus back':
         return this.sendBack(id, step.fate)
       case 'at once':
@@ -250,19 +250,24 @@ class Scene {
 
   #start(channel: Attempt['channel'], met: Fate) {
     const parts = this.parts(met)
-    return initializePayment({ ...parts, createPayment: paymentCreator(parts) }, caller, {
-      provider: channel === 'card' ? 'adversary' : 'adversary-virtual-bank-account',
-      reference: this.reference,
-      amount: PRICE,
-      currency: 'NGN' as Currency,
-      country: undefined,
-      customerBearsCharge: false,
-      user: { email: 'ada@example.com', phoneNumber: null, name: null },
-      redirectURL: null,
-      webhook: null,
-      metadata: {},
-      expiresInSeconds: 86_400,
-    })
+    return initializePayment(
+      { ...parts, createPayment: paymentCreator(parts) },
+      caller,
+      {
+        provider: channel === 'card' ? 'adversary' : 'adversary-virtual-bank-account',
+        reference: this.reference,
+        amount: PRICE,
+        currency: 'NGN' as Currency,
+        country: undefined,
+        customerBearsCharge: false,
+        user: { email: 'ada@example.com', phoneNumber: null, name: null },
+        redirectURL: null,
+        webhook: null,
+        metadata: {},
+        expiresInSeconds: 86_400,
+      },
+      { began: null, noteBegun: async () => {} },
+    )
   }
 
   async #hear(body: Buffer, met: Fate): Promise<void> {

@@ -46,7 +46,7 @@ async function chargedPayment(shop: Shop) {
 
 async function questionsAbout(order: string): Promise<number> {
   const row = await database.row<{ count: number }>(sql`
-    select count(*) as count from provider_calls c join attempts a on a.id = c.attempt_id
+    select sum(c.times) as count from provider_calls c join attempts a on a.id = c.attempt_id
      where a.order_reference = ${order} and c.call = 'check'`)
   return row?.count ?? 0
 }

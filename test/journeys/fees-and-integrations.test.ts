@@ -27,6 +27,7 @@ test('a quote has a row for each provider and channel: what it keeps, what the c
         amountSettled: 990_000,
       },
     ],
+    nextCursor: null,
   })
 })
 
@@ -104,7 +105,7 @@ test('a transfer of the price alone is short when the customer bears the charge'
 
 test('a row that the provider would not take is left out; where nothing fits the list is empty', async () => {
   const over = await quote({ amount: 999_999_999_999, country: 'NG', customerBearsCharge: true })
-  assert.deepEqual([over.status, over.body], [200, { data: [] }])
+  assert.deepEqual([over.status, over.body], [200, { data: [], nextCursor: null }])
   const whole = await quote({ amount: 999_999_999_999, country: 'NG' })
   assert.deepEqual(
     whole.body.data.map(({ fee }: { fee: number }) => fee),
@@ -112,7 +113,7 @@ test('a row that the provider would not take is left out; where nothing fits the
     'capped',
   )
   for (const elsewhere of [{ country: 'FR' }, { country: 'NG', currency: 'EUR' }]) {
-    assert.deepEqual((await quote({ amount: 5, ...elsewhere })).body, { data: [] })
+    assert.deepEqual((await quote({ amount: 5, ...elsewhere })).body, { data: [], nextCursor: null })
   }
 })
 
@@ -141,6 +142,7 @@ test('the integrations are those that the page would offer', async () => {
         currencies: ['NGN', 'GHS', 'KES', 'ZAR', 'USD'],
       },
     ],
+    nextCursor: null,
   })
 })
 
@@ -178,5 +180,11 @@ test('in live mode there is neither an integration nor a quote of a provider tha
   const live = { 'client-id': clientId, 'client-secret': clientSecret }
   const list = await request(`${baseUrl}/payments/v1/integrations`, 'GET', live)
   const rows = await request(`${baseUrl}/payments/v1/fees/quote`, 'POST', live, { amount: 5, country: 'NG' })
-  assert.deepEqual([list.body, rows.body], [{ data: [] }, { data: [] }])
+  assert.deepEqual(
+    [list.body, rows.body],
+    [
+      { data: [], nextCursor: null },
+      { data: [], nextCursor: null },
+    ],
+  )
 })

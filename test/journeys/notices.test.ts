@@ -282,17 +282,18 @@ test('B7: a notice with a bad, missing or old signature, or of another account o
   await becomes(shop, payment, isPaid)
 })
 
-test('B7: a notice for nobody is 404, whoever signed it', async () => {
+test('B7: a notice for nobody is 404, and one for a merchant we do not have is refused like a bad signature', async () => {
   const shop = await service.addShop()
   const notice = noticeAbout(madeUpRecord(), 'payment.paid')
   for (const path of [
-    '/notices/gateway/sandbox/mer_1Ch41XiYF5uu1qJFodMjwf',
     '/notices/gateway/sandbox/nobody',
     `/notices/nobody/sandbox/${shop.merchantId}`,
     `/notices/gateway/dreams/${shop.merchantId}`,
   ]) {
     assert.equal((await notify(service, shop, notice, { path })).status, 404, path)
   }
+  const path = '/notices/gateway/sandbox/mer_1Ch41XiYF5uu1qJFodMjwf'
+  assert.equal((await notify(service, shop, notice, { path })).status, 401)
 })
 
 const WEEK_SECONDS = 7 * 86_400

@@ -272,7 +272,7 @@ test('what is kept of a card opens with our key alone', async () => {
   const row = await database.row<{ sealed_token: Buffer }>(
     sql`select sealed_token from saved_cards where email = ${email}`,
   )
-  const place = `saved_cards.sealed_token:${id}`
+  const place = `saved_cards.sealed_token:${shop.merchantId}:sandbox:gateway:${email.toLowerCase()}`
   assert.equal(parts.secrets.open(row?.sealed_token as Buffer, place), await tokenOf(orderReference))
   assert.throws(() => parts.secrets.open(row?.sealed_token as Buffer, `${place}x`))
 })

@@ -17,7 +17,7 @@ export const audit: Command = {
     await withParts(async ({ database }) => {
       let last: PaymentId | undefined
       for (;;) {
-        const page = await recordsAfter(database, last, PAGE)
+        const page = await database.transaction((tx) => recordsAfter(tx, last, PAGE))
         for (const records of page) {
           const { id, reference } = records.book.payment
           for (const finding of examine(records)) findings.push({ payment: id, reference, finding })

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { ATTEMPT_STATUSES, type AttemptStatus } from '../../attempts/attempt.ts'
 import { type Channel, FAILURE_CODES, type FailureCode } from '../../providers/provider.ts'
 import { CheckoutRequest, User } from './checkout.ts'
-import { dataOf, nullable, optional, ref } from './schema.ts'
+import { dataOf, nullable, optional, ref, wholeListOf } from './schema.ts'
 
 const Time = Type.String({ format: 'date-time' })
 const ChannelName = Type.Unsafe<Channel>({ type: 'string', enum: ['card', 'virtual-bank-account'] })
@@ -119,16 +119,14 @@ export const Refund = Type.Object(
 )
 export const RefundAnswer = dataOf(ref(Refund))
 
-export const Timeline = dataOf(
-  Type.Array(
-    Type.Object({
-      at: Time,
-      kind: Type.String({ description: '`request`, `change`, `call`, `notice`, `money` or `refund`.' }),
-      what: Type.String(),
-      attempt: nullable(Type.String()),
-      detail: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
-    }),
-  ),
+export const Timeline = wholeListOf(
+  Type.Object({
+    at: Time,
+    kind: Type.String({ description: '`request`, `change`, `call`, `notice`, `money` or `refund`.' }),
+    what: Type.String(),
+    attempt: nullable(Type.String()),
+    detail: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
+  }),
 )
 
 export const Card = Type.Object(
@@ -144,7 +142,7 @@ export const Card = Type.Object(
   },
   { $id: 'Card' },
 )
-export const CardsAnswer = Type.Object({ data: Type.Array(ref(Card)), nextCursor: Type.Null() })
+export const CardsAnswer = wholeListOf(ref(Card))
 export const CardAnswer = dataOf(ref(Card))
 
 export const QuoteRequest = Type.Object(
@@ -153,25 +151,21 @@ export const QuoteRequest = Type.Object(
 )
 export type QuoteRequest = Type.Static<typeof QuoteRequest>
 
-export const QuoteAnswer = dataOf(
-  Type.Array(
-    Type.Object({
-      provider: Type.String(),
-      channel: ChannelName,
-      fee: Type.Integer(),
-      amountCharged: Type.Integer({ description: 'What the customer pays.' }),
-      amountSettled: Type.Integer({ description: 'What the merchant gets.' }),
-    }),
-  ),
+export const QuoteAnswer = wholeListOf(
+  Type.Object({
+    provider: Type.String(),
+    channel: ChannelName,
+    fee: Type.Integer(),
+    amountCharged: Type.Integer({ description: 'What the customer pays.' }),
+    amountSettled: Type.Integer({ description: 'What the merchant gets.' }),
+  }),
 )
 
-export const IntegrationsAnswer = dataOf(
-  Type.Array(
-    Type.Object({
-      provider: Type.String(),
-      channels: Type.Array(ChannelName),
-      countries: Type.Array(Type.String()),
-      currencies: Type.Array(Type.String()),
-    }),
-  ),
+export const IntegrationsAnswer = wholeListOf(
+  Type.Object({
+    provider: Type.String(),
+    channels: Type.Array(ChannelName),
+    countries: Type.Array(Type.String()),
+    currencies: Type.Array(Type.String()),
+  }),
 )

@@ -24,3 +24,8 @@ export function dataOf<Schema extends TSchema>(schema: Schema) {
 export function listOf<Schema extends TSchema>(schema: Schema) {
   return Type.Object({ data: Type.Array(schema), nextCursor: nullable(Type.String()) })
 }
+
+/** A list that has no second page. */
+export function wholeListOf<Schema extends TSchema>(schema: Schema) {
+  return Type.Object({ data: Type.Array(schema), nextCursor: Type.Null() })
+}

@@ -37,8 +37,8 @@ export function initializeRoutes(app: App, parts: AttemptParts & { createPayment
         reference: body.reference ?? undefined,
         idempotency: readIdempotencyKey(request),
       }
-      const { answer, replayed } = await callOnce(parts, request.caller, call, async (reference) =>
-        answerOf(body, await initializePayment(parts, request.caller, wantedOf(body, reference))),
+      const { answer, replayed } = await callOnce(parts, request.caller, call, async (turn) =>
+        answerOf(body, await initializePayment(parts, request.caller, wantedOf(body, turn.reference), turn)),
       )
       if (replayed) reply.header('idempotent-replayed', 'true')
       return { data: answer }

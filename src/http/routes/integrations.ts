@@ -34,7 +34,7 @@ export function integrationRoutes(app: App, { providers }: { providers: Provider
       const currency = request.query.currency && parseCurrency(request.query.currency)
       const fits = ({ countries, currencies }: Integration) =>
         (!country || countries.includes(country)) && (!currency || currencies.includes(currency))
-      return { data: request.caller.integrations.filter(fits) }
+      return { data: request.caller.integrations.filter(fits), nextCursor: null }
     },
   )
 
@@ -59,7 +59,7 @@ export function integrationRoutes(app: App, { providers }: { providers: Provider
         customerBearsCharge: body.customerBearsCharge ?? false,
       }
       const fitting = request.caller.integrations.filter((each) => country && canTake(each, country, price.currency))
-      return { data: fitting.flatMap((integration) => quote(providers, integration, price)) }
+      return { data: fitting.flatMap((integration) => quote(providers, integration, price)), nextCursor: null }
     },
   )
 }

@@ -9,6 +9,7 @@ import { timelineOf } from '../../attempts/timeline-store.ts'
 import type { Database } from '../../database/database.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
+import { callOnce } from '../../payments/call-once.ts'
 import type { PaymentStatus } from '../../payments/payment.ts'
 import { listPayments } from '../../payments/payment-store.ts'
 import { answers } from '../contract/answers.ts'
@@ -17,6 +18,7 @@ import { makeCursor, readCursor } from '../contract/cursor.ts'
 import * as contract from '../contract/payment.ts'
 import { ref } from '../contract/schema.ts'
 import type { App } from '../framework.ts'
+import { IdempotencyHeaders, readIdempotencyKey } from '../idempotency.ts'
 import { knownFields, readBody } from '../read-body.ts'
 
 const DEFAULT_PAGE_SIZE = 20
@@ -98,6 +100,7 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
         summary: 'Send money back, all of it or a part',
         tags: ['Payments'],
         params: contract.PaymentName,
+        headers: IdempotencyHeaders,
         body: ref(RefundRequest),
         response: { 201: RefundAnswer, ...answers(400, 401, 403, 404, 409, 413, 415, 422, 429, 503) },
       },
@@ -105,8 +108,19 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
     async (request, reply) => {
       const { amount, reason } = readBody<RefundRequest>(request, REFUND_FIELDS)
       const { payment } = await ownPayment(database, request.caller, request.params.reference)
-      const refund = await refundPayment(parts, payment.id, { amount: amount ?? undefined, reason: reason ?? null })
-      return reply.code(201).send({ data: refundView(refund) })
+      const call = {
+        endpoint: `refunds of ${payment.id}`,
+        reference: undefined,
+        idempotency: readIdempotencyKey(request),
+      }
+      const wanted = { amount: amount ?? undefined, reason: reason ?? null }
+      const { answer, replayed } = await callOnce(parts, request.caller, call, async ({ reference }) =>
+        refundView(
+          await refundPayment(parts, `api:${payment.mode}`, payment.id, { ...wanted, callReference: reference }),
+        ),
+      )
+      if (replayed) reply.header('idempotent-replayed', 'true')
+      return reply.code(201).send({ data: answer })
     },
   )
 
@@ -124,7 +138,7 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
     async (request) => {
       const { payment } = await ownPayment(database, request.caller, request.params.reference)
       const story = await timelineOf(database, payment.id)
-      return { data: story.map((entry) => ({ ...entry, at: entry.at.toISOString() })) }
+      return { data: story.map((entry) => ({ ...entry, at: entry.at.toISOString() })), nextCursor: null }
     },
   )
 }

@@ -114,7 +114,7 @@ function comparePayment(records: Records, ledger: Map<string, LedgerRecord>): st
     found.push(isPaid ? `paid at the provider, and ${payment.status}` : 'successful, and not paid at the provider')
   }
   const beyond = sum(records.receipts.filter(({ counted }) => !counted))
-  const back = sum(records.refunds.filter(({ kind }) => kind === 'surplus'))
+  const back = sum(records.refunds.filter(({ counted }) => !counted))
   if (beyond !== back) found.push(`${beyond} came beyond the payment, ${back} was sent back`)
   if (records.refunds.some(({ status }) => status === 'failed')) found.push('a refund was refused')
   return found.map((finding) => `${payment.reference}: ${finding}`)
@@ -202,7 +202,7 @@ async function readRecords(database: Database): Promise<Records[]> {
   const all: Records[] = []
   let last: PaymentId | undefined
   for (;;) {
-    const page = await recordsAfter(database, last, PAGE)
+    const page = await database.transaction((tx) => recordsAfter(tx, last, PAGE))
     all.push(...page)
     if (page.length < PAGE) return all
     last = page.at(-1)?.book.payment.id

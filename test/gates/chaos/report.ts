@@ -9,6 +9,7 @@ export interface Injected {
   noticesDoubled: number
   noticesSentLate: number
   wrongAmounts: number
+  calls: number
   callsUnanswered: number
   callsFailed: number
   callsNotMade: number
@@ -31,9 +32,10 @@ export async function readInjected(database: Database): Promise<Injected> {
            (select count(*) from gateway_notices where tries > 1) as "noticesSentLate",
            (select count(*) from gateway_transactions t join gateway_payments p on p.id = t.payment_id
              where t.kind = 'charge' and t.status = 'paid' and t.amount <> p.requested) as "wrongAmounts",
-           (select count(*) from provider_calls where detail like '%deadline%') as "callsUnanswered",
-           (select count(*) from provider_calls where detail like 'it answered 5%') as "callsFailed",
-           (select count(*) from provider_calls where detail like '%not being asked%') as "callsNotMade"`)
+           (select coalesce(sum(times), 0)::integer from provider_calls) as calls,
+           (select coalesce(sum(times), 0)::integer from provider_calls where detail = 'no whole answer before the deadline') as "callsUnanswered",
+           (select coalesce(sum(times), 0)::integer from provider_calls where detail like 'it answered 5%') as "callsFailed",
+           (select coalesce(sum(times), 0)::integer from provider_calls where detail like '%not being asked%') as "callsNotMade"`)
   return row as Injected
 }
 
@@ -48,7 +50,7 @@ export function printChaos({ seed, payments, kills, tookSeconds, calls, injected
     ...[...calls].map(([name, counts]): [string, string] => [`calls: ${name}`, listOf(Object.entries(counts))]),
     [
       'provider calls',
-      `${injected.callsUnanswered} unanswered, ${injected.callsFailed} with 5xx, ${injected.callsNotMade} held back by the breaker`,
+      `${injected.calls}: ${injected.callsUnanswered} unanswered, ${injected.callsFailed} with 5xx, ${injected.callsNotMade} held back by the breaker`,
     ],
     [
       'notices',

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict'
+import type { EventType } from '../events/event.ts'
+import type { AttemptId } from '../kernel/ids.ts'
+import type { Payment } from '../payments/payment.ts'
+import type { Failure, Outcome, Receipt } from '../providers/provider.ts'
+import type { Attempt } from './attempt.ts'
+import {
+  abandonOthers,
+  type Book,
+  changeOf,
+  type Decision,
+  decided,
+  type Fact,
+  replace,
+  waitingIn,
+  watched,
+} from './book.ts'
+import { watchAnew } from './watch.ts'
+
+/** How an outcome reached us. Only what the customer or the provider set off can make an unused attempt `processing`. */
+export type Source = 'start' | 'notice' | 'return' | 'check'
+
+export interface Proposal {
+  attemptId: AttemptId
+  outcome: Outcome
+  /** Receipts of this outcome that were never recorded before. */
+  fresh: Receipt[]
+  source: Source
+  /** What the notice claims that made us ask, if it was one. */
+  noticeSays?: 'paid' | 'failed'
+  /** How the attempt stood when the provider was asked, if it was. */
+  asked?: { status: Attempt['status']; since: Date }
+  now: Date
+}
+
+/**
+ * A notice that says "failed" while the provider's own answer says "paid": one of them is old. Nothing is decided on that; the next
+ * answer alone will be.
+ */
+export function disagree(noticeSays: Proposal['noticeSays'], outcome: Outcome): boolean {
+  return noticeSays === 'failed' && outcome.kind === 'paid'
+}
+
+const FOREIGN = 'amount_mismatch: money came in another currency.'
+
+/** One proposal, one decision. Money comes first: whatever else is said, what arrived is counted once and never dropped. */
+export function settle(book: Book, proposal: Proposal): Decision {
+  const before = book.attempts.find(({ id }) => id === proposal.attemptId)
+  assert(before, `attempt ${proposal.attemptId} is not of this payment`)
+  const ours = proposal.fresh.filter(({ amount }) => amount.currency === before.currency)
+  const arrived = ours.reduce((sum, { amount }) => sum + amount.amount, 0)
+  const attempt: Attempt = {
+    ...before,
+    amountReceived: before.amountReceived + arrived,
+    watch: { ...before.watch, checks: before.watch.checks + (proposal.source === 'check' ? 1 : 0) },
+  }
+
+  const noted = ours.length < proposal.fresh.length ? { ...attempt, needsReview: FOREIGN } : attempt
+  if (book.payment.status === 'successful') {
+    return arrived > 0
+      ? takeSurplus(book, before, noted, ours, proposal.now)
+      : concludeLoser(book, before, noted, proposal)
+  }
+  if (isEnough(noted, proposal.outcome)) return succeed(book, before, noted, proposal.now)
+  if (noted.needsReview === FOREIGN && before.needsReview !== FOREIGN)
+    return mismatch(book, before, noted, FOREIGN, proposal.now)
+  if (attempt.channel === 'card' && arrived > 0) {
+    return mismatch(
+      book,
+      before,
+      attempt,
+      `amount_mismatch: ${attempt.amountReceived} was charged in place of ${attempt.amountCharged}.`,
+      proposal.now,
+    )
+  }
+  if (arrived > 0) return underpaid(book, before, attempt, proposal.now)
+  return concludeUnpaid(book, before, attempt, proposal)
+}
+
+/** What is still there of what came in. */
+function held({ amountReceived, amountReturned }: Attempt): number {
+  return amountReceived - amountReturned
+}
+
+/** A card is paid when the provider says so; an account when what arrived adds up, whatever the provider calls that. */
+function isEnough(attempt: Attempt, outcome: Outcome): boolean {
+  const said = attempt.channel === 'card' ? outcome.kind === 'paid' : attempt.amountReceived > 0
+  return said && held(attempt) >= attempt.amountCharged
+}
+
+function succeed(book: Book, before: Attempt, paid: Attempt, now: Date): Decision {
+  const attempt: Attempt = {
+    ...paid,
+    status: 'successful',
+    failure: null,
+    saidPaid: false,
+    // What nobody knew is known now. Money in another currency is still for a person to see to.
+    needsReview: paid.needsReview === FOREIGN ? FOREIGN : null,
+    resolvedAt: now,
+  }
+  const payment: Payment = {
+    ...book.payment,
+    status: 'successful',
+    late: book.payment.status !== 'pending',
+    amountPaid: attempt.amountReceived,
+    amountRefunded: attempt.amountRefunded,
+    completedAt: now,
+  }
+  const others = abandonOthers(book.attempts, attempt.id, now)
+  // Parts that came through another attempt are not needed any more; they must not be forgotten either.
+  const stranded = others.attempts.filter((other) => other.id !== attempt.id && other.amountReceived > 0)
+  const surplus = stranded
+    .filter((other) => held(other) > 0)
+    .map((other) => ({ attemptId: other.id, amount: held(other), transactionIds: null }))
+  const excess = held(attempt) - attempt.amountCharged
+  const facts: Fact[] = [
+    { type: 'attempt.successful', attemptId: attempt.id },
+    { type: 'payment.successful', attemptId: attempt.id },
+    ...(excess > 0 ? [moneyFact('payment.overpaid', attempt, 'excess', excess)] : []),
+    ...reviewFact(before, attempt),
+    ...others.facts,
+    ...stranded
+      .filter((other) => held(other) > 0)
+      .map((other) => moneyFact('payment.surplus', other, 'surplus', held(other))),
+  ]
+  const attempts = others.attempts.map((other) => {
+    if (other.id === attempt.id) return watched(attempt, before, now)
+    return stranded.includes(other) ? { ...other, amountReturned: other.amountReceived, amountRefunded: 0 } : other
+  })
+  const uncounted = stranded.map(({ id }) => id)
+  return { ...decided({ payment, attempts }, facts), counted: true, surplus, uncounted }
+}
+
+function moneyFact(type: EventType, { id, currency }: Attempt, what: string, amount: number): Fact {
+  return { type, attemptId: id, more: { [what]: { amount, currency } } }
+}
+
+/** A person has to look, and has not been told yet. */
+function reviewFact(before: Attempt, after: Attempt): Fact[] {
+  const isNew = after.needsReview !== null && after.needsReview !== before.needsReview
+  return isNew ? [{ type: 'attempt.needs_review', attemptId: after.id }] : []
+}
+
+/** The payment is paid already: kept on its attempt, announced, sent back; never counted. */
+function takeSurplus(book: Book, before: Attempt, attempt: Attempt, fresh: Receipt[], now: Date): Decision {
+  const amount = attempt.amountReceived - before.amountReceived
+  // A card is charged once, so whatever it took is all that will come; an account number may yet get the rest.
+  const isWhole = attempt.channel === 'card' || attempt.amountReceived >= attempt.amountCharged
+  const isSecondSuccess = before.status !== 'successful' && isWhole
+  const status = isSecondSuccess ? 'surplus' : attempt.status
+  const after: Attempt = {
+    ...attempt,
+    status,
+    resolvedAt: status === before.status ? attempt.resolvedAt : now,
+    amountReturned: attempt.amountReturned + amount,
+  }
+  const facts: Fact[] = [
+    ...(after.status !== before.status ? [{ type: 'attempt.surplus' as const, attemptId: after.id }] : []),
+    moneyFact('payment.surplus', after, 'surplus', amount),
+    ...reviewFact(before, after),
+  ]
+  return {
+    ...decided(replace(book, watched(after, before, now)), facts),
+    surplus: [{ attemptId: after.id, amount, transactionIds: fresh.map(({ transactionId }) => transactionId) }],
+  }
+}
+
+/** Not what was asked for, and not something to settle by ourselves. The money stays on record; a person decides. */
+function mismatch(book: Book, before: Attempt, attempt: Attempt, why: string, now: Date): Decision {
+  const failure: Failure = {
+    code: 'amount_mismatch',
+    message: 'The amount that was paid is not the amount that was asked for. The shop has been told.',
+    providerCode: null,
+  }
+  const after: Attempt = {
+    ...attempt,
+    status: 'failed',
+    failure,
+    needsReview: why,
+    resolvedAt: now,
+  }
+  const payment = {
+    ...book.payment,
+    amountPaid: book.payment.amountPaid + attempt.amountReceived - before.amountReceived,
+  }
+  const facts: Fact[] = [
+    ...(before.failure?.code === 'amount_mismatch' ? [] : [{ type: 'attempt.failed' as const, attemptId: after.id }]),
+    ...reviewFact(before, after),
+  ]
+  return { ...decided(replace({ ...book, payment }, watched(after, before, now)), facts), counted: true }
+}
+
+/** Less than asked for: shown as missing, and waited for. */
+function underpaid(book: Book, before: Attempt, attempt: Attempt, now: Date): Decision {
+  const payment = {
+    ...book.payment,
+    amountPaid: book.payment.amountPaid + attempt.amountReceived - before.amountReceived,
+  }
+  const missing = attempt.amountCharged - held(attempt)
+  const status = attempt.status === 'processing' ? waitingIn(book) : attempt.status
+  const resolvedAt = status === 'abandoned' ? (attempt.resolvedAt ?? now) : attempt.resolvedAt
+  const after: Attempt = { ...attempt, status, resolvedAt, saidPaid: false, watch: watchAnew(now) }
+  const facts: Fact[] = [...changeOf(before, after), moneyFact('payment.underpaid', after, 'missing', missing)]
+  return { ...decided(replace({ ...book, payment }, watched(after, before, now)), facts), counted: true }
+}
+
+/** No money now, and the payment is not paid: what becomes of the attempt? */
+function concludeUnpaid(book: Book, before: Attempt, attempt: Attempt, proposal: Proposal): Decision {
+  const { outcome, now } = proposal
+  const saidPaid = attempt.saidPaid || proposal.noticeSays === 'paid'
+  const known = { ...attempt, saidPaid }
+  const after = conclude(book, known, outcome, proposal)
+  const next = watched(after, before, now)
+  return decided(replace(book, next), [...changeOf(before, after), ...reviewFact(before, next)])
+}
+
+/** The payment was paid another way. This attempt may still end; it changes nothing else. */
+function concludeLoser(book: Book, before: Attempt, attempt: Attempt, proposal: Proposal): Decision {
+  if (before.status === 'successful' || before.status === 'surplus') {
+    return decided(replace(book, watched(attempt, before, proposal.now)), reviewFact(before, attempt))
+  }
+  return concludeUnpaid(book, before, attempt, proposal)
+}
+
+function conclude(
+  book: Book,
+  attempt: Attempt,
+  outcome: Outcome,
+  { source, noticeSays, asked, now }: Proposal,
+): Attempt {
+  const { status, watch } = attempt
+  const isOpen = status === 'pending' || status === 'processing'
+  // It went on while we asked: what was true before that is old news, and the next question is soon.
+  if (asked && (asked.status !== status || asked.since.getTime() !== watch.since.getTime())) return attempt
+  // Its money is on record and a person decides about it. A late word of the provider adds nothing, and must not open it again.
+  if (attempt.failure?.code === 'amount_mismatch') return attempt
+  if (noticeSays === 'paid') return doubt(attempt, now)
+  const seen = { ...attempt, watch: { ...watch, missingInARow: 0 } }
+  switch (outcome.kind) {
+    case 'paid': // without a receipt that says so: they contradict themselves
+    case 'unknown':
+      // A customer who has not begun is not made to wait because the provider did not answer a question of ours.
+      return status === 'pending' && source !== 'check' ? doubt(attempt, now) : attempt
+    case 'processing':
+      return status === 'processing' ? seen : doubt(seen, now)
+    case 'pending': {
+      if (status !== 'processing' || attempt.saidPaid) return seen
+      const waiting = waitingIn(book)
+      return { ...seen, status: waiting, resolvedAt: waiting === 'abandoned' ? now : null, watch: watchAnew(now) }
+    }
+    case 'missing':
+      return concludeMissing(attempt, now)
+    case 'declined': {
+      if (attempt.saidPaid) return isOpen ? { ...seen, status: 'processing' } : seen
+      const isNewTry = status === 'failed' && outcome.tryId !== null && outcome.tryId !== attempt.failedTryId
+      if (!isOpen && !isNewTry) return seen
+      return { ...seen, status: 'failed', failure: outcome.failure, failedTryId: outcome.tryId, resolvedAt: now }
+    }
+  }
+}
+
+/** Money may be moving: no other try, no verdict, and a close look from now on. One that was given up stays given up, and is watched. */
+function doubt(attempt: Attempt, now: Date): Attempt {
+  const watch = watchAnew(now)
+  if (attempt.status === 'processing') return attempt
+  if (attempt.status !== 'pending' && attempt.status !== 'failed') return { ...attempt, watch }
+  return { ...attempt, status: 'processing', failure: null, resolvedAt: null, watch }
+}
+
+const MAY_NOT_BE_VISIBLE_YET_MS = 10 * 60_000
+
+/** "No such order" proves nothing at first, and little once. A link that nobody used is unknown to some providers for good. */
+function concludeMissing(attempt: Attempt, now: Date): Attempt {
+  const age = now.getTime() - attempt.createdAt.getTime()
+  const missingInARow = age < MAY_NOT_BE_VISIBLE_YET_MS ? 0 : attempt.watch.missingInARow + 1
+  const seen = { ...attempt, watch: { ...attempt.watch, missingInARow } }
+  if (attempt.status !== 'processing' || attempt.saidPaid || missingInARow < 2) return seen
+  const failure: Failure = {
+    code: 'provider_unavailable',
+    message: 'The payment could not be started. Nothing was charged.',
+    providerCode: null,
+  }
+  return { ...seen, status: 'failed', failure, failedTryId: null, resolvedAt: now }
+}
