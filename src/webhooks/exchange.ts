@@ -89,7 +89,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   private answer(isWhole: boolean): void {
     const { kept, status, retryAfterSeconds } = this
-    const excerpt = kept ? excerptOf(kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept), this.parts.keepBytes) : ''
+    const excerpt = kept ? excerptOf(Buffer.concat(kept), this.parts.keepBytes) : ''
     this.settle({ kind: 'answer', status, retryAfterSeconds, excerpt, tookMs: this.tookMs() }, isWhole)
   }
 
@@ -161,17 +161,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 const pastDeadline = (exchange: Exchange) => exchange.fail(failed('timeout', 'no whole answer before the deadline'))
 const outOfPatience = (exchange: Exchange) => exchange.fail(failed('too_many', 'no connection was free in time'))
 
-/** Names and values in turn. */
-function headersOf(headers: Record<string, string>, { host }: Target): string[] {
-  const all = ['host', host]
-  let [agent, encoding] = ['manilla', 'identity']
+function headersOf(headers: Record<string, string>, { host }: Target): Record<string, string> {
+  const all: Record<string, string> = { host, 'user-agent': 'manilla', 'accept-encoding': 'identity' }
   for (const name in headers) {
-    const value = headers[name] as string
     const lower = name.toLowerCase()
-    if (lower === 'user-agent') agent = value
-    else if (lower === 'accept-encoding') encoding = value
-    else if (lower !== 'host' && lower !== 'content-length') all.push(lower, value)
+    if (lower !== 'host' && lower !== 'content-length') all[lower] = headers[name] as string
   }
-  all.push('user-agent', agent, 'accept-encoding', encoding)
   return all
 }
