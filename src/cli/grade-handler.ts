@@ -198,6 +198,8 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
       amountCharged: payment.amount,
       fee: 28_750,
       amountReceived: payment.amount,
+      amountReturned: 0,
+      amountRefunded: 0,
       orderReference: id,
       providerReference: id,
       failure: null,

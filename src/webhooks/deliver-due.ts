@@ -44,10 +44,11 @@ const OWN_SECONDS = 30
 /** A call takes 15 s at most; one that could outlive our ownership of its destination is not begun. */
 const LONGEST_CALL_MS = 16_000
 const IN_FLIGHT_PER_DESTINATION = 8
-/** In hand beyond those, so that a quick endpoint never waits for the database. */
-const TAKEN_PER_DESTINATION = 64
+/** Taken for an endpoint that has shown to be quick, so that it never waits for the database. Any other gets what can fly at once. */
+const TAKEN_WHEN_QUICK = 64
+const QUICK_MS = 1_000
 const DESTINATIONS_AT_ONCE = 32
-const MOST_IN_HAND = 4_096
+const MOST_IN_HAND = 8_192
 const LOOK_EVERY_MS = 1_000
 const FAILING_DAYS = 5
 const STOP_WITHIN_MS = 5_000
@@ -98,7 +99,11 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
 
   async function takeAnywhere(): Promise<void> {
     wanted = false
-    const taken = await takeFrom({ after, maxDestinations: DESTINATIONS_AT_ONCE })
+    const taken = await takeFrom({
+      after,
+      maxDestinations: DESTINATIONS_AT_ONCE,
+      perDestination: IN_FLIGHT_PER_DESTINATION,
+    })
     const destinations = new Set(taken.map(({ destination }) => destination))
     // As many as we asked for: go on after the last one, so that everybody gets a turn. Else we are through, and begin again.
     const full = destinations.size === DESTINATIONS_AT_ONCE
@@ -106,28 +111,29 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     after = full ? (taken.at(-1)?.destination ?? '') : ''
   }
 
-  /** For destinations that go faster than we took. */
+  /** For destinations that go faster than we looked. */
   async function takeMore(): Promise<void> {
     const destinations = [...hungry].slice(0, DESTINATIONS_AT_ONCE)
     for (const destination of destinations) hungry.delete(destination)
-    await takeFrom({ after: '', destinations, maxDestinations: destinations.length })
+    await takeFrom({ after: '', destinations, maxDestinations: destinations.length, perDestination: TAKEN_WHEN_QUICK })
   }
 
-  async function takeFrom(where: Pick<Taking, 'after' | 'destinations' | 'maxDestinations'>): Promise<DueDelivery[]> {
+  async function takeFrom(
+    where: Pick<Taking, 'after' | 'destinations' | 'maxDestinations' | 'perDestination'>,
+  ): Promise<DueDelivery[]> {
     const ownedUntilMs = performance.now() + OWN_SECONDS * 1_000
     const taken = await takeDue(database, {
       ...where,
       me,
-      perDestination: TAKEN_PER_DESTINATION,
       ownSeconds: OWN_SECONDS,
       inHand: [...inHand],
       // Or each look would take more for an endpoint that answers nothing, until there is no room for anybody else's.
-      sated: [...lanes.values()].filter(isSated).map(({ destination }) => destination),
+      sated: where.destinations ? [] : [...lanes.values()].filter(isSated).map(({ destination }) => destination),
     })
     for (const [destination, deliveries] of Map.groupBy(taken, (delivery) => delivery.destination)) {
       const lane = laneOf(destination)
       lane.ownedUntilMs = ownedUntilMs
-      lane.more = deliveries.length === TAKEN_PER_DESTINATION // who got less has nothing left that is due
+      lane.more = deliveries.length === where.perDestination // who got less has nothing left that is due
       for (const delivery of deliveries) {
         inHand.add(delivery.id)
         lane.waiting.push(delivery)
@@ -155,11 +161,6 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
       }
       fly(lane, lane.waiting.shift() as DueDelivery)
     }
-    if (lane.more && !isSated(lane)) {
-      lane.more = false
-      hungry.add(lane.destination)
-      take()
-    }
     if (lane.waiting.length === 0 && lane.flying === 0) lanes.delete(lane.destination)
   }
 
@@ -167,6 +168,11 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     lane.flying++
     const work = send(delivery).then(async (answer) => {
       lane.flying--
+      if (lane.more && isQuick(answer) && lane.waiting.length < TAKEN_WHEN_QUICK / 2) {
+        lane.more = false
+        hungry.add(lane.destination)
+        take()
+      }
       // Gone for good: nothing more is begun there, though its end is not noted yet.
       if (answer.kind === 'answer' && answer.status === 410 && delivery.endpointId) drop(lane)
       pump(lane)
@@ -234,7 +240,8 @@ interface Lane {
   ownedUntilMs: number
 }
 
-const isSated = ({ waiting }: Lane) => waiting.length >= TAKEN_PER_DESTINATION / 2
+const isQuick = (answer: Answer) => answer.kind === 'answer' && answer.status < 300 && answer.tookMs < QUICK_MS
+const isSated = ({ flying, waiting }: Lane) => flying + waiting.length >= IN_FLIGHT_PER_DESTINATION
 
 function resultOf(delivery: DueDelivery, answer: Answer): TryResult & { verdict: Verdict } {
   const verdict = judge(answer, delivery.tries - delivery.triesBefore + 1, Math.random())
