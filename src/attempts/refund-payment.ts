@@ -193,7 +193,12 @@ export function recordProviderRefund(
     }
     const now = book.attempts.find(({ id }) => id === attempt.id) ?? attempt
     const { amount, currency } = told.amount
-    if (currency !== now.currency || amount < 1 || amount > now.amountReceived - now.amountReturned) return undefined
+    if (currency !== now.currency || amount < 1 || amount > now.amountReceived) return undefined
+    if (amount > now.amountReceived - now.amountReturned) {
+      if (unanswered.length === 0) return undefined
+      // Someone was quicker than we are. Ours will be refused for that, and then there is room for this one.
+      throw new Error('a refund of ours is promised this money and not answered yet; this notice waits for it')
+    }
     // Of a payment that was paid another way, or of money beyond it, nothing is the payment's.
     const { payment } = book
     const isPayments = payment.status !== 'successful' || now.status === 'successful'
