@@ -318,7 +318,7 @@ test('A1: the same refund twice under one key is made once, and answered alike; 
   assert.notEqual(fresh.body.data.id, first.body.data.id, 'a key is of one payment')
 })
 
-test('A1: ten refunds under one key at once are one; whoever comes early is told to wait', async () => {
+test('A3: ten refunds under one key at once are one; whoever comes early is told to wait', async () => {
   const { reference, order } = await paid()
   const key = { 'idempotency-key': 'all-at-once' }
   const all = await Promise.all(Array.from({ length: 10 }, () => refund(reference, { amount: 1_000 }, key)))
@@ -327,7 +327,7 @@ test('A1: ten refunds under one key at once are one; whoever comes early is told
   assert.equal((await ledger(order)).refunded, 1_000)
 })
 
-test('a refund whose call died before it was answered is found again by its key, and not made twice', async () => {
+test('A5: a refund whose call died before it was answered is found again by its key, and not made twice', async () => {
   const { reference, order } = await paid()
   const key = { 'idempotency-key': 'died' }
   const first = await refund(reference, { amount: 1_000 }, key)

@@ -542,7 +542,7 @@ test('B22: a status that we do not know means pending, and fields that we do not
   await booksOf(database, payment)
 })
 
-test('B2: an answer of "pending" that was overtaken by news of processing does not open the attempt again', async (t) => {
+test('an answer of "pending" that was overtaken by news of processing does not open the attempt again', async (t) => {
   const between = await startBetween(t, service)
   const { shop } = between
   const { payment, order } = await start(shop, { reference: 'overtaken' })
