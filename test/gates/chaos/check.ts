@@ -38,7 +38,8 @@ export interface Comparison {
   surplusAttempts: number
   needReview: number
   processing: number
-  refundsUnderWay: number
+  /** Refunds that the provider has not answered, and that the schedule will ask for again: how many attempts, how much. */
+  refunding: { attempts: number; amount: number }
   taken: { ours: number; theirs: number }
   refunded: { ours: number; theirs: number }
   ledgerRecords: number
@@ -68,7 +69,10 @@ export async function compare(database: Database, door: Door, told: Told): Promi
     surplusAttempts: attempts.filter(({ status }) => status === 'surplus').length,
     needReview: attempts.filter(({ needs_review }) => needs_review !== null).length,
     processing: attempts.filter(({ status }) => status === 'processing').length,
-    refundsUnderWay: attempts.filter(({ refunding }) => refunding > 0).length,
+    refunding: {
+      attempts: attempts.filter(({ refunding }) => refunding > 0).length,
+      amount: sum(attempts, ({ refunding }) => refunding),
+    },
     taken: { ours: sum(attempts, ({ received }) => received), theirs: sum(ledger, ({ amount }) => amount) },
     refunded: { ours: sum(attempts, ({ refunded }) => refunded), theirs: sum(ledger, ({ refunded }) => refunded) },
     ledgerRecords: ledger.length,

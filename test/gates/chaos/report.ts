@@ -60,7 +60,7 @@ export function printChaos({ seed, payments, kills, tookSeconds, calls, injected
     ['payments', `${listOf(books.payments)}; ${books.late} of them late`],
     ['attempts', listOf(books.attempts)],
     ['need a person', `${books.needReview}`],
-    ['still unknown', `${books.processing} attempts, ${books.refundsUnderWay} refunds`],
+    ['still unknown', `${books.processing} attempts, ${books.refunding.attempts} refunds of ${books.refunding.amount}`],
     ['taken', bothOf(taken)],
     ['given back', bothOf(refunded)],
     ['ledger records', `${books.ledgerRecords}`],
