@@ -10,7 +10,7 @@ import { workOffWaitingNotices } from '../../src/attempts/receive-notice.ts'
 import { carryOutDueRefunds, recordProviderRefund } from '../../src/attempts/refund-payment.ts'
 import { settleAttempt } from '../../src/attempts/settle-attempt.ts'
 import { sql } from '../../src/database/sql.ts'
-import type { AttemptId } from '../../src/kernel/ids.ts'
+import { type AttemptId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { draw } from '../../src/providers/gateway/simulator/faults.ts'
@@ -782,6 +782,8 @@ test('B22: amounts that cannot be decide nothing; the next answer that makes sen
     paidTransaction({ amount: 5, kind: 'transfer' }),
   )
   assert.deepEqual([...sums(absurd), ...statuses(absurd)], ['pending', 0, 0, 'pending'])
+  const watch = await database.row(sql`select checks from attempts where payment_id = ${uuidOf(payment.id)}`)
+  assert.deepEqual(watch, { checks: 1 }, 'asked and heard; the next question comes on schedule')
   const paid = await answers(paidTransaction({ amount: AMOUNT, kind: 'transfer' }))
   assert.deepEqual(sums(paid), ['successful', AMOUNT, 0])
   assert.equal((await booksOf(database, payment)).receipts.length, 1)
