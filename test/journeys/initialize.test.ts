@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { startAttempt } from '../../src/attempts/start-attempt.ts'
 import { sql } from '../../src/database/sql.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
@@ -685,4 +686,18 @@ test('a virtual account closes with its payment, if that ends first', async () =
   const long = newReference()
   const { body: other } = await shop.initialize({ ...TRANSFER, reference: long, expiresIn: 604_800 })
   assert.ok(Date.parse(other.data.data.expiresAt) < Date.parse((await shop.payment(long)).expiresAt))
+})
+
+test('a try that cannot be prepared has begun nothing, and blocks no other', async () => {
+  const reference = newReference()
+  const { id } = (await checkout(reference)).body.data
+  const { capabilities } = parts.providers.find('gateway') ?? assert.fail()
+  await database.rows(sql`alter table merchants rename to merchants_away`)
+  try {
+    await assert.rejects(startAttempt(parts, id, { capabilities, channel: 'card' }), /merchants/)
+  } finally {
+    await database.rows(sql`alter table merchants_away rename to merchants`)
+  }
+  assert.deepEqual((await shop.payment(reference)).attempts, [])
+  assert.equal((await shop.initialize({ reference })).status, 200)
 })
