@@ -39,8 +39,13 @@ export async function readInjected(database: Database): Promise<Injected> {
   return row as Injected
 }
 
+export function differencesOf({ differences, refundDifferences }: Comparison): string[] {
+  return [...differences, ...refundDifferences]
+}
+
 export function printChaos({ seed, payments, kills, tookSeconds, calls, injected, books }: ChaosOutcome): string {
-  const { taken, refunded, differences } = books
+  const { taken, refunded } = books
+  const differences = differencesOf(books)
   const rows: [string, string][] = [
     [
       'customers',
