@@ -139,9 +139,10 @@ async function conclude(tx: Transaction, parts: AttemptParts, wanted: Refund, ou
       return failed
     }
     default: {
+      const wasSent = !('neverSent' in outcome && outcome.neverSent)
       const tried = {
         ...refund,
-        tries: refund.tries + 1,
+        tries: refund.tries + (wasSent ? 1 : 0), // what never left is no try: it is made again soon
         providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,
       }
       await saveRefund(tx, tried, nextRefundTry(tried.tries, now))
