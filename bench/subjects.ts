@@ -20,6 +20,8 @@ export const LOG_LEVEL = 'warn'
 // creates a second against 3 106 with 20), 20 in two runs beside other work (2 241 and 2 563 against 1 748 and 2 198).
 export const FLOOR_CONNECTIONS = 10
 
+const SECRET_KEY = randomBytes(32).toString('base64')
+
 export const CREDENTIAL = {
   clientId: 'bench-client-id',
   clientSecret: randomBytes(24).toString('base64url'),
@@ -39,7 +41,7 @@ export async function startManilla(databaseUrl: string): Promise<Subject> {
     env: {
       ...environment(databaseUrl),
       PORT: '0',
-      SECRET_KEY: randomBytes(32).toString('base64'),
+      SECRET_KEY,
       SANDBOX_CLIENT_ID: CREDENTIAL.clientId,
       SANDBOX_CLIENT_SECRET: CREDENTIAL.clientSecret,
       RATE_LIMIT: 'off',

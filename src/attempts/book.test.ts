@@ -1,116 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Country } from '../kernel/country.ts'
-import { newId, uuidOf } from '../kernel/ids.ts'
-import { type Currency, money } from '../kernel/money.ts'
+import {
+  after,
+  declined,
+  first,
+  NGN,
+  newAttempt,
+  newBook,
+  PRICE,
+  paid,
+  pending,
+  propose,
+  receipt,
+  START,
+  types,
+  UNKNOWN,
+  waiting,
+} from '../../test/support/pure-book.ts'
+import type { Currency } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
-import type { Payment } from '../payments/payment.ts'
 import type { Outcome, Receipt } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { type Book, begin, cancel, type Decision, expire, issue } from './book.ts'
 import { disagree, type Proposal, settle } from './settle.ts'
-import { watchAnew } from './watch.ts'
 
-const START = new Date('2026-11-15T10:00:00Z')
-const NGN = 'NGN' as Currency
-const PRICE = 1_000
-const after = (seconds: number) => new Date(START.getTime() + seconds * 1_000)
-
-function newBook(): Book {
-  const payment: Payment = {
-    id: newId('payment', START),
-    merchantId: newId('merchant', START),
-    mode: 'sandbox',
-    reference: 'order-1',
-    shortCode: 'x',
-    status: 'pending',
-    late: false,
-    amount: PRICE,
-    currency: NGN,
-    country: 'NG' as Country,
-    customerBearsCharge: false,
-    amountPaid: 0,
-    amountRefunded: 0,
-    user: { email: 'ada@example.com', phoneNumber: null, name: null },
-    redirectURL: null,
-    webhook: null,
-    metadata: {},
-    sequence: 0,
-    createdAt: START,
-    expiresAt: after(86_400),
-    completedAt: null,
-  }
-  return { payment, attempts: [] }
-}
-
-function newAttempt({ payment, attempts }: Book, channel: Attempt['channel'], now: Date): Attempt {
-  const id = newId('attempt', now)
-  return {
-    id,
-    paymentId: payment.id,
-    merchantId: payment.merchantId,
-    mode: payment.mode,
-    number: attempts.length + 1,
-    reference: `order-1-${attempts.length + 1}`,
-    provider: 'any',
-    channel,
-    status: 'processing',
-    currency: NGN,
-    amountCharged: PRICE,
-    fee: 0,
-    amountReceived: 0,
-    amountReturned: 0,
-    amountRefunded: 0,
-    orderReference: uuidOf(id),
-    providerReference: uuidOf(id),
-    failure: null,
-    failedTryId: null,
-    instructions: null,
-    instructionsExpireAt: null,
-    saidPaid: false,
-    needsReview: null,
-    createdAt: now,
-    resolvedAt: null,
-    watch: watchAnew(now),
-  }
-}
-
-/** A book with one attempt that waits for its customer. */
-function waiting(channel: Attempt['channel'] = 'card'): { book: Book; attempt: Attempt } {
-  const empty = newBook()
-  const begun = begin(empty, newAttempt(empty, channel, START)).book
-  const id = (begun.attempts[0] as Attempt).id
-  const { book } = issue(
-    begun,
-    id,
-    { instructions: null, instructionsExpireAt: after(1_800), providerReference: 'p' },
-    START,
-  )
-  return { book, attempt: book.attempts[0] as Attempt }
-}
-
-let transactions = 0
-const receipt = (amount: number, currency = NGN): Receipt => ({
-  transactionId: `tx${++transactions}`,
-  amount: money(amount, currency),
-  at: START,
-})
-const declined = (tryId = 't1'): Outcome => ({
-  kind: 'declined',
-  failure: { code: 'insufficient_funds', message: 'Not enough money.', providerCode: null },
-  tryId,
-})
-const paid = (...receipts: Receipt[]): Outcome => ({ kind: 'paid', receipts })
-const pending = (...receipts: Receipt[]): Outcome => ({ kind: 'pending', receipts })
-const UNKNOWN: Outcome = { kind: 'unknown', because: 'silence' }
-
-function propose(book: Book, attempt: Attempt, outcome: Outcome, more: Partial<Proposal> = {}): Decision {
-  const fresh = 'receipts' in outcome ? outcome.receipts : []
-  return settle(book, { attemptId: attempt.id, outcome, fresh, source: 'notice', now: after(60), ...more })
-}
-const types = ({ facts }: Decision) => facts.map(({ type }) => type)
-const first = ({ book }: Decision) => book.attempts[0] as Attempt
 const refusal = (work: () => unknown) => {
   try {
     work()

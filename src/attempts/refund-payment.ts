@@ -139,9 +139,10 @@ async function conclude(tx: Transaction, parts: AttemptParts, wanted: Refund, ou
       return failed
     }
     default: {
+      const wasSent = !('neverSent' in outcome && outcome.neverSent)
       const tried = {
         ...refund,
-        tries: refund.tries + 1,
+        tries: refund.tries + (wasSent ? 1 : 0), // what never left is no try: it is made again soon
         providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,
       }
       await saveRefund(tx, tried, nextRefundTry(tried.tries, now))
@@ -193,7 +194,12 @@ export function recordProviderRefund(
     }
     const now = book.attempts.find(({ id }) => id === attempt.id) ?? attempt
     const { amount, currency } = told.amount
-    if (currency !== now.currency || amount < 1 || amount > now.amountReceived - now.amountReturned) return undefined
+    if (currency !== now.currency || amount < 1 || amount > now.amountReceived) return undefined
+    if (amount > now.amountReceived - now.amountReturned) {
+      if (unanswered.length === 0) return undefined
+      // Someone was quicker than we are. Ours will be refused for that, and then there is room for this one.
+      throw new Error('a refund of ours is promised this money and not answered yet; this notice waits for it')
+    }
     // Of a payment that was paid another way, or of money beyond it, nothing is the payment's.
     const { payment } = book
     const isPayments = payment.status !== 'successful' || now.status === 'successful'

@@ -83,5 +83,5 @@ const RETRY_AFTER = [10 * SECOND, 60 * SECOND, 600 * SECOND, 3_600 * SECOND, 21_
 
 /** When to ask the provider again about a refund that it has not answered, after so many tries. */
 export function nextRefundTry(tries: number, now: Date): Date {
-  return new Date(now.getTime() + (RETRY_AFTER[Math.min(tries, RETRY_AFTER.length) - 1] as number))
+  return new Date(now.getTime() + (RETRY_AFTER[Math.min(Math.max(tries, 1), RETRY_AFTER.length) - 1] as number))
 }

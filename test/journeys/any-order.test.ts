@@ -197,12 +197,12 @@ class Scene {
     return ticket.id
   }
 
-  /** A refusal is an answer; anything else that is thrown is a bug. */
+  /** A refusal is an answer, and so is a database that is too busy; anything else that is thrown is a bug. */
   async play(id: PaymentId, step: Step): Promise<void> {
     try {
       await this.#act(id, step)
     } catch (error) {
-      if (!(error instanceof Problem) || error.code === 'internal_error' || error.code === 'unavailable') throw error
+      if (!(error instanceof Problem) || error.code === 'internal_error') throw error
     }
   }
 
@@ -295,12 +295,24 @@ class Scene {
     await carryOutDueRefunds(this.parts(met), 100)
   }
 
+  /** As the worker does it: what could not be done now is done again. */
+  async #check(attempt: Attempt): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await checkAttempt(this.parts('honest'), attempt, { source: 'check' })
+        return
+      } catch (error) {
+        if (!(error instanceof Problem && error.code === 'unavailable') || tries === 5) throw error
+      }
+    }
+  }
+
   /** No notice comes any more, and the provider answers as it should. Only what the schedule still watches is asked for. */
   async settleDown(id: PaymentId): Promise<void> {
     this.adversary.speakUp()
     for (let round = 0; round < 2; round++) {
       for (const attempt of await this.attempts(id)) {
-        if (attempt.watch.nextCheckAt) await checkAttempt(this.parts('honest'), attempt, { source: 'check' })
+        if (attempt.watch.nextCheckAt) await this.#check(attempt)
       }
     }
     await this.sendBack(id, 'honest')

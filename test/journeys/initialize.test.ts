@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { startAttempt } from '../../src/attempts/start-attempt.ts'
 import { sql } from '../../src/database/sql.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
@@ -654,4 +655,49 @@ test('an attempt is answered with every member of the contract, absent ones as n
   assert.deepEqual([attempt.failure, attempt.resolvedAt, payment.completedAt], [null, null, null])
   const stored = await database.row<{ id: string }>(sql`select id from attempts where reference = ${data.reference}`)
   assert.equal(uuidOf(attempt.id), stored?.id)
+})
+
+for (const [channel, provider] of [
+  ['card', 'gateway'],
+  ['account', 'gateway-virtual-bank-account'],
+] as const) {
+  test(`A5: a call that died after its attempt was started answers the instructions of that attempt again: ${channel}`, async () => {
+    const reference = newReference()
+    const wanted = { provider, reference }
+    const first = await shop.initialize(wanted, key(`died-${channel}`))
+    assert.equal(first.status, 200)
+    // As the process leaves it that dies between the provider's answer and ours; and a minute passes.
+    await database.rows(sql`
+      update idempotent_calls set answer = null, running_until = now() - interval '1 second',
+             created_at = created_at - interval '1 minute'
+       where merchant_id = ${shop.merchantUuid} and key = ${`died-${channel}`}`)
+    const again = await shop.initialize(wanted, key(`died-${channel}`))
+    assert.deepEqual([again.status, again.body], [200, first.body])
+    assert.equal((await shop.payment(reference)).attempts.length, 1)
+    const third = await shop.initialize(wanted, key(`died-${channel}`))
+    assert.deepEqual([third.headers['idempotent-replayed'], third.body], ['true', first.body])
+  })
+}
+
+test('a virtual account closes with its payment, if that ends first', async () => {
+  const short = newReference()
+  const { body } = await shop.initialize({ ...TRANSFER, reference: short, expiresIn: 900 })
+  assert.equal(body.data.data.expiresAt, (await shop.payment(short)).expiresAt)
+  const long = newReference()
+  const { body: other } = await shop.initialize({ ...TRANSFER, reference: long, expiresIn: 604_800 })
+  assert.ok(Date.parse(other.data.data.expiresAt) < Date.parse((await shop.payment(long)).expiresAt))
+})
+
+test('a try that cannot be prepared has begun nothing, and blocks no other', async () => {
+  const reference = newReference()
+  const { id } = (await checkout(reference)).body.data
+  const { capabilities } = parts.providers.find('gateway') ?? assert.fail()
+  await database.rows(sql`alter table merchants rename to merchants_away`)
+  try {
+    await assert.rejects(startAttempt(parts, id, { capabilities, channel: 'card' }), /merchants/)
+  } finally {
+    await database.rows(sql`alter table merchants_away rename to merchants`)
+  }
+  assert.deepEqual((await shop.payment(reference)).attempts, [])
+  assert.equal((await shop.initialize({ reference })).status, 200)
 })

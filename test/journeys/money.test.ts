@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
-import { findAttempt } from '../../src/attempts/attempt-store.ts'
+import { findAttempt, makeChecksDue } from '../../src/attempts/attempt-store.ts'
+import { audit } from '../../src/attempts/audit.ts'
+import { recordsAfter } from '../../src/attempts/audit-records-store.ts'
 import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
 import { expirePayments } from '../../src/attempts/expire-payments.ts'
 import { workOffWaitingNotices } from '../../src/attempts/receive-notice.ts'
 import { carryOutDueRefunds, recordProviderRefund } from '../../src/attempts/refund-payment.ts'
+import { settleAttempt } from '../../src/attempts/settle-attempt.ts'
 import { sql } from '../../src/database/sql.ts'
-import type { AttemptId } from '../../src/kernel/ids.ts'
+import { type AttemptId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
+import { draw } from '../../src/providers/gateway/simulator/faults.ts'
+import type { SavedCardToken } from '../../src/providers/provider.ts'
 import { startBetween } from '../support/between.ts'
 import { booksOf, letPass, noticeAbout, noticesAbout, notify, paidTransaction, recordAt } from '../support/books.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
@@ -572,4 +577,267 @@ test('B21: refunds of the same amount that are under way at once are each made o
     assert.equal((await shop.payment(payment.id)).amountRefunded, 300_000)
     assert.equal((await ledger(shop, order)).refunded, 300_000)
   }
+})
+
+const refund = (shop: Shop, { id }: Payment, body: unknown = {}) =>
+  shop.call('POST', `/payments/v1/payments/${id}/refunds`, body)
+const cancel = async (shop: Shop, { id }: Payment) =>
+  assert.equal((await shop.call('POST', `/payments/v1/payments/${id}/cancel`)).status, 200)
+const sums = ({ status, amountPaid, amountRefunded }: Payment) => [status, amountPaid, amountRefunded]
+
+/** What is on record disagrees with nothing that it was made of. */
+async function assertAudited({ id }: Payment) {
+  const all = await database.transaction((tx) => recordsAfter(tx, undefined, 1_000))
+  const records = all.find(({ book }) => book.payment.id === id)
+  assert.ok(records)
+  assert.deepEqual(audit(records), [])
+}
+
+/** The provider is asked now, as on any schedule. */
+async function check(through: typeof parts, { id }: Payment) {
+  await makeChecksDue(database, id)
+  await checkDueAttempts(through, 100)
+}
+
+test('B17: money of another attempt that went back never keeps a late success out, though it was more than was asked now', async () => {
+  const shop = await service.addShop()
+  const terms = { amount: 1_000_000, reference: 'late-after-refund', customerBearsCharge: true }
+  const account = await start(shop, { ...TRANSFER, ...terms })
+  const card = await start(shop, terms)
+  // One in which the card page takes a little less than was asked, and still more than the account asks for.
+  const seed = Array.from({ length: 10_000 }, (_, index) => index).find(
+    (each) =>
+      100 + Math.floor(draw(each, 'wrongAmount:by', 0) * 4_901) < 140 && draw(each, 'wrongAmount:direction', 0) < 0.5,
+  )
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed, wrongAmount: 1 })
+  await charge(shop, card.order, CARD.pays)
+  await shop.call('PUT', '/sandbox/gateway/faults', {})
+  const short = await becomes(shop, card.payment, ({ attempts }) => attempts[1].status === 'failed')
+  const taken = short.attempts[1].amountReceived
+  assert.ok(taken > account.attempt.amountCharged && taken < card.attempt.amountCharged, String(taken))
+  await cancel(shop, short)
+  assert.deepEqual((await refund(shop, short)).body.data.amount, taken)
+
+  await transfer(shop, account.accountNumber, account.attempt.amountCharged)
+  const paid = await becomes(shop, short, isPaid)
+  assert.equal(paid.late, true)
+  assert.deepEqual(sums(paid), ['successful', account.attempt.amountCharged, 0])
+  assert.deepEqual((await booksOf(database, paid)).refunds, [{ amount: taken, kind: 'merchant', status: 'successful' }])
+  await assertAudited(paid)
+})
+
+test('B17: money that went back does not complete a payment: what is held counts, and the rest completes it', async () => {
+  const shop = await service.addShop()
+  const { payment, accountNumber } = await start(shop, { ...TRANSFER, amount: 1_000_000 })
+  await transfer(shop, accountNumber, 400_000)
+  await becomes(shop, payment, ({ amountPaid }) => amountPaid === 400_000)
+  await cancel(shop, payment)
+  assert.equal((await refund(shop, payment)).body.data.status, 'successful')
+
+  await transfer(shop, accountNumber, 600_000)
+  const held = await becomes(shop, payment, ({ amountPaid }) => amountPaid === 1_000_000)
+  assert.deepEqual(sums(held), ['cancelled', 1_000_000, 400_000])
+  const { events } = await booksOf(database, payment)
+  assert.deepEqual([events.at(-1)?.type, events.at(-1)?.data.missing.amount], ['payment.underpaid', 400_000])
+
+  await transfer(shop, accountNumber, 400_000)
+  const paid = await becomes(shop, payment, isPaid)
+  assert.deepEqual(sums(paid), ['successful', 1_400_000, 400_000])
+  assert.equal((await booksOf(database, payment)).facts.includes('payment.overpaid'), false, 'nobody has too much')
+  await assertAudited(paid)
+})
+
+test('B18: a part that went back already is not announced or sent back again when another attempt pays it all', async () => {
+  const shop = await service.addShop()
+  const first = await start(shop, { ...TRANSFER, amount: 1_000_000, reference: 'went-back' })
+  const second = await start(shop, { ...TRANSFER, amount: 1_000_000, reference: 'went-back' })
+  await transfer(shop, first.accountNumber, 400_000)
+  await becomes(shop, first.payment, ({ amountPaid }) => amountPaid === 400_000)
+  await cancel(shop, first.payment)
+  assert.equal((await refund(shop, first.payment, { amount: 300_000 })).body.data.status, 'successful')
+  await transfer(shop, second.accountNumber, 1_000_000)
+  const paid = await becomes(shop, first.payment, isPaid)
+  assert.deepEqual(sums(paid), ['successful', 1_000_000, 0])
+  await carryOutDueRefunds(parts, 100)
+  const { refunds, events } = await booksOf(database, paid)
+  assert.deepEqual(refunds, [
+    { amount: 300_000, kind: 'merchant', status: 'successful' },
+    { amount: 100_000, kind: 'surplus', status: 'successful' },
+  ])
+  const surplus = events.filter(({ type }) => type === 'payment.surplus').map(({ data }) => data.surplus.amount)
+  assert.deepEqual(surplus, [100_000], 'only what was still there')
+  assert.equal((await ledger(shop, first.order)).refunded, 400_000)
+
+  const whole = await refund(shop, paid, { amount: 1_000_000 })
+  assert.deepEqual([whole.status, whole.body.data?.status], [201, 'successful'], 'all that was paid can still go back')
+  assert.equal((await ledger(shop, second.order)).refunded, 1_000_000)
+  await assertAudited(paid)
+})
+
+test('B21: a refund that is told before the payment was known to be paid: the money first, then what went back of it', async () => {
+  const shop = await service.addShop()
+  const { payment, order } = await start(shop)
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  await charge(shop, order, CARD.pays)
+  await shop.call('PUT', '/sandbox/gateway/faults', {})
+  await refundAtProvider(shop, order, AMOUNT, 'before-anybody-knew')
+  const after = await becomes(shop, payment, ({ amountRefunded }) => amountRefunded > 0)
+  assert.deepEqual(sums(after), ['successful', AMOUNT, AMOUNT])
+  assert.deepEqual((await booksOf(database, payment)).facts.slice(2), [
+    'attempt.successful',
+    'payment.successful',
+    'refund.successful',
+  ])
+  await assertAudited(after)
+})
+
+test('B21: a refund of the surplus attempt that was made on the provider’s side is not the payment’s, which can still be refunded', async () => {
+  const shop = await service.addShop()
+  const first = await start(shop, { reference: 'surplus-by-hand' })
+  const second = await start(shop, { reference: 'surplus-by-hand' })
+  await charge(shop, first.order, CARD.pays)
+  await becomes(shop, first.payment, isPaid)
+  await charge(shop, second.order, CARD.pays)
+  await becomes(shop, first.payment, ({ attempts }) => attempts[1].status === 'surplus')
+  // A person is quicker than our clock, and sends it back on the provider's dashboard.
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  const { id } = await refundAtProvider(shop, second.order, AMOUNT, 'by-hand')
+  const told = { id, reference: 'by-hand', amount: AMOUNT, currency: 'NGN' }
+  const record = await recordAt(service, shop, second.order)
+  await notify(service, shop, noticeAbout(record, 'refund.successful', { refund: told }))
+  const workOff = async () => {
+    await database.rows(sql`update notices set due_at = now() where state = 'waiting' and reference = ${second.order}`)
+    await workOffWaitingNotices(parts, 100)
+  }
+  await workOff()
+  await carryOutDueRefunds(parts, 100)
+  await workOff()
+  const after = await shop.payment(first.payment.id)
+  assert.deepEqual(sums(after), ['successful', AMOUNT, 0])
+  assert.deepEqual((await booksOf(database, after)).refunds, [
+    { amount: AMOUNT, kind: 'surplus', status: 'failed' },
+    { amount: AMOUNT, kind: 'provider', status: 'successful' },
+  ])
+  const own = await refund(shop, after)
+  assert.deepEqual([own.status, own.body.data?.status], [201, 'successful'])
+  assert.equal((await ledger(shop, first.order)).refunded, AMOUNT)
+  await assertAudited(after)
+})
+
+/** The provider answers that these transactions have paid the order. */
+async function startAnswering(t: TestContext) {
+  const between = await startBetween(t, service)
+  const { payment } = await start(between.shop, TRANSFER)
+  const answers = async (...transactions: unknown[]) => {
+    between.upstream.garble = ({ status, text }) => {
+      const { data } = JSON.parse(text)
+      return { status, text: JSON.stringify({ data: { ...data, status: 'paid', transactions } }) }
+    }
+    await check(between.parts, payment)
+    return between.shop.payment(payment.id)
+  }
+  return { payment, answers }
+}
+
+test('B12: money in another currency is for a person to see to, before the payment is paid and after it', async (t) => {
+  const { payment, answers } = await startAnswering(t)
+  const dollars = paidTransaction({ amount: 777, currency: 'USD', kind: 'transfer' })
+  const naira = paidTransaction({ amount: AMOUNT, kind: 'transfer' })
+  const foreign = await answers(dollars)
+  assert.deepEqual([...sums(foreign), ...statuses(foreign)], ['pending', 0, 0, 'failed'])
+  const paid = await answers(dollars, naira)
+  assert.deepEqual([...sums(paid), ...statuses(paid)], ['successful', AMOUNT, 0, 'successful'])
+  assert.match(paid.attempts[0].needsReview, /another currency/)
+  const { facts, receipts } = await booksOf(database, payment)
+  assert.equal(facts.filter((type) => type === 'attempt.needs_review').length, 1, 'told once')
+  assert.deepEqual(
+    receipts.map(({ amount, currency, counted }) => [amount, currency, counted]),
+    [
+      [777, 'USD', false],
+      [AMOUNT, 'NGN', true],
+    ],
+  )
+  await assertAudited(payment)
+})
+
+test('B12: money in another currency beside all that was asked for, in one answer: paid at once, and a person is told', async (t) => {
+  const { payment, answers } = await startAnswering(t)
+  const paid = await answers(
+    paidTransaction({ amount: 777, currency: 'USD', kind: 'transfer' }),
+    paidTransaction({ amount: AMOUNT, kind: 'transfer' }),
+  )
+  assert.deepEqual([...sums(paid), ...statuses(paid)], ['successful', AMOUNT, 0, 'successful'])
+  assert.match(paid.attempts[0].needsReview, /another currency/)
+  assert.deepEqual((await booksOf(database, payment)).facts.slice(2), [
+    'attempt.successful',
+    'payment.successful',
+    'attempt.needs_review',
+  ])
+})
+
+test('B22: amounts that cannot be decide nothing; the next answer that makes sense does', async (t) => {
+  const { payment, answers } = await startAnswering(t)
+  const absurd = await answers(
+    paidTransaction({ amount: Number.MAX_SAFE_INTEGER, kind: 'transfer' }),
+    paidTransaction({ amount: 5, kind: 'transfer' }),
+  )
+  assert.deepEqual([...sums(absurd), ...statuses(absurd)], ['pending', 0, 0, 'pending'])
+  const watch = await database.row(sql`select checks from attempts where payment_id = ${uuidOf(payment.id)}`)
+  assert.deepEqual(watch, { checks: 1 }, 'asked and heard; the next question comes on schedule')
+  const paid = await answers(paidTransaction({ amount: AMOUNT, kind: 'transfer' }))
+  assert.deepEqual(sums(paid), ['successful', AMOUNT, 0])
+  assert.equal((await booksOf(database, payment)).receipts.length, 1)
+})
+
+test('two payments that save one card at the same moment are both settled, and the card is kept once', async () => {
+  const shop = await service.addShop()
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  const card = { token: 'gct_x' as SavedCardToken, brand: 'visa', last4: '4081', expiryMonth: 12, expiryYear: 2_030 }
+  for (let round = 0; round < 5; round++) {
+    const user = { email: `ada-${round}@example.com` }
+    const both = [await start(shop, { user }), await start(shop, { user })]
+    await Promise.all(
+      both.map(async ({ attempt, order }) => {
+        const found = await findAttempt(database, attempt.id as AttemptId)
+        assert.ok(found)
+        const receipt = { transactionId: `gtx_${order}`, amount: money(AMOUNT, 'NGN' as Currency), at: new Date() }
+        await settleAttempt(parts, found, {
+          source: 'check',
+          outcome: { kind: 'paid', savedCard: card, receipts: [receipt] },
+        })
+      }),
+    )
+    for (const { payment } of both) assert.equal((await shop.payment(payment.id)).status, 'successful')
+    const { body } = await shop.call('GET', `/payments/v1/cards?email=${encodeURIComponent(user.email)}`)
+    assert.equal(body.data.length, 1)
+  }
+})
+
+test('an audit that runs beside payments sees each as of one moment, and finds nothing', async () => {
+  const shop = await service.addShop()
+  const findings: string[] = []
+  let rounds = 0
+  let isOver = false
+  async function auditOn() {
+    while (!isOver) {
+      for (const records of await database.transaction((tx) => recordsAfter(tx, undefined, 500))) {
+        findings.push(...audit(records).map((each) => `${records.book.payment.reference}: ${each}`))
+      }
+      rounds++
+    }
+  }
+  const auditing = auditOn()
+  for (let index = 0; index < 4; index++) {
+    const { payment, order } = await start(shop, { reference: `audited-${index}` })
+    await charge(shop, order, CARD.pays)
+    await becomes(shop, payment, isPaid)
+    assert.equal((await refund(shop, payment, { amount: 5 })).status, 201)
+  }
+  isOver = true
+  await auditing
+  assert.ok(rounds > 1)
+  assert.deepEqual(
+    findings.filter((each) => each.startsWith('audited-')),
+    [],
+  )
 })

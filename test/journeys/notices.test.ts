@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
 import { listUnmatched } from '../../src/attempts/notice-store.ts'
-import { workOffWaitingNotices } from '../../src/attempts/receive-notice.ts'
+import { receiveNotice, workOffWaitingNotices } from '../../src/attempts/receive-notice.ts'
 import { sql } from '../../src/database/sql.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
@@ -443,4 +443,63 @@ test('B22: bytes that are no text at all are kept too', async () => {
     (all) => all.some(({ merchantId }) => merchantId === shop.merchantId),
   )
   assert.match(String(unmatched.find(({ merchantId }) => merchantId === shop.merchantId)?.note), /^cannot be read/)
+})
+
+test('a notice that fails for ever neither stops the others nor is given up: it is tried again within the hour, however often', async (t) => {
+  const between = await startBetween(t, service)
+  const { payment, order } = await start(between.shop)
+  await charge(between.shop, order)
+  await letPass(database, payment, 15)
+  await checkDueAttempts(between.parts, 100)
+  // A refund of ours that is never answered, and news of one that may be it: nobody can tell, so the notice waits.
+  between.upstream.trouble = 'reset before the work'
+  const asked = await between.shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 5 })
+  assert.equal(asked.body.data.status, 'pending')
+  const told = { id: 'grf_x', amount: 5, currency: 'NGN' }
+  const record = await recordAt(service, between.shop, order)
+  assert.equal(
+    (await notify(between, between.shop, noticeAbout(record, 'refund.successful', { refund: told }))).status,
+    200,
+  )
+
+  for (const tries of [9, 40, 100_000]) {
+    const shop = await quietShop()
+    const other = await start(shop)
+    await charge(shop, other.order)
+    // Kept by a receiver that died before it could work it off.
+    const body = JSON.stringify(noticeAbout(await recordAt(service, shop, other.order), 'payment.paid'))
+    const { secretKey } = gatewayKeys(service.masterKey, shop.merchantUuid)
+    const headers = { 'gateway-signature': signNotice(secretKey, body, new Date()) }
+    const owner = { merchantId: shop.merchantId, mode: 'sandbox' } as const
+    const received = await receiveNotice(parts, owner, 'gateway', { body: Buffer.from(body), headers })
+    assert.equal(received.kind, 'kept')
+    await database.rows(sql`update notices set due_at = now() where reference = ${other.order}`)
+    await database.rows(sql`update notices set due_at = now(), tries = ${tries} where reference = ${order}`)
+    assert.equal(await workOffWaitingNotices(parts, 100), 2)
+    assert.equal((await shop.payment(other.payment.id)).status, 'successful', `after ${tries} tries of the other`)
+    const waits = await database.row<{ state: string; tries: number; soon: boolean }>(sql`
+      select state, tries, due_at between now() + interval '50 minutes' and now() + interval '61 minutes' as soon
+        from notices where reference = ${order}`)
+    assert.deepEqual(waits, { state: 'waiting', tries: tries + 1, soon: true })
+  }
+})
+
+test('B6: money that nobody could be matched with finds its attempt, with the amount that the provider itself tells', async () => {
+  const shop = await quietShop()
+  const { payment, order } = await start(shop)
+  await charge(shop, order)
+  const transaction = (await recordAt(service, shop, order)).transactions.at(-1)
+  const stranger = madeUpRecord({ requested: 5, amount: 5, transactions: [{ ...transaction, amount: 5 }] })
+  await notify(service, shop, noticeAbout(stranger, 'payment.paid'))
+  await workedOff(stranger.reference, 1)
+  const unmatched = () => database.rows(sql`select amount from receipts where transaction_id = ${transaction.id}`)
+  assert.deepEqual(await unmatched(), [{ amount: 5 }])
+  await letPass(database, payment, 15)
+  await checkDueAttempts(parts, 100)
+  const paid = await shop.payment(payment.id)
+  assert.deepEqual([paid.status, paid.amountPaid], ['successful', AMOUNT])
+  assert.deepEqual((await booksOf(database, payment)).receipts, [
+    { attempt: 1, amount: AMOUNT, currency: 'NGN', counted: true },
+  ])
+  assert.deepEqual(await unmatched(), [{ amount: AMOUNT }], 'on record once')
 })

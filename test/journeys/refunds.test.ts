@@ -11,7 +11,8 @@ const { database, parts } = service
 const shop = await service.addShop()
 
 const AMOUNT = 1_250_000
-const refund = (name: string, body: unknown = {}) => shop.call('POST', `/payments/v1/payments/${name}/refunds`, body)
+const refund = (name: string, body: unknown = {}, headers: Record<string, string> = {}) =>
+  shop.call('POST', `/payments/v1/payments/${name}/refunds`, body, headers)
 const ledger = async (orderReference: string) =>
   (await shop.call('GET', `/sandbox/gateway/ledger?reference=${orderReference}`)).body.data
 
@@ -247,4 +248,105 @@ test('a transfer that brought too much can be refunded with its excess', async (
   assert.equal(payment.amountPaid, AMOUNT + 500)
   assert.equal((await refund(data.reference, { amount: 500 })).status, 201)
   assert.equal((await refund(data.reference)).body.data.amount, AMOUNT)
+})
+
+/** A payment that was cancelled with a part on each of two accounts. */
+async function cancelledWithParts(reference: string, parts: [number, number]) {
+  const accounts = []
+  for (const _ of parts) {
+    const { data } = (await shop.initialize({ reference, amount: AMOUNT, provider: 'gateway-virtual-bank-account' }))
+      .body
+    accounts.push(data.data.accountNumber)
+  }
+  for (const [index, amount] of parts.entries()) {
+    await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber: accounts[index], amount })
+  }
+  const payment = await eventually(
+    () => shop.payment(reference),
+    ({ amountPaid }) => amountPaid === parts[0] + parts[1],
+  )
+  assert.equal((await shop.call('POST', `/payments/v1/payments/${reference}/cancel`)).status, 200)
+  return {
+    payment,
+    orders: payment.attempts.map((attempt: { providerReference: string }) => attempt.providerReference),
+  }
+}
+
+test('parts that came through two attempts go back one by one: too much at once is refused with what can go at once', async () => {
+  const { orders } = await cancelledWithParts('in-two-parts', [700_000, 500_000])
+  const both = await refund('in-two-parts', { amount: 1_200_000 })
+  assert.deepEqual([both.status, both.body.code, both.body.refundable], [422, 'refund_exceeds_payment', 700_000])
+  assert.match(both.body.detail, /^1200000 of 1200000 NGN .*700000 at most can go back at once/)
+
+  const larger = await refund('in-two-parts')
+  assert.deepEqual([larger.status, larger.body.data.status, larger.body.data.amount], [201, 'successful', 700_000])
+  const rest = await refund('in-two-parts')
+  assert.deepEqual([rest.status, rest.body.data.status, rest.body.data.amount], [201, 'successful', 500_000])
+  const nothing = await refund('in-two-parts', { amount: 1 })
+  assert.deepEqual([nothing.status, nothing.body.refundable], [422, 0])
+
+  const { status, amountPaid, amountRefunded } = await shop.payment('in-two-parts')
+  assert.deepEqual([status, amountPaid, amountRefunded], ['cancelled', 1_200_000, 1_200_000])
+  const taken = await Promise.all(orders.map(ledger))
+  assert.deepEqual(
+    taken.map(({ refunded }) => refunded),
+    [700_000, 500_000],
+    'each the way it came',
+  )
+})
+
+test('A1: the same refund twice under one key is made once, and answered alike; without a key it is two', async () => {
+  const { reference, id, order } = await paid()
+  const key = { 'idempotency-key': 'refund-once' }
+  const first = await refund(reference, { amount: 1_000 }, key)
+  const second = await refund(id, { amount: 1_000 }, key)
+  assert.deepEqual([first.status, second.status], [201, 201])
+  assert.deepEqual(second.body, first.body)
+  assert.deepEqual(
+    [first.headers['idempotent-replayed'], second.headers['idempotent-replayed']],
+    [undefined, 'true'],
+    'by whatever name the payment is called',
+  )
+  const other = await refund(reference, { amount: 2_000 }, key)
+  assert.deepEqual([other.status, other.body.code], [422, 'idempotency_key_reused'])
+  assert.equal((await ledger(order)).refunded, 1_000)
+
+  for (let times = 0; times < 2; times++) assert.equal((await refund(reference, { amount: 1_000 })).status, 201)
+  assert.equal((await shop.payment(reference)).amountRefunded, 3_000)
+  const { reference: elsewhere } = await paid()
+  const fresh = await refund(elsewhere, { amount: 1_000 }, key)
+  assert.notEqual(fresh.body.data.id, first.body.data.id, 'a key is of one payment')
+})
+
+test('A3: ten refunds under one key at once are one; whoever comes early is told to wait', async () => {
+  const { reference, order } = await paid()
+  const key = { 'idempotency-key': 'all-at-once' }
+  const all = await Promise.all(Array.from({ length: 10 }, () => refund(reference, { amount: 1_000 }, key)))
+  for (const { status, body } of all) assert.ok(status === 201 || body.code === 'idempotency_in_progress', body.code)
+  assert.equal(new Set(all.filter(({ status }) => status === 201).map(({ body }) => body.data.id)).size, 1)
+  assert.equal((await ledger(order)).refunded, 1_000)
+})
+
+test('A5: a refund whose call died before it was answered is found again by its key, and not made twice', async () => {
+  const { reference, order } = await paid()
+  const key = { 'idempotency-key': 'died' }
+  const first = await refund(reference, { amount: 1_000 }, key)
+  // As the process leaves it that dies between the refund and the answer; and a minute passes.
+  await database.rows(sql`
+    update idempotent_calls set answer = null, running_until = now() - interval '1 second',
+           created_at = created_at - interval '1 minute'
+     where merchant_id = ${shop.merchantUuid} and key = 'died'`)
+  const again = await refund(reference, { amount: 1_000 }, key)
+  assert.deepEqual([again.status, again.body.data.id], [201, first.body.data.id])
+  assert.equal((await shop.payment(reference)).amountRefunded, 1_000)
+  assert.equal((await ledger(order)).refunded, 1_000)
+})
+
+test('who asked for a refund stands in the audit log, once for each that was made', async () => {
+  const { reference } = await paid()
+  const { id } = (await refund(reference, { amount: 1_000 })).body.data
+  assert.equal((await refund(reference, { amount: AMOUNT })).status, 422)
+  const acts = await database.rows(sql`
+    select actor, act, subject from audit_log where merchant_id = ${shop.merchantUuid} order by at desc limit 1`)
+  assert.deepEqual(acts, [{ actor: 'api:sandbox', act: 'refund.asked_for', subject: id }])
 })

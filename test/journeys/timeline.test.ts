@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeChecksDue } from '../../src/attempts/attempt-store.ts'
+import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 
 const service = await startPaying()
-const { baseUrl } = service
+const { baseUrl, database, parts } = service
 const shop = await service.addShop()
 
 interface Entry {
@@ -126,4 +128,30 @@ test('it is found by reference, attempt and id, and is nobody else’s', async (
     const { status } = await other.call('GET', `/payments/v1/payments/${name}/timeline`)
     assert.equal(status, 404, name)
   }
+})
+
+test('checks that hear the same again are one line that counts them; another answer begins a new one', async () => {
+  await shop.call('PUT', '/sandbox/gateway/faults', { lost: 1 })
+  const { data } = (await shop.initialize({ reference: 'asked-often' })).body
+  const { id } = await shop.payment('asked-often')
+  const check = async () => {
+    await makeChecksDue(database, id)
+    await checkDueAttempts(parts, 100)
+  }
+  const calls = async () =>
+    (await timeline('asked-often'))
+      .filter(({ kind }) => kind === 'call')
+      .map(({ what, detail }) => [what, detail.outcome, detail.times ?? 1])
+  for (let times = 0; times < 5; times++) await check()
+  assert.deepEqual(await calls(), [
+    ['start card', 'link', 1],
+    ['check', 'pending', 5],
+  ])
+  await charge(data.data.reference, '4084 0840 8408 4081')
+  await check()
+  await shop.call('PUT', '/sandbox/gateway/faults', {})
+  assert.deepEqual((await calls()).slice(1), [
+    ['check', 'pending', 5],
+    ['check', 'paid', 1],
+  ])
 })

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeChecksDue } from '../../src/attempts/attempt-store.ts'
 import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
 import { sql } from '../../src/database/sql.ts'
 import { type AttemptId, uuidOf } from '../../src/kernel/ids.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
+import type { Providers } from '../../src/providers/provider.ts'
 import { type Said, TROUBLES } from '../../src/providers/upstream.ts'
+import { startWorker } from '../../src/worker/worker.ts'
 import { startBetween } from '../support/between.ts'
-import { booksOf, type Json, letPass } from '../support/books.ts'
+import { booksOf, type Json, letPass, noticeAbout, notify, recordAt } from '../support/books.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import { CARD } from '../support/simulator.ts'
 
@@ -537,4 +540,66 @@ test('B22: a status that we do not know means pending, and fields that we do not
   const paid = await shop.payment(payment.id)
   assert.deepEqual([paid.status, paid.amountPaid], ['successful', AMOUNT])
   await booksOf(database, payment)
+})
+
+test('an answer of "pending" that was overtaken by news of processing does not open the attempt again', async (t) => {
+  const between = await startBetween(t, service)
+  const { shop } = between
+  const { payment, order } = await start(shop, { reference: 'overtaken' })
+  const old = await recordAt(service, shop, order)
+  assert.equal(old.status, 'pending')
+  const reached = Promise.withResolvers<void>()
+  const letGo = Promise.withResolvers<Said>()
+  between.meanwhile = ({ method }) => {
+    if (method !== 'GET') return Promise.resolve(undefined)
+    reached.resolve()
+    return letGo.promise
+  }
+  await letPass(database, payment, 15)
+  const checking = checkDueAttempts(between.parts, 100)
+  await reached.promise
+  await notify(between, shop, noticeAbout({ ...old, status: 'processing' }, 'payment.processing'))
+  const statusNow = async () => (await shop.payment('overtaken')).attempts[0].status
+  await eventually(statusNow, (status) => status === 'processing')
+  letGo.resolve({ status: 200, text: JSON.stringify({ data: old }) })
+  await checking
+  assert.equal(await statusNow(), 'processing', 'what was true before is old news')
+  between.meanwhile = undefined
+  const second = await shop.initialize({ reference: 'overtaken' })
+  assert.deepEqual([second.status, second.body.code], [409, 'attempt_in_progress'])
+
+  await letPass(database, payment, 15)
+  await checkDueAttempts(between.parts, 100)
+  assert.equal(await statusNow(), 'pending', 'a question that was put since is answered with what is true now')
+})
+
+test('B20: while one provider keeps a question waiting, the money of another merchant is found on time', async (t) => {
+  const between = await startBetween(t, service, { deadlineMs: 60_000 })
+  const silent = await start(between.shop)
+  const shop = await service.addShop()
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+  const healthy = await start(shop)
+  await charge(shop, healthy.order)
+  const reached = Promise.withResolvers<void>()
+  const letGo = Promise.withResolvers<undefined>()
+  between.meanwhile = () => {
+    reached.resolve()
+    return letGo.promise
+  }
+  const providers: Providers = {
+    ...parts.providers,
+    connect: (owner, name) =>
+      (owner.merchantId === shop.merchantId ? parts : between.parts).providers.connect(owner, name),
+  }
+  await database.rows(sql`update attempts set next_check_at = null`) // what other tests have left to do
+  await makeChecksDue(database, silent.payment.id)
+  const worker = startWorker({ ...parts, providers })
+  try {
+    await reached.promise
+    await makeChecksDue(database, healthy.payment.id)
+    await eventually(() => shop.payment(healthy.payment.id), isPaid)
+  } finally {
+    letGo.resolve(undefined)
+    await worker.stop()
+  }
 })

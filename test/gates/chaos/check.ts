@@ -38,11 +38,14 @@ export interface Comparison {
   surplusAttempts: number
   needReview: number
   processing: number
-  refundsUnderWay: number
+  /** Refunds that the provider has not answered, and that the schedule will ask for again: how many attempts, how much. */
+  refunding: { attempts: number; amount: number }
   taken: { ours: number; theirs: number }
   refunded: { ours: number; theirs: number }
   ledgerRecords: number
   differences: string[]
+  /** Differences too, for which a longer wait is in order. */
+  refundDifferences: string[]
 }
 
 const LATE_BY_SECONDS = 60
@@ -54,7 +57,7 @@ export async function compare(database: Database, door: Door, told: Told): Promi
   const byOrder = new Map(attempts.map((attempt) => [attempt.order_reference, attempt]))
   const inLedger = new Map(ledger.map((record) => [record.reference, record]))
   const differences = [
-    ...ledger.flatMap((record) => compareRecord(record, byOrder.get(record.reference))),
+    ...ledger.flatMap((record) => compareTaken(record, byOrder.get(record.reference))),
     ...attempts.flatMap((attempt) => compareAttempt(attempt, inLedger.get(attempt.order_reference))),
     ...records.flatMap((each) => comparePayment(each, inLedger)),
     ...(await compareLists(database)),
@@ -68,28 +71,30 @@ export async function compare(database: Database, door: Door, told: Told): Promi
     surplusAttempts: attempts.filter(({ status }) => status === 'surplus').length,
     needReview: attempts.filter(({ needs_review }) => needs_review !== null).length,
     processing: attempts.filter(({ status }) => status === 'processing').length,
-    refundsUnderWay: attempts.filter(({ refunding }) => refunding > 0).length,
+    refunding: {
+      attempts: attempts.filter(({ refunding }) => refunding > 0).length,
+      amount: sum(attempts, ({ refunding }) => refunding),
+    },
     taken: { ours: sum(attempts, ({ received }) => received), theirs: sum(ledger, ({ amount }) => amount) },
     refunded: { ours: sum(attempts, ({ refunded }) => refunded), theirs: sum(ledger, ({ refunded }) => refunded) },
     ledgerRecords: ledger.length,
     differences,
+    refundDifferences: ledger.flatMap((record) => compareRefunded(record, byOrder.get(record.reference))),
   }
 }
 
-/** Money: every unit that the provider took or gave back is on record, for that attempt. */
-function compareRecord(record: LedgerRecord, attempt: AttemptRow | undefined): string[] {
-  const { reference, amount, refunded } = record
+/** Money: every unit that the provider took is on record, for that attempt. */
+function compareTaken({ reference, amount }: LedgerRecord, attempt: AttemptRow | undefined): string[] {
   if (!attempt) return [`${reference}: the provider has it, and we have no attempt of that name`]
-  const found: string[] = []
-  const name = `${attempt.reference} (${attempt.status})`
-  if (attempt.received !== amount) found.push(`${name}: the provider took ${amount}, we have ${attempt.received}`)
-  // One that the provider has not answered yet may be done there or not; the schedule below says whether it is forgotten.
-  if (refunded < attempt.refunded || refunded > attempt.refunded + attempt.refunding) {
-    found.push(
-      `${name}: the provider gave ${refunded} back, we say ${attempt.refunded} (${attempt.refunding} under way)`,
-    )
-  }
-  return found
+  if (attempt.received === amount) return []
+  return [`${attempt.reference} (${attempt.status}): the provider took ${amount}, we have ${attempt.received}`]
+}
+
+/** And every unit that it gave back. */
+function compareRefunded({ refunded }: LedgerRecord, attempt: AttemptRow | undefined): string[] {
+  if (!attempt || (attempt.refunded === refunded && attempt.refunding === 0)) return []
+  const { reference, refunded: ours, refunding } = attempt
+  return [`${reference}: the provider gave ${refunded} back, we say ${ours}, and ${refunding} is under way`]
 }
 
 /** Time: nothing is forgotten, and what is still unknown is no money. */

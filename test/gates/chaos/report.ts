@@ -39,8 +39,13 @@ export async function readInjected(database: Database): Promise<Injected> {
   return row as Injected
 }
 
+export function differencesOf({ differences, refundDifferences }: Comparison): string[] {
+  return [...differences, ...refundDifferences]
+}
+
 export function printChaos({ seed, payments, kills, tookSeconds, calls, injected, books }: ChaosOutcome): string {
-  const { taken, refunded, differences } = books
+  const { taken, refunded } = books
+  const differences = differencesOf(books)
   const rows: [string, string][] = [
     [
       'customers',
@@ -60,7 +65,7 @@ export function printChaos({ seed, payments, kills, tookSeconds, calls, injected
     ['payments', `${listOf(books.payments)}; ${books.late} of them late`],
     ['attempts', listOf(books.attempts)],
     ['need a person', `${books.needReview}`],
-    ['still unknown', `${books.processing} attempts, ${books.refundsUnderWay} refunds`],
+    ['still unknown', `${books.processing} attempts, ${books.refunding.attempts} refunds of ${books.refunding.amount}`],
     ['taken', bothOf(taken)],
     ['given back', bothOf(refunded)],
     ['ledger records', `${books.ledgerRecords}`],

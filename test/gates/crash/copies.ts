@@ -17,7 +17,8 @@ const COPIES = 2
 export async function crashOfCopies(random: Random, kills: number): Promise<CrashPart> {
   const folder = await mkdtemp(join(tmpdir(), 'manilla-crash-'))
   const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
-  const slots: Slot[] = Array.from({ length: COPIES }, () => new Slot(settings(server.url, folder)))
+  const env = settings(server.url, folder) // one for all: what one copy seals, the other opens
+  const slots: Slot[] = Array.from({ length: COPIES }, () => new Slot(env))
   try {
     await Promise.all(slots.map((slot) => slot.start()))
     const load = new Load('copies', random, () => slots.flatMap((slot) => slot.copy ?? []), CLIENTS)

@@ -1,0 +1,106 @@
+import type { Attempt } from '../../src/attempts/attempt.ts'
+import { type Book, begin, type Decision, issue } from '../../src/attempts/book.ts'
+import { type Proposal, settle } from '../../src/attempts/settle.ts'
+import { watchAnew } from '../../src/attempts/watch.ts'
+import type { Country } from '../../src/kernel/country.ts'
+import { newId, uuidOf } from '../../src/kernel/ids.ts'
+import { type Currency, money } from '../../src/kernel/money.ts'
+import type { Payment } from '../../src/payments/payment.ts'
+import type { Outcome, Receipt } from '../../src/providers/provider.ts'
+
+// A payment with its attempts as plain values, for what is decided without a database.
+
+export const START = new Date('2026-11-15T10:00:00Z')
+export const NGN = 'NGN' as Currency
+export const PRICE = 1_000
+export const after = (seconds: number) => new Date(START.getTime() + seconds * 1_000)
+
+export function newBook(): Book {
+  const payment: Payment = {
+    id: newId('payment', START),
+    merchantId: newId('merchant', START),
+    mode: 'sandbox',
+    reference: 'order-1',
+    shortCode: 'x',
+    status: 'pending',
+    late: false,
+    amount: PRICE,
+    currency: NGN,
+    country: 'NG' as Country,
+    customerBearsCharge: false,
+    amountPaid: 0,
+    amountRefunded: 0,
+    user: { email: 'ada@example.com', phoneNumber: null, name: null },
+    redirectURL: null,
+    webhook: null,
+    metadata: {},
+    sequence: 0,
+    createdAt: START,
+    expiresAt: after(86_400),
+    completedAt: null,
+  }
+  return { payment, attempts: [] }
+}
+
+export function newAttempt({ payment, attempts }: Book, channel: Attempt['channel'], now: Date): Attempt {
+  const id = newId('attempt', now)
+  return {
+    id,
+    paymentId: payment.id,
+    merchantId: payment.merchantId,
+    mode: payment.mode,
+    number: attempts.length + 1,
+    reference: `order-1-${attempts.length + 1}`,
+    provider: 'any',
+    channel,
+    status: 'processing',
+    currency: NGN,
+    amountCharged: PRICE,
+    fee: 0,
+    amountReceived: 0,
+    amountReturned: 0,
+    amountRefunded: 0,
+    orderReference: uuidOf(id),
+    providerReference: uuidOf(id),
+    failure: null,
+    failedTryId: null,
+    instructions: null,
+    instructionsExpireAt: null,
+    saidPaid: false,
+    needsReview: null,
+    createdAt: now,
+    resolvedAt: null,
+    watch: watchAnew(now),
+  }
+}
+
+/** A book whose last attempt, or only one, waits for its customer. */
+export function waiting(channel: Attempt['channel'] = 'card', before = newBook()): { book: Book; attempt: Attempt } {
+  const begun = begin(before, newAttempt(before, channel, START)).book
+  const { id } = begun.attempts.at(-1) as Attempt
+  const issued = { instructions: null, instructionsExpireAt: after(1_800), providerReference: 'p' }
+  const { book } = issue(begun, id, issued, START)
+  return { book, attempt: book.attempts.at(-1) as Attempt }
+}
+
+let transactions = 0
+export const receipt = (amount: number, currency = NGN): Receipt => ({
+  transactionId: `tx${++transactions}`,
+  amount: money(amount, currency),
+  at: START,
+})
+export const declined = (tryId = 't1'): Outcome => ({
+  kind: 'declined',
+  failure: { code: 'insufficient_funds', message: 'Not enough money.', providerCode: null },
+  tryId,
+})
+export const paid = (...receipts: Receipt[]): Outcome => ({ kind: 'paid', receipts })
+export const pending = (...receipts: Receipt[]): Outcome => ({ kind: 'pending', receipts })
+export const UNKNOWN: Outcome = { kind: 'unknown', because: 'silence' }
+
+export function propose(book: Book, attempt: Attempt, outcome: Outcome, more: Partial<Proposal> = {}): Decision {
+  const fresh = 'receipts' in outcome ? outcome.receipts : []
+  return settle(book, { attemptId: attempt.id, outcome, fresh, source: 'notice', now: after(60), ...more })
+}
+export const types = ({ facts }: Decision) => facts.map(({ type }) => type)
+export const first = ({ book }: Decision) => book.attempts[0] as Attempt
