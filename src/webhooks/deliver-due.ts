@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { type KeyObject, randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import { batch } from '../database/batch.ts'
 import type { Database } from '../database/database.ts'
@@ -19,7 +19,7 @@ import {
 } from './delivery-store.ts'
 import { disableEndpoint, endpointSecretPlace, noteHealth } from './endpoint-store.ts'
 import { defaultSecretPlace } from './secret-store.ts'
-import { type WebhookSecret, webhookHeaders } from './signature.ts'
+import { signingKeys, webhookHeaders } from './signature.ts'
 
 export interface DeliveryParts {
   database: Database
@@ -58,10 +58,10 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
   const { database, log } = parts
   const me = randomUUID()
   const lanes = new Map<string, Lane>()
-  const secretsOf = secretReader(parts.secrets)
+  const keyOf = signingKeys((sealed, place) => parts.secrets.open(sealed, place))
   const underWay = new Set<Promise<void>>()
-  /** Taken and not noted yet: not to be taken again. */
-  const inHand = new Set<DueDelivery['id']>()
+  /** Taken and not noted yet, with its destination: not to be taken again. */
+  const inHand = new Map<DueDelivery['id'], string>()
   let stopping = false
   let patient = true
   let taking: Promise<void> | undefined
@@ -126,7 +126,7 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
       ...where,
       me,
       ownSeconds: OWN_SECONDS,
-      inHand: [...inHand],
+      inHand: inHandFor(where.destinations),
       // Or each look would take more for an endpoint that answers nothing, until there is no room for anybody else's.
       sated: where.destinations ? [] : [...lanes.values()].filter(isSated).map(({ destination }) => destination),
     })
@@ -135,12 +135,19 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
       lane.ownedUntilMs = ownedUntilMs
       lane.more = deliveries.length === where.perDestination // who got less has nothing left that is due
       for (const delivery of deliveries) {
-        inHand.add(delivery.id)
+        inHand.set(delivery.id, destination)
         lane.waiting.push(delivery)
       }
       pump(lane)
     }
     return taken
+  }
+
+  function inHandFor(destinations: string[] | undefined): DueDelivery['id'][] {
+    if (!destinations) return [...inHand.keys()]
+    const found: DueDelivery['id'][] = []
+    for (const [id, destination] of inHand) if (destinations.includes(destination)) found.push(id)
+    return found
   }
 
   function laneOf(destination: string): Lane {
@@ -166,7 +173,16 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
 
   function fly(lane: Lane, delivery: DueDelivery): void {
     lane.flying++
-    const work = send(delivery).then(async (answer) => {
+    const flight = carry(lane, delivery).finally(() => {
+      underWay.delete(flight)
+      take()
+    })
+    underWay.add(flight)
+  }
+
+  async function carry(lane: Lane, delivery: DueDelivery): Promise<void> {
+    try {
+      const answer = await send(delivery)
       lane.flying--
       if (lane.more && isQuick(answer) && lane.waiting.length < TAKEN_WHEN_QUICK / 2) {
         lane.more = false
@@ -178,25 +194,18 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
       pump(lane)
       // Cut because we stop: no fault of the endpoint's.
       if (patient) await note(resultOf(delivery, answer))
-    })
-    const noted = work
-      .then(() => void inHand.delete(delivery.id))
-      .catch((err) => {
-        // Not noted, so it will be taken again, and sent with the same id and the same bytes; not at once, for whatever is wrong.
-        log.warn({ err, eventId: delivery.eventId }, 'a delivery could not be noted; it will be made again')
-        setTimeout(() => inHand.delete(delivery.id), OWN_SECONDS * 1_000).unref()
-      })
-      .finally(() => {
-        underWay.delete(noted)
-        take()
-      })
-    underWay.add(noted)
+      inHand.delete(delivery.id)
+    } catch (err) {
+      // Not noted, so it will be taken again, and sent with the same id and the same bytes; not at once, for whatever is wrong.
+      log.warn({ err, eventId: delivery.eventId }, 'a delivery could not be noted; it will be made again')
+      setTimeout(() => inHand.delete(delivery.id), OWN_SECONDS * 1_000).unref()
+    }
   }
 
   async function send(delivery: DueDelivery): Promise<Answer> {
     const { eventId: id, body, url, mode } = delivery
     try {
-      const headers = webhookHeaders(secretsOf(delivery), { id, body, at: parts.clock.now() })
+      const headers = webhookHeaders(keysOf(delivery, keyOf), { id, body, at: parts.clock.now() })
       return await parts.http.post({ url, headers, body, allowPrivate: parts.allowPrivate(mode) })
     } catch (err) {
       log.error({ err, eventId: id }, 'a delivery could not be made')
@@ -285,22 +294,13 @@ async function noteAll({ database, log }: DeliveryParts, results: TryResult[]): 
   })
 }
 
-/** Opens secrets, and remembers the last ones: opening is cheap, but not thousands of times a second. */
-function secretReader(box: SecretBox): (delivery: DueDelivery) => WebhookSecret[] {
-  const opened = new Map<string, WebhookSecret>()
-  const MOST = 10_000
-  function open(sealed: Buffer, place: string): WebhookSecret {
-    const key = `${place} ${sealed.toString('latin1')}`
-    const known = opened.get(key)
-    if (known) return known
-    const secret = box.open(sealed, place)
-    if (opened.size >= MOST) opened.clear()
-    opened.set(key, secret)
-    return secret
-  }
-  return (delivery) => {
-    const place = delivery.endpointId ? endpointSecretPlace(delivery.endpointId) : defaultSecretPlace(delivery)
-    const sealed = [delivery.sealedSecret, delivery.sealedPreviousSecret].filter((each) => each !== null)
-    return sealed.map((each) => open(each, place))
-  }
+type KeyOf = ReturnType<typeof signingKeys>
+
+/** One for each secret that is valid now. */
+function keysOf(delivery: DueDelivery, keyOf: KeyOf): KeyObject[] {
+  const { endpointId, sealedSecret, sealedPreviousSecret } = delivery
+  const place = endpointId ? endpointSecretPlace(endpointId) : defaultSecretPlace(delivery)
+  const keys = sealedSecret ? [keyOf(sealedSecret, place)] : []
+  if (sealedPreviousSecret) keys.push(keyOf(sealedPreviousSecret, place))
+  return keys
 }

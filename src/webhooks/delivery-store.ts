@@ -19,6 +19,8 @@ export async function insertDeliveries(tx: Transaction, deliveries: Delivery[]):
 
 /** A delivery with all that it takes to send it. */
 export interface DueDelivery extends Delivery {
+  /** Its id as the database has it: it comes from there, and goes back soon. */
+  uuid: string
   body: string
   sealedSecret: Buffer | null
   sealedPreviousSecret: Buffer | null
@@ -39,11 +41,12 @@ interface DueRow {
   sealed_previous_secret: Buffer | null
 }
 
-function dueOf(row: DueRow): DueDelivery {
+function dueOf(row: DueRow, merchantIdOf: (uuid: string) => MerchantId): DueDelivery {
   return {
     id: idOf('delivery', row.id),
+    uuid: row.id,
     eventId: idOf('event', row.event_id),
-    merchantId: idOf('merchant', row.merchant_id),
+    merchantId: merchantIdOf(row.merchant_id),
     mode: row.mode,
     endpointId: row.endpoint_id === null ? null : idOf('endpoint', row.endpoint_id),
     url: row.url,
@@ -77,6 +80,7 @@ export interface Taking {
  */
 export async function takeDue(db: Queries, wanted: Taking): Promise<DueDelivery[]> {
   const { me, destinations, after, maxDestinations, perDestination, ownSeconds, inHand, sated } = wanted
+  const held = textArray(inHand.map(uuidOf))
   const rows = await db.rows<DueRow>(sql`
     with recursive hops (destination) as (
       (select destination from deliveries
@@ -91,7 +95,7 @@ export async function takeDue(db: Queries, wanted: Taking): Promise<DueDelivery[
         -- A lateral with a limit, not "exists": that would be turned into a join with everything that is due.
         cross join lateral (select from deliveries d
                              where d.state = 'waiting' and d.destination = f.destination and d.due_at <= now()
-                               and d.id <> all (${inHand.map(uuidOf)}::uuid[]) limit 1) due
+                               and d.id <> all (${held}::uuid[]) limit 1) due
        where f.destination is not null and f.destination <> all (${sated}::text[])
          and not exists (select from delivery_lanes l
                           where l.destination = f.destination and l.owner <> ${me}::uuid and l.owned_until >= now())
@@ -109,13 +113,19 @@ export async function takeDue(db: Queries, wanted: Taking): Promise<DueDelivery[
                 when s.previous_until > now() then s.sealed_previous_secret end as sealed_previous_secret
       from mine m cross join lateral (
         select id, event_id, merchant_id, mode, endpoint_id, url, destination, tries, tries_before, due_at from deliveries
-         where state = 'waiting' and destination = m.destination and due_at <= now() and id <> all (${inHand.map(uuidOf)}::uuid[])
+         where state = 'waiting' and destination = m.destination and due_at <= now() and id <> all (${held}::uuid[])
          order by due_at limit ${perDestination}) d
       join events e on e.id = d.event_id
       left join webhook_endpoints w on w.id = d.endpoint_id
       left join webhook_secrets s on d.endpoint_id is null and s.merchant_id = d.merchant_id and s.mode = d.mode
      order by d.destination, d.due_at`)
-  return rows.map(dueOf)
+  const merchantIds = new Map<string, MerchantId>() // many deliveries, few merchants
+  const merchantIdOf = (uuid: string) => {
+    const id = merchantIds.get(uuid) ?? idOf('merchant', uuid)
+    merchantIds.set(uuid, id)
+    return id
+  }
+  return rows.map((row) => dueOf(row, merchantIdOf))
 }
 
 /** For others to take at once. */
@@ -129,7 +139,7 @@ export async function forgetOldDestinations(db: Queries): Promise<void> {
 }
 
 export interface TryResult {
-  delivery: Delivery
+  delivery: DueDelivery
   state: DeliveryState
   waitSeconds: number
   status: number | null
@@ -144,7 +154,7 @@ export async function noteTries(db: Queries, results: TryResult[]): Promise<void
   await db.rows(sql`
     with results as (
       select * from unnest(
-        ${column(({ delivery }) => uuidOf(delivery.id))}::uuid[], ${column(({ delivery }) => String(delivery.tries))}::integer[],
+        ${column(({ delivery }) => delivery.uuid)}::uuid[], ${column(({ delivery }) => String(delivery.tries))}::integer[],
         ${column(({ state }) => state)}::text[], ${column(({ waitSeconds }) => String(waitSeconds))}::double precision[],
         ${column(({ status }) => (status === null ? null : String(status)))}::integer[], ${column(({ error }) => error)}::text[],
         ${column(({ answer }) => answer)}::text[], ${column(({ tookMs }) => String(Math.round(tookMs)))}::integer[],
