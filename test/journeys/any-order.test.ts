@@ -338,6 +338,28 @@ test(`whatever comes in whatever order, ${RUNS} times: one success, money counte
   )
 })
 
+test('a refund that never left is made again in ten seconds, however often; one that went unanswered after ten, then sixty', async () => {
+  const scene = new Scene()
+  const id = await scene.paymentId()
+  for (const each of [card, { do: 'charge', which: 0, kind: 'pays' }, hear('honest')] as Step[])
+    await scene.play(id, each)
+  const waits: number[] = []
+  const note = async () => {
+    const row = await database.row<{ wait: number }>(sql`
+      select round(extract(epoch from due_at - now()))::integer as wait from refunds where payment_id = ${uuidOf(id)}`)
+    waits.push(Math.round((row?.wait ?? 0) / 10) * 10) // the clock runs on while we look
+  }
+  await scene.play(id, { do: 'refund', amount: 300, fate: 'never sent' })
+  await note()
+  for (const fate of ['never sent', 'never sent', 'silent before', 'silent after', 'silent before'] as const) {
+    await scene.sendBack(id, fate)
+    await note()
+  }
+  assert.deepEqual(waits, [10, 10, 10, 10, 60, 600])
+  await scene.settleDown(id)
+  await agrees(scene, id)
+})
+
 interface EventRow {
   type: string
   sequence: number
