@@ -106,12 +106,23 @@ export async function lockBook(tx: Transaction, id: PaymentId): Promise<Book> {
 /** By the payment's reference or id, or by the reference of one of its attempts. */
 export async function findBook(db: Queries, owner: Owner, name: string): Promise<Book | undefined> {
   const payment = (await findPayment(db, owner, name)) ?? (await findPaymentOfAttempt(db, owner, name))
-  return payment && { payment, attempts: await attemptsOf(db, [payment.id]) }
+  return payment && asOfOneMoment(db, payment)
 }
 
 export async function findBookById(db: Queries, id: PaymentId): Promise<Book | undefined> {
   const payment = await findPaymentById(db, id)
-  return payment && { payment, attempts: await attemptsOf(db, [id]) }
+  return payment && asOfOneMoment(db, payment)
+}
+
+/** Payment and attempts are two questions, and a change may come in between; its sequence tells. Then both are asked again. */
+async function asOfOneMoment(db: Queries, known: Payment): Promise<Book> {
+  let payment = known
+  for (;;) {
+    const attempts = await attemptsOf(db, [payment.id])
+    const again = await findPaymentById(db, payment.id)
+    if (!again || again.sequence === payment.sequence) return { payment, attempts }
+    payment = again
+  }
 }
 
 async function findPaymentOfAttempt(db: Queries, owner: Owner, reference: string): Promise<Payment | undefined> {

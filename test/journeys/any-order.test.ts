@@ -340,6 +340,28 @@ test(`whatever comes in whatever order, ${RUNS} times: one success, money counte
   )
 })
 
+test('a refund that never left is made again in ten seconds, however often; one that went unanswered after ten, then sixty', async () => {
+  const scene = new Scene()
+  const id = await scene.paymentId()
+  for (const each of [card, { do: 'charge', which: 0, kind: 'pays' }, hear('honest')] as Step[])
+    await scene.play(id, each)
+  const waits: number[] = []
+  const note = async () => {
+    const row = await database.row<{ wait: number }>(sql`
+      select round(extract(epoch from due_at - now()))::integer as wait from refunds where payment_id = ${uuidOf(id)}`)
+    waits.push(Math.round((row?.wait ?? 0) / 10) * 10) // the clock runs on while we look
+  }
+  await scene.play(id, { do: 'refund', amount: 300, fate: 'never sent' })
+  await note()
+  for (const fate of ['never sent', 'never sent', 'silent before', 'silent after', 'silent before'] as const) {
+    await scene.sendBack(id, fate)
+    await note()
+  }
+  assert.deepEqual(waits, [10, 10, 10, 10, 60, 600])
+  await scene.settleDown(id)
+  await agrees(scene, id)
+})
+
 interface EventRow {
   type: string
   sequence: number
@@ -406,8 +428,8 @@ async function agrees({ adversary }: Scene, id: PaymentId): Promise<void> {
   const book = await findBookById(database, id)
   assert(book)
   const { payment, attempts } = book
-  const refunds = await database.rows<{ attempt_id: string; amount: number; status: string; kind: string }>(sql`
-    select attempt_id, amount, status, kind from refunds where payment_id = ${uuidOf(id)}`)
+  const refunds = await database.rows<{ attempt_id: string; amount: number; status: string; counted: boolean }>(sql`
+    select attempt_id, amount, status, counted from refunds where payment_id = ${uuidOf(id)}`)
   const receipts = await receiptsOf(id)
 
   for (const { id: attemptId, orderReference, amountReceived, status } of attempts) {
@@ -425,10 +447,15 @@ async function agrees({ adversary }: Scene, id: PaymentId): Promise<void> {
   assert.equal(unheard.length, 0, 'INV-1: every notice that was taken is worked off')
 
   const isPaid = attempts.some(({ orderReference }) => adversary.taken(orderReference) >= PRICE)
-  assert.equal(payment.status === 'successful', isPaid, 'paid is successful, and nothing else is')
-  if (isPaid) {
-    const surplus = refunds.filter(({ kind, status }) => kind === 'surplus' && status !== 'failed')
-    const refused = refunds.filter(({ kind, status }) => kind === 'surplus' && status === 'failed')
+  // Money that went back before the rest came completes nothing; after a success it changes nothing.
+  const isHeld = attempts.some(
+    ({ orderReference, amountReturned }) => adversary.taken(orderReference) - amountReturned >= PRICE,
+  )
+  if (isHeld) assert.equal(payment.status, 'successful', 'paid is successful')
+  if (payment.status === 'successful') assert(isPaid, 'and nothing else is')
+  if (payment.status === 'successful') {
+    const surplus = refunds.filter(({ counted, status }) => !counted && status !== 'failed')
+    const refused = refunds.filter(({ counted, status }) => !counted && status === 'failed')
     const beyond = receipts.filter(({ counted }) => !counted)
     assert.equal(sum(surplus) + sum(refused), sum(beyond), 'what is beyond the payment is sent back')
   }

@@ -114,9 +114,12 @@ function comparePayment(records: Records, ledger: Map<string, LedgerRecord>): st
   const { payment, attempts } = records.book
   const found = audit(records)
   const orders = attempts.map(({ orderReference }) => ledger.get(orderReference))
+  // Money that went back before the rest came completes nothing; after a success it changes nothing.
   const isPaid = orders.some((record) => record && record.amount >= record.requested)
-  if (isPaid !== (payment.status === 'successful')) {
-    found.push(isPaid ? `paid at the provider, and ${payment.status}` : 'successful, and not paid at the provider')
+  const isHeld = orders.some((record) => record && record.amount - record.refunded >= record.requested)
+  const isSuccessful = payment.status === 'successful'
+  if (isHeld ? !isSuccessful : isSuccessful && !isPaid) {
+    found.push(isHeld ? `paid at the provider, and ${payment.status}` : 'successful, and not paid at the provider')
   }
   const beyond = sum(records.receipts.filter(({ counted }) => !counted))
   const back = sum(records.refunds.filter(({ counted }) => !counted))

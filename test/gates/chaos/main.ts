@@ -22,6 +22,8 @@ export interface ChaosOptions {
   seed: number
   /** For how long the service may take, left to itself, until its books agree. */
   settleSeconds: number
+  /** The same for refunds: one that went unanswered three times is asked for again after ten minutes. */
+  refundSeconds: number
 }
 
 export interface ChaosReport {
@@ -69,7 +71,7 @@ async function run(options: ChaosOptions, slots: Slot[], door: Door, database: D
   const kills = await payAndKill(options, slots, door, told)
   await setFaults(door, {})
   const paidAt = performance.now()
-  const books = await settled(database, door, told, options.settleSeconds)
+  const books = await settled(database, door, told, options)
   const injected = await readInjected(database)
   const seconds = (from: number, to: number) => Math.round((to - from) / 1_000)
   const tookSeconds = { paying: seconds(startedAt, paidAt), settling: seconds(paidAt, performance.now()) }
@@ -123,15 +125,17 @@ async function setFaults(door: Door, faults: Record<string, number>): Promise<vo
   if (answer?.status !== 200) throw new Error(`the faults could not be set: ${JSON.stringify(answer?.body)}`)
 }
 
-// A refund that went unanswered three times is asked for again after ten minutes.
-const REFUND_SECONDS = 660
-
 /** The provider behaves now, and nobody asks for anything. Looks until the books agree, or for as long as that may take. */
-async function settled(database: Database, door: Door, told: Told, withinSeconds: number): Promise<Comparison> {
+async function settled(
+  database: Database,
+  door: Door,
+  told: Told,
+  { settleSeconds, refundSeconds }: ChaosOptions,
+): Promise<Comparison> {
   const startedAt = performance.now()
   for (;;) {
     const books = await compare(database, door, told)
-    const patienceSeconds = books.differences.length > 0 ? withinSeconds : Math.max(withinSeconds, REFUND_SECONDS)
+    const patienceSeconds = books.differences.length > 0 ? settleSeconds : refundSeconds
     const isOver = performance.now() > startedAt + patienceSeconds * 1_000
     if (isOver || differencesOf(books).length === 0) return books
     await pause(2_000)
@@ -151,7 +155,7 @@ function settings(databaseUrl: string, folder: string): Record<string, string> {
 }
 
 if (import.meta.main) {
-  const options = numbersFrom({ payments: 2_000, kills: 10, clients: 50, settleSeconds: 180 })
+  const options = numbersFrom({ payments: 2_000, kills: 10, clients: 50, settleSeconds: 180, refundSeconds: 660 })
   process.stdout.write(`seed ${options.seed}\n`)
   const report = await chaos(options)
   process.stdout.write(report.print())
