@@ -65,6 +65,8 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
   let stopping = false
   let patient = true
   let taking: Promise<void> | undefined
+  let takingSoon = false
+  let tookMore = false
   let wanted = false
   const hungry = new Set<string>()
   let after = ''
@@ -87,14 +89,23 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     take()
   }
 
+  /** Soon: who answered in the same turn of the event loop is asked for in the same statement. */
   function take(): void {
-    if (stopping || taking || inHand.size >= MOST_IN_HAND || !(wanted || hungry.size > 0)) return
-    taking = (wanted ? takeAnywhere() : takeMore())
-      .catch((err) => log.warn({ err }, 'deliveries could not be taken; they will be'))
-      .finally(() => {
-        taking = undefined
-        take()
-      })
+    if (takingSoon || taking || !(wanted || hungry.size > 0)) return
+    takingSoon = true
+    setImmediate(() => {
+      takingSoon = false
+      if (stopping || taking || inHand.size >= MOST_IN_HAND || !(wanted || hungry.size > 0)) return
+      // In turn, so that neither those who are quick nor those whom we do not know yet wait for the others.
+      const isForMore = hungry.size > 0 && !(wanted && tookMore)
+      tookMore = isForMore
+      taking = (isForMore ? takeMore() : takeAnywhere())
+        .catch((err) => log.warn({ err }, 'deliveries could not be taken; they will be'))
+        .finally(() => {
+          taking = undefined
+          take()
+        })
+    })
   }
 
   async function takeAnywhere(): Promise<void> {
