@@ -12,15 +12,6 @@ export interface ProviderHttpOptions {
   /** Calls at once to one host; the others wait, within their deadline. */
   maxConnections?: number
   breaker?: BreakerOptions
-  /** For the record. What it throws is not heard: an answer about money is not lost because it could not be written down. */
-  onCall?: (record: CallRecord) => void
-}
-
-/** What may be written down of a call: no header, no body, no query, for those carry keys and tokens. */
-export interface CallRecord {
-  call: { method: ProviderCall['method']; url: string }
-  outcome: { kind: 'answer'; status: number } | Unknown
-  tookMs: number
 }
 
 /**
@@ -47,22 +38,7 @@ export function providerHttp(options: ProviderHttpOptions = {}): ProviderHttp {
     return answer
   }
 
-  return {
-    async request(call) {
-      const startedAt = performance.now()
-      const answer = await ask(call)
-      const outcome = answer.kind === 'answer' ? { kind: answer.kind, status: answer.status } : answer
-      try {
-        const { method, url } = call
-        options.onCall?.({
-          call: { method, url: withoutQuery(url) },
-          outcome,
-          tookMs: Math.round(performance.now() - startedAt),
-        })
-      } catch {}
-      return answer
-    },
-  }
+  return { request: ask }
 }
 
 interface Means {
@@ -189,11 +165,6 @@ function headersOf({ headers, body }: ProviderCall): http.OutgoingHttpHeaders {
 function codeOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   return typeof code === 'string' && /^\w+$/.test(code) ? code : 'for a reason without a code'
-}
-
-function withoutQuery(url: string): string {
-  const parsed = URL.parse(url)
-  return parsed ? parsed.origin + parsed.pathname : 'not an address'
 }
 
 interface Agents {

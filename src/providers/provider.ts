@@ -213,7 +213,7 @@ export type RefundOutcome =
   | { kind: 'refused'; because: string }
   | Unknown
 
-/** The way out, handed to an adapter: a deadline on every call, connections kept open, a breaker per account, a record of each call. */
+/** The way out, handed to an adapter: a deadline on every call, connections kept open, a breaker per account. */
 export interface ProviderHttp {
   request(call: ProviderCall): Promise<ProviderAnswer>
 }
