@@ -15,7 +15,11 @@ const files = chosen.length > 0 ? chosen : globSync(['src/**/*.test.ts', 'test/*
 
 async function main(): Promise<number> {
   if (chosen.length === 0) {
-    const checks = await Promise.all([run('biome', ['check', '--error-on-warnings', '.']), run('tsc', ['--noEmit'])])
+    const checks = await Promise.all([
+      run('biome', ['check', '--error-on-warnings', '.']),
+      run('tsc', ['--noEmit']),
+      run('tsc', ['--noEmit', '-p', 'web']),
+    ])
     if (checks.some((status) => status !== 0)) return 1
   }
   const folder = await mkdtemp(join(tmpdir(), 'manilla-test-'))

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+
+/** What browsers get from us, each as one small text. */
+export interface Assets {
+  checkoutScript: string
+  checkoutStyle: string
+  /** The widget for a `<script>` tag, and the same as a module. */
+  widgetScript: string
+  widgetModule: string
+}
+
+const ENTRIES: Record<keyof Assets, { file: string; format?: 'iife' | 'esm' }> = {
+  checkoutScript: { file: 'checkout/page.ts', format: 'iife' },
+  checkoutStyle: { file: 'checkout/style.css' },
+  widgetScript: { file: 'widget/v1.ts', format: 'iife' },
+  widgetModule: { file: 'widget/module.ts', format: 'esm' },
+}
+const SOURCES = ['checkout/page.ts', 'checkout/style.css', 'widget/v1.ts', 'widget/module.ts', 'widget/pay.ts']
+// Old phones are how most people pay.
+const TARGET = ['chrome100', 'safari15.4', 'firefox100']
+const CACHE = join(import.meta.dirname, '../node_modules/.cache/manilla')
+
+/** Built when the sources have changed since the last time, else read from disk: a second start must not wait for a compiler. */
+export async function buildAssets(): Promise<Assets> {
+  const kept = join(CACHE, `web-${await digestOfSources()}.json`)
+  const known = await readFile(kept, 'utf8').catch(() => undefined)
+  if (known) return JSON.parse(known)
+  const assets = await compile()
+  await keep(kept, JSON.stringify(assets)).catch(() => {}) // a folder that we may not write to costs time, nothing else
+  return assets
+}
+
+async function digestOfSources(): Promise<string> {
+  const { version } = createRequire(import.meta.url)('esbuild/package.json') as { version: string }
+  const hash = createHash('sha256').update(version).update(TARGET.join())
+  for (const file of SOURCES) hash.update(await readFile(join(import.meta.dirname, file)))
+  return hash.digest('hex').slice(0, 16)
+}
+
+async function compile(): Promise<Assets> {
+  const { build } = await import('esbuild')
+  const compiled = Object.entries(ENTRIES).map(async ([name, { file, format }]) => {
+    const { outputFiles } = await build({
+      entryPoints: [join(import.meta.dirname, file)],
+      bundle: true,
+      minify: true,
+      write: false,
+      target: TARGET,
+      charset: 'utf8',
+      logLevel: 'silent',
+      ...(format && { format }),
+    })
+    return [name, outputFiles[0]?.text.trim()]
+  })
+  return Object.fromEntries(await Promise.all(compiled))
+}
+
+/** By a rename, so that a second process never reads half of it. */
+async function keep(path: string, text: string): Promise<void> {
+  await mkdir(CACHE, { recursive: true })
+  const fresh = `${path}.${process.pid}`
+  await writeFile(fresh, text)
+  await rename(fresh, path)
+}
