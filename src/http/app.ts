@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify from 'fastify'
+import { buildAssets } from '../../web/build.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { VerifyCredential } from '../merchants/verify-credential.ts'
@@ -29,6 +30,7 @@ import { operationsRoutes } from './routes/operations.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
 import { paymentRoutes } from './routes/payments.ts'
 import { webhookEndpointRoutes } from './routes/webhook-endpoints.ts'
+import { widgetRoutes } from './routes/widget.ts'
 
 export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
@@ -200,6 +202,13 @@ async function openToCallers(
     { prefix: '/payments/v1' },
   )
   await app.register(async (pages: App) => pageRoutes(pages, { ...parts, links, limits }))
+  const assets = await buildAssets()
+  await app.register(async (widget: App) => widgetRoutes(widget, { ...parts, limits, assets, allowsOrigin }))
+}
+
+// Until merchants have origins of their own.
+async function allowsOrigin({ mode }: { mode: string }, origin: string): Promise<boolean> {
+  return mode === 'sandbox' && /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(origin)
 }
 
 /** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */
