@@ -6,6 +6,7 @@ import Fastify from 'fastify'
 import { buildAssets } from '../../web/build.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
 import { Problem } from '../kernel/problem.ts'
+import { shopfronts } from '../merchants/read-shopfront.ts'
 import type { VerifyCredential } from '../merchants/verify-credential.ts'
 import type { PaymentCreator } from '../payments/create-payment.ts'
 import { type Links, linksOn } from '../payments/links.ts'
@@ -25,6 +26,7 @@ import { checkoutRoutes } from './routes/checkouts.ts'
 import { eventRoutes } from './routes/events.ts'
 import { initializeRoutes } from './routes/initialize.ts'
 import { integrationRoutes } from './routes/integrations.ts'
+import { logoRoutes } from './routes/logo.ts'
 import { noticeRoutes } from './routes/notices.ts'
 import { operationsRoutes } from './routes/operations.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
@@ -202,13 +204,9 @@ async function openToCallers(
     { prefix: '/payments/v1' },
   )
   await app.register(async (pages: App) => pageRoutes(pages, { ...parts, links, limits }))
-  const assets = await buildAssets()
-  await app.register(async (widget: App) => widgetRoutes(widget, { ...parts, limits, assets, allowsOrigin }))
-}
-
-// Until merchants have origins of their own.
-async function allowsOrigin({ mode }: { mode: string }, origin: string): Promise<boolean> {
-  return mode === 'sandbox' && /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(origin)
+  await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
+  const widgetParts = { ...parts, limits, assets: await buildAssets(), shopfronts: shopfronts(parts.database) }
+  await app.register(async (widget: App) => widgetRoutes(widget, widgetParts))
 }
 
 /** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */

@@ -8,6 +8,8 @@ import type { Clock } from '../../kernel/clock.ts'
 import { html } from '../../kernel/html.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import { findLiveCredential } from '../../merchants/credential-store.ts'
+import type { Shopfronts } from '../../merchants/read-shopfront.ts'
+import { allowsOrigin } from '../../merchants/shopfront.ts'
 import type { Owner } from '../../payments/payment-store.ts'
 import type { App } from '../framework.ts'
 import type { Limits } from '../limits.ts'
@@ -23,8 +25,7 @@ interface Parts {
   log: Logger
   limits: Limits
   assets: Assets
-  /** Whether this merchant's shop stands there. */
-  allowsOrigin(owner: Owner, origin: string): Promise<boolean>
+  shopfronts: Shopfronts
 }
 
 /** What shops load, and where their customers' frames begin. */
@@ -75,7 +76,7 @@ function hashOf(algorithm: 'sha256' | 'sha384', text: string): string {
  * From a public client-id and a reference to the page. Anyone may ask, so the answer is a stand-in for the link, and the page behind it
  * shows nothing private. Without an `origin` it is the full page, for browsers and moments in which no frame will do.
  */
-function openingRoute(app: App, { database, secrets, clock, log, limits, allowsOrigin }: Parts): void {
+function openingRoute(app: App, { database, secrets, clock, log, limits, shopfronts }: Parts): void {
   app.addHook('onRequest', async (request) => {
     limits.page(request)
     limits.beforeLink(request)
@@ -96,8 +97,7 @@ function openingRoute(app: App, { database, secrets, clock, log, limits, allowsO
       const isFramed = request.query.origin !== undefined
       const origin = asked('origin') ?? ''
       // Before the payment is looked for: where a shop has no business, a reference that exists is like one that does not.
-      if (owner && isFramed && !(isOrigin(origin) && (await allowsOrigin(owner, origin))))
-        return sendError(reply, 403, 'origin_not_allowed')
+      if (owner && isFramed && !(await isAllowed(owner, origin))) return sendError(reply, 403, 'origin_not_allowed')
 
       const reference = asked('reference')
       const book = owner && reference ? await findBook(database, owner, reference) : undefined
@@ -119,6 +119,11 @@ function openingRoute(app: App, { database, secrets, clock, log, limits, allowsO
   async function findOwner(clientId: string | undefined): Promise<Owner | undefined> {
     const known = clientId ? await findLiveCredential(database, clientId) : undefined
     return known && !known.caller.suspended ? known.caller : undefined
+  }
+
+  async function isAllowed(owner: Owner, origin: string): Promise<boolean> {
+    const shopfront = await shopfronts(owner)
+    return shopfront !== undefined && isOrigin(origin) && allowsOrigin(shopfront, origin)
   }
 }
 
