@@ -24,6 +24,7 @@ import { checkoutRoutes } from './routes/checkouts.ts'
 import { eventRoutes } from './routes/events.ts'
 import { initializeRoutes } from './routes/initialize.ts'
 import { integrationRoutes } from './routes/integrations.ts'
+import { logoRoutes } from './routes/logo.ts'
 import { noticeRoutes } from './routes/notices.ts'
 import { operationsRoutes } from './routes/operations.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
@@ -200,6 +201,7 @@ async function openToCallers(
     { prefix: '/payments/v1' },
   )
   await app.register(async (pages: App) => pageRoutes(pages, { ...parts, links, limits }))
+  await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
 }
 
 /** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */

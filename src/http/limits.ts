@@ -11,6 +11,7 @@ export const LIMITS = {
   /** Only failures cost a token, and only failures are turned away: a valid credential never suffers for its neighbours. */
   wrongCredentials: { perSecond: 5 / MINUTE_SECONDS, burst: 5 },
   page: { perSecond: 10, burst: 20 },
+  logo: { perSecond: 10, burst: 20 },
   wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
 } satisfies Record<string, RateLimit>
 
@@ -51,6 +52,11 @@ export class Limits {
 
   page(request: FastifyRequest): void {
     this.#spend('page', request.ip, 'Too many requests from this address.')
+  }
+
+  /** Apart from pages: whoever opens one for the first time asks for both. */
+  logo(request: FastifyRequest): void {
+    this.#spend('logo', request.ip, 'Too many requests from this address.')
   }
 
   /** Before a link is looked up: whoever guessed wrong too often is not told more, right or wrong. */
