@@ -33,6 +33,7 @@ import { operationsRoutes } from './routes/operations.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
 import { paymentRoutes } from './routes/payments.ts'
 import { webhookEndpointRoutes } from './routes/webhook-endpoints.ts'
+import { widgetRoutes } from './routes/widget.ts'
 
 export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
@@ -207,6 +208,8 @@ async function openToCallers(
   const findShopfront = shopfronts(parts.database)
   await app.register(async (pages: App) => pageRoutes(pages, { ...parts, links, limits, documents, findShopfront }))
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
+  const widgetParts = { ...parts, limits, assets: await buildAssets(), shopfronts: shopfronts(parts.database) }
+  await app.register(async (widget: App) => widgetRoutes(widget, widgetParts))
 }
 
 /** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */
