@@ -374,8 +374,9 @@ const MAY_STILL_GO_THROUGH = ['processing', 'provider', 'checking', 'partial', '
 
 function askClose(): void {
   const dialog = document.getElementById('closing') as HTMLDialogElement | null
-  if (dialog && MAY_STILL_GO_THROUGH.includes(panel.dataset.state ?? '')) dialog.showModal()
-  else tell('close')
+  const isAtStake = MAY_STILL_GO_THROUGH.includes(panel.dataset.state ?? '')
+  if (dialog && isAtStake && !dialog.open) dialog.showModal()
+  tell(isAtStake ? 'status' : 'close')
 }
 
 addEventListener('message', ({ origin, source, data }) => {
