@@ -183,6 +183,16 @@ export async function insertAttempt(tx: Transaction, attempt: Attempt): Promise<
             ${attempt.providerReference}, ${attempt.createdAt}, ${attempt.watch.since}, ${attempt.watch.nextCheckAt})`)
 }
 
+/** Whether this press of the button on our page has made an attempt already. */
+export async function hasPageKey(tx: Transaction, id: PaymentId, key: string): Promise<boolean> {
+  const row = await tx.row(sql`select from attempts where payment_id = ${uuidOf(id)} and page_key = ${key}`)
+  return row !== undefined
+}
+
+export async function notePageKey(tx: Transaction, id: AttemptId, key: string): Promise<void> {
+  await tx.rows(sql`update attempts set page_key = ${key} where id = ${uuidOf(id)}`)
+}
+
 /** Writes what can change about an attempt, and ends the lease of whoever was checking it. */
 export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<void> {
   const { watch } = attempt

@@ -1,4 +1,4 @@
-import type { AttemptId, MerchantId, PaymentId } from '../kernel/ids.ts'
+import type { AttemptId, MerchantId, PaymentId, SavedCardId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Currency } from '../kernel/money.ts'
 import type { Channel, Failure } from '../providers/provider.ts'
@@ -69,7 +69,10 @@ export const ATTEMPT_STATUSES: readonly AttemptStatus[] = [
 
 /** What the customer needs to pay. */
 export type Instructions =
-  | { kind: 'link'; link: string; publicKey: string }
+  /** A page of the provider's that takes a card. `savedCard`: the one that it offers. */
+  | { kind: 'link'; link: string; publicKey: string; savedCard?: SavedCardId }
+  /** What the bank wants before it charges this saved card: a PIN, a code. */
+  | { kind: 'step'; link: string; savedCard: SavedCardId }
   | { kind: 'account'; accountName: string; accountNumber: string; bankName: string; amountToTransfer: number }
 
 export const MAX_ATTEMPTS = 20

@@ -36,9 +36,19 @@ export interface Decision {
 
 /** Before a provider is called. The attempt starts as `processing`: if we die before the answer, that is what it is. */
 export function begin(book: Book, attempt: Attempt): Decision {
+  refuseAnother(book, attempt.createdAt)
+  assert.equal(attempt.status, 'processing')
+  assert.equal(attempt.number, book.attempts.length + 1)
+  const begun = { ...attempt, watch: { ...attempt.watch, nextCheckAt: dateOf(nextCheck(attempt, attempt.createdAt)) } }
+  const attempts = [...book.attempts, begun]
+  return decided({ ...book, attempts }, [{ type: 'attempt.started', attemptId: attempt.id }])
+}
+
+/** Why this payment cannot be tried once more; nothing when it can. */
+export function refuseAnother(book: Book, now: Date): void {
   const { reference, expiresAt } = book.payment
   refuseFinished(book.payment)
-  if (expiresAt <= attempt.createdAt) {
+  if (expiresAt <= now) {
     // Nobody has noted its end yet; but a link that is made now would be dead from its first moment.
     throw new Problem('payment_expired', `Payment ${reference} expired at ${expiresAt.toISOString()}.`)
   }
@@ -46,11 +56,6 @@ export function begin(book: Book, attempt: Attempt): Decision {
   if (book.attempts.length >= MAX_ATTEMPTS) {
     throw new Problem('too_many_attempts', `This payment has had ${MAX_ATTEMPTS} tries. Make a new one.`)
   }
-  assert.equal(attempt.status, 'processing')
-  assert.equal(attempt.number, book.attempts.length + 1)
-  const begun = { ...attempt, watch: { ...attempt.watch, nextCheckAt: dateOf(nextCheck(attempt, attempt.createdAt)) } }
-  const attempts = [...book.attempts, begun]
-  return decided({ ...book, attempts }, [{ type: 'attempt.started', attemptId: attempt.id }])
 }
 
 /** Merchant or customer gives the payment up. Not while money may be on its way. */

@@ -10,8 +10,9 @@ import { type PaymentRequest, refuseFinished } from '../payments/payment.ts'
 import { findPaymentByReference } from '../payments/payment-store.ts'
 import type { Capabilities, Channel } from '../providers/provider.ts'
 import { findAttempt, findBookById } from './attempt-store.ts'
+import { priceOf } from './offer.ts'
 import type { AttemptParts } from './parts.ts'
-import { priceOf, type Started, startAttempt } from './start-attempt.ts'
+import { type Started, startAttempt } from './start-attempt.ts'
 
 export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
   /** As merchants write it: a name, or a name with the channel behind it. */

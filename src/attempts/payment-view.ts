@@ -63,6 +63,7 @@ export function attemptView(attempt: Attempt) {
 
 function instructionsView({ instructions, instructionsExpireAt }: Attempt) {
   if (!instructions) return null
-  const { kind, ...details } = instructions
+  // Which saved card it is for concerns our page alone.
+  const { kind, savedCard, ...details } = { savedCard: undefined, ...instructions }
   return { ...details, expiresAt: instructionsExpireAt?.toISOString() ?? null }
 }

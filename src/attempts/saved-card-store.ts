@@ -25,18 +25,19 @@ export async function keepCard(
     do update set sealed_token = excluded.sealed_token, used_at = now()`)
 }
 
-/** The card that this customer used last at this provider. */
+/** The card that this customer used last at this provider; or the one that is chosen, if it is theirs and kept there. */
 export async function findCard(
   db: Queries,
   secrets: SecretBox,
   owner: Owner,
   provider: string,
   email: string,
+  chosen?: SavedCardId,
 ): Promise<{ id: SavedCardId; token: SavedCardToken } | undefined> {
   const row = await db.row<{ id: string; sealed_token: Buffer }>(sql`
     select id, sealed_token from saved_cards
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
-       and lower(email) = lower(${email})
+       and lower(email) = lower(${email}) and id = coalesce(${chosen ? uuidOf(chosen) : null}::uuid, id)
      order by used_at desc limit 1`)
   if (!row) return undefined
   return { id: idOf('card', row.id), token: secrets.open(row.sealed_token, placeOf(owner, provider, email)) }
@@ -79,6 +80,26 @@ export async function listCards(db: Queries, owner: Owner, email: string): Promi
     select id, provider, email, brand, last4, expiry_month, expiry_year, created_at from saved_cards
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and lower(email) = lower(${email})
      order by used_at desc limit 100`)
+  return rows.map(cardOf)
+}
+
+/**
+ * What our page offers, the last one used first. A card is good until its last month is over everywhere on earth: nobody is refused
+ * while it may still work.
+ */
+export async function listCardsToPayWith(
+  db: Queries,
+  owner: Owner,
+  provider: string,
+  email: string,
+): Promise<CardOnFile[]> {
+  const rows = await db.rows<CardRow>(sql`
+    select id, provider, email, brand, last4, expiry_month, expiry_year, created_at
+      from saved_cards, (select (now() at time zone 'UTC') - interval '12 hours' as moment) as still
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
+       and lower(email) = lower(${email})
+       and (expiry_year, expiry_month) >= (extract(year from moment), extract(month from moment))
+     order by used_at desc limit 5`)
   return rows.map(cardOf)
 }
 

@@ -1,5 +1,5 @@
+import assert from 'node:assert/strict'
 import type { Transaction } from '../database/database.ts'
-import { chargeFor, feeOf } from '../kernel/fee.ts'
 import { type AttemptId, newAttemptReference, newId, type PaymentId, type SavedCardId, uuidOf } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
@@ -12,12 +12,14 @@ import type {
   Channel,
   Declined,
   Order,
+  SavedCardCharge,
   SavedCardToken,
 } from '../providers/provider.ts'
 import type { Attempt, Instructions } from './attempt.ts'
 import { lockBook } from './attempt-store.ts'
 import { type Book, begin, type Issued, issue } from './book.ts'
 import { rematchNotices } from './notice-store.ts'
+import { priceOf } from './offer.ts'
 import type { AttemptParts } from './parts.ts'
 import { deleteCard, findCard } from './saved-card-store.ts'
 import { ask, settleAttempt } from './settle-attempt.ts'
@@ -32,6 +34,8 @@ export interface Started {
 export interface Start {
   capabilities: Capabilities
   channel: Channel
+  /** A saved card is charged at once. Absent: the one that this customer used last is offered on the provider's page. */
+  card?: SavedCardId | 'new'
   /** Told in the transaction that puts the intent on disk. */
   onBegun?: (tx: Transaction, id: AttemptId) => Promise<void>
 }
@@ -41,60 +45,88 @@ export class NotStarted extends Problem {}
 
 /** A payment's next try: the intent on disk, then the provider's word, then that on disk. */
 export async function startAttempt(parts: AttemptParts, paymentId: PaymentId, start: Start): Promise<Started> {
-  const { capabilities } = start
-  const begun = await intend(parts, paymentId, start)
-  const answer = await callProvider(parts, begun)
+  const intent = await parts.database.transaction(async (tx) =>
+    prepare(tx, parts, await lockBook(tx, paymentId), start),
+  )
+  return carryOut(parts, intent)
+}
+
+/** All that the call needs, read before anything is on disk: what fails here has begun nothing. */
+export interface Intent {
+  attempt: Attempt
+  order: Order
+  saved: { id: SavedCardId; token: SavedCardToken; isChosen: boolean } | undefined
+}
+
+/** Puts the intent on disk. Whoever calls this holds the payment's lock. */
+export async function prepare(tx: Transaction, parts: AttemptParts, before: Book, start: Start): Promise<Intent> {
+  const { capabilities, channel, onBegun } = start
+  const { payment } = before
+  const begun = newAttempt(before, capabilities, channel, parts.clock.now())
+  const decision = begin(before, begun)
+  const merchant = await findMerchant(tx, payment.merchantId)
+  const saved = channel === 'card' ? await savedCardFor(tx, parts, payment, start) : undefined
+  await writeDecision(tx, parts, before, decision)
+  await onBegun?.(tx, begun.id)
+  const attempt = decision.book.attempts.at(-1) as Attempt
+  return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
+}
+
+async function savedCardFor(
+  tx: Transaction,
+  { secrets }: AttemptParts,
+  payment: Payment,
+  { capabilities, card }: Start,
+): Promise<Intent['saved']> {
+  if (card === 'new') return undefined
+  const found = await findCard(tx, secrets, payment, capabilities.name, payment.user.email, card)
+  if (card && !found) throw new Problem('not_found', 'There is no such card.')
+  return found && { ...found, isChosen: card !== undefined }
+}
+
+/** Calls the provider, and writes down what it says. */
+export async function carryOut(parts: AttemptParts, intent: Intent): Promise<Started> {
+  const { attempt, saved } = intent
+  const { provider } = attempt
+  const answer = await callProvider(parts, intent)
   switch (answer.kind) {
     case 'link':
     case 'account':
-      return keepInstructions(parts, begun.attempt, answer)
-    case 'declined':
-      await settleAttempt(parts, begun.attempt, { outcome: answer, source: 'start' })
-      throw new NotStarted('provider_error', `${capabilities.name} refused: ${answer.failure.message}`, {
-        extra: { attempt: begun.attempt.reference },
+    case 'step':
+      return keepInstructions(parts, intent, answer)
+    case 'declined': {
+      if (saved && answer.failure.code === 'invalid_token') {
+        // The provider forgot that card, so we do too.
+        await deleteCard(parts.database, attempt, saved.id)
+        // Nothing was started; the page can ask for another.
+        if (!saved.isChosen) return carryOut(parts, { ...intent, saved: undefined })
+      }
+      await settleAttempt(parts, attempt, { outcome: answer, source: 'start' })
+      throw new NotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, {
+        extra: { attempt: attempt.reference },
       })
+    }
     case 'unknown': {
       if (answer.neverSent) {
-        await settleAttempt(parts, begun.attempt, { outcome: neverBegan(answer.because), source: 'start' })
+        await settleAttempt(parts, attempt, { outcome: neverBegan(answer.because), source: 'start' })
         throw new NotStarted(
           'provider_error',
-          `${capabilities.name} cannot be reached right now. Nothing was started; try again shortly.`,
+          `${provider} cannot be reached right now. Nothing was started; try again shortly.`,
           {
-            extra: { attempt: begun.attempt.reference },
+            extra: { attempt: attempt.reference },
             retryAfterSeconds: 10,
           },
         )
       }
       throw new NotStarted(
         'provider_timeout',
-        `${capabilities.name} did not answer clearly, so nobody knows yet whether attempt ${begun.attempt.reference} was started. We keep asking; read the payment to see.`,
-        { extra: { attempt: begun.attempt.reference }, retryAfterSeconds: 10 },
+        `${provider} did not answer clearly, so nobody knows yet whether attempt ${attempt.reference} was started. We keep asking; read the payment to see.`,
+        { extra: { attempt: attempt.reference }, retryAfterSeconds: 10 },
       )
     }
+    default:
+      return startedIn(await settleAttempt(parts, attempt, { outcome: answer, source: 'start' }), attempt.id)
   }
-}
-
-/** All that the call needs, read before anything is on disk: what fails here has begun nothing. */
-interface Intent {
-  attempt: Attempt
-  order: Order
-  saved: { id: SavedCardId; token: SavedCardToken } | undefined
-}
-
-function intend(parts: AttemptParts, paymentId: PaymentId, { capabilities, channel, onBegun }: Start): Promise<Intent> {
-  return parts.database.transaction(async (tx) => {
-    const before = await lockBook(tx, paymentId)
-    const { payment } = before
-    const begun = newAttempt(before, capabilities, channel, parts.clock.now())
-    const decision = begin(before, begun)
-    const merchant = await findMerchant(tx, payment.merchantId)
-    const saved =
-      channel === 'card' ? await findCard(tx, parts.secrets, payment, capabilities.name, payment.user.email) : undefined
-    await writeDecision(tx, parts, before, decision)
-    await onBegun?.(tx, begun.id)
-    const attempt = decision.book.attempts.at(-1) as Attempt
-    return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
-  })
 }
 
 function newAttempt({ payment, attempts }: Book, capabilities: Capabilities, channel: Channel, now: Date): Attempt {
@@ -129,36 +161,16 @@ function newAttempt({ payment, attempts }: Book, capabilities: Capabilities, cha
   }
 }
 
-/** What the customer is charged, and what the provider keeps of it. */
-export function priceOf(
-  { amount, currency, customerBearsCharge }: Pick<Payment, 'amount' | 'currency' | 'customerBearsCharge'>,
-  capabilities: Capabilities,
-  channel: Channel,
-): { amountCharged: number; fee: number } {
-  const schedule = capabilities.fees[channel][currency]
-  if (!schedule) return { amountCharged: amount, fee: 0 }
-  const amountCharged = customerBearsCharge ? chargeFor(schedule, amount) : amount
-  const { min, max } = capabilities.limits[currency] ?? { min: 1, max: Number.MAX_SAFE_INTEGER }
-  if (amountCharged < min || amountCharged > max) {
-    throw new Problem(
-      'amount_out_of_range',
-      `${capabilities.name} takes ${min} to ${max} ${currency} (in the lowest denomination) at once; this would be ${amountCharged}.`,
-    )
-  }
-  return { amountCharged, fee: feeOf(schedule, amountCharged) }
-}
+type Answer = CardStart | AccountStart | SavedCardCharge
 
-async function callProvider(parts: AttemptParts, { attempt, order, saved }: Intent): Promise<CardStart | AccountStart> {
+function callProvider(parts: AttemptParts, { attempt, order, saved }: Intent): Promise<Answer> {
   if (attempt.channel === 'virtual-bank-account') {
     return ask(parts, attempt, 'open account', (provider) => provider.openAccount(order))
   }
-  const answer = await ask(parts, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
-  if (saved && answer.kind === 'declined' && answer.failure.code === 'invalid_token') {
-    // The provider forgot that card, so we do too. Nothing was started; the page can ask for another.
-    await deleteCard(parts.database, attempt, saved.id)
-    return ask(parts, attempt, 'start card', (provider) => provider.startCard(order))
+  if (saved?.isChosen) {
+    return ask(parts, attempt, 'charge saved card', (provider) => provider.chargeSavedCard(order, saved.token))
   }
-  return answer
+  return ask(parts, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
 }
 
 function orderOf(
@@ -182,35 +194,47 @@ function orderOf(
   }
 }
 
-type Ready = Extract<CardStart, { kind: 'link' }> | Extract<AccountStart, { kind: 'account' }>
+type Ready = Extract<Answer, { kind: 'link' | 'account' | 'step' }>
 
-function keepInstructions(parts: AttemptParts, attempt: Attempt, answer: Ready): Promise<Started> {
+function keepInstructions(parts: AttemptParts, intent: Intent, answer: Ready): Promise<Started> {
+  const { attempt } = intent
   return parts.database.transaction(async (tx) => {
     const before = await lockBook(tx, attempt.paymentId)
     const merchant = await findMerchant(tx, attempt.merchantId)
-    const decision = issue(before, attempt.id, issuedBy(answer, merchant?.name ?? ''), parts.clock.now())
+    const decision = issue(before, attempt.id, issuedBy(answer, intent, merchant?.name ?? ''), parts.clock.now())
     await writeDecision(tx, parts, before, decision)
     // A provider with a name of its own for the order may have used it before we knew it.
     if (answer.providerReference !== attempt.orderReference) {
       await rematchNotices(tx, attempt, attempt.provider, answer.providerReference)
     }
-    const after = decision.book.attempts.find(({ id }: { id: AttemptId }) => id === attempt.id) as Attempt
-    return { book: decision.book, attempt: after }
+    return startedIn(decision.book, attempt.id)
   })
 }
 
-function issuedBy(answer: Ready, merchantName: string): Issued {
-  const instructions: Instructions =
-    answer.kind === 'link'
-      ? { kind: 'link', link: answer.link, publicKey: answer.publicKey }
-      : {
-          kind: 'account',
-          accountName: answer.accountName ?? merchantName,
-          accountNumber: answer.accountNumber,
-          bankName: answer.bankName,
-          amountToTransfer: answer.amountToTransfer,
-        }
-  return { instructions, instructionsExpireAt: answer.expiresAt, providerReference: answer.providerReference }
+function startedIn(book: Book, id: AttemptId): Started {
+  return { book, attempt: book.attempts.find((attempt) => attempt.id === id) as Attempt }
+}
+
+function issuedBy(answer: Ready, { order, saved }: Intent, merchantName: string): Issued {
+  const { providerReference } = answer
+  switch (answer.kind) {
+    case 'link': {
+      const { link, publicKey, expiresAt } = answer
+      const instructions: Instructions = { kind: 'link', link, publicKey, ...(saved && { savedCard: saved.id }) }
+      return { instructions, instructionsExpireAt: expiresAt, providerReference }
+    }
+    case 'step': {
+      assert(saved, 'a step is for a saved card alone')
+      const instructions: Instructions = { kind: 'step', link: answer.link, savedCard: saved.id }
+      return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
+    }
+    case 'account': {
+      const { accountNumber, bankName, amountToTransfer, expiresAt } = answer
+      const accountName = answer.accountName ?? merchantName
+      const instructions: Instructions = { kind: 'account', accountName, accountNumber, bankName, amountToTransfer }
+      return { instructions, instructionsExpireAt: expiresAt, providerReference }
+    }
+  }
 }
 
 function neverBegan(because: string): Declined {

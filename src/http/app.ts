@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify from 'fastify'
-import { buildAssets } from '../../web/build.ts'
+import { type Assets, buildAssets } from '../../web/build.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
 import { Problem } from '../kernel/problem.ts'
 import { shopfronts } from '../merchants/read-shopfront.ts'
@@ -19,6 +19,7 @@ import { parseJsonBody } from './json-body.ts'
 import { Limits } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { mistakesOf, refuse } from './mistakes.ts'
+import { type Documents, documents as documentsOf } from './pages/document.ts'
 import { watchPressure } from './pressure.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { cardRoutes } from './routes/cards.ts'
@@ -57,6 +58,8 @@ const MAX_CONNECTIONS = 20_000
 export async function buildApp(parts: HttpParts): Promise<App> {
   const { log, database } = parts
   const limits = new Limits(parts.rateLimit)
+  const assets = await buildAssets()
+  const documents = documentsOf(assets)
   const requestIdPrefix = `req_${randomBytes(6).toString('hex')}`
   let requests = 0
 
@@ -88,7 +91,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     },
     frameworkErrors: (error, request, reply) => {
       reply.header('request-id', request.id)
-      if (isLink(request)) return void sendUnknownPayment(request, reply, limits)
+      if (isLink(request)) return void sendUnknownPayment(request, reply, { limits, documents })
       sendProblem(request, reply, toProblem(error, request, log))
     },
     clientErrorHandler: (error, socket) =>
@@ -152,11 +155,11 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   })
   app.setNotFoundHandler((request, reply) =>
     isLink(request)
-      ? sendUnknownPayment(request, reply, limits)
+      ? sendUnknownPayment(request, reply, { limits, documents })
       : sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`)),
   )
 
-  if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics })
+  if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics, assets, documents })
   await openToProviders(app, { ...parts, links }, metrics)
   await app.register(async (operations: App) =>
     operationsRoutes(operations, { database, metrics, isStopping: parts.isStopping }),
@@ -170,7 +173,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
 async function openToCallers(
   app: App,
   parts: HttpParts,
-  shared: { limits: Limits; links: Links; metrics: Metrics },
+  shared: { limits: Limits; links: Links; metrics: Metrics; assets: Assets; documents: Documents },
 ): Promise<void> {
   const { limits, links, metrics } = shared
   const pressure = watchPressure()
@@ -203,10 +206,10 @@ async function openToCallers(
     },
     { prefix: '/payments/v1' },
   )
-  await app.register(async (pages: App) => pageRoutes(pages, { ...parts, links, limits }))
+  const forCustomers = { ...parts, ...shared, findShopfront: shopfronts(parts.database) }
+  await app.register(async (pages: App) => pageRoutes(pages, forCustomers))
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
-  const widgetParts = { ...parts, limits, assets: await buildAssets(), shopfronts: shopfronts(parts.database) }
-  await app.register(async (widget: App) => widgetRoutes(widget, widgetParts))
+  await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
 }
 
 /** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */

@@ -12,6 +12,8 @@ export const LIMITS = {
   wrongCredentials: { perSecond: 5 / MINUTE_SECONDS, burst: 5 },
   page: { perSecond: 10, burst: 20 },
   logo: { perSecond: 10, burst: 20 },
+  /** How often a customer's impatience reaches the provider: by payment. */
+  asks: { perSecond: 0.5, burst: 3 },
   wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
 } satisfies Record<string, RateLimit>
 
@@ -57,6 +59,11 @@ export class Limits {
   /** Apart from pages: whoever opens one for the first time asks for both. */
   logo(request: FastifyRequest): void {
     this.#spend('logo', request.ip, 'Too many requests from this address.')
+  }
+
+  /** Whether the provider is asked now because a customer wishes it. */
+  mayAsk(paymentId: string): boolean {
+    return !this.#on || this.#limiters.asks.take(paymentId).allowed
   }
 
   /** Before a link is looked up: whoever guessed wrong too often is not told more, right or wrong. */

@@ -27,6 +27,8 @@ export interface Capabilities {
   /** Moves no real money, so it is offered in sandbox mode alone. */
   sandboxOnly: boolean
   channels: Channel[]
+  /** Its card page may stand in a frame of ours; else the customer is sent there and comes back. */
+  framed: boolean
   /** ISO 3166-1 alpha-2. */
   countries: string[]
   /** ISO 4217. */

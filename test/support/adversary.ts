@@ -61,6 +61,7 @@ export class Adversary {
   readonly capabilities: Capabilities = {
     name: this.name,
     sandboxOnly: true,
+    framed: false,
     channels: ['card', 'virtual-bank-account'],
     countries: ['NG'],
     currencies: ['NGN'],

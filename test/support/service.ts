@@ -64,13 +64,13 @@ export interface TestMerchant extends NewCredential {
 /** A merchant with a credential, able to take NGN, GHS and USD in Nigeria and Ghana. */
 export async function addMerchant(
   database: Database,
-  { mode = 'sandbox' as Mode, name = 'Adaeze Kitchen' } = {},
+  { mode = 'sandbox' as Mode, name = 'Adaeze Kitchen', provider = 'anything' } = {},
 ): Promise<TestMerchant> {
   const parts = { database, clock: systemClock }
   const { id } = await createMerchant({ ...parts, sandboxIntegrations: [] }, 'test', { name, country: 'NG' as Country })
   await database.transaction((tx) =>
     saveIntegration(tx, id, mode, {
-      provider: 'anything',
+      provider,
       channels: ['card'],
       countries: ['NG', 'GH'] as Country[],
       currencies: ['NGN', 'GHS', 'USD'] as Currency[],

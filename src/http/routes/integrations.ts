@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { priceOf } from '../../attempts/start-attempt.ts'
+import { priceOf } from '../../attempts/offer.ts'
 import { parseCountry } from '../../kernel/country.ts'
 import { type Currency, parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'

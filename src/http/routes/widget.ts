@@ -13,6 +13,7 @@ import { allowsOrigin } from '../../merchants/shopfront.ts'
 import type { Owner } from '../../payments/payment-store.ts'
 import type { App } from '../framework.ts'
 import type { Limits } from '../limits.ts'
+import type { Documents } from '../pages/document.ts'
 import { embedId } from '../pages/embed.ts'
 import { prepareText } from '../prepared-text.ts'
 import { STATUS, toProblem } from '../problems.ts'
@@ -25,7 +26,8 @@ interface Parts {
   log: Logger
   limits: Limits
   assets: Assets
-  shopfronts: Shopfronts
+  documents: Documents
+  findShopfront: Shopfronts
 }
 
 /** What shops load, and where their customers' frames begin. */
@@ -76,7 +78,8 @@ function hashOf(algorithm: 'sha256' | 'sha384', text: string): string {
  * From a public client-id and a reference to the page. Anyone may ask, so the answer is a stand-in for the link, and the page behind it
  * shows nothing private. Without an `origin` it is the full page, for browsers and moments in which no frame will do.
  */
-function openingRoute(app: App, { database, secrets, clock, log, limits, shopfronts }: Parts): void {
+function openingRoute(app: App, parts: Parts): void {
+  const { database, secrets, clock, log, limits, findShopfront } = parts
   app.addHook('onRequest', async (request) => {
     limits.page(request)
     limits.beforeLink(request)
@@ -102,7 +105,7 @@ function openingRoute(app: App, { database, secrets, clock, log, limits, shopfro
       const reference = asked('reference')
       const book = owner && reference ? await findBook(database, owner, reference) : undefined
       if (!book) {
-        if (!isFramed) return sendUnknownPayment(request, reply, limits)
+        if (!isFramed) return sendUnknownPayment(request, reply, parts)
         limits.wrongLink(request)
         return sendError(reply, 404, 'not_found', owner && origin)
       }
@@ -122,7 +125,7 @@ function openingRoute(app: App, { database, secrets, clock, log, limits, shopfro
   }
 
   async function isAllowed(owner: Owner, origin: string): Promise<boolean> {
-    const shopfront = await shopfronts(owner)
+    const shopfront = await findShopfront(owner)
     return shopfront !== undefined && isOrigin(origin) && allowsOrigin(shopfront, origin)
   }
 }

@@ -14,6 +14,7 @@ export const capabilities: Capabilities = {
   name: 'gateway',
   sandboxOnly: true,
   channels: ['card', 'virtual-bank-account'],
+  framed: true,
   countries: ['NG', 'GH', 'KE', 'ZA'],
   currencies: CURRENCIES,
   // As wide as amounts go, so that any of them can be tried.

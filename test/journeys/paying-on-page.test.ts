@@ -1,0 +1,438 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import type { Attempt } from '../../src/attempts/attempt.ts'
+import { makeChecksDue } from '../../src/attempts/attempt-store.ts'
+import type { Book } from '../../src/attempts/book.ts'
+import { cancelPayment } from '../../src/attempts/cancel-payment.ts'
+import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { expirePayments } from '../../src/attempts/expire-payments.ts'
+import type { AttemptParts } from '../../src/attempts/parts.ts'
+import { listCardsToPayWith } from '../../src/attempts/saved-card-store.ts'
+import { type PageWish, startOnPage } from '../../src/attempts/start-on-page.ts'
+import { sql } from '../../src/database/sql.ts'
+import { newId, type PaymentId, type SavedCardId } from '../../src/kernel/ids.ts'
+import type { Problem } from '../../src/kernel/problem.ts'
+import type { Integration } from '../../src/merchants/integration.ts'
+import { capabilities } from '../../src/providers/gateway/capabilities.ts'
+import { startBetween } from '../support/between.ts'
+import { booksOf, letPass } from '../support/books.ts'
+import { eventually, type Shop, startPaying } from '../support/paying.ts'
+import { CARD } from '../support/simulator.ts'
+
+const service = await startPaying()
+const { database, parts, masterKey } = service
+const shop = await service.addShop()
+const AMOUNT = 1_250_000
+const BANK = 'virtual-bank-account'
+const INTEGRATIONS = [{ ...capabilities, provider: capabilities.name }] as unknown as Integration[]
+
+const newKey = () => randomBytes(8).toString('hex')
+const newEmail = () => `ada.${newKey()}@example.com`
+
+async function open(at: Shop, email = newEmail(), changes: Record<string, unknown> = {}): Promise<PaymentId> {
+  const body = { amount: AMOUNT, country: 'NG', user: { email }, ...changes }
+  return (await at.call('POST', '/payments/v1/checkouts', body)).body.data.id
+}
+
+/** A press on our page, with a key of its own unless the test says which. */
+const press = (through: AttemptParts, id: PaymentId, wish: Partial<PageWish>): Promise<Book> =>
+  startOnPage(through, INTEGRATIONS, id, { channel: 'card', key: newKey(), ...wish })
+
+const codeOf = (pressed: Promise<unknown>): Promise<string> =>
+  pressed.then(
+    () => 'nothing thrown',
+    (error: Problem) => error.code,
+  )
+
+const lastOf = ({ attempts }: Book) => attempts.at(-1) as Attempt
+const statusesOf = ({ payment, attempts }: Book) => [payment.status, ...attempts.map(({ status }) => status)]
+const linkOf = ({ instructions }: Attempt) => (instructions && 'link' in instructions ? instructions.link : undefined)
+const numberOf = ({ instructions }: Attempt) =>
+  instructions?.kind === 'account' ? instructions.accountNumber : undefined
+const textAt = async (link: string | undefined) => (await fetch(String(link))).text()
+
+const charge = async (at: Shop, { providerReference }: Attempt, how: Record<string, unknown>) =>
+  (await at.call('POST', `/sandbox/gateway/charges/${providerReference}`, how)).body.data?.result
+
+/** A card of this customer's that was kept. `behaviour`: how it acts from now on. */
+async function saveCard(at: Shop, email: string, how: Record<string, unknown> = {}, behaviour?: string) {
+  const { data } = (await at.initialize({ user: { email } })).body
+  const { body } = await at.call('POST', `/sandbox/gateway/charges/${data.data.reference}`, {
+    card: CARD.pays,
+    save: true,
+    ...how,
+  })
+  assert.equal(body.data.result, 'paid')
+  const payment = await at.payment(data.reference)
+  await fetch(`${service.baseUrl}/return/${payment.attempts.at(-1).id}`, { redirect: 'manual' })
+  const row = await database.row<{ token: string }>(
+    sql`select kept_card as token from gateway_payments where reference = ${data.data.reference}`,
+  )
+  const token = String(row?.token)
+  if (behaviour) await database.rows(sql`update gateway_cards set behaviour = ${behaviour} where token = ${token}`)
+  const [card] = await cardsOf(at, email)
+  return { id: card?.id as SavedCardId, token }
+}
+
+const cardsOf = (at: Shop, email: string) =>
+  listCardsToPayWith(database, { merchantId: at.merchantId, mode: 'sandbox' }, 'gateway', email)
+
+/** A provider whose calls are counted, and can be held up or lost. */
+const watched = (t: TestContext, deadlineMs = 5_000) => startBetween(t, service, { deadlineMs })
+
+test('by card: the provider’s page, for this payment and this amount', async () => {
+  const id = await open(shop)
+  const book = await press(parts, id, {})
+  assert.deepEqual(statusesOf(book), ['pending', 'pending'])
+  const attempt = lastOf(book)
+  assert.deepEqual([attempt.channel, attempt.provider, attempt.amountCharged], ['card', 'gateway', AMOUNT])
+  assert.match(await textAt(linkOf(attempt)), /name="number"[\s\S]*Pay ₦12,500\.00/)
+  assert.equal(await charge(shop, attempt, { card: CARD.pays }), 'paid')
+  await eventually(
+    () => shop.payment(id),
+    ({ status }) => status === 'successful',
+  )
+  assert.deepEqual((await booksOf(database, { id })).facts.slice(0, 2), ['attempt.started', 'attempt.pending'])
+})
+
+test('by transfer: an account number, open for as long as the provider keeps it', async () => {
+  const attempt = lastOf(await press(parts, await open(shop), { channel: BANK }))
+  assert.match(numberOf(attempt) ?? '', /^\d{10}$/)
+  const minutes = (Number(attempt.instructionsExpireAt) - Date.now()) / 60_000
+  assert.ok(minutes > 29 && minutes <= 30)
+})
+
+test('B15: asking again for the same method gets the pending attempt; another method stands beside it', async (t) => {
+  const between = await watched(t)
+  const id = await open(between.shop)
+  const first = await press(between.parts, id, { card: 'new' })
+  const again = await press(between.parts, id, { card: 'new' })
+  assert.deepEqual(again, first)
+  const bank = await press(between.parts, id, { channel: BANK })
+  assert.deepEqual(statusesOf(bank), ['pending', 'pending', 'pending'])
+  assert.deepEqual(await press(between.parts, id, { channel: BANK }), bank)
+  assert.deepEqual(await press(between.parts, id, {}), bank, 'and the first is there to go back to')
+  assert.equal(between.asked.length, 2)
+  assert.equal((await booksOf(database, { id })).facts.length, 4)
+})
+
+test('an attempt that a merchant began by initialize is one like any other', async () => {
+  const { data } = (await shop.initialize()).body
+  const { id, attempts } = await shop.payment(data.reference)
+  const book = await press(parts, id, { card: 'new' })
+  assert.deepEqual(
+    book.attempts.map((attempt) => attempt.id),
+    [attempts[0].id],
+  )
+})
+
+test('an account number that has expired gives way to a new one, and so does one that is not wanted any more', async () => {
+  const id = await open(shop)
+  const first = lastOf(await press(parts, id, { channel: BANK }))
+  await letPass(database, { id }, 1_801)
+  const second = lastOf(await press(parts, id, { channel: BANK }))
+  const key = newKey()
+  const book = await press(parts, id, { channel: BANK, fresh: true, key })
+  const third = lastOf(book)
+  assert.equal(new Set([first, second, third].map(numberOf)).size, 3)
+  assert.deepEqual(await press(parts, id, { channel: BANK, fresh: true, key }), book, 'one press, one number')
+  assert.equal((await press(parts, id, { channel: BANK })).attempts.length, 3)
+
+  const { status } = await shop.call('POST', '/sandbox/gateway/transfers', {
+    accountNumber: numberOf(first),
+    amount: AMOUNT,
+  })
+  assert.equal(status, 200)
+  const paid = await eventually(
+    () => shop.payment(id),
+    (payment) => payment.status === 'successful',
+  )
+  assert.equal(paid.attempts[0].status, 'successful', 'money to the old number is money')
+})
+
+test('one press sent ten times by two processes at once makes one attempt and asks the provider once', async (t) => {
+  const between = await watched(t)
+  const other = await startPaying({ database, masterKey })
+  for (const wish of [{ card: 'new' }, { channel: BANK }, { channel: BANK, fresh: true }] as Partial<PageWish>[]) {
+    const id = await open(between.shop)
+    const [key, before] = [newKey(), between.asked.length]
+    const books = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => press(index % 2 ? other.parts : between.parts, id, { ...wish, key })),
+    )
+    for (const { attempts } of books) assert.equal(attempts.length, 1)
+    const { attempts } = await press(other.parts, id, { ...wish, key })
+    assert.deepEqual([attempts.length, attempts[0]?.status], [1, 'pending'])
+    const calls = await database.rows(sql`
+      select from provider_calls c join attempts a on a.id = c.attempt_id where a.order_reference = ${attempts[0]?.orderReference}`)
+    assert.equal(calls.length, 1)
+    assert.ok(between.asked.length <= before + 1)
+    await booksOf(database, { id })
+  }
+})
+
+test('ten presses of ten tabs at once, with a saved card: one charge', async () => {
+  const email = newEmail()
+  const { id: card } = await saveCard(shop, email)
+  const id = await open(shop, email)
+  const other = await startPaying({ database, masterKey })
+  const books = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => press(index % 2 ? other.parts : parts, id, { card })),
+  )
+  for (const { attempts } of books) assert.equal(attempts.length, 1)
+  const { status, amountPaid, attempts } = await shop.payment(id)
+  assert.deepEqual([status, amountPaid, attempts.length], ['successful', AMOUNT, 1])
+  assert.equal((await booksOf(database, { id })).receipts.length, 1)
+})
+
+test('while the provider has not answered, the same press and any other get the book as it stands', async (t) => {
+  const between = await watched(t)
+  const id = await open(between.shop)
+  const key = newKey()
+  const meanwhile: string[][] = []
+  between.meanwhile = async () => {
+    for (const wish of [{ key }, { card: 'new' }, { channel: BANK }, { fresh: true }] as Partial<PageWish>[]) {
+      meanwhile.push(statusesOf(await press(parts, id, wish)))
+    }
+    return undefined
+  }
+  const book = await press(between.parts, id, { key })
+  assert.deepEqual(meanwhile, Array(4).fill(['pending', 'processing']), 'money may be moving: no other try is let in')
+  assert.deepEqual(statusesOf(book), ['pending', 'pending'])
+})
+
+test('a saved card is charged at once', async (t) => {
+  const between = await watched(t)
+  const email = newEmail()
+  const { id: card } = await saveCard(between.shop, email)
+  const id = await open(between.shop, email.toUpperCase())
+  const before = between.asked.length
+  const [key, wish] = [newKey(), { card }]
+  const book = await press(between.parts, id, { ...wish, key })
+  assert.deepEqual(statusesOf(book), ['successful', 'successful'])
+  assert.equal(book.payment.amountPaid, AMOUNT)
+  const asked = between.asked.slice(before).map(({ method, path }) => `${method} ${path}`)
+  assert.deepEqual(asked, ['POST /sandbox/gateway/v1/charges'])
+  assert.deepEqual(await press(between.parts, id, { ...wish, key }), book)
+  assert.deepEqual(await press(between.parts, id, wish), book)
+  assert.equal(between.asked.length, before + 1, 'and once')
+  const { facts } = await booksOf(database, { id })
+  assert.deepEqual(facts, ['attempt.started', 'attempt.successful', 'payment.successful'])
+  assert.equal((await cardsOf(between.shop, email)).length, 1, 'and is kept')
+})
+
+test('a saved card whose bank wants a code: a link for that step, which is the answer for this card alone', async () => {
+  const email = newEmail()
+  const { id: card } = await saveCard(shop, email, { card: CARD.asksForCode, otp: '123456' })
+  const id = await open(shop, email)
+  const book = await press(parts, id, { card })
+  const attempt = lastOf(book)
+  assert.deepEqual(statusesOf(book), ['pending', 'pending'])
+  assert.deepEqual(attempt.instructions, { kind: 'step', link: linkOf(attempt), savedCard: card })
+  assert.deepEqual(attempt.instructionsExpireAt, book.payment.expiresAt)
+  assert.match(await textAt(linkOf(attempt)), /Verve ending 6666[\s\S]*one-time-code/)
+  assert.deepEqual(await press(parts, id, { card }), book, 'the same again')
+
+  const other = await press(parts, id, { card: 'new' })
+  assert.equal(other.attempts.length, 2)
+  assert.match(await textAt(linkOf(lastOf(other))), /name="number"/, 'a new card is not asked for the old one’s code')
+  const seen = (await shop.payment(id)).attempts[0].instructions
+  assert.deepEqual(Object.keys(seen), ['link', 'expiresAt'])
+
+  assert.equal(await charge(shop, attempt, { otp: '123456' }), 'paid')
+  const paid = await eventually(
+    () => shop.payment(id),
+    ({ status }) => status === 'successful',
+  )
+  assert.deepEqual(
+    paid.attempts.map(({ status }: Attempt) => status),
+    ['successful', 'abandoned'],
+  )
+})
+
+test('a new card means a page that offers no saved one; without a choice the last one is offered', async () => {
+  const email = newEmail()
+  const { id: card } = await saveCard(shop, email)
+  const id = await open(shop, email)
+  const offering = await press(parts, id, {})
+  assert.match(await textAt(linkOf(lastOf(offering))), /with Visa ending 4081/)
+  const plain = await press(parts, id, { card: 'new' })
+  assert.equal(plain.attempts.length, 2)
+  assert.match(await textAt(linkOf(lastOf(plain))), /name="number"/)
+  assert.deepEqual(await press(parts, id, { card: 'new' }), plain)
+  const charged = await press(parts, id, { card })
+  assert.deepEqual(statusesOf(charged), ['successful', 'abandoned', 'abandoned', 'successful'])
+})
+
+test('a saved card that is declined: the attempt says why, and its press makes nothing more; the next one is a new attempt', async (t) => {
+  const between = await watched(t)
+  const email = newEmail()
+  const { id: card, token } = await saveCard(between.shop, email, {}, 'insufficient_funds')
+  const id = await open(between.shop, email)
+  const key = newKey()
+  const book = await press(between.parts, id, { card, key })
+  assert.deepEqual(statusesOf(book), ['pending', 'failed'])
+  assert.equal(lastOf(book).failure?.code, 'insufficient_funds')
+  const before = between.asked.length
+  for (const wish of [{ card }, { card: 'new' }, { channel: BANK }, { fresh: true }] as Partial<PageWish>[]) {
+    assert.deepEqual(await press(between.parts, id, { ...wish, key }), book)
+  }
+  assert.equal(between.asked.length, before)
+
+  await database.rows(sql`update gateway_cards set behaviour = 'pays' where token = ${token}`)
+  assert.deepEqual(statusesOf(await press(between.parts, id, { card })), ['successful', 'failed', 'successful'])
+  await booksOf(database, { id })
+})
+
+test('a saved card that is charged and nobody says so: processing, no other try, and found out later', async (t) => {
+  const between = await watched(t, 500)
+  const email = newEmail()
+  const { id: card } = await saveCard(between.shop, email, {}, 'stays_silent')
+  const id = await open(between.shop, email)
+  const key = newKey()
+  const book = await press(between.parts, id, { card, key })
+  assert.deepEqual(statusesOf(book), ['pending', 'processing'])
+  assert.ok(lastOf(book).watch.nextCheckAt, 'it is watched')
+  const before = between.asked.length
+  assert.deepEqual(await press(between.parts, id, { card, key }), book)
+  assert.deepEqual(await press(between.parts, id, { card }), book)
+  assert.equal(await codeOf(cancelPayment(parts, id)), 'attempt_in_progress')
+  assert.equal(between.asked.length, before)
+
+  const { merchantUuid } = between.shop
+  await database.rows(sql`update gateway_transactions set settles_at = now() where merchant_id = ${merchantUuid}`)
+  await makeChecksDue(database, id)
+  await checkDueAttempts(between.parts, 10)
+  const { status, amountPaid, attempts } = await between.shop.payment(id)
+  assert.deepEqual([status, amountPaid, attempts.length], ['successful', AMOUNT, 1])
+})
+
+test('a saved card that the provider has forgotten: nothing is charged, the attempt says so, and the card is gone', async () => {
+  const email = newEmail()
+  const { id: card, token } = await saveCard(shop, email)
+  await database.rows(sql`update gateway_payments set kept_card = null where kept_card = ${token}`)
+  await database.rows(sql`delete from gateway_cards where token = ${token}`)
+  const id = await open(shop, email)
+  const book = await press(parts, id, { card })
+  assert.deepEqual(statusesOf(book), ['pending', 'failed'])
+  assert.equal(lastOf(book).failure?.code, 'invalid_token')
+  assert.deepEqual(await cardsOf(shop, email), [])
+  assert.equal(await codeOf(press(parts, id, { card })), 'not_found')
+  assert.deepEqual(statusesOf(await press(parts, id, { card: 'new' })), ['pending', 'failed', 'pending'])
+})
+
+test('a card of another customer, shop or provider is no card, and nothing is begun', async () => {
+  const [email, other] = [newEmail(), await service.addShop('Another Shop')]
+  const { id: card } = await saveCard(shop, email)
+  const payments = [await open(shop), await open(other, email)]
+  for (const id of payments) assert.equal(await codeOf(press(parts, id, { card })), 'not_found')
+  const id = await open(shop, email)
+  assert.equal(await codeOf(press(parts, id, { card: newId('card', new Date()) })), 'not_found')
+  await database.rows(sql`update saved_cards set provider = 'elsewhere' where email = ${email}`)
+  assert.equal(await codeOf(press(parts, id, { card })), 'not_found')
+  for (const each of [...payments, id]) assert.deepEqual((await booksOf(database, { id: each })).facts, [])
+})
+
+test('a provider that cannot be reached: a failed attempt in the book, and the next press tries again', async (t) => {
+  const between = await watched(t)
+  const id = await open(between.shop)
+  await between.upstream.close()
+  const key = newKey()
+  const book = await press(between.parts, id, { key })
+  assert.deepEqual(statusesOf(book), ['pending', 'failed'])
+  assert.equal(lastOf(book).failure?.code, 'provider_unavailable')
+  assert.deepEqual(await press(parts, id, { key }), book)
+  assert.deepEqual(statusesOf(await press(parts, id, {})), ['pending', 'failed', 'pending'])
+})
+
+test('B20: a provider that says nothing: processing, and nothing else is started until it is known', async (t) => {
+  const between = await watched(t, 300)
+  const id = await open(between.shop)
+  between.upstream.trouble = 'silent before the work'
+  const book = await press(between.parts, id, { channel: BANK })
+  assert.deepEqual(statusesOf(book), ['pending', 'processing'])
+  assert.deepEqual(await press(parts, id, {}), book)
+  await letPass(database, { id }, 601)
+  for (const _ of [1, 2]) {
+    await makeChecksDue(database, id)
+    await checkDueAttempts(parts, 10)
+  }
+  assert.deepEqual(statusesOf(await press(parts, id, { channel: BANK })), ['pending', 'failed', 'pending'])
+})
+
+test('a provider that refuses: the attempt says so, nothing is thrown', async (t) => {
+  const between = await watched(t)
+  const id = await open(between.shop)
+  between.meanwhile = async () => ({ status: 422, text: '{"error":{"code":"limit_exceeded","message":"Too much."}}' })
+  const book = await press(between.parts, id, {})
+  assert.deepEqual(statusesOf(book), ['pending', 'failed'])
+  assert.equal(lastOf(book).failure?.code, 'limit_exceeded')
+})
+
+test('a payment that is finished stays as it is, and nobody is asked', async (t) => {
+  const between = await watched(t)
+  const cancelled = await open(between.shop)
+  await press(between.parts, cancelled, {})
+  await cancelPayment(parts, cancelled)
+  const email = newEmail()
+  const { id: card } = await saveCard(between.shop, email)
+  const paid = await open(between.shop, email)
+  await press(between.parts, paid, { card })
+  const expired = await open(between.shop)
+  await letPass(database, { id: expired }, 90_000)
+  const before = between.asked.length
+  assert.deepEqual(statusesOf(await press(between.parts, cancelled, {})), ['cancelled', 'abandoned'])
+  assert.deepEqual(statusesOf(await press(between.parts, paid, { channel: BANK })), ['successful', 'successful'])
+  const book = await press(between.parts, expired, {})
+  assert.deepEqual(statusesOf(book), ['pending'], 'its time is over, though nobody has noted it yet')
+  assert.ok(book.payment.expiresAt < new Date())
+  assert.equal(between.asked.length, before)
+})
+
+test('a payment that ends while the provider opens its page: the attempt is abandoned, and the book says how it ended', async (t) => {
+  const between = await watched(t)
+  const id = await open(between.shop)
+  between.meanwhile = async () => {
+    await letPass(database, { id }, 90_000)
+    await expirePayments(parts, 100)
+    return undefined
+  }
+  assert.deepEqual(statusesOf(await press(between.parts, id, {})), ['expired', 'abandoned'])
+  await booksOf(database, { id })
+})
+
+test('what a book cannot tell is thrown: too many tries, an amount that nobody takes, nothing that is set up', async () => {
+  const id = await open(shop)
+  for (let number = 1; number <= 20; number++) await press(parts, id, { channel: BANK, fresh: true })
+  assert.equal(await codeOf(press(parts, id, { channel: BANK, fresh: true })), 'too_many_attempts')
+  assert.equal((await press(parts, id, { channel: BANK })).attempts.length, 20, 'the last number is still there')
+
+  const dear = await open(shop, newEmail(), { amount: 999_999_999_999, customerBearsCharge: true })
+  assert.equal(await codeOf(press(parts, dear, {})), 'amount_out_of_range')
+  const wish = { channel: 'card', key: newKey() } as const
+  assert.equal(await codeOf(startOnPage(parts, [], dear, wish)), 'no_integration_available')
+  assert.deepEqual((await booksOf(database, { id: dear })).facts, [])
+})
+
+test('the page offers the cards of this customer at this provider that are not expired, the last used first, five at most', async () => {
+  const email = newEmail()
+  const { id } = await saveCard(shop, email)
+  const now = new Date()
+  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth() + 1]
+  const copy = (last4: string, expiryYear: number, expiryMonth: number, daysAgo: number, provider = 'gateway') =>
+    database.rows(sql`
+      insert into saved_cards (id, merchant_id, mode, provider, email, brand, last4, expiry_month, expiry_year, sealed_token, used_at)
+      select gen_random_uuid(), merchant_id, mode, ${provider}, email, brand, ${last4}, ${expiryMonth}, ${expiryYear}, sealed_token,
+             now() - ${daysAgo}::integer * interval '1 day'
+        from saved_cards where email = ${email} and last4 = '4081'`)
+  await copy('0001', year, month, 2)
+  await copy('0002', year - 1, 12, 1)
+  await copy('0003', year + 9, 1, 3)
+  await copy('0004', year + 9, 1, 1, 'elsewhere')
+  const shown = async () => (await cardsOf(shop, email.toUpperCase())).map(({ last4 }) => last4)
+  assert.deepEqual(await shown(), ['4081', '0001', '0003'])
+  for (const daysAgo of [4, 5, 6]) await copy(`000${daysAgo}`, year + 1, 1, daysAgo)
+  assert.deepEqual(await shown(), ['4081', '0001', '0003', '0004', '0005'])
+  assert.equal((await cardsOf(shop, email))[0]?.id, id)
+  assert.deepEqual(await cardsOf(await service.addShop(), email), [])
+})
