@@ -15,11 +15,14 @@ import { logoOf } from '../src/merchants/logo.ts'
 import { findShopfront } from '../src/merchants/shopfront-store.ts'
 import { guardedHttp } from '../src/webhooks/guarded-http.ts'
 import { ensureDefaultSecret, findDefaultSecret } from '../src/webhooks/secret-store.ts'
+import { WIDGET_VERSION } from '../web/build.ts'
+import { openBrowser } from './support/browser.ts'
 import { createDatabase } from './support/database.ts'
 import { startListener } from './support/listener.ts'
 import { eventually, startPaying } from './support/paying.ts'
 import { PNG } from './support/picture.ts'
 import type { Answer } from './support/service.ts'
+import { openWidgetShop } from './support/widget-shop.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
@@ -202,6 +205,41 @@ test('every command of the page about branding does what it says', async () => {
   assert.deepEqual(shopfront.origins, ['https://shop.example', 'https://www.shop.example'])
   const options = [...read('docs/branding.md').matchAll(/^\| `--([a-z-]+)`/gm)].map(([, option]) => option)
   assert.deepEqual(['merchant', ...options], Object.keys(merchantBrand.options), 'the table names every option')
+})
+
+test('every snippet of the page about the widget opens the payment page, and the server knows the payment', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const { body } = await shop.call('POST', '/payments/v1/checkouts', {
+    reference: 'ORD-20931',
+    amount: 1_250_000,
+    country: 'NG',
+    user: { email: 'ada@example.com' },
+  })
+  const clientId = shop.headers['client-id']
+  const fill = (text: string) =>
+    text
+      .replaceAll('http://localhost:3000', baseUrl)
+      .replaceAll('cid_sandbox_…', clientId)
+      .replaceAll('chk_…', body.data.id)
+  const { stock } = await openWidgetShop(baseUrl)
+  const snippets = blocksOf('docs/widget.md', 'html')
+  assert.equal(snippets.length, 3)
+  const browser = await openBrowser()
+  for (const [index, snippet] of snippets.entries()) {
+    const page = await browser.newPage()
+    await page.goto(stock(`/${index}`, `<!doctype html><title>Shop</title>${fill(snippet)}`, {}))
+    await page.locator('button, a').click()
+    await page.frameLocator('dialog iframe').getByText('Reference ORD-20931').waitFor()
+    await page.close()
+  }
+
+  const env = { CLIENT_ID: clientId, CLIENT_SECRET: shop.headers['client-secret'] }
+  const asked = await run(fill(blocksOf('docs/widget.md', 'sh').join('\n')), env)
+  assert.equal(JSON.parse(asked).data.status, 'pending')
+  for (const name of ['load_timeout', 'not_found', 'origin_not_allowed', 'unknown'])
+    assert.ok(read('docs/widget.md').includes(`\`${name}\``))
+  assert.ok(read('docs/widget.md').includes(`/widget/v${WIDGET_VERSION}.js`))
 })
 
 test('the page about webhooks shows a body of the shape that is sent, and names every event', async () => {

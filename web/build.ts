@@ -14,7 +14,7 @@ export interface Assets {
   widgetTypes: string
 }
 
-/** Of the widget. Shops pin it by its hash: whatever changes the script raises it. */
+/** Of the widget. Shops pin it by its hash: whatever changes the script raises it, and the one before is then to be kept and served as well. */
 export const WIDGET_VERSION = '1.0.0'
 
 const TYPES = 'widget/types.d.ts'

@@ -95,6 +95,12 @@ const start = (reference: string, more: object = {}) => `void start('${reference
 const isOpen = ({ page }: Visit) => page.evaluate<boolean>(`document.querySelector('dialog:modal') !== null`)
 const closeButton = ({ page }: Visit) => page.getByRole('button', { name: 'Close' })
 
+/** With the focus in the shop's document; inside the frame it is the page that hears the key. */
+async function pressEscape({ page }: Visit): Promise<void> {
+  await page.mouse.click(5, 5)
+  await page.keyboard.press('Escape')
+}
+
 test('the page opens in a modal over the shop, which allows no styles, and the shop hears that it is there', async () => {
   const there = await visit()
   const { page, complaints } = there
@@ -167,11 +173,12 @@ test('a payment given up by the customer is cancelled; money that comes later st
   )
 })
 
-test('closing is not cancelling: the × asks the page, and the payment stays pending', async () => {
+test('closing is not cancelling: Esc asks the page, and the payment stays pending', async () => {
   const there = await visit()
   await there.page.evaluate(start('ORD-1'))
   await there.hears('load')
-  await closeButton(there).click()
+  assert.equal(await closeButton(there).count(), 0, 'the page has its own')
+  await pressEscape(there)
   await there.hears('load', 'close pending', 'result pending')
   await there.page.evaluate(start('ORD-1'))
   await there.hears('load', 'close pending', 'result pending', 'load')
@@ -184,7 +191,7 @@ test('a page that asks the customer first stays open until it says so, however o
   await there.hears('load')
   const frame = await there.framed()
   await frame.evaluate('isBusy = true')
-  await closeButton(there).focus()
+  await page.mouse.click(5, 5)
   for (let times = 1; times <= 3; times++) {
     await page.keyboard.press('Escape')
     await frame.waitForFunction(`heard.length === ${times}`)
@@ -201,7 +208,7 @@ test('a page that answers nothing any more does not hold the customer', async ()
   await there.page.evaluate(start('ORD-1'))
   await there.hears('load')
   await (await there.framed()).evaluate('say = () => {}')
-  await closeButton(there).click()
+  await pressEscape(there)
   assert.equal(await isOpen(there), true)
   await there.page.clock.runFor(2_000)
   await there.hears('load', 'close pending', 'result pending')
@@ -400,13 +407,14 @@ test('a mistake in the shop’s callbacks is reported there and stops nothing', 
 test('under 720 px it fills the screen, down to 320, and follows when the window changes', async () => {
   const there = await visit(SHOP, { viewport: { width: 320, height: 568 } })
   const { page } = there
-  await page.evaluate(start('ORD-1'))
-  await there.hears('load')
+  await page.evaluate(start('ORD-1', { locale: 'silent' }))
   const frame = page.locator('dialog iframe')
   assert.deepEqual(await frame.boundingBox(), { x: 0, y: 0, width: 320, height: 568 })
   assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'))
   const button = await closeButton(there).boundingBox()
   assert.ok(button && button.width >= 44 && button.height >= 44 && button.x + button.width <= 320)
+  await there.say('ready')
+  await there.hears('load')
   for (const [screen, wanted] of [
     [719, 800, 719, 800],
     [720, 800, 720, 704],
@@ -425,8 +433,7 @@ test('the shop’s own style does not get in', async () => {
     '* { margin: 40px; border: 9px solid red; opacity: .1; transform: rotate(9deg) } dialog, button { display: none }'
   const loud = stock('/loud', `<!doctype html><title>Shop</title><style>${style}</style><body>${BODY}${TAG}`, {})
   const there = await visit(loud)
-  await there.page.evaluate(start('ORD-1'))
-  await there.hears('load')
+  await there.page.evaluate(start('ORD-1', { locale: 'silent' }))
   assert.deepEqual(await there.page.locator('dialog iframe').boundingBox(), { x: 272, y: 8, width: 736, height: 704 })
   assert.equal(await there.page.evaluate(`getComputedStyle(document.querySelector('dialog button')).opacity`), '1')
 })
@@ -468,4 +475,38 @@ test('axe finds nothing in what the widget shows by itself, light and dark', asy
       [],
     )
   }
+})
+
+test('with the real page in it: asked before it closes while money may be on its way, and cancelled when the customer says so', async () => {
+  const { baseUrl } = service
+  const tag = TAG.replace(pay, baseUrl)
+  const policy = `default-src 'none'; script-src ${baseUrl}; frame-src ${baseUrl}; style-src 'none'`
+  const real = stock('/real', `<!doctype html><html lang="en"><title>Shop</title><body>${BODY}${tag}`, {
+    'content-security-policy': policy,
+  })
+  const there = await visit(real)
+  const { page } = there
+  const framed = page.frameLocator('dialog iframe')
+  await page.evaluate(start('ORD-1'))
+  await there.hears('load')
+  await framed.getByRole('button', { name: 'Close' }).first().click()
+  await there.hears('load', 'close pending', 'result pending')
+  const refused = there.complaints.filter((complaint) => /Content.Security.Policy/i.test(complaint))
+  assert.deepEqual(refused, [])
+
+  await page.evaluate(`told = [], ${start('ORD-1')}`)
+  await framed.getByText('Bank transfer').click()
+  await framed.locator('#method-bank button.main').click()
+  await framed.getByRole('button', { name: 'I’ve sent the money' }).click()
+  await framed.getByRole('heading', { name: 'Checking for your transfer' }).waitFor()
+  await pressEscape(there)
+  await framed.getByText('Payment may still go through').waitFor()
+  await framed.getByRole('button', { name: 'Stay here' }).click()
+  assert.equal(await isOpen(there), true)
+  await there.hears('load')
+
+  await framed.getByText('Cancel payment').click()
+  await framed.getByRole('button', { name: 'Stop', exact: true }).click()
+  await there.hears('load', 'status cancelled', 'cancel cancelled', 'close cancelled', 'result cancelled')
+  assert.equal((await merchant.payment('ORD-1')).status, 'cancelled')
 })

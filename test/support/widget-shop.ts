@@ -30,7 +30,7 @@ export interface Rig {
   stock(path: string, html: string, headers?: Record<string, string>): string
 }
 
-/** A service's widget in a shop's page. A page asked for with `lang=silent` never says that it is ready. */
+/** A service's widget in a shop's page. A page that is asked for in some language never says that it is ready. */
 export async function openWidgetShop(service: string): Promise<Rig> {
   const pages = new Map<string, { html: string; headers: Record<string, string> }>()
   const shop = await serve('localhost', (request, response) => {

@@ -5,7 +5,7 @@ export interface Modal {
   dialog: HTMLDialogElement
   frame: HTMLIFrameElement
   closeButton: HTMLButtonElement
-  /** The page is there: away with the words about loading it. */
+  /** The page is there, and has a × of its own: away with ours, and with the words about loading. */
   showPage(): void
   /** A link to the full page, and when it failed for good a sentence about that. */
   offerFullPage(hasFailed: boolean): void
@@ -92,9 +92,10 @@ export function modalFor(
     frame,
     closeButton,
     showPage() {
-      note.remove()
       frame.style.opacity = '1'
       frame.focus()
+      note.remove()
+      closeButton.remove()
     },
     offerFullPage(hasFailed) {
       link.style.display = 'block'
