@@ -63,7 +63,7 @@ export function modalFor(
   // The dialog fills the screen and is its own backdrop: the real one can be styled by a style sheet only.
   dress(
     dialog,
-    'display:grid;place-items:center;width:100%;height:100%;max-width:none;max-height:none;margin:0;padding:0;border:0;overflow:hidden;background:#0009',
+    'display:grid;grid:100%/100%;place-items:center;width:100%;height:100%;max-width:none;max-height:none;margin:0;padding:0;border:0;overflow:hidden;background:#0009',
   )
   dress(frame, 'display:block;width:100%;height:100%;border:0;opacity:0')
   dress(
@@ -98,7 +98,9 @@ export function modalFor(
     },
     offerFullPage(hasFailed) {
       link.style.display = 'block'
-      if (hasFailed) words.textContent = failed
+      if (!hasFailed) return
+      words.textContent = failed
+      frame.style.visibility = 'hidden'
     },
     show() {
       overflow = root.style.overflow

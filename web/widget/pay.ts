@@ -115,7 +115,7 @@ export function widgetFrom(
 
     function fail(code: Failure['code']): void {
       clearTimeout(slow)
-      modal?.offerFullPage(code !== 'load_timeout')
+      if (!isReady) modal?.offerFullPage(code !== 'load_timeout')
       call(options.onError, { ...now(), code, message: REASONS[code] })
     }
 
