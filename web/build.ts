@@ -10,6 +10,8 @@ export interface Assets {
   /** The widget for a `<script>` tag, and the same as a module. */
   widgetScript: string
   widgetModule: string
+  demoScript: string
+  demoStyle: string
 }
 
 const ENTRIES: Record<keyof Assets, { file: string; format?: 'iife' | 'esm' }> = {
@@ -17,8 +19,18 @@ const ENTRIES: Record<keyof Assets, { file: string; format?: 'iife' | 'esm' }> =
   checkoutStyle: { file: 'checkout/style.css' },
   widgetScript: { file: 'widget/v1.ts', format: 'iife' },
   widgetModule: { file: 'widget/module.ts', format: 'esm' },
+  demoScript: { file: 'demo/shop.ts', format: 'iife' },
+  demoStyle: { file: 'demo/style.css' },
 }
-const SOURCES = ['checkout/page.ts', 'checkout/style.css', 'widget/v1.ts', 'widget/module.ts', 'widget/pay.ts']
+const SOURCES = [
+  'checkout/page.ts',
+  'checkout/style.css',
+  'widget/v1.ts',
+  'widget/module.ts',
+  'widget/pay.ts',
+  'demo/shop.ts',
+  'demo/style.css',
+]
 // Old phones are how most people pay.
 const TARGET = ['chrome100', 'safari15.4', 'firefox100']
 const CACHE = join(import.meta.dirname, '../node_modules/.cache/manilla')
