@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { buildAssets } from '../web/build.ts'
 import type { AttemptParts } from './attempts/parts.ts'
 import type { Config } from './config.ts'
 import { checkSecretKey } from './database/check-secret-key.ts'
@@ -7,6 +8,7 @@ import { databaseClock } from './database/database-clock.ts'
 import type { Purpose } from './database/embedded.ts'
 import { listen as listenTo } from './database/listen.ts'
 import { migrate } from './database/migrate.ts'
+import { type DemoParts, demoShop } from './demo/shop.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { Country } from './kernel/country.ts'
@@ -78,6 +80,8 @@ export interface Service {
   baseUrl: string
   sandbox: NewCredential
   sandboxWebhookSecret: string
+  /** Where the demo shop is, if it is open. */
+  demoUrl: string | undefined
   /** Finishes what is under way, then ends everything that was started. `patient`: lets clients notice first. */
   stop(patient: boolean): Promise<void>
 }
@@ -130,6 +134,9 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     secrets,
     record: eventRecorder({ clock: parts.clock, secrets }),
   }
+  // Of the customers' side, as it were: a process that only works off the clock does without.
+  const hasDemo = config.demo && config.role !== 'worker'
+  const demo = hasDemo ? [await openDemo(keys, { baseUrl: () => baseUrl, serverUrl: () => serverUrl })] : []
   const http = guardedHttp()
   const allowPrivate = (mode: Mode) => config.webhookAllowPrivate === 'always' || config.webhookAllowPrivate === mode
   const app = await buildApp({
@@ -138,7 +145,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     createPayment: paymentCreator(parts),
     http,
     allowPrivate,
-    guests: servers,
+    guests: [...servers, ...demo],
     baseUrl: () => baseUrl,
     isStopping: () => stopping,
     serves: config.role === 'worker' ? 'operations' : 'everything',
@@ -165,6 +172,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     baseUrl,
     sandbox: keys.sandbox,
     sandboxWebhookSecret: keys.sandboxWebhookSecret,
+    demoUrl: hasDemo ? `${baseUrl}/demo` : undefined,
     async stop(patient) {
       stopping = true // not ready any more, and every answer says "Connection: close"
       if (patient) await new Promise((resolve) => setTimeout(resolve, DRAIN_MS))
@@ -177,6 +185,18 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
       await parts.close()
     },
   }
+}
+
+/** A merchant's site in our own house. Of us it gets what every merchant has, and no part of the service. */
+async function openDemo({ sandbox, sandboxWebhookSecret }: Keys, urls: Pick<DemoParts, 'baseUrl' | 'serverUrl'>) {
+  const { demoScript, demoStyle } = await buildAssets()
+  return demoShop({
+    ...urls,
+    credential: sandbox,
+    webhookSecret: sandboxWebhookSecret,
+    script: demoScript,
+    style: demoStyle,
+  })
 }
 
 /** An address under which a process finds itself, whatever it listens on. */

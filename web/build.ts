@@ -12,6 +12,8 @@ export interface Assets {
   widgetModule: string
   /** The types of both. */
   widgetTypes: string
+  demoScript: string
+  demoStyle: string
 }
 
 /** Of the widget. Shops pin it by its hash: whatever changes the script raises it, and the one before is then to be kept and served as well. */
@@ -23,8 +25,10 @@ const ENTRIES: Record<Exclude<keyof Assets, 'widgetTypes'>, { file: string; form
   checkoutStyle: { file: 'checkout/style.css' },
   widgetScript: { file: 'widget/v1.ts', format: 'iife' },
   widgetModule: { file: 'widget/module.ts', format: 'esm' },
+  demoScript: { file: 'demo/shop.ts', format: 'iife' },
+  demoStyle: { file: 'demo/style.css' },
 }
-const FOLDERS = ['checkout', 'widget']
+const FOLDERS = ['checkout', 'widget', 'demo']
 // Old phones are how most people pay.
 const TARGET = ['chrome100', 'safari15.4', 'firefox100']
 const CACHE = join(import.meta.dirname, '../node_modules/.cache/manilla')

@@ -15,9 +15,15 @@ const browser = await openBrowser()
 const VISA = '4084 0840 8408 4081'
 const VERVE = '5060 6666 6666 6666 666'
 
-/** The merchant's own site, on another origin than ours: where customers end up. */
+/** The merchant's own site, on another origin than ours: where customers end up. `/around?…` puts a frame around an address. */
 async function openMerchantSite(): Promise<string> {
-  const server = createServer((_, response) => response.end('<!doctype html><title>Shop</title><h1>Thank you</h1>'))
+  const server = createServer(({ url = '' }, response) => {
+    const framed = url.split('/around?')[1]
+    const body = framed
+      ? `<iframe title="Payment" src="${framed}" width="390" height="400"></iframe>`
+      : '<h1>Thank you</h1>'
+    response.end(`<!doctype html><title>Shop</title><style>body{margin:0}iframe{border:0}</style>${body}`)
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   after(() => {
@@ -42,7 +48,11 @@ async function start(changes: Record<string, unknown> = {}) {
   return { reference: String(data.reference), link: String(data.data.link) }
 }
 
-async function fill(page: Page, number: string, { save = false } = {}): Promise<void> {
+async function fill(
+  page: Pick<Page, 'getByLabel' | 'getByRole'>,
+  number: string,
+  { save = false } = {},
+): Promise<void> {
   await page.getByLabel('Card number').fill(number)
   await page.getByLabel('Expiry date').fill('12 / 39')
   await page.getByLabel('Security code').fill('123')
@@ -59,7 +69,7 @@ test('a customer is declined, reads why, pays with another card on the same page
   assert.equal(await page.locator('h1').innerText(), 'Adaeze <b>Kitchen</b>')
   assert.equal(await page.locator('.amount').innerText(), '₦12,500.00')
   await fill(page, '4000 0000 0000 9995')
-  assert.equal(await alertOf(page), 'There is not enough money on this card. Nothing was charged.')
+  assert.equal(await alertOf(page), 'There is not enough money on this card. You have not been charged.')
   assert.equal(page.url(), link, 'the page stays open')
   assert.equal(await page.getByLabel('Card number').inputValue(), '', 'and forgets what was typed')
   await eventually(
@@ -88,7 +98,7 @@ test('a card that needs a code is asked for it; a wrong one may be entered again
   const code = page.getByLabel('One-time code')
   await code.fill('000000')
   await page.getByRole('button', { name: /^Pay/ }).click()
-  assert.equal(await alertOf(page), 'That code is not right. Nothing was charged.')
+  assert.equal(await alertOf(page), 'That code is not right. You have not been charged.')
   await code.fill('123456')
   await page.getByRole('button', { name: /^Pay/ }).click()
   await page.waitForURL(/^http:\/\/localhost:\d+\/thanks\?.*status=successful/)
@@ -165,9 +175,44 @@ test('a mistake in the form is told beside the form, and costs nothing', async (
   const { page } = await newPage()
   await page.goto(link)
   await fill(page, '1234')
-  assert.equal(await alertOf(page), 'Check the card number: it has 12 to 19 digits.')
-  assert.equal(await page.getByLabel('Card number').getAttribute('aria-invalid'), 'true')
+  assert.equal(await alertOf(page), 'Check the card number. One or more digits look wrong.')
+  const field = page.getByLabel('Card number')
+  assert.equal(await field.getAttribute('aria-invalid'), 'true')
+  assert.equal(await page.locator(':focus').getAttribute('name'), 'number', 'the cursor is where the mistake is')
   assert.equal((await shop.payment(reference)).attempts[0].status, 'pending')
+})
+
+test('in a frame on another site, of 390 by 400: the button is in sight, a decline is told, and whoever has paid goes on inside the frame', async () => {
+  const { link, reference } = await start()
+  const { page, complaints } = await newPage({ viewport: { width: 390, height: 400 } })
+  await page.goto(`${merchant}/around?${link}`)
+  const frame = page.frameLocator('iframe')
+  const button = frame.getByRole('button', { name: /^Pay/ })
+  const box = await button.boundingBox()
+  assert.ok(box && box.y + box.height <= 400, `the button ends at ${box && box.y + box.height}`)
+  await fill(frame, '4000 0000 0000 9995')
+  assert.match(await frame.getByRole('alert').innerText(), /You have not been charged\.$/)
+  await fill(frame, VISA)
+  await frame.getByRole('heading', { name: 'Thank you' }).waitFor()
+  assert.equal(page.url(), `${merchant}/around?${link}`)
+  assert.equal((await shop.payment(reference)).status, 'successful')
+  assert.deepEqual(
+    complaints.filter((text) => !/422/.test(text)),
+    [],
+  )
+})
+
+test('the keyboard alone pays: Tab from field to field, Enter to send', async () => {
+  const { link, reference } = await start()
+  const { page } = await newPage()
+  await page.goto(link)
+  for (const text of [VISA, '12 / 39', '123']) {
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(text)
+  }
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/^http:\/\/localhost:\d+\/thanks\?.*status=successful/)
+  assert.equal((await shop.payment(reference)).status, 'successful')
 })
 
 test('it fits a phone of 320 px without scrolling sideways, with every card shown', async () => {

@@ -33,6 +33,21 @@ test('a number may be written with spaces or dashes, and is nothing else', () =>
     assert.equal(parseCardNumber(wrong), undefined)
 })
 
+test('a slip of the finger is noticed: each test card with one digit changed, or two neighbours swapped, is no number', () => {
+  for (const { number } of TEST_CARDS) {
+    const digits = parseCardNumber(number) as string
+    assert.ok(digits, number)
+    for (let i = 0; i < digits.length; i++) {
+      const [digit, next] = [digits[i], digits[i + 1]]
+      const other = String((Number(digit) + 1 + (i % 9)) % 10)
+      assert.equal(parseCardNumber(digits.slice(0, i) + other + digits.slice(i + 1)), undefined)
+      // The one thing that the check digit cannot see is 09 for 90.
+      if (next === undefined || digit === next || [digit, next].sort().join('') === '09') continue
+      assert.equal(parseCardNumber(digits.slice(0, i) + next + digit + digits.slice(i + 2)), undefined)
+    }
+  }
+})
+
 test('what is kept of a card is enough to charge it again, and its number is not in it', () => {
   for (const { number } of TEST_CARDS) {
     const digits = parseCardNumber(number) as string

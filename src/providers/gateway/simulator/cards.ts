@@ -32,10 +32,19 @@ export const TEST_CARDS: readonly { number: string; brand: string; behaviour: Be
 
 const KNOWN = new Map(TEST_CARDS.map((card) => [digitsOf(card.number), card]))
 
-/** The digits of a card number as people write it, or undefined when it cannot be one. */
+/** The digits of a card number as people write it, or undefined when it cannot be one: a digit is missing, wrong or swapped. */
 export function parseCardNumber(text: string): string | undefined {
   const digits = digitsOf(text)
-  return /^[0-9]{12,19}$/.test(digits) ? digits : undefined
+  return /^[0-9]{12,19}$/.test(digits) && addsUp(digits) ? digits : undefined
+}
+
+/** The check digit, by Luhn: from the right every second digit counts twice, with its digits added. */
+function addsUp(digits: string): boolean {
+  const sum = [...digits].reverse().reduce((total, digit, index) => {
+    const value = Number(digit) * (index % 2 === 0 ? 1 : 2)
+    return total + (value > 9 ? value - 9 : value)
+  }, 0)
+  return sum % 10 === 0
 }
 
 /** What we keep of a card. A number that is no test card is of a kind that we do not take. */

@@ -4,32 +4,41 @@ import { type Card, RIGHT_CODE, TEST_CARDS } from './cards.ts'
 import { STYLE } from './page-style.ts'
 import type { Payment } from './record.ts'
 
+type Field = 'number' | 'expiry' | 'cvv' | 'otp'
+
 /** Which field of the card form has a mistake, and what to do about it. */
 export interface Mistake {
-  field?: 'number' | 'expiry' | 'cvv' | 'otp'
+  field?: Field
   message: string
 }
 
 /** The card form, empty each time: what was typed into it is never sent back. */
 export function cardPage(payment: Payment, mistake?: Mistake): string {
-  const flag = (field: Mistake['field']) =>
-    mistake?.field === field ? html` aria-invalid="true" aria-describedby="mistake"` : null
+  const input = (field: Field, attributes: Html) => inputFor(field, attributes, mistake)
   return paymentPage(
     payment,
     mistake,
     html`<form method="post">
-<label>Card number
-<input type="text" name="number" inputmode="numeric" autocomplete="cc-number" maxlength="23" placeholder="0000 0000 0000 0000" required${flag('number')}></label>
+<div><label for="number">Card number</label>
+${input('number', html`autocomplete="cc-number" maxlength="23" placeholder="0000 0000 0000 0000"`)}</div>
 <div class="row">
-<label>Expiry date
-<input type="text" name="expiry" inputmode="numeric" autocomplete="cc-exp" maxlength="9" placeholder="MM / YY" required${flag('expiry')}></label>
-<label>Security code
-<input type="text" name="cvv" inputmode="numeric" autocomplete="cc-csc" maxlength="4" placeholder="CVV" required${flag('cvv')}></label>
+<div><label for="expiry">Expiry date</label>
+${input('expiry', html`autocomplete="cc-exp" maxlength="9" placeholder="MM / YY"`)}</div>
+<div><label for="cvv">Security code</label>
+${input('cvv', html`autocomplete="cc-csc" maxlength="4" placeholder="CVV"`)}</div>
 </div>
 <label class="check"><input type="checkbox" name="save" value="yes">Save this card for next time</label>
 <button name="action" value="pay">Pay ${amountOf(payment)}</button>
 </form>`,
   )
+}
+
+/** With its mistake below it, and the cursor in it. */
+function inputFor(field: Field, attributes: Html, mistake: Mistake | undefined): Html {
+  const isWrong = mistake?.field === field
+  const flag = isWrong ? html` aria-invalid="true" aria-describedby="mistake" autofocus` : null
+  const note = isWrong ? html`<p class="wrong" role="alert" id="mistake">${mistake.message}</p>` : null
+  return html`<input type="text" id="${field}" name="${field}" inputmode="numeric" ${attributes} required${flag}>${note}`
 }
 
 export function savedCardPage(payment: Payment, card: Card, mistake?: Mistake): string {
@@ -44,15 +53,14 @@ export function savedCardPage(payment: Payment, card: Card, mistake?: Mistake): 
 }
 
 export function codePage(payment: Payment, card: Card, mistake?: Mistake): string {
-  const flag = mistake?.field === 'otp' ? html` aria-invalid="true" aria-describedby="mistake"` : null
   return paymentPage(
     payment,
     mistake,
     html`<h2>Confirm it is you</h2>
 <p class="note">Enter the code that your bank sent you for ${card.brand} ending ${card.last4}.</p>
 <form method="post">
-<label>One-time code
-<input type="text" name="otp" inputmode="numeric" autocomplete="one-time-code" maxlength="10" required${flag}></label>
+<div><label for="otp">One-time code</label>
+${inputFor('otp', html`autocomplete="one-time-code" maxlength="10"`, mistake)}</div>
 <button name="action" value="otp">Pay ${amountOf(payment)}</button>
 </form>
 <form method="post" class="next"><button class="quiet" name="action" value="other">Use another card</button></form>`,
@@ -87,7 +95,7 @@ function paymentPage(payment: Payment, mistake: Mistake | undefined, body: Html)
     mistake ? `Error: ${title}` : title, // the first thing that a screen reader says
     html`<h1>${payment.merchantName}</h1>
 <p class="amount">${amountOf(payment)}</p>
-${mistake ? html`<p class="alert" role="alert" id="mistake">${mistake.message}</p>` : null}
+${mistake && !mistake.field ? html`<p class="alert" role="alert">${mistake.message}</p>` : null}
 ${body}
 <form method="post" class="next"><button class="quiet" name="action" value="cancel">Cancel</button></form>`,
     { below: testCards() },

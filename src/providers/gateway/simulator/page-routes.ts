@@ -31,7 +31,8 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): 
     (_request, body, done) => done(null, new URLSearchParams(body as string)),
   )
   app.setErrorHandler((error, _request, reply) => {
-    if (error instanceof Refusal) return send(reply, error.status, troublePage(error.message, 'Nothing was charged.'))
+    if (error instanceof Refusal)
+      return send(reply, error.status, troublePage(error.message, 'You have not been charged.'))
     const { statusCode = 500 } = error as { statusCode?: number }
     if (statusCode < 500) {
       return send(reply, statusCode, troublePage('We can’t read that', 'Please open the link again.'))
@@ -98,7 +99,7 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): 
       if (result === 'paid') return sendBack(reply, payment)
       if (result !== 'failed' || !failure) return reply.redirect(here, 303)
       const mistake: Mistake = {
-        message: `${failureMessage(failure)} Nothing was charged.`,
+        message: `${failureMessage(failure)} You have not been charged.`,
         ...(failure === 'incorrect_otp' && { field: 'otp' }),
       }
       return show(reply, 422, await find(request), { mistake, newCard: wish.card !== undefined })
@@ -157,14 +158,14 @@ function send(reply: FastifyReply, status: number, page: string): FastifyReply {
 
 function readCard(form: URLSearchParams, now: Date): Card | Mistake {
   const digits = parseCardNumber(form.get('number') ?? '')
-  if (!digits) return { field: 'number', message: 'Check the card number: it has 12 to 19 digits.' }
+  if (!digits) return { field: 'number', message: 'Check the card number. One or more digits look wrong.' }
   const expiry = /^(0?[1-9]|1[0-2])\s*[/ -]?\s*(?:20)?(\d\d)$/.exec((form.get('expiry') ?? '').trim())
   if (!expiry) return { field: 'expiry', message: 'Write the expiry date as on the card: MM / YY.' }
   const [month, year] = [Number(expiry[1]), 2000 + Number(expiry[2])]
   // Once its last month is over everywhere on earth: nobody is refused while the card is still good.
   if (now.getTime() >= Date.UTC(year, month, 1, 12)) return { field: 'expiry', message: 'This card has expired.' }
   if (!/^\d{3,4}$/.test((form.get('cvv') ?? '').trim())) {
-    return { field: 'cvv', message: 'Check the security code: 3 or 4 digits, on the back of the card.' }
+    return { field: 'cvv', message: 'Enter the 3 or 4 digits of the security code.' }
   }
   return cardOf(digits, { month, year })
 }
