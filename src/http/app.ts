@@ -17,9 +17,11 @@ import { describeApi } from './describe.ts'
 import type { App } from './framework.ts'
 import { parseJsonBody } from './json-body.ts'
 import { Limits } from './limits.ts'
+import type { LivePayments } from './live-payments.ts'
 import { Metrics } from './metrics.ts'
 import { mistakesOf, refuse } from './mistakes.ts'
 import { type Documents, documents as documentsOf } from './pages/document.ts'
+import { pageOf } from './pages/embed.ts'
 import { watchPressure } from './pressure.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { cardRoutes } from './routes/cards.ts'
@@ -27,6 +29,7 @@ import { checkoutRoutes } from './routes/checkouts.ts'
 import { eventRoutes } from './routes/events.ts'
 import { initializeRoutes } from './routes/initialize.ts'
 import { integrationRoutes } from './routes/integrations.ts'
+import { liveRoutes } from './routes/live.ts'
 import { logoRoutes } from './routes/logo.ts'
 import { noticeRoutes } from './routes/notices.ts'
 import { operationsRoutes } from './routes/operations.ts'
@@ -38,6 +41,7 @@ import { widgetRoutes } from './routes/widget.ts'
 export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
   createPayment: PaymentCreator
+  live: LivePayments
   baseUrl: () => string
   isStopping: () => boolean
   /** `operations`: health and metrics alone, for a process that only works off the clock. */
@@ -52,7 +56,7 @@ export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryPar
 
 const KIB = 1024
 const MAX_URL_LENGTH = 8 * KIB
-const MAX_CONNECTIONS = 20_000
+const MAX_CONNECTIONS = 20_000 // twice as many as there can be streams, so that those never shut merchants out
 
 /** The door of merchants and customers. */
 export async function buildApp(parts: HttpParts): Promise<App> {
@@ -102,7 +106,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   // Node would answer this by itself, without a word; we answer as if nothing special had been expected.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
-  const metrics = new Metrics(database)
+  const metrics = new Metrics(database, parts.live)
   const links = linksOn(parts.baseUrl)
   const methods = collectMethods(app)
 
@@ -210,6 +214,8 @@ async function openToCallers(
   await app.register(async (pages: App) => pageRoutes(pages, forCustomers))
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
   await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
+  const paymentIdOf = (text: string) => pageOf(parts, text)?.id
+  await app.register(async (live: App) => liveRoutes(live, { live: parts.live, limits, paymentIdOf }))
 }
 
 /** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */

@@ -1,3 +1,4 @@
+import type { Clock } from '../../kernel/clock.ts'
 import { type PaymentId, parseId } from '../../kernel/ids.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 
@@ -28,4 +29,15 @@ function unseal(secrets: SecretBox, text: string): string {
   } catch {
     return '' // not ours, or altered
   }
+}
+
+/** The payment that a page's address names. Whoever has only a stand-in for it is shown nothing private: `bare`. */
+export function pageOf(
+  { secrets, clock }: { secrets: SecretBox; clock: Clock },
+  text: string,
+): { id: PaymentId; bare: boolean } | undefined {
+  const known = parseId('payment', text)
+  if (known) return { id: known, bare: false }
+  const id = readEmbedId(secrets, text, clock.now())
+  return id && { id, bare: true }
 }

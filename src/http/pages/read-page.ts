@@ -13,7 +13,7 @@ import { findPaymentsForPage, type PaymentOnPage } from '../../payments/payment-
 import type { Shown } from './payment-page.ts'
 import { methodOf, type Offer } from './screen.ts'
 
-export type ReadPage = (id: PaymentId, how: { bare: boolean }) => Promise<Shown | undefined>
+export type ReadPage = (page: { id: PaymentId; bare: boolean }) => Promise<Shown | undefined>
 
 /** Everything that a page shows. Those who open pages at the same moment share one question to the database. */
 export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): ReadPage {
@@ -29,7 +29,7 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
     failsAll: () => true,
   })
 
-  return async (id, { bare }) => {
+  return async ({ id, bare }) => {
     const found = await readPayment(id)
     const shopfront = found && (await findShopfront(found.payment))
     if (!found || !shopfront || shopfront.suspended) return undefined

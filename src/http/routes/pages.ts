@@ -17,7 +17,7 @@ import { returnAddress } from '../../payments/return-address.ts'
 import type { App } from '../framework.ts'
 import type { Limits } from '../limits.ts'
 import type { Documents, Page } from '../pages/document.ts'
-import { readEmbedId } from '../pages/embed.ts'
+import { pageOf } from '../pages/embed.ts'
 import {
   framedReturnPage,
   paymentPage,
@@ -46,7 +46,7 @@ const HIDDEN = { schema: { hide: true } }
 
 /** What customers open. They are people: whatever goes wrong, they get a page. */
 export function pageRoutes(app: App, parts: PageParts): void {
-  const { database, links, limits, log, documents, clock, secrets } = parts
+  const { database, links, limits, log, documents } = parts
   const readPage = pageReader(parts, parts.findShopfront)
 
   app.addContentTypeParser(
@@ -67,21 +67,21 @@ export function pageRoutes(app: App, parts: PageParts): void {
   })
 
   app.get('/pay/:id', HIDDEN, async (request: PageRequest, reply) => {
-    const { id, bare } = paymentOf(request)
-    const shown = id && (await readPage(id, { bare }))
+    const meant = pageOf(parts, request.params.id)
+    const shown = meant && (await readPage(meant))
     if (!shown) return sendUnknownPayment(request, reply, parts)
     return answer(request, reply, shown)
   })
 
   app.post('/pay/:id', HIDDEN, async (request: PageRequest, reply) => {
-    const { id, bare } = paymentOf(request)
-    const shown = id && (await readPage(id, { bare }))
+    const meant = pageOf(parts, request.params.id)
+    const shown = meant && (await readPage(meant))
     if (!shown) return sendUnknownPayment(request, reply, parts)
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-    if (isFromAnotherSite(request, links.payment(id)) || !isOwnForm(parts, id, form.get('token') ?? ''))
-      return answerAnew(request, reply, id, bare, 403)
+    if (isFromAnotherSite(request, links.payment(meant.id)) || !isOwnForm(parts, meant.id, form.get('token') ?? ''))
+      return answerAnew(request, reply, meant, 403)
     const done = await act(shown, form)
-    return answerAnew(request, reply, id, bare, 200, done)
+    return answerAnew(request, reply, meant, 200, done)
   })
 
   /** A payment goes on, or it does not; either way the page says how it stands. */
@@ -139,12 +139,11 @@ export function pageRoutes(app: App, parts: PageParts): void {
   async function answerAnew(
     request: PageRequest,
     reply: FastifyReply,
-    id: PaymentId,
-    bare: boolean,
+    meant: { id: PaymentId; bare: boolean },
     status: number,
     { sent = false, leaveTo }: Done = {},
   ): Promise<FastifyReply> {
-    const shown = await readPage(id, { bare })
+    const shown = await readPage(meant)
     if (!shown) return sendUnknownPayment(request, reply, parts)
     const visit = visitOf(request, shown, { sent })
     if (isPanelWanted(request)) {
@@ -195,11 +194,6 @@ export function pageRoutes(app: App, parts: PageParts): void {
     const onwards = isOver ? returnAddress(payment) : undefined
     return reply.headers(NO_TRACE).redirect(onwards ?? `${page}${isOver ? '?back=1' : ''}`, 302)
   })
-
-  function paymentOf({ params }: PageRequest): { id: PaymentId | undefined; bare: boolean } {
-    const id = parseId('payment', params.id)
-    return id ? { id, bare: false } : { id: readEmbedId(secrets, params.id, clock.now()), bare: true }
-  }
 }
 
 /** What came of a form, beside what the payment tells. */
