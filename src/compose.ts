@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { buildAssets } from '../web/build.ts'
 import type { AttemptParts } from './attempts/parts.ts'
 import type { Config } from './config.ts'
 import { checkSecretKey } from './database/check-secret-key.ts'
@@ -7,6 +8,8 @@ import { databaseClock } from './database/database-clock.ts'
 import type { Purpose } from './database/embedded.ts'
 import { listen as listenTo } from './database/listen.ts'
 import { migrate } from './database/migrate.ts'
+import { type DemoParts, demoShop } from './demo/shop.ts'
+import { PAYMENTS_CHANNEL } from './events/event-store.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { Country } from './kernel/country.ts'
@@ -78,6 +81,8 @@ export interface Service {
   baseUrl: string
   sandbox: NewCredential
   sandboxWebhookSecret: string
+  /** Where the demo shop is, if it is open. */
+  demoUrl: string | undefined
   /** Finishes what is under way, then ends everything that was started. `patient`: lets clients notice first. */
   stop(patient: boolean): Promise<void>
 }
@@ -108,7 +113,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
 }
 
 async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys): Promise<Service> {
-  const [{ buildApp }, { listen }] = await loadHttp()
+  const [{ buildApp }, { listen }, { livePayments }] = await loadHttp()
   let stopping = false
   let baseUrl = config.publicUrl ?? ''
   let serverUrl = ''
@@ -130,15 +135,20 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     secrets,
     record: eventRecorder({ clock: parts.clock, secrets }),
   }
+  // Of the customers' side, as it were: a process that only works off the clock does without.
+  const hasDemo = config.demo && config.role !== 'worker'
+  const demo = hasDemo ? [await openDemo(keys, { baseUrl: () => baseUrl, serverUrl: () => serverUrl })] : []
   const http = guardedHttp()
   const allowPrivate = (mode: Mode) => config.webhookAllowPrivate === 'always' || config.webhookAllowPrivate === mode
+  const live = livePayments({ ...parts, log })
   const app = await buildApp({
     ...attemptParts,
     verifyCredential,
     createPayment: paymentCreator(parts),
+    live,
     http,
     allowPrivate,
-    guests: servers,
+    guests: [...servers, ...demo],
     baseUrl: () => baseUrl,
     isStopping: () => stopping,
     serves: config.role === 'worker' ? 'operations' : 'everything',
@@ -158,25 +168,41 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   }))
   const worker = config.role === 'api' ? undefined : startWorker(attemptParts, sendNotices)
   const delivering = config.role === 'api' ? undefined : startDelivering({ ...attemptParts, http, allowPrivate })
-  const listening = delivering && listenTo(parts.databaseUrl, DELIVERIES_CHANNEL, delivering.wake)
+  const listening = listenTo(parts.databaseUrl, {
+    ...(delivering && { [DELIVERIES_CHANNEL]: { heard: delivering.wake, missed: delivering.wake } }),
+    ...(config.role !== 'worker' && { [PAYMENTS_CHANNEL]: { heard: live.changed, missed: live.missed } }),
+  })
   log.info({ port }, 'listening')
 
   return {
     baseUrl,
     sandbox: keys.sandbox,
     sandboxWebhookSecret: keys.sandboxWebhookSecret,
+    demoUrl: hasDemo ? `${baseUrl}/demo` : undefined,
     async stop(patient) {
       stopping = true // not ready any more, and every answer says "Connection: close"
       if (patient) await new Promise((resolve) => setTimeout(resolve, DRAIN_MS))
       // Whoever has not finished sending by then never will: one slow stranger must not turn our end into a crash.
       const patience = setTimeout(() => app.server.closeAllConnections(), HANG_UP_AFTER_MS)
-      await listening?.stop()
+      await listening.stop()
       await Promise.all([app.close(), worker?.stop(), delivering?.stop(), ...servers.map((server) => server.stop())])
       http.close()
       clearTimeout(patience)
       await parts.close()
     },
   }
+}
+
+/** A merchant's site in our own house. Of us it gets what every merchant has, and no part of the service. */
+async function openDemo({ sandbox, sandboxWebhookSecret }: Keys, urls: Pick<DemoParts, 'baseUrl' | 'serverUrl'>) {
+  const { demoScript, demoStyle } = await buildAssets()
+  return demoShop({
+    ...urls,
+    credential: sandbox,
+    webhookSecret: sandboxWebhookSecret,
+    script: demoScript,
+    style: demoStyle,
+  })
 }
 
 /** An address under which a process finds itself, whatever it listens on. */
@@ -188,7 +214,7 @@ function reachable(host: string): string {
 
 /** Only when the door is opened: the small commands start faster without a web framework. */
 function loadHttp() {
-  return Promise.all([import('./http/app.ts'), import('./http/listen.ts')])
+  return Promise.all([import('./http/app.ts'), import('./http/listen.ts'), import('./http/live-payments.ts')])
 }
 
 function sandboxIntegrations(): Integration[] {
@@ -203,16 +229,17 @@ function sandboxIntegrations(): Integration[] {
 
 /** The API's description, straight from its routes: nothing is started, and nothing is asked of a database. */
 export async function describeService(): Promise<unknown> {
-  const [{ buildApp }] = await loadHttp()
+  const [{ buildApp }, , { livePayments }] = await loadHttp()
   const nothing = () => {
     throw new Error('only the description is asked for')
   }
+  const parts = { database: {} as Database, log: createLog('silent') }
   const app = await buildApp({
-    database: {} as Database,
+    ...parts,
     clock: systemClock,
-    log: createLog('silent'),
     verifyCredential: nothing,
     createPayment: nothing,
+    live: livePayments(parts),
     providers: { find: nothing, connect: nothing },
     secrets: { keyId: '', seal: nothing, open: nothing },
     record: nothing,

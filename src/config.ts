@@ -18,6 +18,8 @@ export interface Config {
   secretKey: Buffer | undefined
   role: 'all' | 'api' | 'worker'
   rateLimit: boolean
+  /** The demo shop at /demo. */
+  demo: boolean
   /** Which modes may send webhooks to addresses inside our own network. */
   webhookAllowPrivate: 'never' | 'sandbox' | 'always'
   logLevel: LogLevel
@@ -118,6 +120,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const role = oneOf('ROLE', ['all', 'api', 'worker'], 'all')
   const rateLimit = oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on'
+  const demo = oneOf('DEMO', ['on', 'off'], 'on') === 'on'
   const webhookAllowPrivate = oneOf('WEBHOOK_ALLOW_PRIVATE', ['never', 'sandbox', 'always'], 'sandbox')
   const logLevel = oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
 
@@ -135,6 +138,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     secretKey: secretKey === undefined ? undefined : Buffer.from(secretKey, 'base64'),
     role,
     rateLimit,
+    demo,
     webhookAllowPrivate,
     logLevel,
     trustProxy,

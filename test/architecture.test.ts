@@ -114,10 +114,23 @@ test('an adapter is reached through the registry alone, and a simulator through 
   )
 })
 
+test('the demo shop is a merchant: it knows the service over HTTP alone, and shares only the kernel', () => {
+  const isDemo = (file: string) => moduleOf(file) === 'demo'
+  assert.deepEqual(
+    offenders(({ from, to }) => !isDemo(from) || isDemo(to) || moduleOf(to) === 'kernel'),
+    [],
+  )
+  assert.deepEqual(
+    offenders(({ from, to }) => !isDemo(to) || isDemo(from) || from === 'src/compose.ts'),
+    [],
+  )
+})
+
 test("no provider's name is known outside providers/", () => {
   const named = new RegExp(`['"\`](${providers.join('|')})(-[a-z-]+)?['"\`]`)
   const files = [
-    ...sources.filter((file) => !file.startsWith('src/providers/')),
+    // A merchant names the provider that it wants, and so does the demo shop.
+    ...sources.filter((file) => !file.startsWith('src/providers/') && moduleOf(file) !== 'demo'),
     ...globSync('migrations/*.sql', { cwd: ROOT }),
   ]
   assert.deepEqual(
@@ -128,7 +141,7 @@ test("no provider's name is known outside providers/", () => {
 
 test('inside a module nouns know no store and no verb, and a store knows no verb', () => {
   const VERB =
-    /^(create|cancel|expire|verify|manage|seed|start|settle|check|deliver|announce|redeliver|try|initialize|receive|refund|write|call)-/
+    /^(create|cancel|expire|verify|manage|seed|start|settle|check|deliver|announce|redeliver|try|initialize|receive|refund|write|call|read)-/
   const nameOf = (file: string) => file.split('/').at(-1) ?? ''
   const kind = (file: string) => (nameOf(file).endsWith('-store.ts') ? 1 : VERB.test(nameOf(file)) ? 2 : 0)
   const DOMAIN = ['merchants', 'events', 'payments', 'attempts', 'webhooks']

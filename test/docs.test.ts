@@ -2,17 +2,27 @@ import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
+import { merchantBrand } from '../src/cli/commands/merchant-brand.ts'
 import { gradeHandler } from '../src/cli/grade-handler.ts'
 import { readConfig } from '../src/config.ts'
 import { ANNOUNCED } from '../src/events/event.ts'
+import { logoOf } from '../src/merchants/logo.ts'
+import { findShopfront } from '../src/merchants/shopfront-store.ts'
 import { guardedHttp } from '../src/webhooks/guarded-http.ts'
 import { ensureDefaultSecret, findDefaultSecret } from '../src/webhooks/secret-store.ts'
+import { WIDGET_VERSION } from '../web/build.ts'
+import { openBrowser } from './support/browser.ts'
+import { createDatabase } from './support/database.ts'
 import { startListener } from './support/listener.ts'
 import { eventually, startPaying } from './support/paying.ts'
+import { PNG } from './support/picture.ts'
 import type { Answer } from './support/service.ts'
+import { openWidgetShop } from './support/widget-shop.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
@@ -165,6 +175,71 @@ test('every curl of the page about webhooks does what it says', async () => {
   assert.equal(listener.heard[1]?.body, listener.heard[0]?.body)
   assert.equal(since.data.deliveries, 0)
   assert.match(endpoint.data.secret, /^whsec_/)
+})
+
+test('every command of the page about branding does what it says', async () => {
+  const { url, database } = await createDatabase()
+  const { addShop } = await startPaying({ database })
+  const { merchantId } = await addShop('A name to be changed')
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-branding-'))
+  after(() => rm(folder, { recursive: true, force: true }))
+  await writeFile(join(folder, 'logo.png'), PNG)
+  const env = {
+    MERCHANT_ID: merchantId,
+    DATABASE_URL: url,
+    SECRET_KEY: Buffer.alloc(32).toString('base64'),
+    NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
+  }
+  const command = `"${join(ROOT, 'node_modules/.bin/node')}" "${join(ROOT, 'src/cli/main.ts')}"`
+  const script = blocksOf('docs/branding.md', 'sh').join('\n').replaceAll('npm run manilla --', command)
+  await run(`cd "${folder}"\n${script}`, env)
+  const shopfront = (await findShopfront(database, merchantId, 'live')) ?? assert.fail()
+  assert.equal(shopfront.name, 'Adaeze Kitchen')
+  assert.deepEqual(shopfront.brand, {
+    colour: '#0b6e4f',
+    corners: 'pill',
+    language: 'fr',
+    logo: { version: logoOf(PNG)?.version },
+    returnAfterSeconds: 10,
+  })
+  assert.deepEqual(shopfront.origins, ['https://shop.example', 'https://www.shop.example'])
+  const options = [...read('docs/branding.md').matchAll(/^\| `--([a-z-]+)`/gm)].map(([, option]) => option)
+  assert.deepEqual(['merchant', ...options], Object.keys(merchantBrand.options), 'the table names every option')
+})
+
+test('every snippet of the page about the widget opens the payment page, and the server knows the payment', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const { body } = await shop.call('POST', '/payments/v1/checkouts', {
+    reference: 'ORD-20931',
+    amount: 1_250_000,
+    country: 'NG',
+    user: { email: 'ada@example.com' },
+  })
+  const clientId = shop.headers['client-id']
+  const fill = (text: string) =>
+    text
+      .replaceAll('http://localhost:3000', baseUrl)
+      .replaceAll('cid_sandbox_…', clientId)
+      .replaceAll('chk_…', body.data.id)
+  const { stock } = await openWidgetShop(baseUrl)
+  const snippets = blocksOf('docs/widget.md', 'html')
+  assert.equal(snippets.length, 3)
+  const browser = await openBrowser()
+  for (const [index, snippet] of snippets.entries()) {
+    const page = await browser.newPage()
+    await page.goto(stock(`/${index}`, `<!doctype html><title>Shop</title>${fill(snippet)}`, {}))
+    await page.locator('button, a').click()
+    await page.frameLocator('dialog iframe').getByText('Reference ORD-20931').waitFor()
+    await page.close()
+  }
+
+  const env = { CLIENT_ID: clientId, CLIENT_SECRET: shop.headers['client-secret'] }
+  const asked = await run(fill(blocksOf('docs/widget.md', 'sh').join('\n')), env)
+  assert.equal(JSON.parse(asked).data.status, 'pending')
+  for (const name of ['load_timeout', 'not_found', 'origin_not_allowed', 'unknown'])
+    assert.ok(read('docs/widget.md').includes(`\`${name}\``))
+  assert.ok(read('docs/widget.md').includes(`/widget/v${WIDGET_VERSION}.js`))
 })
 
 test('the page about webhooks shows a body of the shape that is sent, and names every event', async () => {

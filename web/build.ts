@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
@@ -10,15 +10,25 @@ export interface Assets {
   /** The widget for a `<script>` tag, and the same as a module. */
   widgetScript: string
   widgetModule: string
+  /** The types of both. */
+  widgetTypes: string
+  demoScript: string
+  demoStyle: string
 }
 
-const ENTRIES: Record<keyof Assets, { file: string; format?: 'iife' | 'esm' }> = {
+/** Of the widget. Shops pin it by its hash: whatever changes the script raises it, and the one before is then to be kept and served as well. */
+export const WIDGET_VERSION = '1.0.0'
+
+const TYPES = 'widget/types.d.ts'
+const ENTRIES: Record<Exclude<keyof Assets, 'widgetTypes'>, { file: string; format?: 'iife' | 'esm' }> = {
   checkoutScript: { file: 'checkout/page.ts', format: 'iife' },
   checkoutStyle: { file: 'checkout/style.css' },
   widgetScript: { file: 'widget/v1.ts', format: 'iife' },
   widgetModule: { file: 'widget/module.ts', format: 'esm' },
+  demoScript: { file: 'demo/shop.ts', format: 'iife' },
+  demoStyle: { file: 'demo/style.css' },
 }
-const SOURCES = ['checkout/page.ts', 'checkout/style.css', 'widget/v1.ts', 'widget/module.ts', 'widget/pay.ts']
+const FOLDERS = ['checkout', 'widget', 'demo']
 // Old phones are how most people pay.
 const TARGET = ['chrome100', 'safari15.4', 'firefox100']
 const CACHE = join(import.meta.dirname, '../node_modules/.cache/manilla')
@@ -36,7 +46,9 @@ export async function buildAssets(): Promise<Assets> {
 async function digestOfSources(): Promise<string> {
   const { version } = createRequire(import.meta.url)('esbuild/package.json') as { version: string }
   const hash = createHash('sha256').update(version).update(TARGET.join())
-  for (const file of SOURCES) hash.update(await readFile(join(import.meta.dirname, file)))
+  for (const folder of FOLDERS.map((name) => join(import.meta.dirname, name))) {
+    for (const file of (await readdir(folder)).sort()) hash.update(file).update(await readFile(join(folder, file)))
+  }
   return hash.digest('hex').slice(0, 16)
 }
 
@@ -55,7 +67,8 @@ async function compile(): Promise<Assets> {
     })
     return [name, outputFiles[0]?.text.trim()]
   })
-  return Object.fromEntries(await Promise.all(compiled))
+  const widgetTypes = await readFile(join(import.meta.dirname, TYPES), 'utf8')
+  return { ...Object.fromEntries(await Promise.all(compiled)), widgetTypes }
 }
 
 /** By a rename, so that a second process never reads half of it. */

@@ -2,7 +2,8 @@ import type { Service } from '../compose.ts'
 import type { Config } from '../config.ts'
 
 /** What a newcomer needs in their first minute. For people; the log is for machines. */
-export function banner({ baseUrl, sandbox, sandboxWebhookSecret }: Service, { databaseUrl, dataDir }: Config): string {
+export function banner(service: Service, { databaseUrl, dataDir }: Config): string {
+  const { baseUrl, sandbox, sandboxWebhookSecret, demoUrl } = service
   return `
   Manilla is running.
 
@@ -10,7 +11,7 @@ export function banner({ baseUrl, sandbox, sandboxWebhookSecret }: Service, { da
   client-id       ${sandbox.clientId}
   client-secret   ${sandbox.clientSecret}
   webhook secret  ${sandboxWebhookSecret}
-  API docs        ${baseUrl}/docs
+  API docs        ${baseUrl}/docs${demoUrl ? `\n  Demo shop       ${demoUrl}` : ''}
   Database        ${databaseUrl ? 'yours (DATABASE_URL)' : `embedded PostgreSQL in ${dataDir}`}
 
   Your first checkout link:

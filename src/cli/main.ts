@@ -7,6 +7,7 @@ import { audit } from './commands/audit.ts'
 import { credentialCreate, credentialList, credentialRevoke } from './commands/credential.ts'
 import { doctor } from './commands/doctor.ts'
 import { merchantCreate, merchantList, merchantResume, merchantSuspend } from './commands/merchant.ts'
+import { merchantBrand } from './commands/merchant-brand.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { openapi } from './commands/openapi.ts'
 import { paymentResync, paymentShow, paymentTimeline } from './commands/payment.ts'
@@ -25,6 +26,7 @@ const COMMANDS: Command[] = [
   merchantList,
   merchantSuspend,
   merchantResume,
+  merchantBrand,
   credentialCreate,
   credentialList,
   credentialRevoke,

@@ -3,8 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify from 'fastify'
+import { type Assets, buildAssets } from '../../web/build.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
 import { Problem } from '../kernel/problem.ts'
+import { shopfronts } from '../merchants/read-shopfront.ts'
 import type { VerifyCredential } from '../merchants/verify-credential.ts'
 import type { PaymentCreator } from '../payments/create-payment.ts'
 import { type Links, linksOn } from '../payments/links.ts'
@@ -15,8 +17,11 @@ import { describeApi } from './describe.ts'
 import type { App } from './framework.ts'
 import { parseJsonBody } from './json-body.ts'
 import { Limits } from './limits.ts'
+import type { LivePayments } from './live-payments.ts'
 import { Metrics } from './metrics.ts'
 import { mistakesOf, refuse } from './mistakes.ts'
+import { type Documents, documents as documentsOf } from './pages/document.ts'
+import { pageOf } from './pages/embed.ts'
 import { watchPressure } from './pressure.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { cardRoutes } from './routes/cards.ts'
@@ -24,15 +29,19 @@ import { checkoutRoutes } from './routes/checkouts.ts'
 import { eventRoutes } from './routes/events.ts'
 import { initializeRoutes } from './routes/initialize.ts'
 import { integrationRoutes } from './routes/integrations.ts'
+import { liveRoutes } from './routes/live.ts'
+import { logoRoutes } from './routes/logo.ts'
 import { noticeRoutes } from './routes/notices.ts'
 import { operationsRoutes } from './routes/operations.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
 import { paymentRoutes } from './routes/payments.ts'
 import { webhookEndpointRoutes } from './routes/webhook-endpoints.ts'
+import { widgetRoutes } from './routes/widget.ts'
 
 export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
   createPayment: PaymentCreator
+  live: LivePayments
   baseUrl: () => string
   isStopping: () => boolean
   /** `operations`: health and metrics alone, for a process that only works off the clock. */
@@ -47,12 +56,14 @@ export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryPar
 
 const KIB = 1024
 const MAX_URL_LENGTH = 8 * KIB
-const MAX_CONNECTIONS = 20_000
+const MAX_CONNECTIONS = 20_000 // twice as many as there can be streams, so that those never shut merchants out
 
 /** The door of merchants and customers. */
 export async function buildApp(parts: HttpParts): Promise<App> {
   const { log, database } = parts
   const limits = new Limits(parts.rateLimit)
+  const assets = await buildAssets()
+  const documents = documentsOf(assets)
   const requestIdPrefix = `req_${randomBytes(6).toString('hex')}`
   let requests = 0
 
@@ -84,7 +95,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     },
     frameworkErrors: (error, request, reply) => {
       reply.header('request-id', request.id)
-      if (isLink(request)) return void sendUnknownPayment(request, reply, limits)
+      if (isLink(request)) return void sendUnknownPayment(request, reply, { limits, documents })
       sendProblem(request, reply, toProblem(error, request, log))
     },
     clientErrorHandler: (error, socket) =>
@@ -95,7 +106,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   // Node would answer this by itself, without a word; we answer as if nothing special had been expected.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
-  const metrics = new Metrics(database)
+  const metrics = new Metrics(database, parts.live)
   const links = linksOn(parts.baseUrl)
   const methods = collectMethods(app)
 
@@ -148,11 +159,11 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   })
   app.setNotFoundHandler((request, reply) =>
     isLink(request)
-      ? sendUnknownPayment(request, reply, limits)
+      ? sendUnknownPayment(request, reply, { limits, documents })
       : sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`)),
   )
 
-  if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics })
+  if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics, assets, documents })
   await openToProviders(app, { ...parts, links }, metrics)
   await app.register(async (operations: App) =>
     operationsRoutes(operations, { database, metrics, isStopping: parts.isStopping }),
@@ -166,7 +177,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
 async function openToCallers(
   app: App,
   parts: HttpParts,
-  shared: { limits: Limits; links: Links; metrics: Metrics },
+  shared: { limits: Limits; links: Links; metrics: Metrics; assets: Assets; documents: Documents },
 ): Promise<void> {
   const { limits, links, metrics } = shared
   const pressure = watchPressure()
@@ -199,7 +210,12 @@ async function openToCallers(
     },
     { prefix: '/payments/v1' },
   )
-  await app.register(async (pages: App) => pageRoutes(pages, { ...parts, links, limits }))
+  const forCustomers = { ...parts, ...shared, findShopfront: shopfronts(parts.database) }
+  await app.register(async (pages: App) => pageRoutes(pages, forCustomers))
+  await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
+  await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
+  const paymentIdOf = (text: string) => pageOf(parts, text)?.id
+  await app.register(async (live: App) => liveRoutes(live, { live: parts.live, limits, paymentIdOf }))
 }
 
 /** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */

@@ -38,16 +38,27 @@ export function lowestDenomination(currency: string): string {
 
 const FORMATS = new Map<string, { digits: number; format: Intl.NumberFormat }>()
 
-/** For people to read: ₦12,500.00. Goes through the digits, never through a fraction. */
-export function formatMoney({ amount, currency }: Money): string {
-  let known = FORMATS.get(currency)
+function formatOf(currency: Currency, locale: string): { digits: number; format: Intl.NumberFormat } {
+  const name = `${locale} ${currency}`
+  let known = FORMATS.get(name)
   if (!known) {
-    const format = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'narrowSymbol' })
+    const format = new Intl.NumberFormat(locale, { style: 'currency', currency, currencyDisplay: 'narrowSymbol' })
     known = { digits: format.resolvedOptions().maximumFractionDigits ?? 2, format }
-    FORMATS.set(currency, known)
+    FORMATS.set(name, known)
   }
-  const digits = String(amount).padStart(known.digits + 1, '0')
-  const whole = digits.slice(0, digits.length - known.digits)
-  const fraction = digits.slice(digits.length - known.digits)
-  return known.format.format((fraction ? `${whole}.${fraction}` : whole) as Intl.StringNumericLiteral)
+  return known
+}
+
+/** For people to read: ₦12,500.00. Goes through the digits, never through a fraction. */
+export function formatMoney(sum: Money, locale = 'en'): string {
+  return formatOf(sum.currency, locale).format.format(plainAmount(sum) as Intl.StringNumericLiteral)
+}
+
+/** For people to type or paste elsewhere: 12500.00. */
+export function plainAmount({ amount, currency }: Money): string {
+  const { digits: places } = formatOf(currency, 'en')
+  const digits = String(amount).padStart(places + 1, '0')
+  const whole = digits.slice(0, digits.length - places)
+  const fraction = digits.slice(digits.length - places)
+  return fraction ? `${whole}.${fraction}` : whole
 }

@@ -8,7 +8,7 @@ export interface AuditEntry {
   /** What they did: `credential.created`. */
   act: string
   merchantId: MerchantId
-  /** To what: an id, never a secret. */
+  /** To what: an id or the names of fields, never a secret. */
   subject: string
 }
 

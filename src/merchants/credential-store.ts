@@ -4,6 +4,7 @@ import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Integration } from './integration.ts'
 import type { Caller } from './merchant.ts'
+import { OWNERS_INTEGRATIONS } from './merchant-store.ts'
 
 export interface KnownCredential {
   digest: Buffer
@@ -19,14 +20,9 @@ export async function findLiveCredential(db: Queries, clientId: string): Promise
     status: string
     integrations: Integration[]
   }>(sql`
-    select c.merchant_id, c.mode, c.secret_digest, m.status,
-           (select coalesce(json_agg(json_build_object(
-                     'provider', i.provider, 'channels', i.channels,
-                     'countries', i.countries, 'currencies', i.currencies) order by i.provider), '[]')
-              from integrations i
-             where i.merchant_id = c.merchant_id and i.mode = c.mode and i.enabled) as integrations
-      from credentials c join merchants m on m.id = c.merchant_id
-     where c.client_id = ${clientId} and c.revoked_at is null`)
+    select owner.merchant_id, owner.mode, owner.secret_digest, m.status, ${OWNERS_INTEGRATIONS} as integrations
+      from credentials owner join merchants m on m.id = owner.merchant_id
+     where owner.client_id = ${clientId} and owner.revoked_at is null`)
   if (!row) return undefined
   const caller = {
     merchantId: idOf('merchant', row.merchant_id),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '../database/database.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Country } from '../kernel/country.ts'
@@ -8,8 +9,11 @@ import { recordAct } from './audit-store.ts'
 import { digestOf, type NewCredential, newCredential } from './credential.ts'
 import { insertCredential, markRevoked } from './credential-store.ts'
 import type { Integration } from './integration.ts'
+import type { Logo } from './logo.ts'
 import type { Merchant } from './merchant.ts'
 import { findMerchant, insertMerchant, saveIntegration, updateMerchantStatus } from './merchant-store.ts'
+import type { Choices } from './shopfront.ts'
+import { deleteLogo, lockChoices, saveChoices, saveLogo } from './shopfront-store.ts'
 
 interface Parts {
   database: Database
@@ -44,6 +48,31 @@ export function setMerchantStatus(
     const merchant = await findMerchant(tx, id)
     if (!merchant) throw unknownMerchant(id)
     return merchant
+  })
+}
+
+/** Changes what is named and leaves the rest; a logo that is null is taken away. */
+export function brandMerchant(
+  parts: Parts,
+  actor: string,
+  id: MerchantId,
+  { logo, ...changes }: Partial<Omit<Choices, 'logo'> & { logo: Logo | null }>,
+): Promise<Choices> {
+  return parts.database.transaction(async (tx) => {
+    const before = await lockChoices(tx, id)
+    if (!before) throw unknownMerchant(id)
+    const after: Choices = { ...before, ...changes }
+    if (logo !== undefined) after.logo = logo && { version: logo.version }
+
+    const changed = Object.keys(after).filter(
+      (key) => !isDeepStrictEqual(before[key as keyof Choices], after[key as keyof Choices]),
+    )
+    if (changed.length === 0) return before
+    await saveChoices(tx, id, after)
+    if (logo) await saveLogo(tx, id, logo)
+    if (logo === null) await deleteLogo(tx, id)
+    await recordAct(tx, { actor, act: 'merchant.branded', merchantId: id, subject: changed.join(' ') })
+    return after
   })
 }
 

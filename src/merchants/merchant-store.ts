@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import { Fixed, sql } from '../database/sql.ts'
 import type { Country } from '../kernel/country.ts'
 import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
@@ -45,6 +45,13 @@ export async function updateMerchantStatus(
     update merchants set status = ${status} where id = ${uuidOf(id)} and status <> ${status} returning id`)
   return updated !== undefined
 }
+
+/** What can take money for the `owner` (merchant_id, mode) of the statement around it. */
+export const OWNERS_INTEGRATIONS = new Fixed(`(select coalesce(json_agg(json_build_object(
+            'provider', i.provider, 'channels', i.channels,
+            'countries', i.countries, 'currencies', i.currencies) order by i.provider), '[]')
+     from integrations i
+    where i.merchant_id = owner.merchant_id and i.mode = owner.mode and i.enabled)`)
 
 export async function saveIntegration(
   tx: Transaction,

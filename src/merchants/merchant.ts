@@ -10,6 +10,12 @@ export interface Merchant {
   status: 'active' | 'suspended'
 }
 
+/** What customers may read as a merchant's name, without the blanks around it. */
+export function parseMerchantName(text: string): string | undefined {
+  const name = text.trim()
+  return name !== '' && name.length <= 200 && !/\p{Cc}/u.test(name) ? name : undefined
+}
+
 /** Whoever is behind a request: a merchant, in the mode of its credential, with what can take money for it there. */
 export interface Caller {
   merchantId: MerchantId

@@ -207,6 +207,20 @@ export async function findPaymentById(db: Queries, id: PaymentId): Promise<Payme
   return row && paymentOf(row)
 }
 
+/** As little as tells whether a payment has changed. */
+export interface PaymentState {
+  id: PaymentId
+  sequence: number
+  status: PaymentStatus
+}
+
+/** Of many at once, in any order; those that are not there are left out. */
+export async function findPaymentStates(db: Queries, ids: readonly PaymentId[]): Promise<PaymentState[]> {
+  const rows = await db.rows<Pick<PaymentRow, 'id' | 'sequence' | 'status'>>(sql`
+    select id, sequence, status from payments where id = any(${textArray(ids.map(uuidOf))}::uuid[])`)
+  return rows.map(({ id, sequence, status }) => ({ id: idOf('payment', id), sequence, status }))
+}
+
 /** Every payment of every merchant, a page at a time, oldest first. For the operator's audit. */
 export async function pageOfPayments(db: Queries, last: PaymentId | undefined, limit: number): Promise<Payment[]> {
   const after = last ? uuidOf(last) : '00000000-0000-0000-0000-000000000000'
@@ -300,16 +314,21 @@ export async function savePayment(tx: Transaction, before: Payment, after: Payme
   if (!saved) throw new Error(`payment ${after.id} changed under us; it was to be locked`)
 }
 
+/** A payment as its page needs it. */
 export interface PaymentOnPage {
   payment: Payment
-  merchantName: string
+  /** Whether it is worth asking for this customer's saved cards: most have none. */
+  hasCards: boolean
 }
 
-/** For the payment page, where the link itself is the permission. */
-export async function findPaymentForPage(db: Queries, id: PaymentId): Promise<PaymentOnPage | undefined> {
-  const row = await db.row<PaymentRow & { merchant_name: string }>(sql`
-    select ${COLUMNS}, m.name as merchant_name from payments p join merchants m on m.id = p.merchant_id where p.id = ${uuidOf(id)}`)
-  return row && { payment: paymentOf(row), merchantName: row.merchant_name }
+/** For payment pages, where the link itself is the permission: for all who look at the same moment, in one question. */
+export async function findPaymentsForPage(db: Queries, ids: PaymentId[]): Promise<Map<PaymentId, PaymentOnPage>> {
+  const rows = await db.rows<PaymentRow & { has_cards: boolean }>(sql`
+    select ${COLUMNS}, exists (
+             select from saved_cards c
+              where c.merchant_id = p.merchant_id and c.mode = p.mode and lower(c.email) = lower(p.user_email)) as has_cards
+      from payments p where p.id = any(${textArray(ids.map(uuidOf))}::uuid[])`)
+  return new Map(rows.map((row) => [idOf('payment', row.id), { payment: paymentOf(row), hasCards: row.has_cards }]))
 }
 
 export async function findPaymentIdByShortCode(db: Queries, code: string): Promise<PaymentId | undefined> {

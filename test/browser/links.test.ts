@@ -8,7 +8,7 @@ let base = ''
 const { app, database } = await startService({ baseUrl: () => base })
 await app.listen({ host: '127.0.0.1', port: 0 })
 base = `http://localhost:${(app.server.address() as { port: number }).port}`
-const shop = await addMerchant(database, { name: 'Adaeze <b>Kitchen</b>' })
+const shop = await addMerchant(database, { name: 'Adaeze <b>Kitchen</b>', provider: 'gateway' })
 const browser: Browser = await openBrowser()
 
 /** A fresh page, and all that went wrong or went elsewhere on it. */
@@ -31,8 +31,8 @@ test('a customer opens the short link and sees who asks for how much', async () 
   await page.goto(data.shortURL)
   assert.equal(page.url(), data.url)
   assert.equal(await page.locator('h1').innerText(), 'Adaeze <b>Kitchen</b>')
-  assert.equal(await page.locator('.amount').innerText(), '₦12,500.00')
-  assert.equal(await page.locator('.status').innerText(), 'Waiting for payment')
+  assert.equal(await page.locator('.price').innerText(), '₦12,500.00')
+  assert.ok(await page.getByRole('button', { name: 'Pay ₦12,500.00' }).isVisible())
   assert.deepEqual(complaints, [])
   assert.deepEqual(await page.context().cookies(), [])
 })

@@ -1,1 +1,3 @@
-export {}
+import { widgetFrom } from './pay.ts'
+
+export const { open, preload } = widgetFrom(import.meta.url)

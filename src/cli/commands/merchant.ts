@@ -1,6 +1,7 @@
 import { parseCountry } from '../../kernel/country.ts'
 import { type MerchantId, parseId } from '../../kernel/ids.ts'
 import { createMerchant, setMerchantStatus } from '../../merchants/manage-merchants.ts'
+import { parseMerchantName } from '../../merchants/merchant.ts'
 import { listMerchants } from '../../merchants/merchant-store.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
@@ -14,11 +15,10 @@ export const merchantCreate: Command = {
     country: { value: 'COUNTRY', summary: 'NG, NGA or Nigeria', required: true },
   },
   async run(options) {
-    const name = options.required('name').trim()
+    const name = parseMerchantName(options.required('name'))
     const country = parseCountry(options.required('country'))
     if (!country) throw new UsageError('--country must be a country of ISO 3166-1: NG, NGA or Nigeria.')
-    if (name.length > 200 || /\p{Cc}/u.test(name))
-      throw new UsageError('--name must have at most 200 characters, on one line.')
+    if (!name) throw new UsageError('--name must have at most 200 characters, on one line.')
     const merchant = await withParts((parts) => createMerchant(parts, actor(), { name, country }))
     print(
       options.json,

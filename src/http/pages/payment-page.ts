@@ -1,46 +1,215 @@
-import { html } from '../../kernel/html.ts'
-import { formatMoney } from '../../kernel/money.ts'
-import type { PaymentStatus } from '../../payments/payment.ts'
-import type { PaymentOnPage } from '../../payments/payment-store.ts'
-import { renderPage } from './page.ts'
+import type { Book } from '../../attempts/book.ts'
+import { type Html, html } from '../../kernel/html.ts'
+import type { Shopfront } from '../../merchants/shopfront.ts'
+import { frameAncestors } from '../../merchants/shopfront.ts'
+import { returnAddress } from '../../payments/return-address.ts'
+import type { Documents, Frame, Page } from './document.ts'
+import { type Offer, type Screen, screenOf, type Wish } from './screen.ts'
+import { languageFor, TEXTS } from './texts/texts.ts'
+import { themeStyle } from './theme.ts'
+import { confirming, panel, processing, show, type View } from './views.ts'
 
-const STATUS_TEXT: Record<PaymentStatus, { word: string; note: string }> = {
-  pending: { word: 'Waiting for payment', note: 'You have not been charged.' },
-  successful: { word: 'Paid', note: 'Nothing more to pay.' },
-  cancelled: { word: 'Cancelled', note: 'You have not been charged.' },
-  expired: { word: 'Expired', note: 'You have not been charged. Ask the shop for a new link.' },
+/** What the address and the browser ask for. */
+export interface Visit {
+  /** The path of this page, as it was opened. */
+  path: string
+  wish: Wish
+  language: string | undefined
+  acceptLanguage: string | undefined
+  theme: Frame['theme']
+  /** The shop's origin, checked against what the merchant registered. */
+  embeddedIn: string | undefined
+  saveData: boolean
 }
 
-/** What anyone with the link may see: who asks, how much, and how it stands. Nothing about the customer. */
-export function paymentPage({ payment, merchantName }: PaymentOnPage): string {
-  const amount = formatMoney(payment)
-  const { word, note } = STATUS_TEXT[payment.status]
-  return renderPage(
-    `${amount} to ${merchantName}`,
-    html`${payment.mode === 'sandbox' ? html`<p class="mode">Test mode: no real money moves</p>` : null}
-<h1>${merchantName}</h1>
-<p class="amount">${amount}</p>
-<dl>
-<dt>Reference</dt><dd>${payment.reference}</dd>
-<dt>Status</dt><dd class="status">${word}</dd>
-</dl>
-<p class="note">${note}</p>`,
+export interface Shown {
+  book: Book
+  shopfront: Shopfront
+  offer: Offer
+  shortLink: string | undefined
+  token: string
+  key: string
+  mayFrame(provider: string): boolean
+  now: Date
+}
+
+const NAME_LENGTH = 40
+
+function viewOf(
+  { book, shopfront, token, key, mayFrame, now }: Shown,
+  visit: Visit,
+): View & { language: Frame['language'] } {
+  const language = languageFor(visit.language, shopfront.brand.language, visit.acceptLanguage)
+  return {
+    language,
+    texts: TEXTS[language],
+    payment: book.payment,
+    merchantName: shortened(shopfront.name),
+    here: visit.path + keptQuery(visit),
+    token,
+    key,
+    embedded: visit.embeddedIn !== undefined,
+    returnTo: returnAddress(book.payment),
+    returnAfterSeconds: shopfront.brand.returnAfterSeconds,
+    mayFrame,
+    now,
+  }
+}
+
+/** What must not be lost on the way: where it is embedded, and how it is to look. */
+function keptQuery({ embeddedIn, language, theme }: Visit): string {
+  const kept = new URLSearchParams()
+  if (embeddedIn !== undefined) {
+    kept.set('embed', '1')
+    kept.set('origin', embeddedIn)
+  }
+  if (language) kept.set('lang', language)
+  if (theme !== 'auto') kept.set('theme', theme)
+  const query = kept.toString()
+  return query && `?${query}`
+}
+
+/** The panel alone, for a page that is open already. */
+export function paymentPanel(shown: Shown, visit: Visit): string {
+  const view = viewOf(shown, visit)
+  return panel(screenFor(shown, visit), view).text
+}
+
+function screenFor({ book, offer, now }: Shown, { wish }: Visit): Screen {
+  return screenOf(book, offer, wish, now)
+}
+
+export function paymentPage(documents: Documents, shown: Shown, visit: Visit): Page {
+  const { shopfront, book } = shown
+  const { payment } = book
+  const view = viewOf(shown, visit)
+  const { texts, merchantName } = view
+  const screen = screenFor(shown, visit)
+  const amount = show(texts, payment, payment.amount)
+  const frame: Frame = {
+    language: view.language,
+    texts,
+    theme: visit.theme,
+    title: texts.title(amount, merchantName),
+    themeStyle: themeStyle(shopfront.brand),
+    embeddedIn: visit.embeddedIn,
+    frameAncestors: visit.embeddedIn === undefined ? "'none'" : frameAncestors(shopfront),
+    frameSource: frameSource(screen, view),
+    saveData: visit.saveData,
+  }
+  const body = html`${payment.mode === 'sandbox' ? html`<p class="mode">${texts.testMode}</p>` : null}
+<div class="card">
+<header>
+${visit.saveData ? null : logo(shopfront, merchantName)}
+<div class="who"><h1>${merchantName}</h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
+<p class="price"><bdi>${amount}</bdi></p>
+${view.embedded ? html`<button type="button" class="x" data-close aria-label="${texts.close}">×</button>` : null}
+</header>
+<p id="offline" class="warn" hidden data-back="${texts.backOnline}">${texts.offline}</p>
+${panel(screen, view)}
+${payment.status === 'pending' ? onPhone(shown, view) : null}
+</div>
+<footer><p>${texts.help(merchantName)}</p><p>${texts.securedBy} Manilla</p></footer>
+<p id="speak" class="away" role="status"></p>
+${payment.status === 'pending' ? html`<template id="processing">${processing(texts)}</template><template id="confirming">${confirming(view)}</template>` : null}
+${view.embedded ? closing(view) : null}`
+  return documents.render(frame, body, true)
+}
+
+function logo({ merchantId, brand }: Shopfront, name: string): Html {
+  return brand.logo
+    ? html`<img class="logo" src="/logo/${merchantId}/${brand.logo.version}" alt="" width="44" height="44" loading="lazy">`
+    : html`<span class="logo" aria-hidden="true">${initials(name)}</span>`
+}
+
+function initials(name: string): string {
+  const words = name.split(/\s+/).filter((word) => /\p{L}|\p{N}/u.test(word))
+  return words
+    .slice(0, 2)
+    .map((word) => [...word].find((letter) => /\p{L}|\p{N}/u.test(letter)))
+    .join('')
+    .toUpperCase()
+}
+
+function shortened(name: string): string {
+  const letters = [...name]
+  return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : name
+}
+
+/** Shut until it is asked for, and its picture is not loaded before that: on a phone it would be of no use. */
+function onPhone({ shortLink }: Shown, { texts, embedded }: View): Html | null {
+  if (shortLink === undefined || embedded) return null
+  return html`<details class="phone"><summary>${texts.continueOnPhone}</summary>
+<img src="${shortLink}/qr.svg" alt="" width="148" height="148" loading="lazy">
+<p class="note">${texts.continueOnPhoneNote}</p>
+<p><bdi>${shortLink}</bdi> <button type="button" class="copy" data-copy="${shortLink}" data-copied="${texts.copied}" aria-label="${texts.copyOf(texts.continueOnPhone)}">${texts.copy}</button></p>
+</details>`
+}
+
+function closing({ texts }: View): Html {
+  return html`<dialog id="closing"><h2>${texts.closeQuestion}</h2><p>${texts.closeNote}</p>
+<div class="pair"><button type="button" class="main" data-keep-open>${texts.keepOpen}</button><button type="button" class="quiet" data-close-now>${texts.closeAnyway}</button></div></dialog>`
+}
+
+/** Our own sandbox provider is at home here; whoever else is to be framed is named when it comes to that. */
+function frameSource(screen: Screen, { mayFrame, payment }: View): string {
+  const self = payment.mode === 'sandbox' && payment.status === 'pending' ? "'self'" : "'none'"
+  if (screen.state !== 'provider' || !mayFrame(screen.provider)) return self
+  const origin = URL.parse(screen.link)?.origin
+  return origin ? `'self' ${origin}` : self
+}
+
+/** What the provider's page leaves in its frame when the customer is through; the page around it goes on by itself. */
+export function framedReturnPage(
+  documents: Documents,
+  { path, shopfront, acceptLanguage }: { path: string; shopfront: Shopfront; acceptLanguage: string | undefined },
+): Page {
+  const language = languageFor(undefined, shopfront.brand.language, acceptLanguage)
+  const texts = TEXTS[language]
+  const frame: Frame = {
+    ...plainFrame(language, texts.confirming),
+    themeStyle: themeStyle(shopfront.brand),
+    frameAncestors: `'self' ${frameAncestors(shopfront).replace("'none'", '')}`.trim(),
+  }
+  return documents.render(
+    frame,
+    html`<div class="card"><main><div class="state"><span class="spinner" aria-hidden="true"></span><h1>${texts.confirming}</h1>
+<p><a class="button quiet" href="${path}" target="_top">${texts.checkNow}</a></p></div></main></div>`,
+    false,
   )
 }
 
-/** The same for a link that is wrong and for one that never was. */
-export function unknownPaymentPage(): string {
-  return renderPage(
-    'Payment not found',
-    html`<h1>We can’t find this payment</h1>
-<p class="note">Check the link, or ask the shop for a new one.</p>`,
+export type Trouble = 'notFound' | 'tooManyTries' | 'wentWrong' | 'cannotShow'
+
+/** Whatever goes wrong, customers are people, and get a page. The same for a link that is wrong and for one that never was. */
+export function troublePage(documents: Documents, trouble: Trouble, acceptLanguage: string | undefined): Page {
+  const language = languageFor(undefined, null, acceptLanguage)
+  const texts = TEXTS[language]
+  const notes: Record<Trouble, string> = {
+    notFound: texts.notFoundNote,
+    tooManyTries: texts.tooManyTriesNote,
+    wentWrong: texts.wentWrongNote,
+    cannotShow: texts.tryShortly,
+  }
+  return documents.render(
+    plainFrame(language, texts[trouble]),
+    html`<div class="card"><main id="panel" data-state="unavailable"><div class="state"><span class="mark" aria-hidden="true">!</span>
+<h1>${texts[trouble]}</h1><p>${notes[trouble]}</p></div></main></div>
+<footer><p>${texts.securedBy} Manilla</p></footer>`,
+    false,
   )
 }
 
-export function troublePage(heading: string, note: string): string {
-  return renderPage(
-    heading,
-    html`<h1>${heading}</h1>
-<p class="note">${note}</p>`,
-  )
+function plainFrame(language: Frame['language'], title: string): Frame {
+  return {
+    language,
+    texts: TEXTS[language],
+    theme: 'auto',
+    title,
+    themeStyle: themeStyle({ colour: null, corners: 'rounded' }),
+    embeddedIn: undefined,
+    frameAncestors: "'none'",
+    frameSource: "'none'",
+    saveData: false,
+  }
 }

@@ -1,25 +1,59 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { brotliCompress as compress, constants } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { renderSVG } from 'uqr'
+import type { Attempt } from '../../attempts/attempt.ts'
 import { findAttempt } from '../../attempts/attempt-store.ts'
+import { cancelPayment } from '../../attempts/cancel-payment.ts'
 import type { AttemptParts } from '../../attempts/parts.ts'
 import { checkAttempt } from '../../attempts/settle-attempt.ts'
-import { parseId } from '../../kernel/ids.ts'
-import { findPaymentById, findPaymentForPage, findPaymentIdByShortCode } from '../../payments/payment-store.ts'
+import { startOnPage } from '../../attempts/start-on-page.ts'
+import { type PaymentId, parseId } from '../../kernel/ids.ts'
+import { Problem } from '../../kernel/problem.ts'
+import type { Shopfronts } from '../../merchants/read-shopfront.ts'
+import { allowsOrigin } from '../../merchants/shopfront.ts'
+import { findPaymentById, findPaymentIdByShortCode } from '../../payments/payment-store.ts'
 import { returnAddress } from '../../payments/return-address.ts'
 import type { App } from '../framework.ts'
 import type { Limits } from '../limits.ts'
-import { PAGE_HEADERS } from '../pages/page.ts'
-import { paymentPage, troublePage, unknownPaymentPage } from '../pages/payment-page.ts'
+import type { Documents, Page } from '../pages/document.ts'
+import { pageOf } from '../pages/embed.ts'
+import {
+  framedReturnPage,
+  paymentPage,
+  paymentPanel,
+  type Shown,
+  type Trouble,
+  troublePage,
+  type Visit,
+} from '../pages/payment-page.ts'
+import { isOwnForm, pageReader } from '../pages/read-page.ts'
+import { CHANNEL, type MethodName } from '../pages/screen.ts'
 import { STATUS, toProblem } from '../problems.ts'
 
-type Parts = AttemptParts & { limits: Limits }
+export type PageParts = AttemptParts & {
+  limits: Limits
+  documents: Documents
+  findShopfront: Shopfronts
+}
+
+type PageRequest = FastifyRequest<{ Params: { id: string }; Querystring: Record<string, unknown> }>
 
 // A provider that hangs must not hold the customer, who has been there already: the page goes on without its answer.
 const WAIT_FOR_PROVIDER_MS = 4_000
+const FORM_LIMIT = 4 * 1024
+const HIDDEN = { schema: { hide: true } }
 
 /** What customers open. They are people: whatever goes wrong, they get a page. */
-export function pageRoutes(app: App, parts: Parts): void {
-  const { database, links, limits, log } = parts
+export function pageRoutes(app: App, parts: PageParts): void {
+  const { database, links, limits, log, documents } = parts
+  const readPage = pageReader(parts, parts.findShopfront)
+
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: FORM_LIMIT },
+    (_request, body, done) => done(null, new URLSearchParams(body as string)),
+  )
   app.addHook('onRequest', async (request) => {
     limits.page(request)
     limits.beforeLink(request)
@@ -28,51 +62,190 @@ export function pageRoutes(app: App, parts: Parts): void {
   app.setErrorHandler((error, request, reply) => {
     const problem = toProblem(error, request, log)
     if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', String(problem.retryAfterSeconds))
-    if (problem.code === 'rate_limited')
-      return sendPage(reply, 429, troublePage('Too many tries', 'Please wait a minute, then open the link again.'))
-    if (problem.code === 'unavailable')
-      return sendPage(
-        reply,
-        503,
-        troublePage('We can’t show this payment right now', 'You have not been charged. Please try again in a moment.'),
-      )
-    if (STATUS[problem.code] < 500) return sendPage(reply, STATUS[problem.code], unknownPaymentPage())
-    return sendPage(reply, 500, troublePage('Something went wrong on our side', 'Please try again in a moment.'))
+    const trouble = TROUBLE[problem.code] ?? (STATUS[problem.code] < 500 ? 'notFound' : 'wentWrong')
+    return sendTrouble(request, reply, documents, STATUS[problem.code], trouble)
   })
 
-  app.get<{ Params: { id: string } }>('/pay/:id', { schema: { hide: true } }, async (request, reply) => {
-    const id = parseId('payment', request.params.id)
-    const found = id && (await findPaymentForPage(database, id))
-    if (!found) return sendUnknownPayment(request, reply, limits)
-    return sendPage(reply, 200, paymentPage(found))
+  app.get('/pay/:id', HIDDEN, async (request: PageRequest, reply) => {
+    const meant = pageOf(parts, request.params.id)
+    const shown = meant && (await readPage(meant))
+    if (!shown) return sendUnknownPayment(request, reply, parts)
+    return answer(request, reply, shown)
   })
 
-  app.get<{ Params: { code: string } }>('/s/:code', { schema: { hide: true } }, async (request, reply) => {
+  app.post('/pay/:id', HIDDEN, async (request: PageRequest, reply) => {
+    const meant = pageOf(parts, request.params.id)
+    const shown = meant && (await readPage(meant))
+    if (!shown) return sendUnknownPayment(request, reply, parts)
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    if (isFromAnotherSite(request, links.payment(meant.id)) || !isOwnForm(parts, meant.id, form.get('token') ?? ''))
+      return answerAnew(request, reply, meant, 403)
+    const done = await act(shown, form)
+    return answerAnew(request, reply, meant, 200, done)
+  })
+
+  /** A payment goes on, or it does not; either way the page says how it stands. */
+  async function act({ book, shopfront }: Shown, form: URLSearchParams): Promise<Done> {
+    const { payment } = book
+    const action = form.get('action')
+    const key = (form.get('key') ?? '').slice(0, 64)
+    try {
+      if (action === 'pay' || action === 'new-account') {
+        const method = action === 'new-account' ? 'bank' : methodNamed(form.get('method'))
+        if (!method || !key) return {}
+        await startOnPage(parts, shopfront.integrations, payment.id, {
+          channel: CHANNEL[method],
+          key,
+          ...(method === 'card' && { card: parseId('card', form.get('card') ?? '') ?? 'new' }),
+          ...(action === 'new-account' && { fresh: true }),
+        })
+        return {}
+      }
+      if (action === 'cancel') {
+        const { payment: cancelled } = await cancelPayment(parts, payment.id)
+        return { leaveTo: returnAddress(cancelled) }
+      }
+      if (action === 'check') {
+        if (limits.mayAsk(payment.id)) await askNow(book.attempts)
+        return { sent: true }
+      }
+    } catch (error) {
+      // What the payment itself tells is told by the page; the rest is trouble.
+      if (!(error instanceof Problem) || STATUS[error.code] >= 500) throw error
+      if (error.code === 'too_many_attempts') throw error
+    }
+    return {}
+  }
+
+  async function askNow(attempts: Attempt[]): Promise<void> {
+    const open = attempts.findLast(({ status }) => status === 'processing' || status === 'pending')
+    if (open) await askAbout(open, 'return')
+  }
+
+  async function askAbout(attempt: Attempt, source: 'return'): Promise<void> {
+    const asked = checkAttempt(parts, attempt, { source }).catch((err) => {
+      log.warn({ err, attemptId: attempt.id }, 'could not be asked for while the customer waited; the worker will')
+    })
+    await Promise.race([asked, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
+  }
+
+  /** The page, or for one that is open already its panel. */
+  function answer(request: PageRequest, reply: FastifyReply, shown: Shown): FastifyReply | Promise<FastifyReply> {
+    const visit = visitOf(request, shown)
+    if (!isPanelWanted(request)) return sendPage(request, reply, 200, paymentPage(documents, shown, visit))
+    return sendPanel(reply, 200, paymentPanel(shown, visit))
+  }
+
+  async function answerAnew(
+    request: PageRequest,
+    reply: FastifyReply,
+    meant: { id: PaymentId; bare: boolean },
+    status: number,
+    { sent = false, leaveTo }: Done = {},
+  ): Promise<FastifyReply> {
+    const shown = await readPage(meant)
+    if (!shown) return sendUnknownPayment(request, reply, parts)
+    const visit = visitOf(request, shown, { sent })
+    if (isPanelWanted(request)) {
+      if (leaveTo) reply.header('x-go', leaveTo)
+      return sendPanel(reply, status, paymentPanel(shown, visit))
+    }
+    if (status !== 200) return sendPage(request, reply, status, paymentPage(documents, shown, visit))
+    // Chromium holds every redirect after a form against form-action, the shop's own site included: so back to this page, which has a link.
+    const query = new URL(request.raw.url ?? '/', 'http://here').searchParams
+    query.delete('method')
+    query.delete('sent')
+    if (sent) query.set('sent', '1')
+    if (shown.book.payment.status === 'successful') query.set('back', '1')
+    return reply.headers(NO_TRACE).redirect(`${visit.path}${query.size > 0 ? `?${query}` : ''}`, 303)
+  }
+
+  app.get<{ Params: { code: string } }>('/s/:code', HIDDEN, async (request, reply) => {
     const { code } = request.params
-    const id = /^[1-9A-HJ-NP-Za-km-z]{12,14}$/.test(code) ? await findPaymentIdByShortCode(database, code) : undefined
-    if (!id) return sendUnknownPayment(request, reply, limits)
+    const id = SHORT_CODE.test(code) ? await findPaymentIdByShortCode(database, code) : undefined
+    if (!id) return sendUnknownPayment(request, reply, parts)
+    return reply.headers(NO_TRACE).redirect(links.payment(id), 302)
+  })
+
+  /** Says nothing that its address does not say, so nothing is looked up. */
+  app.get<{ Params: { code: string } }>('/s/:code/qr.svg', HIDDEN, async (request, reply) => {
+    const { code } = request.params
+    if (!SHORT_CODE.test(code)) return sendUnknownPayment(request, reply, parts)
     return reply
-      .header('cache-control', 'no-store')
-      .header('referrer-policy', 'no-referrer')
-      .redirect(links.payment(id), 302)
+      .headers({ 'content-type': 'image/svg+xml', 'cache-control': 'private, max-age=86400' })
+      .send(renderSVG(links.short(code), { border: 1 }))
   })
 
   /** Back from the provider's page. What the address says proves nothing: we ask the provider, then send the customer on. */
-  app.get<{ Params: { attempt: string } }>('/return/:attempt', { schema: { hide: true } }, async (request, reply) => {
+  app.get<{ Params: { attempt: string } }>('/return/:attempt', HIDDEN, async (request, reply) => {
     const id = parseId('attempt', request.params.attempt)
     const attempt = id && (await findAttempt(database, id))
-    if (!attempt) return sendUnknownPayment(request, reply, limits)
-    const asked = checkAttempt(parts, attempt, { source: 'return' }).catch((err) => {
-      log.warn({ err, attemptId: attempt.id }, 'could not be asked for at the return; the worker will')
-    })
-    await Promise.race([asked, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
+    if (!attempt) return sendUnknownPayment(request, reply, parts)
+    await askAbout(attempt, 'return')
+    const page = links.payment(attempt.paymentId)
+    const shopfront = await parts.findShopfront(attempt)
+    // In a frame of ours the page around it goes on by itself; a shop that opened in there would be a shop in a letterbox.
+    if (request.headers['sec-fetch-dest'] === 'iframe' && shopfront) {
+      const acceptLanguage = request.headers['accept-language']
+      return sendPage(request, reply, 200, framedReturnPage(documents, { path: page, shopfront, acceptLanguage }))
+    }
     const payment = await findPaymentById(database, attempt.paymentId)
-    const onwards = payment && payment.status !== 'pending' ? returnAddress(payment) : undefined
-    return reply
-      .header('cache-control', 'no-store')
-      .header('referrer-policy', 'no-referrer')
-      .redirect(onwards ?? links.payment(attempt.paymentId), 302)
+    const isOver = payment && payment.status !== 'pending'
+    const onwards = isOver ? returnAddress(payment) : undefined
+    return reply.headers(NO_TRACE).redirect(onwards ?? `${page}${isOver ? '?back=1' : ''}`, 302)
   })
+}
+
+/** What came of a form, beside what the payment tells. */
+interface Done {
+  sent?: boolean
+  leaveTo?: string | undefined
+}
+
+const SHORT_CODE = /^[1-9A-HJ-NP-Za-km-z]{12,14}$/
+const NO_TRACE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+const TROUBLE: Partial<Record<string, Trouble>> = {
+  rate_limited: 'tooManyTries',
+  too_many_attempts: 'tooManyTries',
+  unavailable: 'cannotShow',
+}
+
+function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: boolean } = {}): Visit {
+  const { query, headers } = request
+  const text = (name: string) => (typeof query[name] === 'string' ? (query[name] as string) : undefined)
+  const origin = text('embed') === '1' ? text('origin') : undefined
+  const theme = text('theme')
+  const posted = request.method === 'POST'
+  return {
+    path: new URL(request.raw.url ?? '/', 'http://here').pathname,
+    wish: {
+      method: posted ? undefined : methodNamed(text('method')),
+      sent: changes.sent ?? text('sent') === '1',
+      following: headers['x-panel'] === 'pending' || text('back') === '1',
+    },
+    language: text('lang'),
+    acceptLanguage: headers['accept-language'],
+    theme: theme === 'dark' || theme === 'light' ? theme : 'auto',
+    embeddedIn: origin !== undefined && allowsOrigin(shopfront, origin) ? origin : undefined,
+    saveData: headers['save-data'] === 'on',
+  }
+}
+
+function methodNamed(text: string | null | undefined): MethodName | undefined {
+  return text === 'card' || text === 'bank' ? text : undefined
+}
+
+function isPanelWanted({ headers }: FastifyRequest): boolean {
+  return headers['x-panel'] !== undefined
+}
+
+/** Browsers say where a form comes from. ("null" where they were told to keep quiet, as our own page tells them.) */
+function isFromAnotherSite({ headers }: FastifyRequest, ownAddress: string): boolean {
+  const { origin } = headers
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin') return true
+  if (origin === undefined || origin === 'null') return false
+  return origin !== URL.parse(ownAddress)?.origin && URL.parse(origin)?.host !== headers.host
 }
 
 /** Whether a customer's link was meant, however broken it is. */
@@ -80,11 +253,47 @@ export function isLink(request: FastifyRequest): boolean {
   return /^\/(pay|s|return)\//.test(request.raw.url ?? '')
 }
 
-export function sendUnknownPayment(request: FastifyRequest, reply: FastifyReply, limits: Limits): FastifyReply {
+export function sendUnknownPayment(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { limits, documents }: { limits: Limits; documents: Documents },
+): Promise<FastifyReply> {
   limits.wrongLink(request)
-  return sendPage(reply, 404, unknownPaymentPage())
+  return sendTrouble(request, reply, documents, 404, 'notFound')
 }
 
-function sendPage(reply: FastifyReply, status: number, page: string): FastifyReply {
-  return reply.code(status).headers(PAGE_HEADERS).send(page)
+function sendTrouble(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  documents: Documents,
+  status: number,
+  trouble: Trouble,
+): Promise<FastifyReply> {
+  return sendPage(request, reply, status, troublePage(documents, trouble, request.headers['accept-language']))
+}
+
+function sendPanel(reply: FastifyReply, status: number, panel: string): FastifyReply {
+  return reply
+    .code(status)
+    .headers({ ...NO_TRACE, 'content-type': 'text/html; charset=utf-8', 'x-state': '1' })
+    .send(panel)
+}
+
+async function sendPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  page: Page,
+): Promise<FastifyReply> {
+  reply.code(status).headers(page.headers).header('vary', 'accept-encoding')
+  if (!/\bbr\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(page.text)
+  return reply.header('content-encoding', 'br').send(await squeeze(page.text))
+}
+
+/** Hard enough to fit the first packets of a connection, and quick enough to be done for every view. */
+function squeeze(text: string): Promise<Buffer> {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: text.length }
+  return new Promise((resolve, reject) =>
+    compress(text, { params }, (error, squeezed) => (error ? reject(error) : resolve(squeezed))),
+  )
 }

@@ -1,0 +1,278 @@
+import { createHash } from 'node:crypto'
+import { PassThrough } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { encodeBase58 } from '../kernel/base58.ts'
+import { randomBelow2to48 } from '../kernel/random.ts'
+import { type Line, LiveLog } from './live-log.ts'
+import { type Account, type Order, type Payment, paymentsApi, Refused } from './payments-api.ts'
+import { productOf } from './products.ts'
+import {
+  EMPTY_FORM,
+  type Form,
+  type Frame,
+  lineItem,
+  type Panel,
+  shopPage,
+  thanksPage,
+  transferPage,
+  troublePage,
+} from './views.ts'
+import { whyForged } from './webhook-signature.ts'
+
+export interface DemoParts {
+  /** Where the world finds the service, without a slash at its end. */
+  baseUrl: () => string
+  /** Where the shop's backend reaches it. */
+  serverUrl: () => string
+  credential: { clientId: string; clientSecret: string }
+  webhookSecret: string
+  script: string
+  style: string
+}
+
+const PREFIX = '/demo'
+const HIDDEN = { schema: { hide: true } }
+const REFERENCE = /^DEMO-[1-9A-HJ-NP-Za-km-z]{9}$/
+const MOST_WATCHERS = 100
+// So that whatever stands between us and a browser does not think us gone.
+const BREATH_MS = 25_000
+// A browser that reads this slowly does not watch; it comes back by itself and asks for what it missed.
+const MOST_UNREAD_BYTES = 512 * 1024
+
+type Query = FastifyRequest<{ Querystring: Record<string, string | string[] | undefined> }>
+
+/**
+ * A merchant in small, for newcomers to watch. It lives in this process and knows nothing of it: it calls the service over HTTP, as any merchant
+ * does, and hears of payments by webhooks. It keeps no orders: what became of one, the service knows.
+ */
+export function demoShop(parts: DemoParts): { prefix: string; routes(app: FastifyInstance): Promise<void> } {
+  const log = new LiveLog()
+  const api = paymentsApi({ address: parts.serverUrl, credential: parts.credential, log })
+  const headers = pageHeaders(parts)
+  const seen = new Set<string>()
+  const watchers = new Set<PassThrough>()
+
+  const frame = (): Frame => {
+    const servicePath = new URL(parts.baseUrl()).pathname.replace(/\/$/, '')
+    const { script, style, credential } = parts
+    return { path: servicePath + PREFIX, servicePath, clientId: credential.clientId, script, style }
+  }
+  const panel = (after: number, reference?: string): Panel => ({ lines: log.after(0, reference), after, reference })
+  const send = (reply: FastifyReply, status: number, page: string) => reply.code(status).headers(headers()).send(page)
+
+  function orderFrom(form: Form): Order {
+    const product = productOf(form.product)
+    if (!product) throw new Refused(400, 'We do not sell that.')
+    return {
+      reference: `DEMO-${encodeBase58(BigInt(randomBelow2to48()), 9)}`,
+      amount: product.price.amount,
+      user: { email: form.email },
+      customerBearsCharge: form.customerBearsCharge,
+      redirectURL: `${parts.baseUrl()}${PREFIX}/thanks`,
+      webhook: `${parts.baseUrl()}${PREFIX}/webhook`,
+      metadata: { product: product.id },
+    }
+  }
+
+  /** Makes the order and says where the customer goes now. */
+  async function buy(order: Order, way: string | null, staysHere: boolean): Promise<string> {
+    const { reference } = order
+    if (way === 'transfer') {
+      await api.openAccount(order)
+      return `${frame().path}/transfer?reference=${reference}`
+    }
+    const { url } = await api.createCheckout(order)
+    if (staysHere) log.add({ kind: 'widget', title: `Pay.open({ reference: "${reference}" })`, ok: true, reference })
+    else log.add({ kind: 'redirect', title: `Customer sent to ${url}`, ok: true, reference })
+    return url
+  }
+
+  async function orderOf(reference: unknown): Promise<Payment> {
+    if (typeof reference !== 'string' || !REFERENCE.test(reference)) throw new Refused(404, 'There is no such order.')
+    return api.payment(reference)
+  }
+
+  async function transferOf(
+    reference: unknown,
+  ): Promise<{ payment: Payment; account: Account; received: number; missing: number }> {
+    const payment = await orderOf(reference)
+    const attempt = payment.attempts.find(({ channel }) => channel === 'virtual-bank-account')
+    if (!attempt?.instructions) throw new Refused(404, 'This order is not paid by transfer.')
+    const account = attempt.instructions as Account
+    return {
+      payment,
+      account,
+      received: attempt.amountReceived,
+      missing: account.amountToTransfer - attempt.amountReceived,
+    }
+  }
+
+  async function routes(app: FastifyInstance): Promise<void> {
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_, body, done) =>
+      done(null, new URLSearchParams(body as string)),
+    )
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
+    app.addHook('preClose', async () => {
+      for (const watcher of watchers) watcher.end()
+    })
+    app.setErrorHandler((error, _request, reply) => {
+      if (!(error instanceof Refused)) throw error
+      const heading = error.status === 404 ? 'We can’t find this order' : 'That did not work'
+      return send(reply, error.status, troublePage(frame(), panel(log.last), heading, error.message))
+    })
+
+    app.get('', HIDDEN, (_request, reply) => send(reply, 200, shopPage(frame(), panel(log.last), EMPTY_FORM)))
+
+    app.post('/buy', HIDDEN, async (request, reply) => {
+      const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+      const form: Form = {
+        product: fields.get('product') ?? '',
+        email: fields.get('email') ?? '',
+        customerBearsCharge: fields.get('bears') === 'yes',
+      }
+      const way = fields.get('way')
+      // The page's script opens the widget by itself. Without it the way of the link is the next best.
+      const staysHere = way === 'widget' && request.headers.accept === 'application/json'
+      try {
+        const order = orderFrom(form)
+        const url = await buy(order, way, staysHere)
+        if (staysHere) return reply.header('cache-control', 'no-store').send({ reference: order.reference, url })
+        return reply.header('referrer-policy', 'no-referrer').redirect(url, 303)
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error
+        return send(reply, error.status, shopPage(frame(), panel(log.last), form, error.message))
+      }
+    })
+
+    app.get('/thanks', HIDDEN, async (request: Query, reply) => {
+      const { last } = log
+      const { reference } = request.query
+      const status = shown(request.query.status)
+      const from = ['onSuccess', 'onCancel', 'onClose'].find((name) => name === request.query.from)
+      // The page's script asks again when a webhook has come: that is nobody coming back.
+      const isRefresh = request.headers['x-panel'] !== undefined
+      if (!isRefresh && typeof reference === 'string' && REFERENCE.test(reference)) {
+        log.add(
+          from
+            ? { kind: 'widget', title: `${from}({ reference, status: "${status ?? ''}" })`, ok: true, reference }
+            : { kind: 'redirect', title: `Customer back: ?${queryOf({ status, reference })}`, ok: true, reference },
+        )
+      }
+      const payment = await orderOf(reference)
+      return send(reply, 200, thanksPage(frame(), panel(last, payment.reference), payment, { status, from }))
+    })
+
+    app.get('/transfer', HIDDEN, async (request: Query, reply) => {
+      const { last } = log
+      const { payment, account, received } = await transferOf(request.query.reference)
+      return send(reply, 200, transferPage(frame(), panel(last, payment.reference), payment, account, received))
+    })
+
+    app.post('/transfer', HIDDEN, async (request, reply) => {
+      const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+      const { payment, account, missing } = await transferOf(fields.get('reference'))
+      const amount = fields.get('part') === 'half' ? Math.ceil(missing / 2) : missing
+      if (payment.status === 'pending') await api.sendTransfer(payment.reference, account.accountNumber, amount)
+      return reply.redirect(`${frame().path}/transfer?reference=${payment.reference}`, 303)
+    })
+
+    app.post('/webhook', HIDDEN, (request, reply) => {
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      const forged = whyForged(parts.webhookSecret, request.headers, body)
+      if (forged) {
+        // Nothing of it is shown: whoever forges would choose the words.
+        log.add({ kind: 'webhook', title: 'POST /demo/webhook', outcome: `refused with 401: ${forged}`, ok: false })
+        return reply.code(401).send({ error: forged })
+      }
+      const event = JSON.parse(body.toString()) as WebhookEvent
+      log.add({
+        kind: 'webhook',
+        title: event.type,
+        outcome: `sequence ${event.sequence}, signature verified${seen.has(event.id) ? ', seen before' : ''}`,
+        ok: true,
+        reference: event.data.payment.reference,
+        bodies: [{ label: 'body', body: event }],
+      })
+      remember(seen, event.id)
+      return reply.code(200).send({ received: true })
+    })
+
+    app.get('/live', HIDDEN, (request: Query, reply) => {
+      if (watchers.size >= MOST_WATCHERS) throw new Refused(503, 'Too many people are watching.')
+      const { reference, after } = request.query
+      const wanted = typeof reference === 'string' ? reference : undefined
+      const stream = new PassThrough()
+      const write = (line: Line) => {
+        if (wanted && line.reference !== wanted) return
+        if (stream.writableLength > MOST_UNREAD_BYTES) return void stream.destroy()
+        const { number, kind, reference: webhookOf } = line
+        const data = { number, item: lineItem(line).text, ...(kind === 'webhook' && { webhookOf }) }
+        stream.write(`id: ${number}\ndata: ${JSON.stringify(data)}\n\n`)
+      }
+      stream.write('retry: 1000\n\n')
+      for (const line of log.after(Number(request.headers['last-event-id'] ?? after) || 0, wanted)) write(line)
+      const leave = log.listen(write)
+      const breath = setInterval(() => stream.write(':\n\n'), BREATH_MS)
+      watchers.add(stream)
+      stream.once('close', () => {
+        leave()
+        clearInterval(breath)
+        watchers.delete(stream)
+      })
+      // A connection that stayed open after its stream would hold up the end of the service.
+      const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', connection: 'close' }
+      return reply.headers(headers).send(stream)
+    })
+  }
+
+  return { prefix: PREFIX, routes }
+}
+
+interface WebhookEvent {
+  id: string
+  type: string
+  sequence: number
+  data: { payment: { reference: string } }
+}
+
+/** A shop with orders of its own would keep these with them. */
+function remember(seen: Set<string>, id: string): void {
+  seen.add(id)
+  for (const oldest of seen) {
+    if (seen.size <= 1_000) return
+    seen.delete(oldest)
+  }
+}
+
+/** What came in the address, short enough to be shown. */
+function shown(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value.slice(0, 40) : undefined
+}
+
+function queryOf(values: Record<string, string | undefined>): string {
+  return Object.entries(values)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&')
+}
+
+/** As strict as the payment page's own, but for what the widget needs: its script, and a frame. */
+function pageHeaders({ script, style, baseUrl }: DemoParts): () => Record<string, string> {
+  const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  const [scriptHash, styleHash] = [hash(script), hash(style)]
+  return () => {
+    // Browsers hold the redirect after a form against form-action too. Who came by another name of this machine is still sent to the links' one.
+    const { origin } = new URL(baseUrl())
+    return {
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': `default-src 'none'; script-src ${scriptHash} 'self'; style-src ${styleHash}; img-src 'self' data:; connect-src 'self'; frame-src 'self'; form-action 'self' ${origin}; base-uri 'none'; frame-ancestors 'none'`,
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'x-frame-options': 'DENY',
+      'strict-transport-security': 'max-age=31536000; includeSubDomains',
+      'x-robots-tag': 'noindex',
+      'cache-control': 'no-store',
+    }
+  }
+}

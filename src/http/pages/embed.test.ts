@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { newId, parseId, uuidOf } from '../../kernel/ids.ts'
+import { secretBox } from '../../kernel/secret-box.ts'
+import { embedId, readEmbedId } from './embed.ts'
+
+const secrets = secretBox(randomBytes(32))
+const now = new Date('2026-11-15T07:16:33.470Z')
+const payment = newId('payment', now)
+const later = (ms: number) => new Date(now.getTime() + ms)
+const DAY_MS = 86_400_000
+
+test('the stand-in leads back to its payment for a day, and not a moment longer', () => {
+  const standIn = embedId(secrets, payment, now)
+  assert.match(standIn, /^emb_[\w-]+$/)
+  assert.equal(readEmbedId(secrets, standIn, now), payment)
+  assert.equal(readEmbedId(secrets, standIn, later(DAY_MS - 1)), payment)
+  assert.equal(readEmbedId(secrets, standIn, later(DAY_MS)), undefined)
+})
+
+test('it is another one each time, of one length, and shows nothing of the id', () => {
+  const standIns = Array.from({ length: 100 }, () => embedId(secrets, payment, now))
+  assert.equal(new Set(standIns).size, 100)
+  assert.equal(new Set(standIns.map(({ length }) => length)).size, 1)
+  const bytes = Buffer.from(uuidOf(payment).replaceAll('-', ''), 'hex')
+  for (const standIn of standIns) {
+    const sealed = Buffer.from(standIn.slice(4), 'base64url')
+    assert.ok(!sealed.includes(bytes) && !sealed.includes(payment) && !standIn.includes(payment.slice(4)))
+  }
+  assert.equal(parseId('payment', standIns[0] as string), undefined)
+})
+
+test('one that is altered, cut, of another key or sealed for something else is nothing', () => {
+  const standIn = embedId(secrets, payment, now)
+  const sealed = Buffer.from(standIn.slice(4), 'base64url')
+  for (let index = 0; index < sealed.length; index++) {
+    const altered = Buffer.from(sealed)
+    altered[index] = (altered[index] as number) ^ 1
+    assert.equal(readEmbedId(secrets, `emb_${altered.toString('base64url')}`, now), undefined)
+    assert.equal(readEmbedId(secrets, standIn.slice(0, index), now), undefined)
+  }
+  assert.equal(readEmbedId(secretBox(randomBytes(32)), standIn, now), undefined)
+  const elsewhere = secrets.seal(`${payment} ${later(DAY_MS).getTime()}`, 'another place').toString('base64url')
+  assert.equal(readEmbedId(secrets, `emb_${elsewhere}`, now), undefined)
+})
+
+test('garbage is nothing, and breaks nothing', () => {
+  const base64url = fc.uint8Array({ maxLength: 120 }).map((bytes) => `emb_${Buffer.from(bytes).toString('base64url')}`)
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), base64url, fc.string({ unit: 'binary' })), (text) => {
+      assert.equal(readEmbedId(secrets, text, now), undefined)
+      assert.equal(readEmbedId(secrets, `emb_${text}`, now), undefined)
+    }),
+  )
+  assert.equal(readEmbedId(secrets, `emb_${'A'.repeat(100_000)}`, now), undefined)
+  const strange = secrets.seal('chk_nonsense 9999999999999 and more words than there should be', 'embed')
+  assert.equal(readEmbedId(secrets, `emb_${strange.toString('base64url')}`, now), undefined)
+})

@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto'
+import { findBookById } from '../../attempts/attempt-store.ts'
+import type { Book } from '../../attempts/book.ts'
+import { offersFor } from '../../attempts/offer.ts'
+import type { AttemptParts } from '../../attempts/parts.ts'
+import { listCardsToPayWith } from '../../attempts/saved-card-store.ts'
+import { batch } from '../../database/batch.ts'
+import type { PaymentId } from '../../kernel/ids.ts'
+import { Problem } from '../../kernel/problem.ts'
+import type { Shopfronts } from '../../merchants/read-shopfront.ts'
+import type { Shopfront } from '../../merchants/shopfront.ts'
+import { findPaymentsForPage, type PaymentOnPage } from '../../payments/payment-store.ts'
+import type { Shown } from './payment-page.ts'
+import { methodOf, type Offer } from './screen.ts'
+
+export type ReadPage = (page: { id: PaymentId; bare: boolean }) => Promise<Shown | undefined>
+
+/** Everything that a page shows. Those who open pages at the same moment share one question to the database. */
+export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): ReadPage {
+  const { database, clock, links, providers, secrets } = parts
+  const readPayment = batch<PaymentId, PaymentOnPage | undefined>({
+    write: async (ids) => {
+      const found = await findPaymentsForPage(database, ids)
+      return ids.map((id) => found.get(id))
+    },
+    maxItems: 100,
+    maxWaiting: 5_000,
+    tooMany: () => new Problem('unavailable', 'Too many pages are asked for at once.', { retryAfterSeconds: 1 }),
+    failsAll: () => true,
+  })
+
+  return async ({ id, bare }) => {
+    const found = await readPayment(id)
+    const shopfront = found && (await findShopfront(found.payment))
+    if (!found || !shopfront || shopfront.suspended) return undefined
+    const book = await bookOf(found)
+    const { payment } = book
+    const isOpen = payment.status === 'pending'
+    return {
+      book,
+      shopfront,
+      // Whoever has only the reference learns nothing about the customer, and gets no link to pass on.
+      offer: isOpen ? await offerFor(book, shopfront, found.hasCards && !bare) : NOTHING,
+      shortLink: bare ? undefined : links.short(payment.shortCode),
+      token: isOpen ? secrets.seal(payment.id, FORM).toString('base64url') : '',
+      key: isOpen ? randomBytes(12).toString('base64url') : '',
+      mayFrame: (provider) => providers.find(provider)?.capabilities.framed ?? false,
+      now: clock.now(),
+    }
+  }
+
+  /** A payment that nothing has happened to has no attempts. */
+  async function bookOf({ payment }: PaymentOnPage): Promise<Book> {
+    if (payment.sequence === 0) return { payment, attempts: [] }
+    return (await findBookById(database, payment.id)) ?? { payment, attempts: [] }
+  }
+
+  async function offerFor({ payment }: Book, { integrations }: Shopfront, withCards: boolean): Promise<Offer> {
+    const offers = offersFor(payment, integrations, providers)
+    const takesCards = offers.find(({ channel }) => channel === 'card')?.capabilities.name
+    return {
+      methods: offers.map(({ channel, amountCharged }) => ({ name: methodOf(channel), amountCharged })),
+      cards: withCards && takesCards ? await listCardsToPayWith(database, payment, takesCards, payment.user.email) : [],
+    }
+  }
+}
+
+const NOTHING: Offer = { methods: [], cards: [] }
+const FORM = 'payment page form'
+
+/** Whether a form was made by our own page of this payment. */
+export function isOwnForm({ secrets }: Pick<AttemptParts, 'secrets'>, id: PaymentId, token: string): boolean {
+  try {
+    return secrets.open(Buffer.from(token, 'base64url'), FORM) === id
+  } catch {
+    return false
+  }
+}

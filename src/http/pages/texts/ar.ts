@@ -1,0 +1,135 @@
+import type { Texts } from './texts.ts'
+
+const DECLINED = 'رفض مصرفك هذه الدفعة ولم يذكر السبب.'
+const NOT_ALLOWED =
+  'لا يسمح مصرفك بهذه الدفعة على هذه البطاقة. ارفع الحد أو فعّل الدفع عبر الإنترنت في تطبيق مصرفك، أو ادفع بطريقة أخرى.'
+const NO_ANSWER = 'لم يُجب المصرف. انتظر دقيقة ثم حاول مرة أخرى.'
+const WRONG_CODE = 'الرمز غير مطابق.'
+
+export const ar: Texts = {
+  locale: 'ar-u-nu-latn',
+  direction: 'rtl',
+
+  title: (amount, merchant) => `${amount} إلى ${merchant}`,
+  reference: 'المرجع',
+  testMode: 'وضع الاختبار: لا تُنقل أموال حقيقية',
+  securedBy: 'محمي بواسطة',
+  help: (merchant) => `لديك سؤال عن هذا الطلب؟ اسأل ${merchant} واذكر المرجع أعلاه.`,
+  copy: 'نسخ',
+  copyOf: (what) => `نسخ ${what}`,
+  copied: 'تم النسخ',
+  offline: 'أنت غير متصل بالإنترنت. سنتابع عند عودة الاتصال.',
+  backOnline: 'عاد الاتصال بالإنترنت.',
+
+  payWith: 'الدفع بواسطة',
+  card: 'بطاقة',
+  bank: 'تحويل مصرفي',
+  newCard: 'بطاقة جديدة',
+  savedCard: (brand, last4) => `${brand} تنتهي بـ ${last4}`,
+  cardNote: 'تُدخل بيانات بطاقتك في صفحة مصرفك الآمنة. لا يراها المتجر أبدًا.',
+  bankNote: 'تحصل على رقم حساب لهذه الدفعة وحدها، وتحوّل من تطبيق مصرفك.',
+  amount: 'المبلغ',
+  charge: 'الرسوم',
+  total: 'تدفع',
+  pay: (amount) => `ادفع ${amount}`,
+  showAccount: 'احصل على رقم الحساب',
+  continueOnPhone: 'تابع على هاتفك',
+  continueOnPhoneNote: 'وجّه كاميرا هاتفك إلى هنا. ستتابع هذه الصفحة معك.',
+
+  processing: 'جارٍ تنفيذ دفعتك',
+  processingNote: 'يُرجى إبقاء هذه الصفحة مفتوحة.',
+  processingLong: 'يستغرق هذا وقتًا أطول من المعتاد. لن يُخصم منك مرتين.',
+
+  provider: 'أدخل بطاقتك',
+  providerNote: 'تابع في صفحة مصرفك الآمنة.',
+  providerOpen: 'المتابعة إلى الصفحة الآمنة',
+  useAnotherMethod: 'استخدم طريقة أخرى',
+
+  transferExactly: (amount) => `حوّل ${amount} بالضبط`,
+  bankName: 'المصرف',
+  accountNumber: 'رقم الحساب',
+  accountName: 'اسم الحساب',
+  forThisPaymentOnly: 'لهذه الدفعة فقط.',
+  expiresIn: 'ينتهي خلال',
+  minutesLeft: (minutes) => (minutes === 1 ? 'بقيت دقيقة واحدة.' : `بقي ${minutes} دقائق.`),
+  sentIt: 'أرسلتُ المال',
+  newAccount: 'احصل على رقم حساب جديد',
+  detailsShown: 'تفاصيل التحويل معروضة.',
+
+  checking: 'نبحث عن تحويلك',
+  checkingNote: 'تتغير هذه الصفحة تلقائيًا حالما يصل المال.',
+  checkingLong: (merchant) =>
+    `قد تستغرق التحويلات وقتًا أطول. يمكنك إغلاق هذه الصفحة؛ سنُعلم ${merchant} عند وصول المال.`,
+  steps: ['أُرسل', 'وصل', 'تأكّد'],
+  showDetails: 'عرض تفاصيل الحساب',
+  checkNow: 'تحقق الآن',
+
+  partial: (received, asked) => `استلمنا ${received} من ${asked}.`,
+  sendTheRest: (rest) => `أرسل ${rest} أخرى إلى الحساب نفسه.`,
+
+  failed: 'لم تكتمل الدفعة',
+  reason: {
+    insufficient_funds: 'رصيد البطاقة لا يكفي لهذه الدفعة.',
+    card_declined: DECLINED,
+    card_expired: 'انتهت صلاحية هذه البطاقة.',
+    card_not_supported: NOT_ALLOWED,
+    incorrect_pin: WRONG_CODE,
+    incorrect_otp: WRONG_CODE,
+    authentication_failed: 'لم يتمكن مصرفك من التأكد من هويتك.',
+    limit_exceeded: NOT_ALLOWED,
+    suspected_fraud: DECLINED,
+    invalid_token: 'لم يعد ممكنًا استخدام هذه البطاقة المحفوظة.',
+    amount_mismatch: 'لم يطابق المبلغ، لذلك لم تُنفَّذ الدفعة.',
+    transfer_expired: 'انتهت صلاحية رقم الحساب قبل وصول المال.',
+    customer_cancelled: 'توقفت قبل الدفع.',
+    provider_unavailable: NO_ANSWER,
+    provider_error: NO_ANSWER,
+    other: DECLINED,
+  },
+  notCharged: 'لم يُخصم منك شيء.',
+  tryAgain: 'حاول مرة أخرى',
+
+  confirming: 'نؤكد دفعتك',
+  confirmingNote: (merchant) => `لا تدفع مرة أخرى الآن. يمكنك إغلاق هذه الصفحة؛ سيُبلَّغ ${merchant} بالنتيجة.`,
+
+  succeeded: 'وصلت الدفعة',
+  paidTo: (amount, merchant) => `دفعت ${amount} إلى ${merchant}.`,
+  spokenSuccess: (amount) => `وصلت دفعة بمبلغ ${amount}.`,
+  returnTo: (merchant) => `العودة إلى ${merchant}`,
+  returningIn: 'العودة خلال',
+  stay: 'ابقَ في هذه الصفحة',
+  print: 'اطبع أو احفظ',
+  close: 'إغلاق',
+
+  alreadyPaid: 'اكتملت هذه الدفعة من قبل',
+  nothingMore: 'لا شيء آخر للدفع.',
+  paidOn: (date) => `دُفعت في ${date}`,
+  refundedNote: (amount) => `أُعيد إليك ${amount}.`,
+
+  cancelled: 'أُلغيت الدفعة',
+  expired: 'انتهت صلاحية رابط الدفع',
+  expiredNote: (merchant) => `اطلب من ${merchant} رابطًا جديدًا. إن كنت قد أرسلت مالًا فسيُطابَق أو يُعاد.`,
+  accountExpired: 'انتهت صلاحية رقم الحساب',
+  accountExpiredNote: 'لا ترسل مالًا إلى رقم الحساب القديم. إن كنت قد فعلت فسيُطابَق أو يُعاد.',
+  unpayable: 'لا يمكن إتمام هذه الدفعة الآن',
+  unpayableNote: (merchant) => `لم يُخصم منك شيء. اطلب من ${merchant} طريقة أخرى للدفع.`,
+
+  cancel: 'إلغاء الدفعة',
+  cancelQuestion: 'إيقاف هذه الدفعة؟',
+  cancelNote: 'إن كنت قد أرسلت مالًا فسنؤكده مع ذلك.',
+  keepPaying: 'متابعة الدفع',
+  stop: 'إيقاف',
+  closeQuestion: 'قد تكتمل الدفعة بعد',
+  closeNote: 'يمكنك فتحها مرة أخرى من المتجر. ستتابع من حيث هي الآن.',
+  keepOpen: 'ابقَ هنا',
+  closeAnyway: 'إغلاق',
+
+  notFound: 'لا نجد هذه الدفعة',
+  notFoundNote: 'تحقق من الرابط، أو اطلب من المتجر رابطًا جديدًا.',
+  tooManyTries: 'محاولات كثيرة',
+  tooManyTriesNote: 'انتظر دقيقة، ثم افتح الرابط مرة أخرى.',
+  wentWrong: 'حدث خطأ من جانبنا',
+  wentWrongNote: 'حاول مرة أخرى بعد لحظة. افتح الرابط من جديد قبل أن تدفع ثانية.',
+  cannotShow: 'لا يمكننا عرض هذه الدفعة الآن',
+  tryShortly: 'لم يُخصم منك شيء بفتحها. حاول مرة أخرى بعد لحظة.',
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openBrowser } from '../support/browser.ts'
+import {
+  fillCard,
+  NO_MONEY,
+  newCheckout,
+  newCustomer,
+  openMerchantSite,
+  providerFrame,
+  reaches,
+  SILENT,
+  stateOf,
+  transfer,
+  VERVE,
+  VISA,
+} from '../support/customer.ts'
+import { eventually, startPaying } from '../support/paying.ts'
+
+const service = await startPaying()
+const shop = await service.addShop()
+const site = await openMerchantSite()
+const redirectURL = `${site}/thanks?cart=5#top`
+const browser = await openBrowser()
+
+test('declined, told why, paid with another card on the same payment, and back in the shop', async () => {
+  const { url, reference } = await newCheckout(shop, { redirectURL })
+  const { page, complaints } = await newCustomer(browser)
+  await page.goto(url)
+  await page.getByRole('button', { name: 'Pay ₦12,500.00' }).click()
+  await fillCard(providerFrame(page), NO_MONEY)
+  await reaches(page, 'failed')
+  assert.equal(await page.locator('#heading').innerText(), 'Payment not completed')
+  assert.match(
+    await page.locator('#panel').innerText(),
+    /does not have enough money for this payment\. You have not been charged\./,
+  )
+  assert.equal(
+    await page.locator('#heading').evaluate((heading) => heading === heading.ownerDocument.activeElement),
+    true,
+  )
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await fillCard(providerFrame(page), VISA)
+  await reaches(page, 'succeeded')
+  assert.match(await page.locator('#panel').innerText(), /You paid ₦12,500\.00 to Adaeze Kitchen\./)
+  assert.equal(await page.locator('#speak').innerText(), 'Payment of ₦12,500.00 received.')
+  await page.waitForURL(`${site}/thanks?cart=5&status=successful&reference=${reference}#top`)
+  const payment = await shop.payment(reference)
+  assert.deepEqual(
+    payment.attempts.map(({ status }: { status: string }) => status),
+    ['failed', 'successful'],
+  )
+  assert.deepEqual(complaints, [])
+})
+
+test('a transfer that is sent while the page is open turns it to success by itself within 2 s', async () => {
+  const { url, reference } = await newCheckout(shop)
+  const { page, complaints } = await newCustomer(browser)
+  await page.goto(url)
+  await page.getByRole('tab', { name: 'Bank transfer' }).click()
+  await page.getByRole('button', { name: 'Get account number' }).click()
+  await reaches(page, 'awaiting')
+  const shown = await page.locator('.account').innerText()
+  const { instructions } = (await shop.payment(reference)).attempts[0]
+  for (const detail of [instructions.accountNumber, instructions.bankName, instructions.accountName, '₦12,500.00'])
+    assert.ok(shown.includes(detail), detail)
+  await page.getByRole('button', { name: 'I’ve sent the money' }).click()
+  await reaches(page, 'checking')
+  await transfer(shop, reference, 1_250_000)
+  await page.locator('#panel[data-state=succeeded]').waitFor({ timeout: 2_000 })
+  assert.deepEqual(complaints, [])
+})
+
+test('part of the money is shown with what is missing; the rest pays it', async () => {
+  const { url, reference } = await newCheckout(shop)
+  const { page } = await newCustomer(browser)
+  await page.goto(`${url}?method=bank`)
+  await page.getByRole('button', { name: 'Get account number' }).click()
+  await reaches(page, 'awaiting')
+  await transfer(shop, reference, 1_000_000)
+  await reaches(page, 'partial')
+  const text = await page.locator('#panel').innerText()
+  assert.match(text, /We received ₦10,000\.00 of ₦12,500\.00\./)
+  assert.match(text, /Send ₦2,500\.00 more to the same account\./)
+  await transfer(shop, reference, 250_000)
+  await reaches(page, 'succeeded')
+})
+
+test('without scripts: choose, fail, pay, come back, by forms and links alone', async () => {
+  const { url, reference } = await newCheckout(shop, { redirectURL })
+  const { page, complaints } = await newCustomer(browser, { javaScriptEnabled: false })
+  await page.goto(url)
+  await page.getByRole('button', { name: 'Pay ₦12,500.00' }).click()
+  assert.equal(await stateOf(page), 'provider')
+  await page.getByRole('link', { name: 'Continue to the secure page' }).click()
+  await fillCard(page, NO_MONEY)
+  assert.match(await page.getByRole('alert').innerText(), /not been charged/)
+  await fillCard(page, VISA)
+  await page.waitForURL(`${site}/thanks?cart=5&status=successful&reference=${reference}#top`)
+  await page.goto(url)
+  assert.equal(await stateOf(page), 'already_paid')
+  assert.deepEqual(complaints, [])
+})
+
+test('without scripts: account details, “I’ve sent the money”, and a button that looks again', async () => {
+  const { url, reference } = await newCheckout(shop)
+  const { page } = await newCustomer(browser, { javaScriptEnabled: false })
+  await page.goto(url)
+  await page.getByRole('link', { name: 'Bank transfer' }).click()
+  await page.getByRole('button', { name: 'Get account number' }).click()
+  assert.equal(await stateOf(page), 'awaiting')
+  await page.getByRole('button', { name: 'I’ve sent the money' }).click()
+  assert.equal(await stateOf(page), 'checking')
+  await transfer(shop, reference, 1_250_000)
+  await page.getByRole('button', { name: 'Check now' }).click()
+  assert.equal(await stateOf(page), 'succeeded')
+})
+
+test('a code of the bank is asked for inside the frame, and pays', async () => {
+  const { url } = await newCheckout(shop)
+  const { page } = await newCustomer(browser)
+  await page.goto(url)
+  await page.getByRole('button', { name: /^Pay/ }).click()
+  await fillCard(providerFrame(page), VERVE)
+  await providerFrame(page).getByLabel('One-time code').fill('123456')
+  await providerFrame(page).getByRole('button', { name: /^Pay/ }).click()
+  await reaches(page, 'succeeded')
+})
+
+test('a card that was saved is there the next time, and one press pays with it', async () => {
+  const user = { email: 'Returning@example.com' }
+  const { page } = await newCustomer(browser)
+  await page.goto((await newCheckout(shop, { user })).url)
+  await page.getByRole('button', { name: /^Pay/ }).click()
+  await fillCard(providerFrame(page), VISA, { save: true })
+  await reaches(page, 'succeeded')
+  await page.goto((await newCheckout(shop, { user: { email: 'returning@example.com' } })).url)
+  assert.ok(await page.getByLabel('Visa ending 4081').isChecked())
+  await page.getByRole('button', { name: /^Pay/ }).click()
+  await reaches(page, 'succeeded')
+})
+
+test('the charge stands on the page before the button, when the customer bears it', async () => {
+  const { url, reference } = await newCheckout(shop, { customerBearsCharge: true })
+  const { page } = await newCustomer(browser)
+  await page.goto(url)
+  assert.match(await page.locator('#method-card .rows').innerText(), /₦12,500\.00[\s\S]*₦291\.88[\s\S]*₦12,791\.88/)
+  await page.getByRole('button', { name: 'Pay ₦12,791.88' }).click()
+  await fillCard(providerFrame(page), VISA)
+  await reaches(page, 'succeeded')
+  assert.equal((await shop.payment(reference)).amountPaid, 1_279_188)
+})
+
+test('an outcome that nobody knows says “do not pay again yet”, offers no other way, and turns to success when it is known', async () => {
+  const { url } = await newCheckout(shop)
+  const { page } = await newCustomer(browser)
+  await page.goto(url)
+  await page.getByRole('button', { name: /^Pay/ }).click()
+  await fillCard(providerFrame(page), SILENT)
+  await reaches(page, 'confirming')
+  assert.match(await page.locator('#panel').innerText(), /Do not pay again yet/)
+  assert.equal(await page.getByRole('button', { name: /Cancel|Pay / }).count(), 0)
+  await page.reload()
+  assert.equal(await stateOf(page), 'confirming')
+  await eventually(
+    async () => {
+      await page
+        .getByRole('button', { name: 'Check now' })
+        .click({ timeout: 1_000 })
+        .catch(() => {})
+      return stateOf(page)
+    },
+    (state) => state === 'succeeded',
+  )
+})
+
+test('the customer cancels and is back in the shop, with nothing charged; with an account shown they are asked first', async () => {
+  const { url, reference } = await newCheckout(shop, { redirectURL })
+  const { page } = await newCustomer(browser)
+  await page.goto(`${url}?method=bank`)
+  await page.getByRole('button', { name: 'Get account number' }).click()
+  await reaches(page, 'awaiting')
+  await page.getByText('Cancel payment').click()
+  await page.getByText('Stop this payment?').waitFor()
+  await page.getByRole('button', { name: 'Keep paying' }).click()
+  assert.equal((await shop.payment(reference)).status, 'pending')
+  await page.getByText('Cancel payment').click()
+  await page.getByRole('button', { name: 'Stop' }).click()
+  await page.waitForURL(`${site}/thanks?cart=5&status=cancelled&reference=${reference}#top`)
+})

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
+import { buildAssets } from '../web/build.ts'
+import { startPaying } from './support/paying.ts'
+
+/** What a customer on a slow network has to wait for, and a shop to load. In bytes, compressed. */
+const KB = 1024
+const BUDGET = { page: 14 * KB, pageScript: 8 * KB, widget: 3 * KB, status: 300 }
+
+const { addShop, baseUrl } = await startPaying()
+const shop = await addShop('Adaeze Kitchen and Everything That Grows There')
+const assets = await buildAssets()
+
+async function newPayment(changes = {}): Promise<string> {
+  const { body } = await shop.call('POST', '/payments/v1/checkouts', {
+    amount: 1_250_000,
+    country: 'NG',
+    customerBearsCharge: true,
+    user: { email: 'ada@example.com' },
+    ...changes,
+  })
+  return String(body.data.url)
+}
+
+/** As it comes over the wire: fetch would have opened it. */
+async function bytesOf(url: string): Promise<{ sent: Buffer; html: string; headers: Headers }> {
+  const { request } = await import('node:http')
+  return new Promise((resolve, reject) => {
+    request(url, { headers: { 'accept-encoding': 'br' } }, async (response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of response) chunks.push(chunk as Buffer)
+      const sent = Buffer.concat(chunks)
+      const html = brotliDecompressSync(sent).toString()
+      resolve({ sent, html, headers: new Headers(response.headers as Record<string, string>) })
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+test('the page is at most 14 KB in one response, in every language', async () => {
+  const url = await newPayment()
+  for (const language of ['en', 'fr', 'ar']) {
+    const { sent } = await bytesOf(`${url}?lang=${language}`)
+    console.log(`page in ${language}: ${sent.length} bytes`)
+    assert.ok(sent.length <= BUDGET.page, `${sent.length} bytes`)
+  }
+})
+
+test('its script is at most 8 KB, the widget at most 3 KB', () => {
+  for (const [name, text, limit] of [
+    ['page script', assets.checkoutScript, BUDGET.pageScript],
+    ['widget', assets.widgetScript, BUDGET.widget],
+    ['widget as a module', assets.widgetModule, BUDGET.widget],
+  ] as const) {
+    const size = brotliCompressSync(text).length
+    console.log(`${name}: ${size} bytes`)
+    assert.ok(size <= limit, `${name}: ${size} bytes`)
+  }
+})
+
+test('it names no other host, sets no cookie, and its policy has nothing unsafe in it', async () => {
+  const { html, headers } = await bytesOf(await newPayment())
+  const hosts = [...html.matchAll(/(?:src|href|action)="(https?:\/\/[^"/]+)/g)].map(([, host]) => host)
+  assert.deepEqual(
+    [...new Set(hosts)].filter((host) => host !== baseUrl),
+    [],
+  )
+  assert.equal(headers.get('set-cookie'), null)
+  const policy = headers.get('content-security-policy') ?? ''
+  assert.match(
+    policy,
+    /^default-src 'none'; script-src 'sha256-[\w+/=]+'; style-src 'sha256-[\w+/=]+' 'sha256-[\w+/=]+';/,
+  )
+  assert.doesNotMatch(policy, /unsafe|\*|https?:|nonce/)
+})

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { createDatabase } from '../support/database.ts'
+import { eventually } from '../support/paying.ts'
+import { startForTest } from '../support/process.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'manilla-demo-'))
+after(() => rm(folder, { recursive: true, force: true }))
+const { url: DATABASE_URL } = await createDatabase({ empty: true })
+const env = { DATABASE_URL, SECRET_KEY: Buffer.alloc(32, 1).toString('base64'), DATA_DIR: folder, RATE_LIMIT: 'off' }
+const service = await startForTest(env)
+const { baseUrl } = service
+const webhookSecret = /whsec_\S+/.exec(service.output())?.[0] ?? ''
+
+/** Everything that the shop ever said to a browser in this file. */
+const said: string[] = []
+
+interface Answer {
+  status: number
+  headers: Headers
+  text: string
+}
+
+async function get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  return read(await fetch(baseUrl + path, { headers, redirect: 'manual' }))
+}
+
+async function post(path: string, form: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
+  const body = new URLSearchParams(form)
+  return read(await fetch(baseUrl + path, { method: 'POST', headers, body, redirect: 'manual' }))
+}
+
+async function read(response: Response): Promise<Answer> {
+  const text = await response.text()
+  said.push(text, JSON.stringify([...response.headers]))
+  return { status: response.status, headers: response.headers, text }
+}
+
+const ORDER = { product: 'adire', email: 'ada@example.com' }
+
+async function buy(form: Record<string, string>): Promise<{ answer: Answer; location: string }> {
+  const answer = await post('/demo/buy', { ...ORDER, ...form })
+  return { answer, location: answer.headers.get('location') ?? '' }
+}
+
+async function ask(method: string, path: string, body?: unknown) {
+  const response = await fetch(baseUrl + path, { method, headers: service.headers, body: JSON.stringify(body) })
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came back; the test says what it must be
+  return ((await response.json()) as any).data
+}
+
+const paymentOf = (reference: string) => ask('GET', `/payments/v1/payments/${reference}`)
+
+/** The lines of the panel, as text. */
+async function panel(): Promise<string[]> {
+  const { text } = await get('/demo')
+  return [...text.matchAll(/<li id="line-[\s\S]*?<\/li>/g)].map(([item]) =>
+    item
+      .replaceAll(/<[^>]+>/g, ' ')
+      .replaceAll('&quot;', '"')
+      .replaceAll(/\s+/g, ' '),
+  )
+}
+
+const isThere = (what: RegExp) => (lines: string[]) => lines.some((line) => what.test(line))
+
+test('the address of the shop is printed, and it shows three products and three ways to pay', async () => {
+  assert.ok(service.output().includes(`Demo shop       ${baseUrl}/demo`))
+  const { status, headers, text } = await get('/demo')
+  assert.equal(status, 200)
+  assert.equal([...text.matchAll(/name="product"/g)].length, 3)
+  for (const price of ['₦9,500.00', '₦12,500.00', '₦38,000.00']) assert.ok(text.includes(price), price)
+  for (const way of ['Pay by link', 'Pay in a widget', 'Pay by bank transfer']) assert.ok(text.includes(way), way)
+  const policy = headers.get('content-security-policy') ?? ''
+  assert.doesNotMatch(policy, /unsafe|\*/)
+  assert.match(policy, /default-src 'none'.*script-src 'sha256-[^']+' 'self';.*frame-ancestors 'none'/)
+})
+
+test('by link the shop asks for a checkout at its own price, and sends the customer to its url', async () => {
+  const { answer, location } = await buy({ way: 'link', bears: 'yes', amount: '1', price: '1' })
+  assert.equal(answer.status, 303)
+  const payment = await paymentOf(new URL(location).pathname.split('/').at(-1) ?? '')
+  assert.equal(location, payment.url)
+  assert.deepEqual([payment.amount, payment.customerBearsCharge], [1_250_000, true])
+  assert.deepEqual([payment.redirectURL, payment.webhook], [`${baseUrl}/demo/thanks`, `${baseUrl}/demo/webhook`])
+  const lines = await panel()
+  assert.match(lines.at(-2) ?? '', /POST \/payments\/v1\/checkouts 201 sent \{"reference":"DEMO-.*answered \{"data":/)
+  assert.ok(lines.at(-1)?.includes(`Customer sent to ${payment.url}`))
+})
+
+test('for the widget the page gets a reference; without its script the customer takes the way of the link', async () => {
+  const answer = await post('/demo/buy', { ...ORDER, way: 'widget' }, { accept: 'application/json' })
+  const { reference, url } = JSON.parse(answer.text)
+  assert.equal((await paymentOf(reference)).url, url)
+  assert.match((await panel()).at(-1) ?? '', new RegExp(`Pay.open\\(\\{ reference: "${reference}" \\}\\)`))
+
+  const { location } = await buy({ way: 'widget' })
+  assert.match(location, /\/pay\/chk_/)
+})
+
+test('what the service refuses is told in its words, and the form keeps what was typed', async () => {
+  const { answer } = await buy({ way: 'link', email: '"><script>x</script>', product: 'drum' })
+  assert.equal(answer.status, 400)
+  assert.match(answer.text, /role="alert">[^<]*e-?mail/i)
+  assert.match(answer.text, /value="drum" checked/)
+  assert.ok(answer.text.includes('value="&quot;&gt;&lt;script&gt;'))
+  assert.doesNotMatch(answer.text, /<script>x/)
+  assert.ok(isThere(/POST \/payments\/v1\/checkouts 400/)(await panel()))
+  assert.equal((await buy({ way: 'link', product: 'yacht' })).answer.status, 400)
+})
+
+test('by transfer: the account, half of the money, the rest, and webhooks that were verified', async () => {
+  const { answer, location } = await buy({ way: 'transfer' })
+  assert.equal(answer.status, 303)
+  const reference = new URL(location, baseUrl).searchParams.get('reference') ?? ''
+  const [attempt] = (await paymentOf(reference)).attempts
+  const first = await get(location)
+  assert.ok(first.text.includes(attempt.instructions.accountNumber))
+  assert.match(first.text, /Transfer ₦12,500.00/)
+
+  await post('/demo/transfer', { reference, part: 'half', amount: '1' })
+  const half = await eventually(
+    () => get(location),
+    ({ text }) => text.includes('payment.underpaid'),
+  )
+  assert.match(half.text, /₦6,250.00 of ₦12,500.00 has arrived/)
+
+  const sent = await post('/demo/transfer', { reference, part: 'all' })
+  assert.equal(sent.headers.get('location'), location)
+  const paid = await eventually(
+    () => get(location),
+    ({ text }) => /payment\.successful<\/code> sequence \d+, signature verified/.test(text),
+  )
+  assert.match(paid.text, /Thank you! It is paid/)
+  await post('/demo/transfer', { reference, part: 'all' })
+  assert.equal((await paymentOf(reference)).amountPaid, 1_250_000, 'nothing is sent to an order that is paid')
+})
+
+test('the page of thanks says what the address says, and what is true', async () => {
+  const { location } = await buy({ way: 'link' })
+  const id = new URL(location).pathname.split('/').at(-1) ?? ''
+  const { reference } = await paymentOf(id)
+  const lie = await get(`/demo/thanks?status=successful&reference=${reference}`)
+  assert.match(lie.text, /The address says<\/dt><dd><code>successful/)
+  assert.match(lie.text, /The service says<\/dt><dd><code>pending/)
+  assert.match(lie.text, /They differ/)
+  assert.ok(lie.text.includes('None yet'))
+
+  await ask('POST', `/payments/v1/payments/${reference}/cancel`)
+  const truth = await eventually(
+    () => get(`/demo/thanks?status=cancelled&reference=${reference}`),
+    ({ text }) => text.includes('payment.cancelled'),
+  )
+  assert.doesNotMatch(truth.text, /They differ/)
+  assert.ok(isThere(new RegExp(`Customer back: \\?status=cancelled&amp;reference=${reference}`))(await panel()))
+  const odd = await get(`/demo/thanks?status=${encodeURIComponent('<img src=x>')}&reference=${reference}`)
+  assert.doesNotMatch(odd.text, /<img/)
+})
+
+test("orders that are not the shop's are not shown, though its credential could see them", async () => {
+  await ask('POST', '/payments/v1/checkouts', {
+    amount: 100,
+    country: 'NG',
+    reference: 'ORD-1',
+    user: { email: 'a@b.co' },
+  })
+  for (const reference of ['ORD-1', 'DEMO-123456789', '', '../x']) {
+    for (const page of ['thanks', 'transfer']) {
+      const answer = await get(`/demo/${page}?reference=${encodeURIComponent(reference)}`)
+      assert.equal(answer.status, 404, `${page} ${reference}`)
+      assert.match(answer.text, /We can’t find this order/)
+    }
+  }
+})
+
+test('a webhook that is forged, stale, altered or not signed is refused with 401, and the panel says so', async () => {
+  const event = { id: 'evt_1', type: 'payment.stolen', sequence: 1, data: { payment: { reference: 'DEMO-123456789' } } }
+  const body = JSON.stringify(event)
+  const signed = (secret: string, at = new Date()) => ({
+    'content-type': 'application/json',
+    'webhook-id': event.id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+    'webhook-signature': new Webhook(secret).sign(event.id, at, body),
+  })
+  const send = async (headers: Record<string, string>, text = body) =>
+    read(await fetch(`${baseUrl}/demo/webhook`, { method: 'POST', headers, body: text }))
+  const stranger = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
+  const before = (await panel()).length
+  for (const [headers, text] of [
+    [signed(stranger)],
+    [signed(webhookSecret), body.replace('stolen', 'stolen ')],
+    [signed(webhookSecret, new Date(Date.now() - 600_000))],
+    [{ ...signed(webhookSecret), 'webhook-signature': 'v1,AAAA v2' }],
+    [{ 'content-type': 'application/json' }],
+  ] as const) {
+    assert.equal((await send(headers, text)).status, 401)
+  }
+  const refused = (await panel()).slice(before)
+  assert.equal(refused.length, 5)
+  for (const line of refused) assert.match(line, /POST \/demo\/webhook refused with 401/)
+  assert.ok(!refused.some((line) => line.includes('stolen')), 'nothing of what a forger wrote is shown')
+
+  const right = { ...signed(webhookSecret) }
+  right['webhook-signature'] = `v1,AAAA ${right['webhook-signature']}`
+  assert.equal((await send(right)).status, 200, 'one of two signatures is enough: secrets are replaced')
+  assert.equal((await send(right)).status, 200)
+  const [first, second] = (await panel()).slice(-2)
+  assert.match(first ?? '', /payment\.stolen sequence 1, signature verified body/)
+  assert.match(second ?? '', /signature verified, seen before/)
+})
+
+/** Reads a stream of server-sent events until one of them is this. */
+async function watch(path: string, until: RegExp, headers: Record<string, string> = {}): Promise<string> {
+  const response = await fetch(baseUrl + path, { headers, signal: AbortSignal.timeout(10_000) })
+  assert.equal(response.headers.get('content-type'), 'text/event-stream')
+  let heard = ''
+  for await (const chunk of response.body ?? []) {
+    heard += Buffer.from(chunk).toString()
+    if (until.test(heard)) break
+  }
+  said.push(heard)
+  return heard
+}
+
+test('the panel is live, goes on where it was, and can be of one order alone', async () => {
+  const fromNowOn = watch('/demo/live?after=9999999999999999', /Customer sent to[^\n]*\n\n/)
+  const early = watch('/demo/live?after=0', /payment\.stolen[^\n]*\n\n/)
+  await early
+  const { location } = await buy({ way: 'link' })
+  const heard = await fromNowOn
+  const { reference } = await paymentOf(new URL(location).pathname.split('/').at(-1) ?? '')
+  assert.doesNotMatch(heard, /payment\.stolen/)
+  const [request, redirect] = [...heard.matchAll(/^id: (\d+)\ndata: (.*)$/gm)].map(([, id, data]) => ({
+    id,
+    ...JSON.parse(data as string),
+  }))
+  assert.match(request.item, /POST \/payments\/v1\/checkouts/)
+
+  const resumed = await watch('/demo/live?after=0', /\ndata:[^\n]*\n\n/, { 'last-event-id': request.id })
+  assert.ok(resumed.includes(`id: ${redirect.id}\n`) && !resumed.includes(`id: ${request.id}\n`))
+  const ofOne = await watch(`/demo/live?reference=${reference}&after=0`, /Customer sent to[^\n]*\n\n/)
+  assert.equal([...ofOne.matchAll(/^id: /gm)].length, 2)
+})
+
+test('neither secret is in anything that the shop ever said', () => {
+  assert.ok(said.length > 50)
+  for (const secret of [service.headers['client-secret'], webhookSecret, webhookSecret.slice(6)]) {
+    assert.ok(secret.length > 20)
+    assert.ok(!said.some((text) => text.includes(secret)))
+  }
+})
+
+test('at the end of the service, the stream of someone who watches is ended, not cut', async () => {
+  const watching = watch('/demo/live?after=0', /never/)
+  await panel()
+  service.child.kill('SIGTERM')
+  await watching
+  assert.equal(await service.exited, 0)
+})
+
+test('with DEMO=off there is no shop, and neither in a process that only works off the clock', async () => {
+  const settings: Record<string, string>[] = [{ DEMO: 'off' }, { ROLE: 'worker' }]
+  const closed = await Promise.all(settings.map((changes) => startForTest({ ...env, ...changes })))
+  for (const { baseUrl, output } of closed) {
+    assert.doesNotMatch(output(), /Demo shop/)
+    for (const path of ['/demo', '/demo/thanks', '/demo/live']) assert.equal((await fetch(baseUrl + path)).status, 404)
+  }
+})

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { readEmbedId } from '../../src/http/pages/embed.ts'
+import {
+  brandMerchant,
+  createCredential,
+  revokeCredential,
+  setMerchantStatus,
+} from '../../src/merchants/manage-merchants.ts'
+import { buildAssets, WIDGET_VERSION } from '../../web/build.ts'
+import { startPaying } from '../support/paying.ts'
+import { type Answer, addMerchant, call, checkout, startService } from '../support/service.ts'
+
+const { app, parts, addShop } = await startPaying()
+const assets = await buildAssets()
+const SHOP = 'http://localhost:8080'
+
+const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: 'GET', url, headers })
+const hash = (algorithm: string, text: string) => `${algorithm}-${createHash(algorithm).update(text).digest('base64')}`
+
+function open(query: Record<string, string>): Promise<Answer> {
+  return call(app, 'GET', `/widget/open?${new URLSearchParams(query)}`)
+}
+
+/** What the frame tells the widget, and whom. */
+const said = ({ body }: Answer) => /data-code="(\w+)" data-to="([^"]+)"/.exec(body)?.slice(1)
+
+test('script, module and types are served to every site, compressed, and asked for again when they may have changed', async () => {
+  for (const [path, type, text] of [
+    ['/widget/v1.js', 'text/javascript; charset=utf-8', assets.widgetScript],
+    ['/widget/v1.mjs', 'text/javascript; charset=utf-8', assets.widgetModule],
+    ['/widget/v1.d.ts', 'text/plain; charset=utf-8', assets.widgetTypes],
+  ] as const) {
+    const plain = await get(path)
+    assert.equal(plain.body, text)
+    const { headers } = plain
+    assert.equal(headers['content-type'], type)
+    assert.equal(headers['cache-control'], 'public, max-age=300, must-revalidate')
+    assert.equal(headers['access-control-allow-origin'], '*')
+    assert.equal(headers['cross-origin-resource-policy'], 'cross-origin')
+    assert.equal(headers['content-encoding'], undefined)
+    assert.equal(headers.vary, 'accept-encoding')
+
+    const brotli = await get(path, { 'accept-encoding': 'gzip, deflate, br' })
+    assert.equal(brotli.headers['content-encoding'], 'br')
+    assert.equal(brotliDecompressSync(brotli.rawPayload).toString(), text)
+    const gzip = await get(path, { 'accept-encoding': 'gzip;q=0.5, br;q=0' })
+    assert.equal(gzip.headers['content-encoding'], 'gzip')
+    assert.equal(gunzipSync(gzip.rawPayload).toString(), text)
+
+    const etag = brotli.headers.etag as string
+    const known = { 'accept-encoding': 'br', 'if-none-match': `"other", W/${etag}` }
+    const again = await get(path, known)
+    assert.deepEqual([again.statusCode, again.body, again.headers.etag], [304, '', etag])
+    assert.equal((await get(path, { ...known, 'accept-encoding': 'gzip' })).statusCode, 200, 'other bytes, another tag')
+  }
+})
+
+test('an exact version is kept for good, and the hash of every script is published', async () => {
+  const path = `/widget/v${WIDGET_VERSION}.js`
+  const exact = await get(path)
+  assert.equal(exact.headers['cache-control'], 'public, max-age=31536000, immutable')
+  assert.equal(exact.body, assets.widgetScript)
+  const { scripts } = (await get('/widget/integrity.json')).json()
+  const byPath = Object.fromEntries(
+    scripts.map((each: { path: string; integrity: string }) => [each.path, each.integrity]),
+  )
+  assert.deepEqual(Object.keys(byPath), [path, '/widget/v1.js', '/widget/v1.mjs', '/widget/open', '/pay/{id}'])
+  assert.equal(byPath[path], hash('sha384', exact.body))
+  assert.equal(byPath['/widget/v1.mjs'], hash('sha384', (await get('/widget/v1.mjs')).body))
+  assert.equal(byPath['/pay/{id}'], hash('sha256', assets.checkoutScript))
+  const failed = await open({ 'client-id': 'x', reference: 'x', origin: SHOP })
+  const script = /<script>(.*)<\/script>/.exec(failed.body)?.[1] ?? ''
+  assert.equal(byPath['/widget/open'], hash('sha256', script))
+  assert.match(
+    String(failed.headers['content-security-policy']),
+    new RegExp(`script-src '${RegExp.escape(hash('sha256', script))}'`),
+  )
+})
+
+test('the version that shops have pinned is this one, byte for byte', () => {
+  const pinned = { '1.0.0': 'sha384-CyeOk0Rhgj7JA7klh4KUBlHpNVjpfZEg4OLRU4ogV5drpcemL9+IMf+qB4knhz1M' }
+  assert.deepEqual(
+    { [WIDGET_VERSION]: hash('sha384', assets.widgetScript) },
+    pinned,
+    'the script has changed: raise WIDGET_VERSION; before the first release, take the new hash',
+  )
+})
+
+test('a reference of a payment or of an attempt leads to a stand-in for the link, another one each time', async () => {
+  const shop = await addShop()
+  const attempt = (await shop.initialize({ reference: 'ORD-1' })).body.data.reference
+  const { id } = await shop.payment('ORD-1')
+  const seen = new Set()
+  for (const name of ['ORD-1', 'ORD-1', attempt, id]) {
+    const { status, headers } = await open({ 'client-id': shop.headers['client-id'], reference: name, origin: SHOP })
+    assert.equal(status, 302)
+    const location = new URL(String(headers.location), 'http://pay.test/widget/open')
+    assert.equal(location.search, `?embed=1&origin=${encodeURIComponent(SHOP)}`)
+    const [, standIn = ''] = /^\/pay\/(emb_.+)$/.exec(location.pathname) ?? []
+    assert.equal(readEmbedId(parts.secrets, standIn, parts.clock.now()), id)
+    assert.ok(!location.href.includes(id))
+    assert.deepEqual([headers['cache-control'], headers['referrer-policy']], ['no-store', 'no-referrer'])
+    seen.add(standIn)
+  }
+  assert.equal(seen.size, 4)
+})
+
+test('language and colours go with it; without an origin it is the full page', async () => {
+  const shop = await addShop()
+  await shop.initialize({ reference: 'ORD-1' })
+  const asked = { 'client-id': shop.headers['client-id'], reference: 'ORD-1', lang: 'fr', theme: 'dark' }
+  const framed = await open({ ...asked, origin: SHOP })
+  assert.match(String(framed.headers.location), /\?embed=1&origin=http%3A%2F%2Flocalhost%3A8080&lang=fr&theme=dark$/)
+  assert.match(String((await open(asked)).headers.location), /^\.\.\/pay\/emb_[\w-]+\?lang=fr&theme=dark$/)
+  const unknown = await open({ ...asked, reference: 'ORD-2' })
+  assert.equal(unknown.status, 404)
+  assert.match(unknown.body, /can’t find this payment/)
+})
+
+test('what is unknown, another merchant’s, of the other mode, revoked or suspended is not found, all in the same words', async () => {
+  const [shop, other, gone, bad] = [await addShop(), await addShop(), await addShop(), await addShop()]
+  for (const each of [shop, gone, bad]) await each.initialize({ reference: 'ORD-1' })
+  const clientId = shop.headers['client-id']
+  await revokeCredential(parts, 'test', gone.headers['client-id'])
+  await setMerchantStatus(parts, 'test', bad.merchantId, 'suspended')
+  const answers = [
+    await open({ 'client-id': clientId, reference: 'ORD-2', origin: SHOP }),
+    await open({ 'client-id': other.headers['client-id'], reference: 'ORD-1', origin: SHOP }),
+    await open({ 'client-id': clientId, reference: '\0', origin: SHOP }),
+    await open({ 'client-id': clientId, reference: 'x'.repeat(7_000), origin: SHOP }),
+    await open({ 'client-id': clientId, origin: SHOP }),
+  ]
+  const strangers = [
+    await open({ 'client-id': gone.headers['client-id'], reference: 'ORD-1', origin: SHOP }),
+    await open({ 'client-id': bad.headers['client-id'], reference: 'ORD-1', origin: SHOP }),
+    await open({ 'client-id': 'cid_sandbox_nobody', reference: 'ORD-1', origin: SHOP }),
+    await open({ 'client-id': '\0', reference: 'ORD-1', origin: SHOP }),
+    await open({ reference: 'ORD-1', origin: SHOP }),
+    await call(app, 'GET', `/widget/open?client-id=a&client-id=b&reference=ORD-1&origin=${SHOP}`),
+  ]
+  for (const [group, to] of [
+    [answers, SHOP],
+    [strangers, '*'],
+  ] as const) {
+    for (const answer of group) {
+      assert.equal(answer.status, 404)
+      assert.deepEqual(said(answer), ['not_found', to], 'a shop that we do not know hears nothing but that')
+      assert.equal(answer.body, group[0]?.body)
+      const policy = String(answer.headers['content-security-policy'])
+      assert.ok(
+        policy.startsWith("default-src 'none'; script-src 'sha256-") && policy.endsWith(`frame-ancestors ${to}`),
+      )
+    }
+  }
+})
+
+test('a site that is not the merchant’s hears that, and nothing of whether the payment exists', async () => {
+  const shop = await addShop()
+  await shop.initialize({ reference: 'ORD-1' })
+  const clientId = shop.headers['client-id']
+  for (const origin of [
+    'https://evil.example',
+    'null',
+    '',
+    'http://localhost:99999',
+    'http://localhost:80;x',
+    `${SHOP}/`,
+    '*',
+  ]) {
+    const [there, nowhere] = [
+      await open({ 'client-id': clientId, reference: 'ORD-1', origin }),
+      await open({ 'client-id': clientId, reference: 'ORD-2', origin }),
+    ]
+    assert.equal(there.status, 403, origin)
+    assert.deepEqual(said(there), ['origin_not_allowed', '*'])
+    assert.deepEqual([nowhere.status, nowhere.body], [there.status, there.body])
+    assert.ok(!there.body.includes('ORD-1'))
+  }
+  const twice = await call(
+    app,
+    'GET',
+    `/widget/open?client-id=${clientId}&reference=ORD-1&origin=${SHOP}&origin=${SHOP}`,
+  )
+  assert.equal(twice.status, 403)
+})
+
+test('in live mode the origins are those that the merchant named, and no localhost', async () => {
+  const live = await addMerchant(parts.database, { mode: 'live' })
+  await checkout(app, live, { reference: 'ORD-1' })
+  await brandMerchant(parts, 'test', live.merchantId, { origins: ['https://shop.example'] })
+  const asked = { 'client-id': live.clientId, reference: 'ORD-1' }
+  assert.equal((await open({ ...asked, origin: 'https://shop.example' })).status, 302)
+  assert.equal((await open({ ...asked, origin: SHOP })).status, 403)
+  const sandbox = await createCredential(parts, 'test', live.merchantId, 'sandbox')
+  const crossed = await open({ 'client-id': sandbox.clientId, reference: 'ORD-1', origin: SHOP })
+  assert.deepEqual(said(crossed), ['not_found', SHOP], 'nothing crosses the modes')
+})
+
+test('opening changes nothing', async () => {
+  const shop = await addShop()
+  await shop.initialize({ reference: 'ORD-1' })
+  const before = await shop.payment('ORD-1')
+  for (let times = 0; times < 3; times++)
+    await open({ 'client-id': shop.headers['client-id'], reference: 'ORD-1', origin: SHOP })
+  assert.deepEqual(await shop.payment('ORD-1'), before)
+  assert.equal((await call(app, 'POST', '/widget/open')).status, 405)
+})
+
+test('references are guessed ten times a minute, then the widget hears of trouble; a wrong origin is no guess', async () => {
+  const fresh = await startService({ rateLimit: true })
+  const shop = await addMerchant(fresh.database)
+  await checkout(fresh.app, shop, { reference: 'ORD-1' })
+  const ask = (reference: string, origin: string) =>
+    call(fresh.app, 'GET', `/widget/open?${new URLSearchParams({ 'client-id': shop.clientId, reference, origin })}`)
+  for (let times = 0; times < 3; times++) assert.equal((await ask('ORD-1', 'https://evil.example')).status, 403)
+  const guesses = []
+  for (let guess = 0; guess < 12; guess++) guesses.push(await ask(`ORD-${guess + 100}`, SHOP))
+  assert.deepEqual(
+    guesses.map(({ status }) => status),
+    [...Array(10).fill(404), 429, 429],
+  )
+  const limited = await ask('ORD-1', SHOP)
+  assert.equal(limited.status, 429)
+  assert.deepEqual(said(limited), ['unknown', '*'])
+  assert.ok(Number(limited.headers['retry-after']) >= 1)
+  assert.equal((await call(fresh.app, 'GET', '/widget/v1.js')).status, 200, 'the script is for everybody')
+})
