@@ -29,7 +29,7 @@ const STARTERS: Record<string, () => Promise<void>> = {
       http: guardedHttp(),
       allowPrivate: () => true,
     })
-    listen(url, DELIVERIES_CHANNEL, engine.wake)
+    listen(url, { [DELIVERIES_CHANNEL]: { heard: engine.wake, missed: engine.wake } })
   },
   async 'graphile-worker'() {
     const { Logger, run } = await load('graphile-worker')

@@ -2,6 +2,7 @@ import { connect } from '../src/database/database.ts'
 import { recordEvent } from '../src/events/event-store.ts'
 import { buildApp } from '../src/http/app.ts'
 import { listen } from '../src/http/listen.ts'
+import { livePayments } from '../src/http/live-payments.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { newId, newReference, newShortCode } from '../src/kernel/ids.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
@@ -32,12 +33,14 @@ const createPayment: PaymentCreator = async ({ caller, request, reference }) => 
   return { ticket, replayed: false }
 }
 
+const log = createLog(process.env.LOG_LEVEL ?? 'info')
 const app = await buildApp({
   database,
   clock: systemClock,
-  log: createLog(process.env.LOG_LEVEL ?? 'info'),
+  log,
   verifyCredential: credentialVerifier(database),
   createPayment,
+  live: livePayments({ database, log }),
   providers: providerAccounts({ masterKey: Buffer.alloc(32), serverUrl: () => baseUrl }),
   secrets: secretBox(Buffer.alloc(32)),
   record: recordEvent,

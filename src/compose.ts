@@ -7,6 +7,7 @@ import { databaseClock } from './database/database-clock.ts'
 import type { Purpose } from './database/embedded.ts'
 import { listen as listenTo } from './database/listen.ts'
 import { migrate } from './database/migrate.ts'
+import { PAYMENTS_CHANNEL } from './events/event-store.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { Country } from './kernel/country.ts'
@@ -108,7 +109,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
 }
 
 async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys): Promise<Service> {
-  const [{ buildApp }, { listen }] = await loadHttp()
+  const [{ buildApp }, { listen }, { livePayments }] = await loadHttp()
   let stopping = false
   let baseUrl = config.publicUrl ?? ''
   let serverUrl = ''
@@ -132,10 +133,12 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   }
   const http = guardedHttp()
   const allowPrivate = (mode: Mode) => config.webhookAllowPrivate === 'always' || config.webhookAllowPrivate === mode
+  const live = livePayments({ ...parts, log })
   const app = await buildApp({
     ...attemptParts,
     verifyCredential,
     createPayment: paymentCreator(parts),
+    live,
     http,
     allowPrivate,
     guests: servers,
@@ -158,7 +161,10 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   }))
   const worker = config.role === 'api' ? undefined : startWorker(attemptParts, sendNotices)
   const delivering = config.role === 'api' ? undefined : startDelivering({ ...attemptParts, http, allowPrivate })
-  const listening = delivering && listenTo(parts.databaseUrl, DELIVERIES_CHANNEL, delivering.wake)
+  const listening = listenTo(parts.databaseUrl, {
+    ...(delivering && { [DELIVERIES_CHANNEL]: { heard: delivering.wake, missed: delivering.wake } }),
+    ...(config.role !== 'worker' && { [PAYMENTS_CHANNEL]: { heard: live.changed, missed: live.missed } }),
+  })
   log.info({ port }, 'listening')
 
   return {
@@ -170,7 +176,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
       if (patient) await new Promise((resolve) => setTimeout(resolve, DRAIN_MS))
       // Whoever has not finished sending by then never will: one slow stranger must not turn our end into a crash.
       const patience = setTimeout(() => app.server.closeAllConnections(), HANG_UP_AFTER_MS)
-      await listening?.stop()
+      await listening.stop()
       await Promise.all([app.close(), worker?.stop(), delivering?.stop(), ...servers.map((server) => server.stop())])
       http.close()
       clearTimeout(patience)
@@ -188,7 +194,7 @@ function reachable(host: string): string {
 
 /** Only when the door is opened: the small commands start faster without a web framework. */
 function loadHttp() {
-  return Promise.all([import('./http/app.ts'), import('./http/listen.ts')])
+  return Promise.all([import('./http/app.ts'), import('./http/listen.ts'), import('./http/live-payments.ts')])
 }
 
 function sandboxIntegrations(): Integration[] {
@@ -203,16 +209,17 @@ function sandboxIntegrations(): Integration[] {
 
 /** The API's description, straight from its routes: nothing is started, and nothing is asked of a database. */
 export async function describeService(): Promise<unknown> {
-  const [{ buildApp }] = await loadHttp()
+  const [{ buildApp }, , { livePayments }] = await loadHttp()
   const nothing = () => {
     throw new Error('only the description is asked for')
   }
+  const parts = { database: {} as Database, log: createLog('silent') }
   const app = await buildApp({
-    database: {} as Database,
+    ...parts,
     clock: systemClock,
-    log: createLog('silent'),
     verifyCredential: nothing,
     createPayment: nothing,
+    live: livePayments(parts),
     providers: { find: nothing, connect: nothing },
     secrets: { keyId: '', seal: nothing, open: nothing },
     record: nothing,

@@ -4,13 +4,19 @@ import { type EventId, idOf, LAST_UUID, type MerchantId, type PaymentId, uuidOf 
 import type { Mode } from '../kernel/mode.ts'
 import { type AnnouncedType, bodyOf, type Event, isAnnounced } from './event.ts'
 
+/** Whoever listens hears the payment's uuid once its change is committed. */
+export const PAYMENTS_CHANNEL = 'manilla_payments'
+
 /** Takes a transaction, never a plain connection: an event without its change, or a change without its event, must not exist. */
 export async function recordEvent(tx: Transaction, event: Event): Promise<void> {
   const body = isAnnounced(event.type) ? bodyOf(event) : null
   await tx.rows(sql`
-    insert into events (id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
-    values (${uuidOf(event.id)}, ${uuidOf(event.merchantId)}, ${event.mode}, ${uuidOf(event.paymentId)},
-            ${event.type}, ${event.sequence}, ${event.data}, ${event.cause}, ${event.occurredAt}, ${body})`)
+    with recorded as (
+      insert into events (id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
+      values (${uuidOf(event.id)}, ${uuidOf(event.merchantId)}, ${event.mode}, ${uuidOf(event.paymentId)},
+              ${event.type}, ${event.sequence}, ${event.data}, ${event.cause}, ${event.occurredAt}, ${body})
+      returning payment_id)
+    select pg_notify(${PAYMENTS_CHANNEL}, payment_id::text) from recorded`)
 }
 
 /** An event as it is sent. */

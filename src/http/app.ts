@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify from 'fastify'
 import type { AttemptParts } from '../attempts/parts.ts'
+import { parseId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { VerifyCredential } from '../merchants/verify-credential.ts'
 import type { PaymentCreator } from '../payments/create-payment.ts'
@@ -15,6 +16,7 @@ import { describeApi } from './describe.ts'
 import type { App } from './framework.ts'
 import { parseJsonBody } from './json-body.ts'
 import { Limits } from './limits.ts'
+import type { LivePayments } from './live-payments.ts'
 import { Metrics } from './metrics.ts'
 import { mistakesOf, refuse } from './mistakes.ts'
 import { watchPressure } from './pressure.ts'
@@ -24,6 +26,7 @@ import { checkoutRoutes } from './routes/checkouts.ts'
 import { eventRoutes } from './routes/events.ts'
 import { initializeRoutes } from './routes/initialize.ts'
 import { integrationRoutes } from './routes/integrations.ts'
+import { liveRoutes } from './routes/live.ts'
 import { noticeRoutes } from './routes/notices.ts'
 import { operationsRoutes } from './routes/operations.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
@@ -33,6 +36,7 @@ import { webhookEndpointRoutes } from './routes/webhook-endpoints.ts'
 export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
   createPayment: PaymentCreator
+  live: LivePayments
   baseUrl: () => string
   isStopping: () => boolean
   /** `operations`: health and metrics alone, for a process that only works off the clock. */
@@ -47,7 +51,7 @@ export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryPar
 
 const KIB = 1024
 const MAX_URL_LENGTH = 8 * KIB
-const MAX_CONNECTIONS = 20_000
+const MAX_CONNECTIONS = 20_000 // twice as many as there can be streams, so that those never shut merchants out
 
 /** The door of merchants and customers. */
 export async function buildApp(parts: HttpParts): Promise<App> {
@@ -95,7 +99,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   // Node would answer this by itself, without a word; we answer as if nothing special had been expected.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
-  const metrics = new Metrics(database)
+  const metrics = new Metrics(database, parts.live)
   const links = linksOn(parts.baseUrl)
   const methods = collectMethods(app)
 
@@ -200,6 +204,9 @@ async function openToCallers(
     { prefix: '/payments/v1' },
   )
   await app.register(async (pages: App) => pageRoutes(pages, { ...parts, links, limits }))
+  await app.register(async (live: App) =>
+    liveRoutes(live, { live: parts.live, limits, paymentIdOf: (text) => parseId('payment', text) }),
+  )
 }
 
 /** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { PaymentId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type RateLimit, RateLimiter, type Verdict } from './rate-limit.ts'
@@ -11,13 +12,20 @@ export const LIMITS = {
   /** Only failures cost a token, and only failures are turned away: a valid credential never suffers for its neighbours. */
   wrongCredentials: { perSecond: 5 / MINUTE_SECONDS, burst: 5 },
   page: { perSecond: 10, burst: 20 },
+  /** How a payment stands, asked by open pages: an office or a carrier has hundreds of them behind one address. */
+  status: { perSecond: 100, burst: 500 },
   wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
 } satisfies Record<string, RateLimit>
+
+/** Pages that are kept up to date at one time. Whoever is over it polls. */
+export const MAX_STREAMS = { perAddress: 500, perAddressAndPayment: 10 }
+const STREAM_RETRY_SECONDS = 30
 
 /** Every limit of the HTTP door. With RATE_LIMIT=off none of them bites. */
 export class Limits {
   readonly #on: boolean
   readonly #limiters: Record<keyof typeof LIMITS, RateLimiter>
+  readonly #streams = new Map<string, number>()
 
   constructor(on: boolean) {
     this.#on = on
@@ -53,6 +61,29 @@ export class Limits {
     this.#spend('page', request.ip, 'Too many requests from this address.')
   }
 
+  status(request: FastifyRequest): void {
+    this.#spend('status', request.ip, 'Too many requests from this address.')
+  }
+
+  /** Counts a stream for as long as its answer lasts. */
+  stream(request: FastifyRequest, reply: FastifyReply, paymentId: PaymentId): void {
+    if (!this.#on) return
+    const address = request.ip
+    const addressAndPayment = `${address} ${paymentId}`
+    const open = (key: string) => this.#streams.get(key) ?? 0
+    if (open(address) >= MAX_STREAMS.perAddress || open(addressAndPayment) >= MAX_STREAMS.perAddressAndPayment)
+      throw limited({ retryAfterSeconds: STREAM_RETRY_SECONDS }, 'Too many open pages at this address.')
+    const count = (change: 1 | -1) => {
+      for (const key of [address, addressAndPayment]) {
+        const now = open(key) + change
+        if (now > 0) this.#streams.set(key, now)
+        else this.#streams.delete(key)
+      }
+    }
+    count(1)
+    reply.raw.once('close', () => count(-1))
+  }
+
   /** Before a link is looked up: whoever guessed wrong too often is not told more, right or wrong. */
   beforeLink(request: FastifyRequest): void {
     if (!this.#on) return
@@ -71,6 +102,6 @@ export class Limits {
   }
 }
 
-function limited({ retryAfterSeconds }: Verdict, why: string): Problem {
+function limited({ retryAfterSeconds }: Pick<Verdict, 'retryAfterSeconds'>, why: string): Problem {
   return new Problem('rate_limited', `${why} Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds })
 }

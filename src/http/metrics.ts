@@ -9,7 +9,7 @@ export class Metrics {
   readonly wrongCredentials: Counter
   readonly forgedNotices: Counter
 
-  constructor(database: Database) {
+  constructor(database: Database, live: { streams(): number }) {
     const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry })
     this.#registry.registerMetric(this.#requests as unknown as Metric)
@@ -22,6 +22,14 @@ export class Metrics {
       name: 'manilla_forged_notices_total',
       help: 'Notices whose signature did not hold.',
       registers,
+    })
+    new Gauge({
+      name: 'manilla_live_streams',
+      help: 'Payment pages that are told of changes as they happen.',
+      registers,
+      collect() {
+        this.set(live.streams())
+      },
     })
     new Gauge({
       name: 'manilla_database_connections',

@@ -207,6 +207,20 @@ export async function findPaymentById(db: Queries, id: PaymentId): Promise<Payme
   return row && paymentOf(row)
 }
 
+/** As little as tells whether a payment has changed. */
+export interface PaymentState {
+  id: PaymentId
+  sequence: number
+  status: PaymentStatus
+}
+
+/** Of many at once, in any order; those that are not there are left out. */
+export async function findPaymentStates(db: Queries, ids: readonly PaymentId[]): Promise<PaymentState[]> {
+  const rows = await db.rows<Pick<PaymentRow, 'id' | 'sequence' | 'status'>>(sql`
+    select id, sequence, status from payments where id = any(${textArray(ids.map(uuidOf))}::uuid[])`)
+  return rows.map(({ id, sequence, status }) => ({ id: idOf('payment', id), sequence, status }))
+}
+
 /** Every payment of every merchant, a page at a time, oldest first. For the operator's audit. */
 export async function pageOfPayments(db: Queries, last: PaymentId | undefined, limit: number): Promise<Payment[]> {
   const after = last ? uuidOf(last) : '00000000-0000-0000-0000-000000000000'

@@ -25,7 +25,7 @@ export interface EngineChanges extends Partial<Pick<DeliveryParts, 'clock' | 'da
 
 export async function startDeliveringService(): Promise<DeliveringService> {
   const { url, database } = await createDatabase()
-  const service = await startPaying({ database })
+  const service = await startPaying({ database, databaseUrl: url })
   return {
     ...service,
     databaseUrl: url,
@@ -33,7 +33,7 @@ export async function startDeliveringService(): Promise<DeliveringService> {
       const http = guardedHttp({ deadlineMs })
       const allowPrivate = (mode: Mode) => mode === 'sandbox'
       const engine = startDelivering({ ...service.parts, allowPrivate, ...changes, http })
-      const listening = listen(url, DELIVERIES_CHANNEL, engine.wake)
+      const listening = listen(url, { [DELIVERIES_CHANNEL]: { heard: engine.wake, missed: engine.wake } })
       let stopped: Promise<void> | undefined
       const stop = () => {
         stopped ??= (async () => {

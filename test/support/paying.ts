@@ -4,8 +4,10 @@ import { type Logger, pino } from 'pino'
 import type { AttemptParts } from '../../src/attempts/parts.ts'
 import type { Database } from '../../src/database/database.ts'
 import { listen } from '../../src/database/listen.ts'
+import { PAYMENTS_CHANNEL } from '../../src/events/event-store.ts'
 import { buildApp } from '../../src/http/app.ts'
 import type { App } from '../../src/http/framework.ts'
+import { type LivePayments, livePayments } from '../../src/http/live-payments.ts'
 import { type Clock, systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import { type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
@@ -30,7 +32,9 @@ import type { Answer } from './service.ts'
 export interface PayingService {
   app: App
   database: Database
+  databaseUrl: string | undefined
   parts: AttemptParts
+  live: LivePayments
   baseUrl: string
   masterKey: Buffer
   addShop(name?: string): Promise<Shop>
@@ -52,10 +56,19 @@ export interface Shop {
 }
 
 export async function startPaying(
-  changes: { clock?: Clock; log?: Logger; database?: Database; masterKey?: Buffer; deliver?: boolean } = {},
+  changes: {
+    clock?: Clock
+    log?: Logger
+    database?: Database
+    /** Of the given database, when its pages are to be live. */
+    databaseUrl?: string
+    masterKey?: Buffer
+    deliver?: boolean
+  } = {},
 ): Promise<PayingService> {
   const made = changes.database ? undefined : await createDatabase()
   const database = changes.database ?? (made as TestDatabase).database
+  const databaseUrl = made?.url ?? changes.databaseUrl
   const masterKey = changes.masterKey ?? randomBytes(32)
   const { clock = systemClock, log = pino({ level: 'silent' }) } = changes
   let baseUrl = ''
@@ -74,10 +87,12 @@ export async function startPaying(
   }
   const http = guardedHttp()
   const allowPrivate = (mode: Mode) => mode === 'sandbox'
+  const live = livePayments({ database, log })
   const app = await buildApp({
     ...parts,
     verifyCredential,
     createPayment: paymentCreator(parts),
+    live,
     http,
     allowPrivate,
     guests,
@@ -89,15 +104,29 @@ export async function startPaying(
   await app.listen({ host: '127.0.0.1', port: 0 })
   baseUrl = `http://127.0.0.1:${(app.server.address() as { port: number }).port}`
   const delivering = changes.deliver ? startDelivering({ ...parts, http, allowPrivate }) : undefined
-  const listening = delivering && made && listen(made.url, DELIVERIES_CHANNEL, delivering.wake)
+  const listening =
+    databaseUrl &&
+    listen(databaseUrl, {
+      ...(delivering && { [DELIVERIES_CHANNEL]: { heard: delivering.wake, missed: delivering.wake } }),
+      [PAYMENTS_CHANNEL]: { heard: live.changed, missed: live.missed },
+    })
   after(async () => {
-    await listening?.stop()
+    if (listening) await listening.stop()
     await delivering?.stop()
     http.close()
     await Promise.all(guests.map((guest) => guest.stop()))
     await app.close()
   })
-  return { app, database, parts, baseUrl, masterKey, addShop: (name) => addShop(parts, baseUrl, name) }
+  return {
+    app,
+    database,
+    databaseUrl,
+    parts,
+    live,
+    baseUrl,
+    masterKey,
+    addShop: (name) => addShop(parts, baseUrl, name),
+  }
 }
 
 async function addShop(parts: AttemptParts, baseUrl: string, name = 'Adaeze Kitchen'): Promise<Shop> {

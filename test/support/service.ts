@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import type { Database } from '../../src/database/database.ts'
 import { buildApp, type HttpParts } from '../../src/http/app.ts'
 import type { App } from '../../src/http/framework.ts'
+import { livePayments } from '../../src/http/live-payments.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
@@ -36,9 +37,11 @@ export async function startService(changes: Partial<HttpParts> = {}): Promise<Te
 export async function startOn(database: Database, changes: Partial<HttpParts> = {}): Promise<App> {
   const parts = { database, clock: systemClock }
   const secrets = secretBox(Buffer.alloc(32))
+  const log = pino({ level: 'silent' })
   const app = await buildApp({
     ...parts,
-    log: pino({ level: 'silent' }),
+    log,
+    live: livePayments({ database, log }),
     verifyCredential: credentialVerifier(database),
     createPayment: paymentCreator(parts),
     providers: providerAccounts({ masterKey: Buffer.alloc(32), serverUrl: () => BASE_URL }),

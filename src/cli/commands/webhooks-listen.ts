@@ -118,7 +118,7 @@ async function follow(
       const named = owner.merchantId === SANDBOX_MERCHANT_ID ? ` ${secret}` : ', the default one of this merchant'
       show.note(`Forwarding to ${url}, signed with the webhook secret${named}`)
     }
-    listening = listen(parts.databaseUrl, DELIVERIES_CHANNEL, bell.ring)
+    listening = listen(parts.databaseUrl, { [DELIVERIES_CHANNEL]: { heard: bell.ring, missed: bell.ring } })
     while (!signal.aborted) {
       await bell.rings(LOOK_EVERY_MS, signal)
       await look()
