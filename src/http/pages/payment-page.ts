@@ -7,7 +7,7 @@ import type { Documents, Frame, Page } from './document.ts'
 import { type Offer, type Screen, screenOf, type Wish } from './screen.ts'
 import { languageFor, TEXTS } from './texts/texts.ts'
 import { themeStyle } from './theme.ts'
-import { confirming, panel, processing, show, type View } from './views.ts'
+import { confirming, panel, processing, show, spoken, type View } from './views.ts'
 
 /** What the address and the browser ask for. */
 export interface Visit {
@@ -111,7 +111,12 @@ ${payment.status === 'pending' ? onPhone(shown, view) : null}
 </div>
 <footer><p>${texts.help(merchantName)}</p><p>${texts.securedBy} Manilla</p></footer>
 <p id="speak" class="away" role="status"></p>
-${payment.status === 'pending' ? html`<template id="processing">${processing(texts)}</template><template id="confirming">${confirming(view)}</template>` : null}
+${
+  payment.status === 'pending'
+    ? html`<template id="processing" data-speak="${spoken({ state: 'processing', since: view.now }, view)}">${processing(texts)}</template>
+<template id="confirming" data-speak="${spoken({ state: 'confirming' }, view)}">${confirming(view)}</template>`
+    : null
+}
 ${view.embedded ? closing(view) : null}`
   return documents.render(frame, body, true)
 }
@@ -193,8 +198,10 @@ export function troublePage(documents: Documents, trouble: Trouble, acceptLangua
   }
   return documents.render(
     plainFrame(language, texts[trouble]),
-    html`<div class="card"><main id="panel" data-state="unavailable"><div class="state"><span class="mark" aria-hidden="true">!</span>
-<h1>${texts[trouble]}</h1><p>${notes[trouble]}</p></div></main></div>
+    html`<div class="card"><main id="panel" data-state="${trouble === 'notFound' ? 'unavailable' : 'error'}" data-speak="${texts[trouble]}. ${notes[trouble]}">
+<div class="state"><span class="mark" aria-hidden="true">!</span>
+<h1 id="heading" tabindex="-1">${texts[trouble]}</h1><p>${notes[trouble]}</p></div>
+${trouble === 'notFound' ? null : html`<a class="button main" href="">${texts.tryAgain}</a>`}</main></div>
 <footer><p>${texts.securedBy} Manilla</p></footer>`,
     false,
   )
