@@ -412,7 +412,7 @@ document.addEventListener('click', (event) => {
   } else if (copy) void copyFrom(copy)
   else if (at('[data-print]')) print()
   else if (at('[data-stay]')) stopLeaving()
-  else if (at('[data-keep]')) at('details')?.removeAttribute('open')
+  else if (at('[data-keep]')) shut(at('details'))
   else if (at('[data-close]')) askClose()
   else if (at('[data-keep-open]')) at<HTMLDialogElement>('dialog')?.close()
   else if (at('[data-close-now]')) tell('close')
@@ -427,6 +427,12 @@ document.addEventListener('keydown', ({ key, target }) => {
   const next = all[(here + (key === forwards ? 1 : -1) + all.length) % all.length]
   choose(next?.dataset.method)?.focus()
 })
+
+/** With the focus back on what opened it, for it was inside. */
+function shut(details: HTMLElement | null): void {
+  details?.removeAttribute('open')
+  details?.querySelector('summary')?.focus()
+}
 
 async function copyFrom(button: HTMLElement): Promise<void> {
   const before = button.textContent
