@@ -200,7 +200,7 @@ async function openToCallers(
         }
         done()
       })
-      checkoutRoutes(api, { createPayment: parts.createPayment, links })
+      checkoutRoutes(api, { ...parts, links })
       initializeRoutes(api, { ...parts, links })
       paymentRoutes(api, { ...parts, links })
       cardRoutes(api, parts)

@@ -78,6 +78,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
     const uuid = uuidOf(paymentId)
     const one = followed.get(uuid) ?? { id: paymentId, told: undefined, pages: new Set() }
     const page = reply.raw
+    page.shouldKeepAlive = false // or the connection would outlive its stream, and hold up a stop until it was idle for long enough
     const leave = () => {
       if (!one.pages.delete(page)) return
       streams--
@@ -170,7 +171,6 @@ function open(reply: FastifyReply, state: PaymentState): void {
   const headers = reply.getHeaders()
   reply.hijack()
   const page = reply.raw
-  page.shouldKeepAlive = false // or the connection would outlive its stream, and hold a stop up until it was idle for long enough
   page.on('error', () => {}) // its close follows
   page.writeHead(200, { ...headers, ...HEADERS } as Record<string, string>)
   page.write(`retry: 2000\n\n${message(state)}`)

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Mode } from '../kernel/mode.ts'
 import type { Mistake } from '../kernel/problem.ts'
+import { aim } from '../webhooks/post-target.ts'
 import { User } from './contract/checkout.ts'
 import { mistakesOf, refuse } from './mistakes.ts'
 import { nearMisses } from './near-miss.ts'
@@ -14,14 +15,18 @@ export function knownFields(schema: { properties: Record<string, unknown> }): Kn
   return { body: Object.keys(schema.properties), user: Object.keys(User.properties) }
 }
 
+/** Which modes may have webhooks inside our own network. Asked where a body may name an address that we are to call. */
+export type AllowPrivate = (mode: Mode) => boolean
+
 /** The body with every mistake in it found at once, or the request is refused. For routes with `attachValidation`. */
-export function readBody<Body>(request: FastifyRequest, known: KnownFields): Body {
+export function readBody<Body>(request: FastifyRequest, known: KnownFields, allowPrivate?: AllowPrivate): Body {
   const { body } = request
   const mistakes: Mistake[] = [
     ...mistakesOf(request.validationError?.validation ?? [], body),
     ...(isObject(body) ? nearMisses(body, known.body) : []),
     ...(isObject(body) && isObject(body.user) ? nearMisses(body.user, known.user, '/user') : []),
     ...(isObject(body) ? plainAddresses(body, request.caller.mode) : []),
+    ...(isObject(body) && allowPrivate?.(request.caller.mode) === false ? inwardAddresses(body) : []),
   ]
   if (mistakes.length > 0) refuse(mistakes)
   return body as Body
@@ -37,4 +42,20 @@ function plainAddresses(body: Record<string, unknown>, mode: Mode): Mistake[] {
   return ['redirectURL', 'webhook', 'url']
     .filter((field) => /^http:/i.test(String(body[field])))
     .map((field) => ({ pointer: `/${field}`, code: 'https_required', message: `${field} must be https in live mode.` }))
+}
+
+/** What can be known of an address that we are to call before it is looked up. Each call looks again, at what it leads to then. */
+function inwardAddresses(body: Record<string, unknown>): Mistake[] {
+  return ['webhook', 'url']
+    .filter((field) => typeof body[field] === 'string' && isInward(body[field] as string))
+    .map((field) => ({
+      pointer: `/${field}`,
+      code: 'blocked_address',
+      message: `${field} must not lead into a private network, this machine included.`,
+    }))
+}
+
+function isInward(url: string): boolean {
+  const target = aim(url, { allowPrivate: false })
+  return 'because' in target && target.because === 'blocked_address'
 }

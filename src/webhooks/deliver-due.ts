@@ -1,4 +1,5 @@
 import { type KeyObject, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { batch } from '../database/batch.ts'
 import type { Database } from '../database/database.ts'
@@ -27,7 +28,13 @@ export interface DeliveryParts {
   log: Logger
   secrets: SecretBox
   http: {
-    post(call: { url: string; headers: Record<string, string>; body: string; allowPrivate: boolean }): Promise<Answer>
+    post(call: {
+      url: string
+      headers: Record<string, string>
+      body: string
+      allowPrivate: boolean
+      destination?: string
+    }): Promise<Answer>
   }
   /** Which modes may call addresses inside our own network. */
   allowPrivate: (mode: Mode) => boolean
@@ -52,6 +59,7 @@ const MOST_IN_HAND = 8_192
 const LOOK_EVERY_MS = 1_000
 const FAILING_DAYS = 5
 const STOP_WITHIN_MS = 5_000
+const NOTE_AGAIN_AFTER_MS = 1_000
 
 /** Carries events out: each destination at its own pace, none in another's way. */
 export function startDelivering(parts: DeliveryParts): DeliveryEngine {
@@ -61,7 +69,7 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
   const keyOf = signingKeys((sealed, place) => parts.secrets.open(sealed, place))
   const underWay = new Set<Promise<void>>()
   /** Taken and not noted yet, with its destination: not to be taken again. */
-  const inHand = new Map<DueDelivery['id'], string>()
+  const inHand = new Map<string, string>()
   let stopping = false
   let patient = true
   let taking: Promise<void> | undefined
@@ -73,8 +81,12 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
 
   const note = batch<TryResult, void>({
     write: async (results) => {
+      const switchedOff = await noteAll(parts, results).catch((err) => {
+        log.warn({ err, count: results.length }, 'deliveries could not be noted yet')
+        throw err
+      })
       // What waits for an endpoint that was switched off is held in the database, so it is not ours to send any more.
-      for (const endpointId of await noteAll(parts, results)) drop(lanes.get(destinationOf({ endpointId })))
+      for (const endpointId of switchedOff) drop(lanes.get(destinationOf({ endpointId })))
       return results.map(() => undefined)
     },
     maxItems: 500,
@@ -146,7 +158,7 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
       lane.ownedUntilMs = ownedUntilMs
       lane.more = deliveries.length === where.perDestination // who got less has nothing left that is due
       for (const delivery of deliveries) {
-        inHand.set(delivery.id, destination)
+        inHand.set(delivery.uuid, destination)
         lane.waiting.push(delivery)
       }
       pump(lane)
@@ -154,10 +166,10 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     return taken
   }
 
-  function inHandFor(destinations: string[] | undefined): DueDelivery['id'][] {
+  function inHandFor(destinations: string[] | undefined): string[] {
     if (!destinations) return [...inHand.keys()]
-    const found: DueDelivery['id'][] = []
-    for (const [id, destination] of inHand) if (destinations.includes(destination)) found.push(id)
+    const found: string[] = []
+    for (const [uuid, destination] of inHand) if (destinations.includes(destination)) found.push(uuid)
     return found
   }
 
@@ -192,32 +204,38 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
   }
 
   async function carry(lane: Lane, delivery: DueDelivery): Promise<void> {
-    try {
-      const answer = await send(delivery)
-      lane.flying--
-      if (lane.more && isQuick(answer) && lane.waiting.length < TAKEN_WHEN_QUICK / 2) {
-        lane.more = false
-        hungry.add(lane.destination)
-        take()
+    const answer = await send(delivery)
+    lane.flying--
+    if (lane.more && isQuick(answer) && lane.waiting.length < TAKEN_WHEN_QUICK / 2) {
+      lane.more = false
+      hungry.add(lane.destination)
+      take()
+    }
+    // Gone for good: nothing more is begun there, though its end is not noted yet.
+    if (answer.kind === 'answer' && answer.status === 410 && delivery.endpointId) drop(lane)
+    pump(lane)
+    // Cut because we stop: no fault of the endpoint's.
+    if (patient) await noteSurely(lane, resultOf(delivery, answer))
+    inHand.delete(delivery.uuid)
+  }
+
+  /** For as long as the destination is ours. After that whoever owns it sends it again, with the same id and the same bytes. */
+  async function noteSurely(lane: Lane, result: TryResult): Promise<void> {
+    for (;;) {
+      try {
+        return await note(result)
+      } catch {
+        if (stopping || performance.now() > lane.ownedUntilMs) return
+        await sleep(NOTE_AGAIN_AFTER_MS)
       }
-      // Gone for good: nothing more is begun there, though its end is not noted yet.
-      if (answer.kind === 'answer' && answer.status === 410 && delivery.endpointId) drop(lane)
-      pump(lane)
-      // Cut because we stop: no fault of the endpoint's.
-      if (patient) await note(resultOf(delivery, answer))
-      inHand.delete(delivery.id)
-    } catch (err) {
-      // Not noted, so it will be taken again, and sent with the same id and the same bytes; not at once, for whatever is wrong.
-      log.warn({ err, eventId: delivery.eventId }, 'a delivery could not be noted; it will be made again')
-      setTimeout(() => inHand.delete(delivery.id), OWN_SECONDS * 1_000).unref()
     }
   }
 
   async function send(delivery: DueDelivery): Promise<Answer> {
-    const { eventId: id, body, url, mode } = delivery
+    const { eventId: id, body, url, mode, destination } = delivery
     try {
       const headers = webhookHeaders(keysOf(delivery, keyOf), { id, body, at: parts.clock.now() })
-      return await parts.http.post({ url, headers, body, allowPrivate: parts.allowPrivate(mode) })
+      return await parts.http.post({ url, headers, body, allowPrivate: parts.allowPrivate(mode), destination })
     } catch (err) {
       log.error({ err, eventId: id }, 'a delivery could not be made')
       return { kind: 'failed', because: 'other', detail: 'it could not be sent; the log has the reason', tookMs: 0 }
@@ -226,7 +244,7 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
 
   /** Leaves what was not begun to whoever takes it next. */
   function drop(lane: Lane | undefined): void {
-    for (const { id } of lane?.waiting.splice(0) ?? []) inHand.delete(id)
+    for (const { uuid } of lane?.waiting.splice(0) ?? []) inHand.delete(uuid)
   }
 
   const timer = setInterval(wake, LOOK_EVERY_MS)

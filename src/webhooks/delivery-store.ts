@@ -18,8 +18,8 @@ export async function insertDeliveries(tx: Transaction, deliveries: Delivery[]):
 }
 
 /** A delivery with all that it takes to send it. */
-export interface DueDelivery extends Delivery {
-  /** Its id as the database has it: it comes from there, and goes back soon. */
+export interface DueDelivery extends Omit<Delivery, 'id'> {
+  /** Its id as the database has it: it comes from there, goes back soon, and nobody sees it in between. */
   uuid: string
   body: string
   sealedSecret: Buffer | null
@@ -43,7 +43,6 @@ interface DueRow {
 
 function dueOf(row: DueRow, merchantIdOf: (uuid: string) => MerchantId): DueDelivery {
   return {
-    id: idOf('delivery', row.id),
     uuid: row.id,
     eventId: idOf('event', row.event_id),
     merchantId: merchantIdOf(row.merchant_id),
@@ -67,8 +66,8 @@ export interface Taking {
   maxDestinations: number
   perDestination: number
   ownSeconds: number
-  /** What this process has already. */
-  inHand: DeliveryId[]
+  /** What this process has already, by `uuid`. */
+  inHand: string[]
   /** Destinations for which that is plenty: they are passed over. */
   sated: string[]
 }
@@ -80,7 +79,7 @@ export interface Taking {
  */
 export async function takeDue(db: Queries, wanted: Taking): Promise<DueDelivery[]> {
   const { me, destinations, after, maxDestinations, perDestination, ownSeconds, inHand, sated } = wanted
-  const held = textArray(inHand.map(uuidOf))
+  const held = textArray(inHand)
   const rows = await db.rows<DueRow>(sql`
     with recursive hops (destination) as (
       (select destination from deliveries

@@ -36,6 +36,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private readonly startedAt = performance.now()
   private readonly parts: ExchangeParts
   private readonly place: Place
+  private readonly line: string
   private readonly request: Dispatcher.DispatchOptions
   private readonly resolve: (outcome: Outcome) => void
   private readonly deadline: NodeJS.Timeout
@@ -51,16 +52,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     parts: ExchangeParts,
     place: Place,
-    { headers, body }: { headers: Record<string, string>; body: string },
+    { headers, body, destination }: { headers: Record<string, string>; body: string; destination?: string },
     resolve: (outcome: Outcome) => void,
   ) {
     this.parts = parts
     this.place = place
+    this.line = destination ?? place.name
     this.request = { method: 'POST', path: place.target.path, headers: headersOf(headers, place.target), body }
     this.resolve = resolve
     this.deadline = setTimeout(pastDeadline, parts.deadlineMs, this)
     parts.underWay.add(this)
-    if (!parts.lines.enter(place.name, this)) {
+    if (!parts.lines.enter(this.line, this)) {
       this.fail(failed('too_many', 'too many calls to this host are waiting'))
     } else if (!this.connection && !this.isOver) {
       this.patience = setTimeout(outOfPatience, parts.patienceMs, this)
@@ -97,16 +99,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private settle(outcome: Outcome, isWhole: boolean): void {
     if (this.isOver) return
     this.isOver = true
-    const { connection, place, parts } = this
+    const { connection, line, parts } = this
     clearTimeout(this.deadline)
     clearTimeout(this.patience)
     parts.underWay.delete(this)
     if (!connection) {
-      parts.lines.giveUp(place.name, this)
+      parts.lines.giveUp(line, this)
     } else {
       if (isWhole) parts.connections.keep(connection)
       else connection.destroy()
-      parts.lines.leave(place.name)
+      parts.lines.leave(line)
     }
     this.resolve(outcome)
   }

@@ -20,6 +20,8 @@ export interface Post {
   body: string
   /** May it lead inside: to loopback, a private network, any port? */
   allowPrivate: boolean
+  /** Whose line to wait in, so that two merchants with one host do not wait for each other; absent: the host's. */
+  destination?: string
 }
 
 export type Answer = Outcome
@@ -32,7 +34,7 @@ export interface GuardedHttpOptions {
   /** Of an answer's body; then the connection is cut, and the status counts. */
   maxReadBytes?: number
   keepBytes?: number
-  /** Calls at once to one host and port; the others wait in line. */
+  /** Calls at once to one destination; the others wait in line. */
   maxConnectionsPerHost?: number
   /** How long that line may grow before the next call is turned away at once. */
   maxWaitingPerHost?: number

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Database } from '../../src/database/database.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
-import { type DueDelivery, takeDue } from '../../src/webhooks/delivery-store.ts'
+import { takeDue } from '../../src/webhooks/delivery-store.ts'
 import {
   addEndpoint,
   deliverySeen,
@@ -132,7 +132,7 @@ test('D7: destinations have their turn one after the other, and a full claim goe
     await heapUp(database, eventId, { url: 'http://127.0.0.1:9/', destination }, 20)
   }
   const me = randomUUID()
-  const take = async (after: string, by = me, inHand: DueDelivery['id'][] = [], sated: string[] = []) => {
+  const take = async (after: string, by = me, inHand: string[] = [], sated: string[] = []) => {
     const taken = await takeDue(database, {
       me: by,
       after,
@@ -150,11 +150,11 @@ test('D7: destinations have their turn one after the other, and a full claim goe
   const again = await take(
     '',
     me,
-    first.taken.map(({ id }) => id),
+    first.taken.map(({ uuid }) => uuid),
   )
   assert.deepEqual(again.counts, [4, 4, 4, 0, 0])
   assert.ok(
-    again.taken.every(({ id }) => !first.taken.some((other) => other.id === id)),
+    again.taken.every(({ uuid }) => !first.taken.some((other) => other.uuid === uuid)),
     'what is in hand is not taken twice',
   )
   const others = await take('', me, [], ['turn 1', 'turn 3'])

@@ -298,6 +298,25 @@ test('D6: 2 KiB of an answer are 2 KiB of bytes, cut between characters, and wha
   assert.match(answer, /^\ufffd\[2J\ufffd₦+$/)
 })
 
+test('a note that the database could not take is made again: nobody is called twice for it', async () => {
+  const merchant = await service.addShop()
+  await engine.stop()
+  const listener = await startListener()
+  let refusals = 2
+  const shaky: Database = {
+    ...database,
+    rows: (statement) =>
+      /delivery_tries/.test(statement.text) && refusals-- > 0
+        ? Promise.reject(new Error('the connection was lost'))
+        : database.rows(statement),
+  }
+  const patient = service.startEngine({ database: shaky })
+  const eventId = await tell(merchant, { webhook: listener.url })
+  const delivery = await triedTimes(merchant, eventId, 1)
+  assert.deepEqual([delivery.state, delivery.tries.length, listener.heard.length], ['delivered', 1, 1])
+  await patient.stop()
+})
+
 test('D5: sent but not noted, it is sent again when the lease is over: same id, same bytes, fresh timestamp and signature', async () => {
   const merchant = await service.addShop()
   await engine.stop()
@@ -334,14 +353,33 @@ test('D5: sent but not noted, it is sent again when the lease is over: same id, 
   await next.stop()
 })
 
+test('D8: a webhook that leads inside by its own words is refused when it is saved, beside every other mistake', async () => {
+  const live = await addMerchant(database, { mode: 'live' })
+  for (const [path, more] of [
+    ['/checkouts', { country: 'NG' }],
+    ['/payments/initialize', { provider: 'gateway' }],
+  ] as const) {
+    for (const webhook of ['https://127.0.0.1/hook', 'https://[::ffff:10.0.0.1]/hook', 'https://localhost/hook']) {
+      const body = { amount: 0, user: { email: 'ada@example.com' }, webhook, ...more }
+      const { status, body: problem } = await request(
+        `${service.baseUrl}/payments/v1${path}`,
+        'POST',
+        live.headers,
+        body,
+      )
+      const codes = problem.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`)
+      assert.deepEqual([status, codes], [400, ['/amount invalid_minimum', '/webhook blocked_address']], webhook)
+    }
+  }
+})
+
 test('D8: a webhook that leads inside, where that is not allowed, is shown as blocked_address, and no byte arrives', async () => {
   const trap = await startTrap()
-  const live = await addMerchant(database, { mode: 'live' })
   const strict = service.startEngine({ allowPrivate: () => false })
-  const seen = async (headers: Record<string, string>, webhook: string) => {
+  const seen = async (webhook: string) => {
     const body = { amount: 5_000, country: 'NG', user: { email: 'ada@example.com' }, webhook }
     const ask = (method: string, path: string, sent?: unknown) =>
-      request(`${service.baseUrl}/payments/v1${path}`, method, headers, sent)
+      request(`${service.baseUrl}/payments/v1${path}`, method, shop.headers, sent)
     const made = await ask('POST', '/checkouts', body)
     await ask('POST', `/payments/${made.body.data.reference}/cancel`)
     const events = await ask('GET', `/events?payment=${made.body.data.reference}`)
@@ -351,14 +389,9 @@ test('D8: a webhook that leads inside, where that is not allowed, is shown as bl
       ({ tries }) => tries.length > 0,
     )
   }
-  for (const [headers, webhook] of [
-    [shop.headers, `http://127.0.0.1:${trap.port}/hook`],
-    [shop.headers, `http://localhost:${trap.port}/hook`],
-    [shop.headers, `http://2130706433:${trap.port}/hook`],
-    [live.headers, `https://127.0.0.1:${trap.port}/hook`],
-    [live.headers, `https://[::ffff:127.0.0.1]:${trap.port}/hook`],
-  ] as const) {
-    const delivery = await seen(headers, webhook)
+  for (const host of ['127.0.0.1', 'localhost', '2130706433']) {
+    const webhook = `http://${host}:${trap.port}/hook`
+    const delivery = await seen(webhook)
     assert.equal(delivery.state, 'waiting')
     assert.match(delivery.tries[0]?.error ?? '', /^blocked_address: /, webhook)
     assert.equal(delivery.tries[0]?.status, null)

@@ -11,7 +11,7 @@ import { confirming, panel, processing, show, type View } from './views.ts'
 
 /** What the address and the browser ask for. */
 export interface Visit {
-  /** The path of this page, as it was opened. */
+  /** This page, as seen from itself. */
   path: string
   wish: Wish
   language: string | undefined
@@ -118,7 +118,7 @@ ${view.embedded ? closing(view) : null}`
 
 function logo({ merchantId, brand }: Shopfront, name: string): Html {
   return brand.logo
-    ? html`<img class="logo" src="/logo/${merchantId}/${brand.logo.version}" alt="" width="44" height="44" loading="lazy">`
+    ? html`<img class="logo" src="../logo/${merchantId}/${brand.logo.version}" alt="" width="44" height="44" loading="lazy">`
     : html`<span class="logo" aria-hidden="true">${initials(name)}</span>`
 }
 

@@ -204,7 +204,7 @@ ${screen.state === 'partial' ? html`<p class="warn">${texts.sendTheRest(show(tex
 ${accountRows(account, view)}
 <p class="note">${texts.forThisPaymentOnly} ${countdown(account, view)}</p>
 ${form(view, 'check', html`<button class="main">${texts.sentIt}</button>`)}
-${form(view, 'new-account', html`<button class="quiet">${texts.newAccount}</button>`)}
+${screen.state === 'partial' ? null : form(view, 'new-account', html`<button class="quiet">${texts.newAccount}</button>`)}
 ${another('bank', screen.offer, view)}
 ${cancelAsking(view)}`
 }

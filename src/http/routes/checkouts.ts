@@ -9,11 +9,12 @@ import { type Checkout, CheckoutAnswer, CheckoutRequest } from '../contract/chec
 import { ref } from '../contract/schema.ts'
 import type { App } from '../framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../idempotency.ts'
-import { knownFields, readBody } from '../read-body.ts'
+import { type AllowPrivate, knownFields, readBody } from '../read-body.ts'
 
 interface Parts {
   createPayment: PaymentCreator
   links: Links
+  allowPrivate: AllowPrivate
 }
 
 const DEFAULT_CURRENCY = 'NGN' as Currency
@@ -21,7 +22,7 @@ export const DEFAULT_EXPIRY_SECONDS = 86_400
 
 const KNOWN = knownFields(CheckoutRequest)
 
-export function checkoutRoutes(app: App, { createPayment, links }: Parts): void {
+export function checkoutRoutes(app: App, { createPayment, links, allowPrivate }: Parts): void {
   app.post(
     '/checkouts',
     {
@@ -36,7 +37,7 @@ export function checkoutRoutes(app: App, { createPayment, links }: Parts): void 
       },
     },
     async (request, reply) => {
-      const body = readBody<CheckoutRequest>(request, KNOWN)
+      const body = readBody<CheckoutRequest>(request, KNOWN, allowPrivate)
       const idempotency = readIdempotencyKey(request)
       try {
         const { ticket, replayed } = await createPayment({

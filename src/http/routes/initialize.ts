@@ -11,12 +11,15 @@ import { InitializeAnswer, type Initialized, InitializeRequest } from '../contra
 import { ref } from '../contract/schema.ts'
 import type { App } from '../framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../idempotency.ts'
-import { knownFields, readBody } from '../read-body.ts'
+import { type AllowPrivate, knownFields, readBody } from '../read-body.ts'
 import { commonRequestOf, DEFAULT_EXPIRY_SECONDS } from './checkouts.ts'
 
 const KNOWN = knownFields(InitializeRequest)
 
-export function initializeRoutes(app: App, parts: AttemptParts & { createPayment: PaymentCreator }): void {
+export function initializeRoutes(
+  app: App,
+  parts: AttemptParts & { createPayment: PaymentCreator; allowPrivate: AllowPrivate },
+): void {
   app.post(
     '/payments/initialize',
     {
@@ -31,7 +34,7 @@ export function initializeRoutes(app: App, parts: AttemptParts & { createPayment
       },
     },
     async (request, reply) => {
-      const body = readBody<InitializeRequest>(request, KNOWN)
+      const body = readBody<InitializeRequest>(request, KNOWN, parts.allowPrivate)
       const call = {
         endpoint: 'initialize',
         reference: body.reference ?? undefined,

@@ -217,7 +217,7 @@ function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: b
   const theme = text('theme')
   const posted = request.method === 'POST'
   return {
-    path: new URL(request.raw.url ?? '/', 'http://here').pathname,
+    path: `./${request.params.id}`, // relative: the service may live under a path of somebody's host
     wish: {
       method: posted ? undefined : methodNamed(text('method')),
       sent: changes.sent ?? text('sent') === '1',
