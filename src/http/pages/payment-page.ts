@@ -131,9 +131,12 @@ function initials(name: string): string {
     .toUpperCase()
 }
 
+// They turn around the text that follows, which would be ours: an amount, a sentence.
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g
+
 function shortened(name: string): string {
-  const letters = [...name]
-  return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : name
+  const letters = [...name.replaceAll(BIDI_CONTROLS, '')]
+  return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : letters.join('')
 }
 
 /** Shut until it is asked for, and its picture is not loaded before that: on a phone it would be of no use. */
