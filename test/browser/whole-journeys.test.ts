@@ -127,6 +127,11 @@ for (const [screen, options] of Object.entries({ 'a desktop': DESKTOP, 'a phone'
     assert.deepEqual(await told(), ['onSuccess successful'])
     await widget.locator('#panel').getByRole('button', { name: 'Close' }).click()
     await isPaidInShop(page)
+    const focused = page.locator(':focus')
+    await eventually(
+      () => focused.innerText(),
+      (text) => text === 'Thank you! It is paid.',
+    )
     await listsWebhooks(page, 'attempt.failed', 'payment.successful')
     assert.deepEqual((await told()).toSorted(), ['onClose successful', 'onSuccess successful', 'result successful'])
     assert.deepEqual(addresses, [], 'the shop stayed where it was')
