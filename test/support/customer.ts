@@ -88,3 +88,27 @@ export async function transfer(shop: Pick<Shop, 'call' | 'payment'>, reference: 
   const { status } = await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber, amount })
   assert.equal(status, 200)
 }
+
+/** What a screen reader was told last. */
+export function spokenOn(page: Page): Promise<string> {
+  return page.locator('#speak').innerText()
+}
+
+/** The text of whatever has the focus. */
+export async function focusedOn(page: Page): Promise<string> {
+  return (await page.locator('body :focus').allInnerTexts()).join()
+}
+
+/** From the first press to an account number that waits for a transfer. */
+export async function askForAccount(page: Page, url: string): Promise<void> {
+  await page.goto(`${url}${url.includes('?') ? '&' : '?'}method=bank`)
+  await page.getByRole('button', { name: 'Get account number' }).click()
+  await reaches(page, 'awaiting')
+}
+
+/** The card that is entered on the page of the last attempt, without the page. */
+export async function charge(shop: Shop, reference: string, card: string): Promise<void> {
+  const { providerReference } = (await shop.payment(reference)).attempts.at(-1)
+  const { status } = await shop.call('POST', `/sandbox/gateway/charges/${providerReference}`, { card })
+  assert.equal(status, 200)
+}

@@ -25,29 +25,65 @@ function speak(text: string | undefined): void {
   if (region && text) region.textContent = text
 }
 
-function later(run: () => void, ms: number): void {
-  timers.push(window.setTimeout(run, ms))
+function later(run: () => void, ms: number): number {
+  const timer = window.setTimeout(run, ms)
+  timers.push(timer)
+  return timer
 }
 
 // ── The panel ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Puts another panel in place. The focus moves once, when the state is another one; what was typed or chosen otherwise stays. */
+/** What the server said last wins, and what it said before that never comes back, however late it arrives. */
+function show(fresh: HTMLElement): void {
+  const [before, now] = [versionOf(panel), versionOf(fresh)]
+  if (now < before) return
+  if (now > before || fresh.dataset.state !== panel.dataset.state) {
+    swap(fresh)
+    return
+  }
+  // Nothing has changed but the time: whatever is being typed, chosen or read stays untouched.
+  const left = fresh.querySelector<HTMLElement>('[data-left]')?.dataset.left
+  const timer = inPanel('[data-left]')
+  if (timer && left) {
+    timer.dataset.left = left
+    countDown(timer)
+  }
+}
+
+function versionOf({ dataset }: HTMLElement): number {
+  return Number(dataset.version)
+}
+
+/** Puts another panel in place. The focus moves once, when the state is another one; what was chosen otherwise stays. */
 function swap(fresh: HTMLElement): void {
   const isSame = fresh.dataset.state === panel.dataset.state
   const chosen = inPanel<HTMLElement>('[data-method][aria-current]')?.dataset.method
+  const focused = stops().indexOf(document.activeElement as HTMLElement)
   stopLeaving()
   timers.forEach(clearTimeout)
   timers = []
   panel.replaceWith(fresh)
   panel = fresh
   if (isSame && chosen) choose(chosen)
-  if (!isSame) {
-    document.getElementById('heading')?.focus()
-    speak(panel.dataset.speak)
-    if (panel.dataset.status !== 'pending') document.querySelector('.phone')?.remove()
-    tell('status')
-  }
   enliven()
+  if (isSame) {
+    stops()[focused]?.focus()
+    return
+  }
+  announce()
+  if (panel.dataset.status !== 'pending') document.querySelector('.phone')?.remove()
+  if (!isOpen()) stream?.close()
+  tell('status')
+}
+
+function announce(): void {
+  document.getElementById('heading')?.focus()
+  speak(panel.dataset.speak)
+}
+
+/** Where the focus can be. The same state has the same ones, in the same order. */
+function stops(): HTMLElement[] {
+  return [...panel.querySelectorAll<HTMLElement>('a, button, input:not([type=hidden]), summary, [tabindex]')]
 }
 
 /** From a template of this page: what is so the moment a form is sent, before the server can have said anything. */
@@ -58,7 +94,7 @@ function swapFor(state: 'processing' | 'confirming'): void {
   fresh.id = 'panel'
   Object.assign(fresh.dataset, { state, version: '-1', status: 'pending' })
   fresh.append(template.content.cloneNode(true))
-  fresh.dataset.speak = fresh.querySelector('h2')?.textContent ?? ''
+  fresh.dataset.speak = template.dataset.speak ?? ''
   swap(fresh)
 }
 
@@ -69,20 +105,46 @@ function read(html: string): HTMLElement | null {
 }
 
 let loading: Promise<void> | undefined
+/** The newest version that we have heard of. */
+let newest = -1
+/** The panel was asked for and has not come. */
+let isOwed = false
 
 /** Asks the server for the panel as it is now. However many ask at once, one request is made. */
 function load(): Promise<void> {
-  loading ??= fetch(location.href, { headers: { 'x-panel': panel.dataset.status ?? '' }, cache: 'no-store' })
-    .then(async (answer) => {
-      isReached()
-      const fresh = answer.headers.has('x-state') ? read(await answer.text()) : null
-      if (fresh && !sending) swap(fresh)
-    })
-    .catch(isOut)
-    .finally(() => {
-      loading = undefined
-    })
+  isOwed = true
+  loading ??= fetchPanel().then((isAnswered) => {
+    loading = undefined
+    if (isAnswered) catchUp()
+  })
   return loading
+}
+
+async function fetchPanel(): Promise<boolean> {
+  const url = location.href
+  try {
+    const answer = await fetch(url, { headers: { 'x-panel': panel.dataset.status ?? '' }, cache: 'no-store' })
+    const fresh = isShowable(answer) ? read(await answer.text()) : null
+    isReached()
+    if (fresh && !sending && url === location.href) {
+      isOwed = false
+      show(fresh)
+    }
+    return fresh !== null
+  } catch {
+    isOut()
+    return false
+  }
+}
+
+/** A panel; or that there is no such payment any more. Whatever else is wrong with an answer, what is on the screen stays true. */
+function isShowable({ headers, status }: Response): boolean {
+  return headers.has('x-state') || status === 404
+}
+
+/** Something may have happened while we were busy. */
+function catchUp(): void {
+  if (!sending && (isOwed || newest > versionOf(panel))) void load()
 }
 
 /** Gives the fresh panel its timers, its frame, its way back. */
@@ -100,11 +162,13 @@ function enliven(): void {
   showProvider()
   leaveSoon()
   makeTabs()
+  if (isOffline()) markButtons()
 }
 
 /** By the time that was left when the server wrote it, on a clock that nobody can set. */
 function countDown(timer: HTMLElement): void {
   const end = performance.now() + Number(timer.dataset.left) * 1000
+  const isRunning = Number(timer.dataset.left) > 0
   let before = Number.POSITIVE_INFINITY
   const tick = () => {
     const left = Math.max(0, Math.ceil((end - performance.now()) / 1000))
@@ -115,11 +179,14 @@ function countDown(timer: HTMLElement): void {
       }
     }
     before = left
-    if (left > 0) later(tick, 1000 - ((end - performance.now()) % 1 || 0))
-    else later(() => void load(), 1000)
+    if (left > 0) ticking = later(tick, (end - performance.now()) % 1000 || 1000)
+    else if (isRunning) ticking = later(() => void load(), 1000)
   }
+  clearTimeout(ticking)
   tick()
 }
+
+let ticking = 0
 
 // ── Choosing ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -164,48 +231,85 @@ function choose(method: string | undefined): HTMLElement | undefined {
  * simply asked for again.
  */
 async function send(form: HTMLFormElement): Promise<void> {
-  if (sending) return // a double click, or Enter held down
+  if (sending) return sendNow() // a double click, or Enter held down; or impatience
   sending = true
   const body = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]))
   const url = form.getAttribute('action') ?? '' // its property is the hidden field of that name
   const action = body.get('action')
-  for (const button of panel.querySelectorAll('button')) button.setAttribute('aria-disabled', 'true')
-  const slow = window.setTimeout(() => action === 'pay' && swapFor('processing'), action === 'pay' ? 150 : 60_000)
+  markButtons()
+  const slow = window.setTimeout(() => action === 'pay' && swapFor('processing'), 150)
   for (const wait of [1, 2, 3, 5, 10, 10, 10, 10]) {
-    try {
-      const headers = { 'x-panel': panel.dataset.status ?? '' }
-      const answer = await fetch(url, { method: 'POST', body, headers })
-      isReached()
-      const fresh = answer.headers.has('x-state') ? read(await answer.text()) : null
-      if (!fresh && answer.status < 500) break // told off: what is so is asked for below
-      if (fresh) {
-        clearTimeout(slow)
-        sending = false
-        const go = answer.headers.get('x-go')
-        if (action === 'check' || action === 'new-account') note(fresh)
-        else forget()
-        swap(fresh)
-        if (go && !embedded) location.assign(go)
-        else if (action === 'cancel' && fresh.dataset.state === 'cancelled') tell('close')
-        return
-      }
-    } catch {
-      isOut()
-    }
+    const answer = await post(url, body)
     clearTimeout(slow)
+    if (answer) {
+      sending = false
+      return arrive(action, answer)
+    }
     if (action === 'pay' && panel.dataset.state !== 'confirming') swapFor('confirming')
     await backOnline(wait * 1000)
   }
-  clearTimeout(slow)
   sending = false
+  markButtons()
   await load()
 }
+
+interface Answered {
+  fresh: HTMLElement | null
+  /** Where the browser is to go. */
+  go: string | null
+}
+
+/** Nothing, where nobody knows what came of it. */
+async function post(url: string, body: URLSearchParams): Promise<Answered | undefined> {
+  const hanging = new AbortController()
+  const timer = window.setTimeout(() => hanging.abort(), ANSWER_WITHIN_MS)
+  try {
+    const headers = { 'x-panel': panel.dataset.status ?? '' }
+    const answer = await fetch(url, { method: 'POST', body, headers, signal: hanging.signal })
+    isReached()
+    // Too busy now is no answer. Whatever else was refused comes with a page that says so.
+    if (answer.status >= 500 || answer.status === 429) return undefined
+    return { fresh: read(await answer.text()), go: answer.headers.get('x-go') }
+  } catch {
+    if (!hanging.signal.aborted) isOut()
+    return undefined
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+// As long as we call it processing. After that the same question is asked anew.
+const ANSWER_WITHIN_MS = 90_000
+
+function arrive(action: string | null, { fresh, go }: Answered): void {
+  if (!fresh) return void load()
+  note(fresh)
+  isOwed = false
+  swap(fresh)
+  if (action === 'new-account') announce() // the same state, and yet another number
+  const away = go ?? inPanel('[data-go]')?.dataset.go
+  if (away && !embedded) location.assign(away)
+  else if (action === 'cancel' && fresh.dataset.state === 'cancelled') tell('close')
+  else catchUp()
+}
+
+/** Not `disabled`, which would take the focus away; and with the reason, where it is not the press itself. */
+function markButtons(): void {
+  for (const button of panel.querySelectorAll('form button')) {
+    button.setAttribute('aria-disabled', String(sending || isOffline()))
+    if (isOffline()) button.setAttribute('aria-describedby', 'offline')
+    else button.removeAttribute('aria-describedby')
+  }
+}
+
+let sendNow = () => {}
 
 /** After a while, or as soon as the connection is back. */
 function backOnline(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms)
     addEventListener('online', () => resolve(), { once: true })
+    sendNow = resolve
   })
 }
 
@@ -218,38 +322,40 @@ function note(fresh: HTMLElement): void {
   history.replaceState(null, '', url)
 }
 
-function forget(): void {
-  const url = new URL(location.href)
-  url.searchParams.delete('method')
-  url.searchParams.delete('sent')
-  history.replaceState(null, '', url)
-}
-
 // ── The provider's page ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 function showProvider(): void {
   const place = inPanel('[data-frame]')
-  const link = place?.dataset.frame
-  if (place && link) {
-    const origin = new URL(link).origin
+  const address = place?.dataset.frame
+  if (place && address) {
+    const { origin } = new URL(address)
     // What may be framed was settled when this page was loaded; for another host it has to be loaded anew.
     if (origin !== location.origin && panel !== first) {
       location.reload()
       return
     }
     const frame = document.createElement('iframe')
-    frame.src = link
+    frame.src = address
     frame.title = place.querySelector('h2')?.textContent ?? ''
     frame.allow = 'payment; publickey-credentials-get'
     // It has moved on: perhaps the customer is through.
     frame.addEventListener('load', () => void ask())
     for (const child of [...place.children]) child.classList.add('away')
-    place.querySelector('a')?.parentElement?.remove()
+    const link = place.querySelector('a')?.parentElement
+    if (link) {
+      link.hidden = true
+      const late = later(() => {
+        link.hidden = false
+        link.classList.remove('away')
+      }, FRAME_WITHIN_MS)
+      frame.addEventListener('load', () => clearTimeout(late))
+    }
     place.append(frame)
   }
-  const away = inPanel('[data-go]')?.dataset.go
-  if (away && !embedded && panel !== first) location.assign(away)
 }
+
+// A frame that never answers looks like nothing at all; its page may still open by itself.
+const FRAME_WITHIN_MS = 8_000
 
 // ── The way back ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -258,6 +364,10 @@ function leaveSoon(): void {
   const { return: address, returnAfter } = panel.dataset
   if (!address || returnAfter === undefined) return
   let left = Number(returnAfter)
+  if (left === 0) {
+    location.assign(address)
+    return
+  }
   const shown = document.getElementById('returning-in')
   const stay = (event?: Event) => {
     if (event?.type === 'visibilitychange' && document.visibilityState === 'visible') return
@@ -276,7 +386,7 @@ function leaveSoon(): void {
   }, 1000)
   stopLeaving = stay
   for (const type of SIGNS) document.addEventListener(type, stay)
-  if (left === 0) location.assign(address)
+  if (document.visibilityState === 'hidden') stay()
 }
 
 const SIGNS = ['keydown', 'pointerdown', 'touchstart', 'visibilitychange']
@@ -287,80 +397,99 @@ const path = location.pathname
 let polls = 0
 let pollTimer = 0
 let stream: EventSource | undefined
+/** The stream has spoken, so it can be relied on. */
+let isTold = false
 
-interface Status {
-  v: number
-  status: string
-}
-
-function hear({ v, status }: Status): void {
-  if (sending) return
-  if (v > Number(panel.dataset.version) || status !== panel.dataset.status) void load()
+function hear({ v }: { v: number }): void {
+  newest = Math.max(newest, v)
+  catchUp()
 }
 
 async function ask(): Promise<void> {
   try {
     const answer = await fetch(`${path}/status`, { cache: 'no-store' })
-    if (!answer.ok) return
     isReached()
-    hear(await answer.json())
+    if (answer.ok) hear(await answer.json())
+    else if (answer.status === 404) void load()
   } catch {
     isOut()
   }
 }
 
-/** 2, 3, 5, then every 10 seconds; not while nobody looks. */
+/** 2, 3, 5, then every 10 seconds, and now and then beside a stream, which can die without a word. Not while nobody looks. */
 function poll(): void {
   clearTimeout(pollTimer)
-  const wait = [2, 3, 5][polls] ?? 10
+  const wait = isTold && !isOffline() ? 60 : ([2, 3, 5][polls] ?? 10)
   polls += 1
   pollTimer = window.setTimeout(
     async () => {
       if (document.visibilityState === 'visible' && navigator.onLine !== false) await ask()
-      if (isOpen()) poll()
+      if (isOpen() || isOwed) poll()
     },
     wait * 1000 * pollScale,
   )
+}
+
+function pollAnew(): void {
+  polls = 0
+  poll()
 }
 
 function isOpen(): boolean {
   return panel.dataset.status === 'pending' || panel.dataset.state === 'expired' || panel.dataset.state === 'cancelled'
 }
 
+/** From the first moment by asking, until the stream has something to say: some networks let it begin and hold back its words. */
 function follow(): void {
   if (!isOpen()) return
-  if (!('EventSource' in window)) {
-    poll()
-    return
-  }
+  pollAnew()
+  if (!('EventSource' in window)) return
+  isTold = false
   stream = new EventSource(`${path}/live`)
-  stream.onopen = () => {
-    clearTimeout(pollTimer)
-    polls = 0
+  stream.onmessage = ({ data }) => {
+    if (!isTold) {
+      isTold = true
+      poll()
+    }
+    hear(JSON.parse(data))
   }
-  stream.onmessage = ({ data }) => hear(JSON.parse(data))
   // It tries again by itself; until then, and where it may not, we ask.
-  stream.onerror = () => poll()
+  stream.onerror = () => {
+    if (isTold) {
+      isTold = false
+      pollAnew()
+    }
+  }
 }
 
+/** A device that slept has lost count of the time, so where time runs the panel is asked for. */
 function lookAgain(): void {
-  if (document.visibilityState === 'visible') void ask()
+  if (document.visibilityState !== 'visible') return
+  if (inPanel('[data-left]')) void load()
+  else void ask()
 }
 
 // ── The network ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const banner = document.getElementById('offline')
 
+function isOffline(): boolean {
+  return banner?.hidden === false
+}
+
 function isOut(): void {
   if (!banner?.hidden) return
   banner.hidden = false
   speak(banner.textContent ?? '')
+  markButtons()
+  pollAnew()
 }
 
 function isReached(): void {
   if (!banner || banner.hidden) return
   banner.hidden = true
   speak(banner.dataset.back)
+  markButtons()
 }
 
 // ── Inside a shop ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -390,15 +519,23 @@ addEventListener('message', ({ origin, source, data }) => {
 
 document.addEventListener('submit', (event) => {
   event.preventDefault()
-  const form = event.target as HTMLFormElement
-  if (navigator.onLine === false) return isOut() // nothing was sent; what was chosen stays
-  void send(form)
+  void press(event.target as HTMLFormElement)
 })
+
+/** Without a connection nothing is sent, so that nothing is in doubt; what was chosen stays. */
+async function press(form: HTMLFormElement): Promise<void> {
+  if (navigator.onLine === false) isOut()
+  else if (isOffline() && !sending) await ask()
+  if (isOffline() && !sending) speak(banner?.textContent ?? '')
+  else await send(form)
+}
 
 document.addEventListener('click', (event) => {
   const target = event.target as Element
   const at = <Found extends HTMLElement>(selector: string) => target.closest<Found>(selector)
-  if (event instanceof MouseEvent && (event.metaKey || event.ctrlKey || event.shiftKey)) return
+  if (event.metaKey || event.ctrlKey || event.shiftKey) return
+  // The second half of a double click would land on whatever stands there by now.
+  if (event.detail > 1) return event.preventDefault()
   const tab = at('[data-method]')
   const link = at<HTMLAnchorElement>('a[data-panel]')
   const copy = at('[data-copy]')
@@ -412,7 +549,7 @@ document.addEventListener('click', (event) => {
   } else if (copy) void copyFrom(copy)
   else if (at('[data-print]')) print()
   else if (at('[data-stay]')) stopLeaving()
-  else if (at('[data-keep]')) at('details')?.removeAttribute('open')
+  else if (at('[data-keep]')) shut(at('details'))
   else if (at('[data-close]')) askClose()
   else if (at('[data-keep-open]')) at<HTMLDialogElement>('dialog')?.close()
   else if (at('[data-close-now]')) tell('close')
@@ -428,8 +565,14 @@ document.addEventListener('keydown', ({ key, target }) => {
   choose(next?.dataset.method)?.focus()
 })
 
+/** With the focus back on what opened it, for it was inside. */
+function shut(details: HTMLElement | null): void {
+  details?.removeAttribute('open')
+  details?.querySelector('summary')?.focus()
+}
+
 async function copyFrom(button: HTMLElement): Promise<void> {
-  const before = button.textContent
+  button.dataset.label ??= button.textContent ?? ''
   try {
     await navigator.clipboard.writeText(button.dataset.copy ?? '')
   } catch {
@@ -441,19 +584,21 @@ async function copyFrom(button: HTMLElement): Promise<void> {
   button.textContent = button.dataset.copied ?? ''
   speak(button.dataset.copied)
   setTimeout(() => {
-    button.textContent = before
+    button.textContent = button.dataset.label ?? ''
   }, 2000)
 }
 
 addEventListener('offline', isOut)
-addEventListener('online', () => {
-  isReached()
-  void load()
-})
+addEventListener('online', lookAgain)
 addEventListener('focus', lookAgain)
 document.addEventListener('visibilitychange', lookAgain)
-// Back from the provider by the back button: what is on the screen is from another time.
-addEventListener('pageshow', ({ persisted }) => persisted && void load())
+// Back by the back button, from the provider or the shop: what is on the screen is from another time, and so is its stream.
+addEventListener('pagehide', () => stream?.close())
+addEventListener('pageshow', ({ persisted }) => {
+  if (!persisted) return
+  void load()
+  follow()
+})
 
 enliven()
 follow()

@@ -7,7 +7,7 @@ import type { Documents, Frame, Page } from './document.ts'
 import { type Offer, type Screen, screenOf, type Wish } from './screen.ts'
 import { languageFor, TEXTS } from './texts/texts.ts'
 import { themeStyle } from './theme.ts'
-import { confirming, panel, processing, show, type View } from './views.ts'
+import { confirming, panel, processing, show, spoken, type View } from './views.ts'
 
 /** What the address and the browser ask for. */
 export interface Visit {
@@ -97,21 +97,26 @@ export function paymentPage(documents: Documents, shown: Shown, visit: Visit): P
     frameSource: frameSource(screen, view),
     saveData: visit.saveData,
   }
-  const body = html`${payment.mode === 'sandbox' ? html`<p class="mode">${texts.testMode}</p>` : null}
+  const body = html`${payment.mode === 'sandbox' ? html`<aside class="mode">${texts.testMode}</aside>` : null}
 <div class="card">
 <header>
 ${visit.saveData ? null : logo(shopfront, merchantName)}
 <div class="who"><h1>${merchantName}</h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
 <p class="price"><bdi>${amount}</bdi></p>
 ${view.embedded ? html`<button type="button" class="x" data-close aria-label="${texts.close}">×</button>` : null}
-</header>
 <p id="offline" class="warn" hidden data-back="${texts.backOnline}">${texts.offline}</p>
+</header>
 ${panel(screen, view)}
 ${payment.status === 'pending' ? onPhone(shown, view) : null}
 </div>
 <footer><p>${texts.help(merchantName)}</p><p>${texts.securedBy} Manilla</p></footer>
 <p id="speak" class="away" role="status"></p>
-${payment.status === 'pending' ? html`<template id="processing">${processing(texts)}</template><template id="confirming">${confirming(view)}</template>` : null}
+${
+  payment.status === 'pending'
+    ? html`<template id="processing" data-speak="${spoken({ state: 'processing', since: view.now }, view)}">${processing(texts)}</template>
+<template id="confirming" data-speak="${spoken({ state: 'confirming' }, view)}">${confirming(view)}</template>`
+    : null
+}
 ${view.embedded ? closing(view) : null}`
   return documents.render(frame, body, true)
 }
@@ -131,19 +136,22 @@ function initials(name: string): string {
     .toUpperCase()
 }
 
+// They turn around the text that follows, which would be ours: an amount, a sentence.
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g
+
 function shortened(name: string): string {
-  const letters = [...name]
-  return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : name
+  const letters = [...name.replaceAll(BIDI_CONTROLS, '')]
+  return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : letters.join('')
 }
 
 /** Shut until it is asked for, and its picture is not loaded before that: on a phone it would be of no use. */
 function onPhone({ shortLink }: Shown, { texts, embedded }: View): Html | null {
   if (shortLink === undefined || embedded) return null
-  return html`<details class="phone"><summary>${texts.continueOnPhone}</summary>
+  return html`<aside class="phone" aria-label="${texts.continueOnPhone}"><details><summary>${texts.continueOnPhone}</summary>
 <img src="${shortLink}/qr.svg" alt="" width="148" height="148" loading="lazy">
 <p class="note">${texts.continueOnPhoneNote}</p>
 <p><bdi>${shortLink}</bdi> <button type="button" class="copy" data-copy="${shortLink}" data-copied="${texts.copied}" aria-label="${texts.copyOf(texts.continueOnPhone)}">${texts.copy}</button></p>
-</details>`
+</details></aside>`
 }
 
 function closing({ texts }: View): Html {
@@ -193,8 +201,10 @@ export function troublePage(documents: Documents, trouble: Trouble, acceptLangua
   }
   return documents.render(
     plainFrame(language, texts[trouble]),
-    html`<div class="card"><main id="panel" data-state="unavailable"><div class="state"><span class="mark" aria-hidden="true">!</span>
-<h1>${texts[trouble]}</h1><p>${notes[trouble]}</p></div></main></div>
+    html`<div class="card"><main id="panel" data-state="${trouble === 'notFound' ? 'unavailable' : 'error'}" data-speak="${texts[trouble]}. ${notes[trouble]}">
+<div class="state"><span class="mark" aria-hidden="true">!</span>
+<h1 id="heading" tabindex="-1">${texts[trouble]}</h1><p>${notes[trouble]}</p></div>
+${trouble === 'notFound' ? null : html`<a class="button main" href="">${texts.tryAgain}</a>`}</main></div>
 <footer><p>${texts.securedBy} Manilla</p></footer>`,
     false,
   )

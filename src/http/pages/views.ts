@@ -56,7 +56,7 @@ function body(screen: Screen, view: View): Html {
     case 'already_paid':
       return paid(screen, view)
     case 'cancelled':
-      return ended(view, '×', view.texts.cancelled, view.texts.notCharged)
+      return ended(view, '×', view.texts.cancelled, whatCameIn(view))
     case 'expired':
       return ended(view, '!', view.texts.expired, view.texts.expiredNote(view.merchantName))
     case 'account_expired':
@@ -67,7 +67,7 @@ function body(screen: Screen, view: View): Html {
 }
 
 /** What a screen reader says when this comes up. */
-function spoken(screen: Screen, { texts, payment, merchantName }: View): string | undefined {
+export function spoken(screen: Screen, { texts, payment, merchantName }: View): string | undefined {
   const amount = (minor: number) => show(texts, payment, minor)
   switch (screen.state) {
     case 'choose':
@@ -83,7 +83,7 @@ function spoken(screen: Screen, { texts, payment, merchantName }: View): string 
     case 'partial':
       return partialText(screen.account, { texts, payment })
     case 'failed':
-      return `${texts.failed}. ${texts.reason[screen.failure]}`
+      return `${texts.failed}. ${failureText(screen, texts)}`
     case 'confirming':
       return `${texts.confirming}. ${texts.confirmingNote(merchantName)}`
     case 'succeeded':
@@ -229,8 +229,9 @@ function accountRows(account: AccountDetails, { texts, payment }: View): Html {
 }
 
 /** Time left, not a time of day: the clock of the phone may be wrong. */
-function countdown({ expiresAt }: AccountDetails, { texts, now }: View): Html {
-  const left = Math.max(0, Math.ceil((expiresAt.getTime() - now.getTime()) / 1000))
+function countdown({ expiresAt }: AccountDetails, { texts, now }: View): Html | null {
+  const left = Math.ceil((expiresAt.getTime() - now.getTime()) / 1000)
+  if (left <= 0) return null
   const say = [10, 5, 1].map((minutes) => html` data-say-${minutes}="${texts.minutesLeft(minutes)}"`)
   const minutes = Math.floor(left / 60)
   return html`${texts.expiresIn} <bdi role="timer" class="timer" data-left="${left}"${all(say)}>${minutes}:${String(left % 60).padStart(2, '0')}</bdi>`
@@ -253,7 +254,7 @@ ${cancelAsking(view)}`
 
 function failed(screen: Of<'failed'>, view: View): Html {
   const { texts, here, payment } = view
-  const { failure, method, failures, offer, notCharged } = screen
+  const { failure, method, failures, offer } = screen
   const other = offer.methods.find(({ name }) => name !== method)
   const otherFirst = other && (failures >= 3 || OTHER_METHOD_FIRST.has(failure))
   const style = (first: boolean) => (first ? 'main' : 'second')
@@ -271,10 +272,14 @@ function failed(screen: Of<'failed'>, view: View): Html {
     html`<a class="button ${style(Boolean(otherFirst))}" href="${addTo(here, `method=${other.name}`)}" data-panel>${texts.useAnotherMethod}</a>`
   return html`<div class="state"><span class="mark bad" aria-hidden="true">!</span>
 <h2 id="heading" tabindex="-1">${texts.failed}</h2>
-<p>${texts.reason[failure]}${notCharged ? ` ${texts.notCharged}` : ''}</p></div>
+<p>${failureText(screen, texts)}</p></div>
 ${otherFirst ? html`${elsewhere}${again}` : html`${again}${elsewhere}`}
 <p class="small"><bdi>${failure}</bdi> · <bdi>${payment.reference}</bdi></p>
 ${cancelNow(view)}`
+}
+
+function failureText({ failure, notCharged }: Of<'failed'>, texts: Texts): string {
+  return notCharged ? `${texts.reason[failure]} ${texts.notCharged}` : texts.reason[failure]
 }
 
 // Another try with the same card would only be declined again.
@@ -318,6 +323,12 @@ function ended(view: View, mark: string, heading: string, note: string): Html {
 <p>${note}</p></div>
 ${referenceRow(view)}
 ${onwards(view)}`
+}
+
+/** Part of the money may have come before it ended. */
+function whatCameIn({ texts, payment }: View): string {
+  const amount = (minor: number) => show(texts, payment, minor)
+  return payment.amountPaid > 0 ? texts.partial(amount(payment.amountPaid), amount(payment.amount)) : texts.notCharged
 }
 
 function accountExpired({ offer }: Of<'account_expired'>, view: View): Html {

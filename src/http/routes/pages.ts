@@ -102,8 +102,8 @@ export function pageRoutes(app: App, parts: PageParts): void {
         return {}
       }
       if (action === 'cancel') {
-        const { payment: cancelled } = await cancelPayment(parts, payment.id)
-        return { leaveTo: returnAddress(cancelled) }
+        await cancelPayment(parts, payment.id)
+        return { leave: true }
       }
       if (action === 'check') {
         if (limits.mayAsk(payment.id)) await askNow(book.attempts)
@@ -113,6 +113,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
       // What the payment itself tells is told by the page; the rest is trouble.
       if (!(error instanceof Problem) || STATUS[error.code] >= 500) throw error
       if (error.code === 'too_many_attempts') throw error
+      if (action === 'cancel' && error.code === 'payment_cancelled') return { leave: true } // pressed again, for its answer was lost
     }
     return {}
   }
@@ -141,13 +142,14 @@ export function pageRoutes(app: App, parts: PageParts): void {
     reply: FastifyReply,
     meant: { id: PaymentId; bare: boolean },
     status: number,
-    { sent = false, leaveTo }: Done = {},
+    { sent = false, leave = false }: Done = {},
   ): Promise<FastifyReply> {
     const shown = await readPage(meant)
     if (!shown) return sendUnknownPayment(request, reply, parts)
     const visit = visitOf(request, shown, { sent })
     if (isPanelWanted(request)) {
-      if (leaveTo) reply.header('x-go', leaveTo)
+      const back = leave && returnAddress(shown.book.payment)
+      if (back) reply.header('x-go', back)
       return sendPanel(reply, status, paymentPanel(shown, visit))
     }
     if (status !== 200) return sendPage(request, reply, status, paymentPage(documents, shown, visit))
@@ -199,7 +201,8 @@ export function pageRoutes(app: App, parts: PageParts): void {
 /** What came of a form, beside what the payment tells. */
 interface Done {
   sent?: boolean
-  leaveTo?: string | undefined
+  /** The customer gave it up. */
+  leave?: boolean
 }
 
 const SHORT_CODE = /^[1-9A-HJ-NP-Za-km-z]{12,14}$/
@@ -209,6 +212,9 @@ const TROUBLE: Partial<Record<string, Trouble>> = {
   too_many_attempts: 'tooManyTries',
   unavailable: 'cannotShow',
 }
+
+/** What an open page shows while it can still be paid: even late, money is money. */
+const FOLLOWING: ReadonlySet<string> = new Set(['pending', 'cancelled', 'expired'])
 
 function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: boolean } = {}): Visit {
   const { query, headers } = request
@@ -221,7 +227,7 @@ function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: b
     wish: {
       method: posted ? undefined : methodNamed(text('method')),
       sent: changes.sent ?? text('sent') === '1',
-      following: headers['x-panel'] === 'pending' || text('back') === '1',
+      following: FOLLOWING.has(String(headers['x-panel'])) || text('back') === '1',
     },
     language: text('lang'),
     acceptLanguage: headers['accept-language'],
