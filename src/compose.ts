@@ -243,7 +243,7 @@ export async function describeService(): Promise<unknown> {
     live: livePayments(parts),
     assets: await buildAssets(),
     providers: { find: nothing, connect: nothing },
-    secrets: { keyId: '', seal: nothing, open: nothing },
+    secrets: { keyId: '', seal: nothing, open: nothing, mark: nothing },
     record: nothing,
     http: { post: nothing },
     allowPrivate: () => false,

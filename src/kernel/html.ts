@@ -8,16 +8,19 @@ export class Html {
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
+const SPECIAL = /[&<>"']/
+
 function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '')
+  // Most have nothing to escape, and looking costs less than replacing.
+  return SPECIAL.test(text) ? text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '') : text
 }
 
 /** Every value is escaped, unless it is itself made by this tag: forgetting is not possible. */
 export function html(strings: TemplateStringsArray, ...values: (string | number | Html | null | undefined)[]): Html {
-  const parts = strings.map((part, index) => {
-    const value = values[index]
-    if (value === undefined || value === null) return part
-    return part + (value instanceof Html ? value.text : escapeHtml(String(value)))
-  })
-  return new Html(parts.join(''))
+  let text = strings[0] as string
+  for (const [index, value] of values.entries()) {
+    if (value !== undefined && value !== null) text += value instanceof Html ? value.text : escapeHtml(String(value))
+    text += strings[index + 1]
+  }
+  return new Html(text)
 }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, createSecretKey, randomBytes } from 'node:crypto'
 
 /**
  * Encrypts what must not be readable in the database: tokens of saved cards, keys of providers. AES-256-GCM, a new nonce each time, and
@@ -9,6 +9,8 @@ export interface SecretBox {
   readonly keyId: string
   seal(secret: string, place: string): Buffer
   open(sealed: Buffer, place: string): string
+  /** Proves, to ourselves alone, that we have said this there. */
+  mark(text: string, place: string): string
 }
 
 const VERSION = 1
@@ -20,6 +22,7 @@ const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES
 export function secretBox(key: Buffer): SecretBox {
   const keyId = createHash('sha256').update('manilla key id').update(key).digest().subarray(0, KEY_ID_BYTES)
   const context = (place: string) => Buffer.from(`manilla:${VERSION}:${keyId.toString('hex')}:${place}`)
+  const markKey = createSecretKey(createHmac('sha256', key).update('manilla marks').digest())
   return {
     keyId: keyId.toString('hex'),
     seal(secret, place) {
@@ -40,5 +43,6 @@ export function secretBox(key: Buffer): SecretBox {
       const text = [decipher.update(sealed.subarray(HEAD_BYTES, sealed.length - TAG_BYTES)), decipher.final()]
       return Buffer.concat(text).toString('utf8')
     },
+    mark: (text, place) => createHmac('sha256', markKey).update(`${place}\0${text}`).digest('base64url'),
   }
 }

@@ -158,7 +158,7 @@ test('the pages for trouble, and what a provider’s page leaves behind in its f
   const texts = new Map([['left behind', left.body]])
   for (const lang of ['en', 'ar']) {
     for (const trouble of ['notFound', 'tooManyTries', 'wentWrong', 'cannotShow'] as Trouble[])
-      texts.set(`${trouble} ${lang}`, troublePage(rendered, trouble, lang).text)
+      texts.set(`${trouble} ${lang}`, troublePage(rendered, trouble, lang).body.toString())
   }
   const found: string[] = []
   for (const [name, body] of texts) {

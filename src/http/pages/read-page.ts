@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Attempt } from '../../attempts/attempt.ts'
 import { findBookById } from '../../attempts/attempt-store.ts'
 import type { Book } from '../../attempts/book.ts'
@@ -8,6 +7,8 @@ import { listCardsToPayWith } from '../../attempts/saved-card-store.ts'
 import { batch } from '../../database/batch.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
+import { randomBytesFast } from '../../kernel/random.ts'
+import { equalInConstantTime } from '../../merchants/credential.ts'
 import type { Shopfronts } from '../../merchants/read-shopfront.ts'
 import type { Shopfront } from '../../merchants/shopfront.ts'
 import { findPaymentsForPage, type PaymentOnPage } from '../../payments/payment-store.ts'
@@ -43,8 +44,8 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
       // Whoever has only the reference learns nothing about the customer, and gets no link to pass on.
       offer: isOpen ? await offerFor(book, shopfront, found.hasCards && !bare) : NOTHING,
       shortLink: bare ? undefined : links.short(payment.shortCode),
-      token: isOpen ? secrets.seal(payment.id, FORM).toString('base64url') : '',
-      key: isOpen ? randomBytes(12).toString('base64url') : '',
+      token: isOpen ? secrets.mark(payment.id, FORM) : '',
+      key: isOpen ? randomBytesFast(12).toString('base64url') : '',
       mayFrame: (provider) => providers.find(provider)?.capabilities.framed ?? false,
       now: clock.now(),
     }
@@ -78,9 +79,5 @@ const FORM = 'payment page form'
 
 /** Whether a form was made by our own page of this payment. */
 export function isOwnForm({ secrets }: Pick<AttemptParts, 'secrets'>, id: PaymentId, token: string): boolean {
-  try {
-    return secrets.open(Buffer.from(token, 'base64url'), FORM) === id
-  } catch {
-    return false
-  }
+  return equalInConstantTime(Buffer.from(token), Buffer.from(secrets.mark(id, FORM)))
 }

@@ -27,6 +27,17 @@ const CORNERS: Record<Corners, string> = {
  * numbers; nothing of a merchant's is copied.
  */
 export function themeStyle(brand: Pick<Brand, 'colour' | 'corners'>): string {
+  const known = STYLES.get(brand)
+  if (known) return known
+  const style = styleOf(brand)
+  STYLES.set(brand, style)
+  return style
+}
+
+// A brand is looked up every few seconds, and its page is opened many times in between.
+const STYLES = new WeakMap<object, string>()
+
+function styleOf(brand: Pick<Brand, 'colour' | 'corners'>): string {
   const colour = brand.colour !== null && /^#[0-9a-f]{6}$/.test(brand.colour) ? rgb(brand.colour) : undefined
   const light = lightColours(colour ?? DEFAULT.light)
   const dark = darkColours(colour ?? DEFAULT.dark)

@@ -300,14 +300,14 @@ async function sendPage(
   page: Page,
 ): Promise<FastifyReply> {
   reply.code(status).headers(page.headers).header('vary', 'accept-encoding')
-  if (!/\bbr\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(page.text)
-  return reply.header('content-encoding', 'br').send(await squeeze(page.text))
+  if (!/\bbr\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(page.body)
+  return reply.header('content-encoding', 'br').send(await squeeze(page.body))
 }
 
 /** Hard enough to fit the first packets of a connection, and quick enough to be done for every view. */
-function squeeze(text: string): Promise<Buffer> {
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: text.length }
+function squeeze(page: Buffer): Promise<Buffer> {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: page.length }
   return new Promise((resolve, reject) =>
-    compress(text, { params }, (error, squeezed) => (error ? reject(error) : resolve(squeezed))),
+    compress(page, { params }, (error, squeezed) => (error ? reject(error) : resolve(squeezed))),
   )
 }
