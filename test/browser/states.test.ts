@@ -18,6 +18,7 @@ import {
   reaches,
   spokenOn,
   stateOf,
+  stopTime,
   transfer,
 } from '../support/customer.ts'
 import { eventually, startPaying } from '../support/paying.ts'
@@ -132,7 +133,7 @@ test('a provider that takes long is processing, after 20 s with a word about it,
   t.after(() => held.resolve(undefined))
   const { id } = await newCheckout(between.shop)
   const { page } = await newCustomer(browser)
-  await page.clock.install()
+  await stopTime(page)
   await page.goto(`${between.baseUrl}/pay/${id}`)
   await page.getByRole('button', { name: /^Pay/ }).click()
   await page.clock.runFor(200)
@@ -165,7 +166,7 @@ test('a provider that takes long is processing, after 20 s with a word about it,
 test('an account number whose time is over is taken from the screen, and a new one is a press away', async () => {
   const { id, url, reference } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
-  await page.clock.install()
+  await stopTime(page)
   await askForAccount(page, url)
   const { accountNumber } = (await shop.payment(reference)).attempts[0].instructions
   await letPass(database, { id }, HALF_AN_HOUR_SECONDS)
@@ -219,7 +220,7 @@ test('“Check now” leaves the focus where it was', async () => {
 test('a transfer that takes its time is told so after ten minutes', async () => {
   const { url } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
-  await page.clock.install()
+  await stopTime(page)
   await askForAccount(page, url)
   await page.getByRole('button', { name: 'I’ve sent the money' }).click()
   await reaches(page, 'checking')
@@ -272,7 +273,7 @@ test('a payment that was given up with part of the money in it does not claim th
 test('part of the money in an account whose time is over: no clock, and no asking over and over', async () => {
   const { id, url, reference } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
-  await page.clock.install()
+  await stopTime(page)
   await askForAccount(page, url)
   await transfer(shop, reference, 1_000_000)
   await reaches(page, 'partial')

@@ -99,6 +99,20 @@ export async function focusedOn(page: Page): Promise<string> {
   return (await page.locator('body :focus').allInnerTexts()).join()
 }
 
+/** In this browser time stands still until a test lets it run: `page.clock.runFor`. */
+export async function stopTime(page: Page): Promise<void> {
+  const now = Date.now()
+  await page.clock.install({ time: now })
+  await page.clock.pauseAt(now + 1_000)
+}
+
+/** Nobody looks at the page any more, or again. */
+export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  const value = isHidden ? 'hidden' : 'visible'
+  await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${value}', configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))`)
+}
+
 /** From the first press to an account number that waits for a transfer. */
 export async function askForAccount(page: Page, url: string): Promise<void> {
   await page.goto(`${url}${url.includes('?') ? '&' : '?'}method=bank`)
