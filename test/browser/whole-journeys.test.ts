@@ -117,6 +117,13 @@ for (const [screen, options] of Object.entries({ 'a desktop': DESKTOP, 'a phone'
   test(`in the widget on ${screen}: declined, told why, paid with another card, without ever leaving the shop`, async () => {
     const { page, complaints, addresses, widget, told } = await enterShopWithWidget(options)
     await buy(page, IN_WIDGET)
+    await widget.getByRole('button', { name: 'Pay ₦12,500.00' }).waitFor()
+    const [header, logo, cross] = await Promise.all(
+      ['header', '.logo', '.x'].map((selector) => widget.locator(selector).boundingBox()),
+    )
+    assert.ok(header && logo && cross)
+    assert.equal(cross.y, logo.y, 'the × is in the first row')
+    assert.ok(header.x + header.width - cross.x - cross.width < 12, 'at its end')
     await widget.getByRole('button', { name: 'Pay ₦12,500.00' }).click()
     await fillCard(providerFrame(widget), NO_MONEY)
     await reaches(widget, 'failed')
