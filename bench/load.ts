@@ -1,34 +1,40 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * The merchants of the bench: a process of its own that creates payments as fast as it is answered, one request in
- * flight per connection. It shares the machine with what it measures, so it does as little as it can: sockets without
+ * The merchants and customers of the bench: a process of its own that creates payments, or opens their pages, as fast as it is answered,
+ * one request in flight per connection. It shares the machine with what it measures, so it does as little as it can: sockets without
  * an HTTP client, requests made beforehand, and of each answer only the status and the length are read.
  */
-export interface LoadOrder {
+export interface LoadOrder extends Errand {
   port: number
-  path: string
-  headers: Record<string, string>
-  body: string
   connections: number
   warmUpMs: number
   measureMs: number
 }
 
+/** What is asked, again and again, and how it must be answered. */
+export interface Errand {
+  method: 'GET' | 'POST'
+  /** In turn. */
+  paths: string[]
+  headers: Record<string, string>
+  body: string
+  status: number
+}
+
 export interface LoadResult {
   /** Answers while it was measured. */
-  creates: number
+  measured: number
   seconds: number
   p50Ms: number
   p99Ms: number
-  /** Every 201, that of the warm-up too: each must be a row. */
+  /** Every one, that of the warm-up too: each 201 must be a row. */
   answered: number
 }
 
 export type LoadReport = { kind: 'warm' } | { kind: 'done'; result: LoadResult } | { kind: 'failed'; reason: string }
 
 const HOST = '127.0.0.1' // never anything but this machine
-const CREATED = 'HTTP/1.1 201'
 const MAX_MEASURED = 1_000_000
 const MAX_MS = 120_000
 const DRAIN_MS = 10_000
@@ -68,7 +74,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   const sockets = await Promise.all(
     Array.from({ length: order.connections }, () =>
       openConnection(
-        order.port,
+        order,
         requests,
         (sentAt) => {
           answered++
@@ -100,17 +106,18 @@ async function run(order: LoadOrder): Promise<LoadResult> {
 
   const sorted = latencies.subarray(0, measured).sort()
   const at = (share: number) => sorted[Math.min(measured - 1, Math.floor(measured * share))] ?? Number.NaN
-  return { creates: measured, seconds, p50Ms: at(0.5), p99Ms: at(0.99), answered }
+  return { measured, seconds, p50Ms: at(0.5), p99Ms: at(0.99), answered }
 }
 
 /** Many customers, in no order: an index on them must not look better than it is. */
-function requestsOf({ port, path, headers, body }: LoadOrder): Buffer[] {
+function requestsOf({ port, method, paths, headers, body }: LoadOrder): Buffer[] {
   return Array.from({ length: CUSTOMERS }, (_, customer) => {
     const name = ((customer * 7_919) % CUSTOMERS).toString().padStart(5, '0')
     const own = body.replace('CUSTOMER', name)
-    const all = { host: `${HOST}:${port}`, ...headers, 'content-length': String(Buffer.byteLength(own)) }
-    const lines = Object.entries(all).map(([header, value]) => `${header}: ${value}`)
-    return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${own}`)
+    const length = own && { 'content-length': String(Buffer.byteLength(own)) }
+    const lines = Object.entries({ host: `${HOST}:${port}`, ...headers, ...length })
+    const head = lines.map(([header, value]) => `${header}: ${value}`).join('\r\n')
+    return Buffer.from(`${method} ${paths[customer % paths.length]} HTTP/1.1\r\n${head}\r\n\r\n${own}`)
   })
 }
 
@@ -122,38 +129,49 @@ interface Connection {
 }
 
 function openConnection(
-  port: number,
+  { port, status }: LoadOrder,
   requests: Buffer[],
   /** Whether to go on. */
-  onCreated: (sentAt: number) => boolean,
+  onAnswer: (sentAt: number) => boolean,
   onFailure: (error: Error) => void,
 ): Promise<Connection> {
+  const wanted = Buffer.from(`HTTP/1.1 ${status}`)
   return new Promise((resolve, reject) => {
     let sentAt = 0
-    let answer = ''
+    let head = '' // of an answer whose length is not known yet
+    let missing = 0 // bytes of one whose length is
     const send = () => {
       sentAt = performance.now()
       socket.write(requests[sent++ % CUSTOMERS] as Buffer)
+    }
+    const isWhole = (bytes: Buffer, size: number): boolean => {
+      if (missing > 0) missing -= size
+      else if (head === '' && isWholeJson(bytes, size, wanted)) return true
+      else {
+        head += bytes.toString('latin1', 0, size)
+        const length = lengthOf(head)
+        if (length === undefined) return false
+        if (!head.startsWith(wanted.toString()))
+          throw new Error(`an answer that is not ${status}: ${head.slice(0, 600)}`)
+        missing = length - head.length
+        head = ''
+      }
+      return missing === 0
     }
     const socket = connect({
       host: HOST,
       port,
       noDelay: true,
       onread: {
-        buffer: Buffer.allocUnsafe(8_192), // ours to use again: no buffer is made per answer
+        buffer: Buffer.allocUnsafe(32_768), // ours to use again: no buffer is made per answer
         callback: (size, buffer) => {
-          const bytes = buffer as Buffer
-          if (answer !== '' || !isWholeCreated(bytes, size)) {
-            answer += bytes.toString('latin1', 0, size)
-            if (!isWhole(answer)) return true
-            if (!answer.startsWith(CREATED)) {
-              onFailure(new Error(`an answer that is not 201: ${answer.slice(0, 600)}`))
-              return false
-            }
-            answer = ''
+          try {
+            if (isWhole(buffer as Buffer, size) && onAnswer(sentAt)) send()
+            return true
+          } catch (error) {
+            onFailure(error as Error)
+            return false
           }
-          if (onCreated(sentAt)) send()
-          return true
         },
       },
     })
@@ -166,24 +184,24 @@ function openConnection(
   })
 }
 
-const CREATED_BYTES = Buffer.from(CREATED)
 const BRACE = 0x7d
 
-/** Nearly always an answer comes in one piece: then its first bytes and its last two (`}}`) say all, and no text is made of it. */
-function isWholeCreated(bytes: Buffer, size: number): boolean {
+/** Nearly always our JSON comes in one piece: then its first bytes and its last two (`}}`) say all, and no text is made of it. */
+function isWholeJson(bytes: Buffer, size: number, wanted: Buffer): boolean {
   return (
     bytes[size - 1] === BRACE &&
     bytes[size - 2] === BRACE &&
-    bytes.compare(CREATED_BYTES, 0, CREATED_BYTES.length, 0, CREATED_BYTES.length) === 0
+    bytes.compare(wanted, 0, wanted.length, 0, wanted.length) === 0
   )
 }
 
-function isWhole(answer: string): boolean {
+/** Of the whole answer, once its head is there. */
+function lengthOf(answer: string): number | undefined {
   const headEnd = answer.indexOf('\r\n\r\n')
-  if (headEnd === -1) return false
-  const length = /\ncontent-length: ?(\d+)/i.exec(answer)?.[1]
+  if (headEnd === -1) return undefined
+  const length = /\ncontent-length: ?(\d+)/i.exec(answer.slice(0, headEnd))?.[1]
   if (length === undefined) throw new Error(`an answer without content-length: ${answer.slice(0, 300)}`)
-  return answer.length >= headEnd + 4 + Number(length)
+  return headEnd + 4 + Number(length)
 }
 
 function sleep(ms: number): Promise<void> {

@@ -4,31 +4,56 @@ import { type BenchDatabase, startBenchDatabase } from './bench-database.ts'
 import { type DeliveriesPlan, runDeliveries } from './deliveries.ts'
 import { type GrowthPlan, runGrowth } from './growth.ts'
 import { Gauge } from './measure.ts'
-import { reportDeliveries, reportGrowth, reportMachine, reportRounds, reportTargets } from './report.ts'
+import { type PagesPlan, runPages } from './pages.ts'
+import {
+  reportDeliveries,
+  reportGrowth,
+  reportMachine,
+  reportPages,
+  reportRounds,
+  reportStreams,
+  reportTargets,
+} from './report.ts'
 import { type RoundsPlan, runRounds } from './rounds.ts'
+import { runStreams, type StreamsPlan } from './streams.ts'
 import { stopAll } from './subjects.ts'
-import { judge, judgeDeliveries, type Target } from './targets.ts'
+import { judge, judgeDeliveries, judgePages, judgeStreams, type Target } from './targets.ts'
 
 /**
- * How fast are payments created, and what does each cost? `npm run bench` answers beside floors that are measured in the same
+ * How fast are payments created, delivered and shown, and what does each cost? `npm run bench` answers beside floors that are measured in the same
  * minutes on the same PostgreSQL, since a number alone says more about the machine than about us.
  */
-const FULL: { rounds: RoundsPlan; growth: GrowthPlan; deliveries: DeliveriesPlan } = {
+interface Plan {
+  rounds: RoundsPlan
+  growth: GrowthPlan
+  deliveries: DeliveriesPlan
+  pages: PagesPlan
+  streams: StreamsPlan
+}
+
+const FULL: Plan = {
   rounds: { rounds: 5, compileMs: 12_000, warmUpMs: 1_000, measureMs: 3_000 },
   growth: { rounds: 5, compileMs: 8_000, warmUpMs: 1_000, measureMs: 4_000, rows: 1_000_000 },
   deliveries: { rounds: 3, jobs: 10_000, idle: 100 },
+  pages: { rounds: 5, compileMs: 8_000, warmUpMs: 1_000, measureMs: 3_000 },
+  streams: { rounds: 3, streams: 1_000 },
 }
 // To see that it works, and the order of magnitude. Too short to judge by.
-const QUICK: typeof FULL = {
+const QUICK: Plan = {
   rounds: { rounds: 2, compileMs: 5_000, warmUpMs: 300, measureMs: 1_000 },
   growth: { rounds: 2, compileMs: 3_000, warmUpMs: 300, measureMs: 1_000, rows: 100_000 },
   deliveries: { rounds: 1, jobs: 2_000, idle: 20 },
+  pages: { rounds: 2, compileMs: 3_000, warmUpMs: 300, measureMs: 1_000 },
+  streams: { rounds: 1, streams: 300 },
 }
 
-const HELP = `Usage: npm run bench [-- --quick] [--only creates|deliveries]
+const SECTIONS = ['creates', 'deliveries', 'pages']
 
-Measures how fast payments are created, beside floors on the same PostgreSQL, and how fast webhooks are delivered, beside two
-job libraries. Takes about 9 minutes; with --quick about one, on a smaller table. Ends with 1 when a target is missed.
+const HELP = `Usage: npm run bench [-- --quick] [--only ${SECTIONS.join('|')}]
+
+Measures how fast payments are created, beside floors on the same PostgreSQL; how fast webhooks are delivered, beside two job
+libraries; how fast payment pages are shown, beside a static page, and told of changes. Takes about 12 minutes; with --quick about
+two, on a smaller table. Ends with 1 when a target is missed.
 `
 
 async function main(): Promise<void> {
@@ -36,6 +61,9 @@ async function main(): Promise<void> {
     options: { quick: { type: 'boolean' }, only: { type: 'string' }, help: { type: 'boolean' } },
   })
   if (values.help) return void process.stdout.write(HELP)
+  const { only } = values
+  if (only !== undefined && !SECTIONS.includes(only)) throw new Error(`--only is one of ${SECTIONS.join(', ')}`)
+  const wants = (section: string) => only === undefined || only === section
   const plan = values.quick ? QUICK : FULL
   const loadBefore = loadavg()[0] ?? Number.NaN
   const startedAt = performance.now()
@@ -45,23 +73,30 @@ async function main(): Promise<void> {
     process.once(signal, () => void end().finally(() => process.exit(130)))
   try {
     const targets: Target[] = []
-    if (values.only !== 'deliveries') {
-      const gauge = new Gauge(database.pid)
+    const gauge = new Gauge(database.pid)
+    if (wants('creates')) {
       const rounds = await runRounds(database, gauge, plan.rounds, say)
       const growth = await runGrowth(database, gauge, plan.growth, say)
       targets.push(...judge(rounds, growth, plan.growth))
       print('## Creates\n', reportRounds(rounds))
       print('## Growth\n', reportGrowth(growth, plan.growth))
     }
-    if (values.only !== 'creates') {
+    if (wants('deliveries')) {
       const deliveries = await runDeliveries(database, plan.deliveries, say)
       targets.push(...judgeDeliveries(deliveries))
       print('## Deliveries\n', reportDeliveries(deliveries))
     }
+    if (wants('pages')) {
+      const pages = await runPages(database, gauge, plan.pages, say)
+      print('## Pages\n', reportPages(pages))
+      const streams = await runStreams(database, plan.streams, say)
+      targets.push(...judgePages(pages), ...judgeStreams(streams))
+      print('## Streams\n', reportStreams(streams))
+    }
     print('## Targets\n', reportTargets(targets))
     print(
       `Medians of ${plan.rounds.rounds} interleaved rounds; a ratio is the median of the rounds' own ratios.`,
-      'CPU µs: server + PostgreSQL, per create, without the load generator.',
+      'CPU µs: server + PostgreSQL, per create or page, without the load generator.',
       reportMachine(database, performance.now() - startedAt, loadBefore),
     )
     const missed = targets.filter(({ met }) => met === false)

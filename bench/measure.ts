@@ -1,17 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { cpuMsOf, cpuMsWithChildren } from './cpu.ts'
-import type { LoadOrder, LoadReport, LoadResult } from './load.ts'
+import type { Errand, LoadOrder, LoadReport, LoadResult } from './load.ts'
 import { CREDENTIAL, forkTracked, type Subject } from './subjects.ts'
 
 /** One server under load for a few seconds. */
 export interface Measurement {
   subject: string
   connections: number
-  creates: number
   rate: number
   p50Ms: number
   p99Ms: number
-  /** Of the server's process and of all of PostgreSQL, per payment. NaN where the counters cannot be read. */
+  /** Of the server's process and of all of PostgreSQL, per answer. NaN where the counters cannot be read. */
   serverCpuUs: number
   postgresCpuUs: number
   cpuUs: number
@@ -31,6 +30,18 @@ const BODY = JSON.stringify({
   redirectURL: 'https://shop.example/thanks',
 })
 
+const CREATE: Errand = {
+  method: 'POST',
+  paths: ['/payments/v1/checkouts'],
+  headers: {
+    'client-id': CREDENTIAL.clientId,
+    'client-secret': CREDENTIAL.clientSecret,
+    'content-type': 'application/json',
+  },
+  body: BODY,
+  status: 201,
+}
+
 export class Gauge {
   readonly #load: ChildProcess = forkTracked('load.ts')
   readonly #postmaster: number
@@ -39,32 +50,21 @@ export class Gauge {
     this.#postmaster = postmaster
   }
 
-  async measure(subject: Subject, connections: number, duration: Duration): Promise<Measurement> {
-    const order: LoadOrder = {
-      ...duration,
-      port: subject.port,
-      path: '/payments/v1/checkouts',
-      headers: {
-        'client-id': CREDENTIAL.clientId,
-        'client-secret': CREDENTIAL.clientSecret,
-        'content-type': 'application/json',
-      },
-      body: BODY,
-      connections,
-    }
+  async measure(subject: Subject, connections: number, duration: Duration, errand = CREATE): Promise<Measurement> {
+    const { warmUpMs, measureMs } = duration
+    const order: LoadOrder = { ...errand, port: subject.port, connections, warmUpMs, measureMs }
     const before = { server: Number.NaN, postgres: Number.NaN }
     const result = await this.#run(subject, order, () => {
       before.server = cpuMsOf(subject.pid)
       before.postgres = cpuMsWithChildren(this.#postmaster)
     })
-    const perCreateUs = (ms: number) => (ms * 1_000) / result.creates
-    const serverCpuUs = perCreateUs(cpuMsOf(subject.pid) - before.server)
-    const postgresCpuUs = perCreateUs(cpuMsWithChildren(this.#postmaster) - before.postgres)
+    const perAnswerUs = (ms: number) => (ms * 1_000) / result.measured
+    const serverCpuUs = perAnswerUs(cpuMsOf(subject.pid) - before.server)
+    const postgresCpuUs = perAnswerUs(cpuMsWithChildren(this.#postmaster) - before.postgres)
     return {
       subject: subject.name,
       connections,
-      creates: result.creates,
-      rate: result.creates / result.seconds,
+      rate: result.measured / result.seconds,
       p50Ms: result.p50Ms,
       p99Ms: result.p99Ms,
       serverCpuUs,

@@ -12,6 +12,7 @@ import { credentialVerifier } from '../src/merchants/verify-credential.ts'
 import type { PaymentCreator } from '../src/payments/create-payment.ts'
 import { providerAccounts } from '../src/providers/accounts.ts'
 import { guardedHttp } from '../src/webhooks/guarded-http.ts'
+import { buildAssets } from '../web/build.ts'
 
 /**
  * The ceiling: our own app with its credentials, validation, metrics and log, that answers without having written the
@@ -41,6 +42,7 @@ const app = await buildApp({
   verifyCredential: credentialVerifier(database),
   createPayment,
   live: livePayments({ database, log }),
+  assets: await buildAssets(),
   providers: providerAccounts({ masterKey: Buffer.alloc(32), serverUrl: () => baseUrl }),
   secrets: secretBox(Buffer.alloc(32)),
   record: recordEvent,

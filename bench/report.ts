@@ -4,8 +4,10 @@ import { CAN_READ_CPU } from './cpu.ts'
 import { type DeliveryRound, SYSTEMS } from './deliveries.ts'
 import { GROWTH_CONNECTIONS, type GrowthPlan, type GrowthRound } from './growth.ts'
 import type { Measurement } from './measure.ts'
+import { PAGE_CONNECTIONS, type PageRound } from './pages.ts'
 import { CONCURRENCIES, PGBENCH_CONNECTIONS, type Round } from './rounds.ts'
 import { median } from './statistics.ts'
+import type { Streams } from './streams.ts'
 import { FLOOR_CONNECTIONS, LOG_LEVEL } from './subjects.ts'
 import type { Target } from './targets.ts'
 
@@ -82,6 +84,64 @@ export function reportDeliveries(rounds: DeliveryRound[]): string {
     return [system, count(of(({ rate }) => rate)), ms(of(({ p50Ms }) => p50Ms)), ms(of(({ p99Ms }) => p99Ms))]
   })
   return table(['a POST per job', 'deliveries/s', 'idle p50 ms', 'idle p99 ms'], rows)
+}
+
+export function reportPages(rounds: PageRound[]): string {
+  const codings = rounds[0]?.codings ?? []
+  const rows = codings.flatMap(({ coding, bytes }) =>
+    (['manilla', 'static'] as const).map((subject) => {
+      const measured = rounds.flatMap((round) => round.codings.filter((each) => each.coding === coding))
+      const of = (pick: (measurement: Measurement) => number) => median(measured.map((each) => pick(each[subject])))
+      const ratio = (pick: (measurement: Measurement) => number) =>
+        subject === 'static' ? '1' : times(median(pageRatios(rounds, coding, pick)))
+      return [
+        coding,
+        count(bytes),
+        subject,
+        count(of(({ rate }) => rate)),
+        ratio(({ rate }) => rate),
+        ms(of(({ p50Ms }) => p50Ms)),
+        ms(of(({ p99Ms }) => p99Ms)),
+        ratio(({ p99Ms }) => p99Ms),
+        `${us(of(({ serverCpuUs }) => serverCpuUs))} + ${us(of(({ postgresCpuUs }) => postgresCpuUs))}`,
+      ]
+    }),
+  )
+  const head = [
+    `concurrency ${PAGE_CONNECTIONS}`,
+    'bytes',
+    'server',
+    'views/s',
+    '× static',
+    'p50 ms',
+    'p99 ms',
+    '× static',
+    'CPU µs',
+  ]
+  return table(head, rows)
+}
+
+/** What a page of ours is to the static one, within each round. */
+export function pageRatios(rounds: PageRound[], coding: string, pick: (measurement: Measurement) => number): number[] {
+  return rounds.flatMap(({ codings }) =>
+    codings.filter((each) => each.coding === coding).map((each) => pick(each.manilla) / pick(each.static)),
+  )
+}
+
+export function reportStreams({ streams, rssBytes, heapBytes, rounds }: Streams): string {
+  const kib = (bytes: number) => (bytes / 1024 / streams).toFixed(1)
+  const of = (pick: (round: Streams['rounds'][number]) => number) => ms(median(rounds.map(pick)))
+  return table(
+    [`${count(streams)} open pages, each of a payment of its own`, ''],
+    [
+      ['memory a stream, KiB: resident', kib(rssBytes)],
+      ['memory a stream, KiB: heap after a collection', kib(heapBytes)],
+      ['from settled (as its event says) to told, p50 ms', of(({ settledToTold }) => settledToTold.p50Ms)],
+      ['from settled (as its event says) to told, p99 ms', of(({ settledToTold }) => settledToTold.p99Ms)],
+      ['from the charge at the provider to told, p50 ms', of(({ chargedToTold }) => chargedToTold.p50Ms)],
+      ['from the charge at the provider to told, p99 ms', of(({ chargedToTold }) => chargedToTold.p99Ms)],
+    ],
+  )
 }
 
 export function reportTargets(targets: Target[]): string {

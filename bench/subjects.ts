@@ -35,8 +35,8 @@ const environment = (databaseUrl: string) => ({
 })
 
 /** The real program, as `npm start` runs it. */
-export async function startManilla(databaseUrl: string): Promise<Subject> {
-  const child = spawn(process.execPath, [join(ROOT, 'src/cli/main.ts'), 'serve'], {
+export async function startManilla(databaseUrl: string, nodeOptions: string[] = []): Promise<Subject> {
+  const child = spawn(process.execPath, [...nodeOptions, join(ROOT, 'src/cli/main.ts'), 'serve'], {
     cwd: ROOT,
     env: {
       ...environment(databaseUrl),
@@ -45,6 +45,7 @@ export async function startManilla(databaseUrl: string): Promise<Subject> {
       SANDBOX_CLIENT_ID: CREDENTIAL.clientId,
       SANDBOX_CLIENT_SECRET: CREDENTIAL.clientSecret,
       RATE_LIMIT: 'off',
+      DEMO: 'off',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -61,12 +62,33 @@ export async function startManilla(databaseUrl: string): Promise<Subject> {
   return { name: 'manilla', pid: child.pid as number, port, child }
 }
 
+/** One call by its merchant; throws unless it is answered well. */
+// biome-ignore lint/suspicious/noExplicitAny: whoever calls knows what is answered
+export async function callManilla({ port }: Subject, path: string, body: unknown): Promise<any> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: 'POST',
+    headers: {
+      'client-id': CREDENTIAL.clientId,
+      'client-secret': CREDENTIAL.clientSecret,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(body),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${text.slice(0, 600)}`)
+  return JSON.parse(text)
+}
+
 export function startFloor(databaseUrl: string): Promise<Subject> {
   return startForked('floor', 'floor.ts', { ...environment(databaseUrl), FLOOR_CONNECTIONS: String(FLOOR_CONNECTIONS) })
 }
 
 export function startNoDatabase(databaseUrl: string): Promise<Subject> {
   return startForked('no database', 'no-database.ts', environment(databaseUrl))
+}
+
+export function startStaticPage(databaseUrl: string, pages: string): Promise<Subject> {
+  return startForked('static page', 'static-page.ts', { ...environment(databaseUrl), PAGES: pages })
 }
 
 /** A process that carries deliveries out; it listens nowhere. */

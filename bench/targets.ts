@@ -2,9 +2,11 @@ import { CAN_READ_CPU } from './cpu.ts'
 import type { DeliveryRound } from './deliveries.ts'
 import type { GrowthPlan, GrowthRound } from './growth.ts'
 import type { Measurement } from './measure.ts'
-import { growthsOf, percent, ratiosTo } from './report.ts'
+import type { PageRound } from './pages.ts'
+import { growthsOf, pageRatios, percent, ratiosTo } from './report.ts'
 import type { Round } from './rounds.ts'
 import { median } from './statistics.ts'
+import type { Streams } from './streams.ts'
 
 /** What the service promises about its speed, judged by the median of the rounds. */
 export interface Target {
@@ -68,6 +70,31 @@ export function judgeDeliveries(rounds: DeliveryRound[]): Target[] {
       '<= 20',
       of('manilla').map(({ p50Ms }) => p50Ms),
       (p50) => p50 <= 20,
+      (value) => value.toFixed(1),
+    ),
+  ]
+}
+
+/** A page that says how a payment stands may cost at most as much again as one that never changes. */
+export function judgePages(rounds: PageRound[]): Target[] {
+  const codings = rounds[0]?.codings ?? []
+  return codings.map(({ coding }) =>
+    target(
+      `page views a second at 64 (${coding}), × the same bytes, static`,
+      '>= 0.5',
+      pageRatios(rounds, coding, ({ rate }) => rate),
+      (ratio) => ratio >= 0.5,
+    ),
+  )
+}
+
+export function judgeStreams({ streams, rounds }: Streams): Target[] {
+  return [
+    target(
+      `from settled to told, ${streams.toLocaleString('en-US')} open pages, p99 ms`,
+      '<= 500',
+      rounds.map(({ settledToTold }) => settledToTold.p99Ms),
+      (p99) => p99 <= 500,
       (value) => value.toFixed(1),
     ),
   ]

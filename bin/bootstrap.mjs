@@ -1,7 +1,7 @@
 // Runs before everything else, on whatever Node (20 or newer) the machine has and with nothing installed: brings in what is
 // missing, then gives way. No dependencies, so it can run first.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -14,7 +14,7 @@ if (Number(process.versions.node.split('.')[0]) < 20) {
   )
 }
 if (!isInstalled()) {
-  install()
+  oneAtATime(install)
   if (!isInstalled()) fail('npm installed the packages, but not all of them: remove node_modules and try again.')
 }
 if (purpose === 'test') findBrowser()
@@ -35,6 +35,40 @@ function isInstalled() {
     ([path, { version, optional }]) =>
       path === '' || (installed[path] ? installed[path].version === version : optional),
   )
+}
+
+/** Two commands in one clone, both the first: npm would pull the packages from under each other. The second waits, and finds them there. */
+function oneAtATime(work) {
+  const turn = join(root, '.installing')
+  const owner = join(turn, 'pid')
+  for (;;) {
+    try {
+      mkdirSync(turn)
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') return work() // npm will say what is wrong with this folder
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+    if (isDead(owner)) rmSync(turn, { recursive: true, force: true })
+  }
+  try {
+    writeFileSync(owner, String(process.pid))
+    if (!isInstalled()) work()
+  } finally {
+    rmSync(turn, { recursive: true, force: true })
+  }
+}
+
+/** Whoever died in the middle holds nobody up. (Between taking a turn and signing for it pass milliseconds, not seconds.) */
+function isDead(owner) {
+  try {
+    process.kill(Number(readFileSync(owner, 'utf8')), 0)
+    return false
+  } catch (error) {
+    if (error.code !== 'ENOENT') return error.code === 'ESRCH'
+    const turn = statSync(dirname(owner), { throwIfNoEntry: false })
+    return turn !== undefined && Date.now() - turn.mtimeMs > 10_000
+  }
 }
 
 function install() {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { buildAssets } from '../web/build.ts'
+import { type Assets, buildAssets } from '../web/build.ts'
 import type { AttemptParts } from './attempts/parts.ts'
 import type { Config } from './config.ts'
 import { checkSecretKey } from './database/check-secret-key.ts'
@@ -137,7 +137,8 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   }
   // Of the customers' side, as it were: a process that only works off the clock does without.
   const hasDemo = config.demo && config.role !== 'worker'
-  const demo = hasDemo ? [await openDemo(keys, { baseUrl: () => baseUrl, serverUrl: () => serverUrl })] : []
+  const assets = await buildAssets()
+  const demo = hasDemo ? [openDemo(keys, assets, { baseUrl: () => baseUrl, serverUrl: () => serverUrl })] : []
   const http = guardedHttp()
   const allowPrivate = (mode: Mode) => config.webhookAllowPrivate === 'always' || config.webhookAllowPrivate === mode
   const live = livePayments({ ...parts, log })
@@ -146,6 +147,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     verifyCredential,
     createPayment: paymentCreator(parts),
     live,
+    assets,
     http,
     allowPrivate,
     guests: [...servers, ...demo],
@@ -194,14 +196,13 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
 }
 
 /** A merchant's site in our own house. Of us it gets what every merchant has, and no part of the service. */
-async function openDemo({ sandbox, sandboxWebhookSecret }: Keys, urls: Pick<DemoParts, 'baseUrl' | 'serverUrl'>) {
-  const { demoScript, demoStyle } = await buildAssets()
+function openDemo(keys: Keys, assets: Assets, urls: Pick<DemoParts, 'baseUrl' | 'serverUrl'>) {
   return demoShop({
     ...urls,
-    credential: sandbox,
-    webhookSecret: sandboxWebhookSecret,
-    script: demoScript,
-    style: demoStyle,
+    credential: keys.sandbox,
+    webhookSecret: keys.sandboxWebhookSecret,
+    script: assets.demoScript,
+    style: assets.demoStyle,
   })
 }
 
@@ -240,6 +241,7 @@ export async function describeService(): Promise<unknown> {
     verifyCredential: nothing,
     createPayment: nothing,
     live: livePayments(parts),
+    assets: await buildAssets(),
     providers: { find: nothing, connect: nothing },
     secrets: { keyId: '', seal: nothing, open: nothing },
     record: nothing,

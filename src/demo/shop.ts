@@ -122,7 +122,10 @@ export function demoShop(parts: DemoParts): { prefix: string; routes(app: Fastif
       return send(reply, error.status, troublePage(frame(), panel(log.last), heading, error.message))
     })
 
-    app.get('', HIDDEN, (_request, reply) => send(reply, 200, shopPage(frame(), panel(log.last), EMPTY_FORM)))
+    for (const path of ['', '/'])
+      app.get(path, { ...HIDDEN, prefixTrailingSlash: 'slash' }, (_request, reply) =>
+        send(reply, 200, shopPage(frame(), panel(log.last), EMPTY_FORM)),
+      )
 
     app.post('/buy', HIDDEN, async (request, reply) => {
       const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()

@@ -188,11 +188,16 @@ const KIND = { request: 'Shop → service', redirect: 'Browser', widget: 'Widget
 /** A line of the panel. The browser puts it in as it is. */
 export function lineItem({ number, at, kind, title, outcome, ok, bodies = [] }: Line): Html {
   const details = bodies.map(({ label, body }) => {
-    const short = JSON.stringify(body)
-    return html`<details><summary><i>${label}</i> ${short.slice(0, 200)}</summary><pre tabindex="0">${JSON.stringify(body, null, 2).slice(0, 8_000)}</pre></details>`
+    const short = JSON.stringify(body, masked)
+    return html`<details><summary><i>${label}</i> ${short.slice(0, 200)}</summary><pre tabindex="0">${JSON.stringify(body, masked, 2).slice(0, 8_000)}</pre></details>`
   })
   return html`<li id="line-${number}" class="${kind}${ok ? null : ' bad'}"><p><span class="kind">${KIND[kind]}</span><time datetime="${at.toISOString()}">${at.toLocaleTimeString('en-GB')}</time></p>
 <p class="title">${title}${outcome ? html` <b>${outcome}</b>` : null}</p>${joined(details)}</li>`
+}
+
+/** Whoever has the shop open reads these lines: an e-mail is theirs alone who typed it. */
+function masked(_name: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/([^\s@])[^\s@]*@(?=[^\s@])/g, '$1•••@') : value
 }
 
 function render(frame: Frame, { lines, after, reference }: Panel, title: string, body: Html): string {

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify from 'fastify'
-import { type Assets, buildAssets } from '../../web/build.ts'
+import type { Assets } from '../../web/build.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
 import { Problem } from '../kernel/problem.ts'
 import { shopfronts } from '../merchants/read-shopfront.ts'
@@ -42,6 +42,8 @@ export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryPar
   verifyCredential: VerifyCredential
   createPayment: PaymentCreator
   live: LivePayments
+  /** What browsers get from us. */
+  assets: Assets
   baseUrl: () => string
   isStopping: () => boolean
   /** `operations`: health and metrics alone, for a process that only works off the clock. */
@@ -60,9 +62,8 @@ const MAX_CONNECTIONS = 20_000 // twice as many as there can be streams, so that
 
 /** The door of merchants and customers. */
 export async function buildApp(parts: HttpParts): Promise<App> {
-  const { log, database } = parts
+  const { log, database, assets } = parts
   const limits = new Limits(parts.rateLimit)
-  const assets = await buildAssets()
   const documents = documentsOf(assets)
   const requestIdPrefix = `req_${randomBytes(6).toString('hex')}`
   let requests = 0
@@ -163,7 +164,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
       : sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`)),
   )
 
-  if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics, assets, documents })
+  if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics, documents })
   await openToProviders(app, { ...parts, links }, metrics)
   await app.register(async (operations: App) =>
     operationsRoutes(operations, { database, metrics, isStopping: parts.isStopping }),
@@ -177,7 +178,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
 async function openToCallers(
   app: App,
   parts: HttpParts,
-  shared: { limits: Limits; links: Links; metrics: Metrics; assets: Assets; documents: Documents },
+  shared: { limits: Limits; links: Links; metrics: Metrics; documents: Documents },
 ): Promise<void> {
   const { limits, links, metrics } = shared
   const pressure = watchPressure()

@@ -36,7 +36,7 @@ interface Followed {
 }
 
 const HEARTBEAT_MS = 25_000 // proxies hang up on what is silent for 30 or 60 s
-const MAX_STREAMS = 10_000 // some 20 KB each
+const MAX_STREAMS = 10_000 // 7 KB each (npm run bench), and half of the connections that the door allows
 const MAX_UNREAD_BYTES = 64 * 1024
 const LOOK_AGAIN_AFTER_MS = 1_000
 const RETRY_AFTER_SECONDS = 30
@@ -78,6 +78,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
     const uuid = uuidOf(paymentId)
     const one = followed.get(uuid) ?? { id: paymentId, told: undefined, pages: new Set() }
     const page = reply.raw
+    page.shouldKeepAlive = false // or the connection would outlive its stream, and hold up a stop until it was idle for long enough
     const leave = () => {
       if (!one.pages.delete(page)) return
       streams--
@@ -170,7 +171,6 @@ function open(reply: FastifyReply, state: PaymentState): void {
   const headers = reply.getHeaders()
   reply.hijack()
   const page = reply.raw
-  page.shouldKeepAlive = false // or the connection would outlive its stream, and hold a stop up until it was idle for long enough
   page.on('error', () => {}) // its close follows
   page.writeHead(200, { ...headers, ...HEADERS } as Record<string, string>)
   page.write(`retry: 2000\n\n${message(state)}`)

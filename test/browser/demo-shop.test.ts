@@ -45,6 +45,14 @@ test('by link, without scripts: from the shop to the payment page, and thanks th
   await page.getByText('They differ. A shop believes the service.').waitFor()
 })
 
+test('a slash at the end of its address is no reason to turn anyone away', async () => {
+  const page = await newPage()
+  await page.goto(`${shop}/`)
+  await page.locator('.live').waitFor()
+  await page.getByRole('button', { name: /^Pay by link/ }).click()
+  await page.waitForURL(/\/pay\/chk_/)
+})
+
 test('who came by another name of this machine is sent to the payment page all the same', async () => {
   const page = await newPage()
   await page.goto(shop.replace('localhost', '127.0.0.1'))
@@ -71,6 +79,9 @@ test('by transfer: the account is shown, the money is sent, and the page turns t
   await webhook.waitFor()
   await webhook.getByText('body').click()
   assert.match(await webhook.locator('pre').innerText(), /"status": "successful"/)
+  const panel = await lines(watcher).textContent()
+  assert.match(panel ?? '', /"email":"a•••@example\.com"/)
+  assert.ok(!panel?.includes('ada@'), 'nobody else’s e-mail')
   assert.match(await lines(watcher).innerText(), /POST \/payments\/v1\/payments\/initialize/)
 })
 

@@ -1,41 +1,109 @@
 // `npm run screenshots`: the pictures of the README, taken from the running service so that they stay true.
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { launchBrowser } from '../support/browser.ts'
+import { fillCard, NO_MONEY, providerFrame, reaches, VISA } from '../support/customer.ts'
+import { request } from '../support/paying.ts'
 import { startProcess } from '../support/process.ts'
 
 const IMAGES = join(import.meta.dirname, '../../docs/images')
+const PHONE = { viewport: { width: 360, height: 800 } }
+const DESKTOP = { viewport: { width: 1280, height: 960 } }
 
-const SHOTS = {
-  'pay-phone-light': { viewport: { width: 360, height: 560 }, deviceScaleFactor: 2, colorScheme: 'light' },
-  'pay-wide-dark': { viewport: { width: 760, height: 480 }, deviceScaleFactor: 2, colorScheme: 'dark' },
-} as const
-
+let order = 20_931
 const folder = await mkdtemp(join(tmpdir(), 'manilla-screenshots-'))
+await rm(IMAGES, { recursive: true, force: true })
 await mkdir(IMAGES, { recursive: true })
 const service = await startProcess({ DATA_DIR: folder, LOG_LEVEL: 'warn' })
 const browser = await launchBrowser()
 try {
-  const response = await fetch(`${service.baseUrl}/payments/v1/checkouts`, {
-    method: 'POST',
-    headers: service.headers,
-    body: JSON.stringify({
-      amount: 1_250_000,
-      country: 'NG',
-      reference: 'ORD-20931',
-      user: { email: 'ada@example.com' },
-    }),
-  })
-  const { data } = (await response.json()) as { data: { shortURL: string } }
-  for (const [name, options] of Object.entries(SHOTS)) {
-    const page = await (await browser.newContext(options)).newPage()
-    await page.goto(data.shortURL)
-    await page.screenshot({ path: join(IMAGES, `${name}.png`) })
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await takePhone(colorScheme)
+    await takeTransfer(colorScheme)
   }
+  await takeDesktop()
+  await takeShop()
 } finally {
   await browser.close()
   service.child.kill('SIGTERM')
   await service.exited
   await rm(folder, { recursive: true, force: true })
+}
+
+/** Declined, then paid with a card that is saved; which the next one finds. */
+async function takePhone(colorScheme: 'light' | 'dark'): Promise<void> {
+  const email = `${colorScheme}@example.com`
+  const page = await openPage({ ...PHONE, colorScheme })
+  await page.goto(await newCheckout(email))
+  await page.getByRole('button', { name: /^Pay/ }).click()
+  await fillCard(providerFrame(page), NO_MONEY)
+  await reaches(page, 'failed')
+  await take(page, `phone-failed-${colorScheme}`)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await fillCard(providerFrame(page), VISA, { save: true })
+  await reaches(page, 'succeeded')
+  await take(page, `phone-succeeded-${colorScheme}`)
+  await page.goto(await newCheckout(email))
+  await take(page, `phone-choose-${colorScheme}`)
+}
+
+async function takeTransfer(colorScheme: 'light' | 'dark'): Promise<void> {
+  const page = await openPage({ ...PHONE, colorScheme })
+  await page.goto(`${await newCheckout(`${colorScheme}@example.com`)}?method=bank`)
+  await page.getByRole('button', { name: 'Get account number' }).click()
+  await reaches(page, 'awaiting')
+  await take(page, `phone-awaiting-${colorScheme}`)
+}
+
+async function takeDesktop(): Promise<void> {
+  const page = await openPage({ ...DESKTOP, colorScheme: 'dark' })
+  await page.goto(await newCheckout('dark@example.com', { customerBearsCharge: true }))
+  await take(page, 'desktop-choose-dark')
+}
+
+/** The shop after an order by transfer, then with the widget over it. */
+async function takeShop(): Promise<void> {
+  const page = await openPage({ ...DESKTOP, colorScheme: 'light' })
+  await page.goto(`${service.baseUrl}/demo`)
+  await page.getByRole('button', { name: /^Pay by bank transfer/ }).click()
+  await page.getByRole('button', { name: 'Send the transfer (sandbox)' }).click()
+  await page.locator('.webhooks').getByText('payment.successful').waitFor()
+  await page.getByRole('link', { name: 'Back to the shop' }).click()
+  await page.locator('.live').waitFor()
+  await take(page, 'demo-shop')
+  await page.getByRole('button', { name: /^Pay in a widget/ }).click()
+  const widget = page.frameLocator('dialog iframe')
+  await widget.getByRole('button', { name: /^Pay/ }).click()
+  await providerFrame(widget).getByLabel('Card number').fill(VISA)
+  await take(page, 'widget')
+}
+
+async function openPage(options: BrowserContextOptions): Promise<Page> {
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+  return context.newPage()
+}
+
+/** As WebP, which is a fifth of a PNG. */
+async function take(page: Page, name: string): Promise<void> {
+  await page.mouse.move(0, 0) // nothing is to look pointed at
+  const session = await page.context().newCDPSession(page)
+  const clip = { x: 0, y: 0, ...(page.viewportSize() ?? PHONE.viewport), scale: 1.5 }
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80, clip })
+  await writeFile(join(IMAGES, `${name}.webp`), data, 'base64')
+}
+
+async function newCheckout(email: string, more = {}): Promise<string> {
+  const redirectURL = `${service.baseUrl}/demo/thanks`
+  const { status, body } = await request(`${service.baseUrl}/payments/v1/checkouts`, 'POST', service.headers, {
+    amount: 1_250_000,
+    country: 'NG',
+    reference: `ORD-${order++}`,
+    user: { email },
+    redirectURL,
+    ...more,
+  })
+  if (status !== 201) throw new Error(JSON.stringify(body))
+  return body.data.url
 }

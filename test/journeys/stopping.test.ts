@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createDatabase } from '../support/database.ts'
+import { openEventStream } from '../support/event-stream.ts'
 import { type ServiceProcess, startForTest } from '../support/process.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'manilla-stop-'))
@@ -100,6 +101,28 @@ test('an idle keep-alive connection does not hold the stop up', async () => {
   assert.equal(await service.exited, 0)
   assert.ok(performance.now() - startedMs < 5_000)
   agent.destroy()
+})
+
+test('open payment pages do not hold the stop up', async () => {
+  const service = await start()
+  const made = await fetch(`${service.baseUrl}/payments/v1/checkouts`, {
+    method: 'POST',
+    headers: service.headers,
+    body: BODY,
+  })
+  const { data } = (await made.json()) as { data: { url: string; reference: string } }
+  const stream = await openEventStream(`${data.url}/live`)
+  await stream.until(({ v }) => v === 0)
+  await fetch(`${service.baseUrl}/payments/v1/payments/${data.reference}/cancel`, {
+    method: 'POST',
+    headers: service.headers,
+  })
+  await stream.until(({ status }) => status === 'cancelled')
+  const startedMs = performance.now()
+  service.child.kill('SIGTERM')
+  await stream.ended
+  assert.equal(await service.exited, 0)
+  assert.ok(performance.now() - startedMs < 4_000) // before we would hang up on everyone
 })
 
 test('E2: a stranger who never finishes a request does not turn the stop into a crash', async () => {

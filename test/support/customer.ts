@@ -62,12 +62,12 @@ export function stateOf(page: Page): Promise<string | null> {
   return page.locator('#panel').getAttribute('data-state')
 }
 
-export async function reaches(page: Page, state: string): Promise<void> {
+export async function reaches(page: Page | FrameLocator, state: string): Promise<void> {
   await page.locator(`#panel[data-state=${state}]`).waitFor()
 }
 
 /** The provider's page, inside ours. */
-export function providerFrame(page: Page): FrameLocator {
+export function providerFrame(page: Page | FrameLocator): FrameLocator {
   return page.frameLocator('#panel iframe')
 }
 
@@ -80,7 +80,7 @@ export async function fillCard(where: Page | FrameLocator, number: string, { sav
 }
 
 /** The customer's bank, sending money to the account of the last attempt. */
-export async function transfer(shop: Shop, reference: string, amount: number): Promise<void> {
+export async function transfer(shop: Pick<Shop, 'call' | 'payment'>, reference: string, amount: number): Promise<void> {
   const payment = await shop.payment(reference)
   const { accountNumber } = payment.attempts.findLast(
     (attempt: { instructions: unknown }) => attempt.instructions,

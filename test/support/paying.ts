@@ -25,6 +25,7 @@ import { eventRecorder } from '../../src/webhooks/announce-event.ts'
 import { startDelivering } from '../../src/webhooks/deliver-due.ts'
 import { DELIVERIES_CHANNEL } from '../../src/webhooks/delivery-store.ts'
 import { guardedHttp } from '../../src/webhooks/guarded-http.ts'
+import { buildAssets } from '../../web/build.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 import type { Answer } from './service.ts'
 
@@ -93,6 +94,7 @@ export async function startPaying(
     verifyCredential,
     createPayment: paymentCreator(parts),
     live,
+    assets: await buildAssets(),
     http,
     allowPrivate,
     guests,

@@ -17,6 +17,7 @@ import { paymentCreator } from '../../src/payments/create-payment.ts'
 import { providerAccounts } from '../../src/providers/accounts.ts'
 import { eventRecorder } from '../../src/webhooks/announce-event.ts'
 import { guardedHttp } from '../../src/webhooks/guarded-http.ts'
+import { buildAssets } from '../../web/build.ts'
 import { createDatabase } from './database.ts'
 
 export const BASE_URL = 'http://pay.test'
@@ -42,6 +43,7 @@ export async function startOn(database: Database, changes: Partial<HttpParts> = 
     ...parts,
     log,
     live: livePayments({ database, log }),
+    assets: await buildAssets(),
     verifyCredential: credentialVerifier(database),
     createPayment: paymentCreator(parts),
     providers: providerAccounts({ masterKey: Buffer.alloc(32), serverUrl: () => BASE_URL }),

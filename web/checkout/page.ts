@@ -549,7 +549,7 @@ document.addEventListener('click', (event) => {
   } else if (copy) void copyFrom(copy)
   else if (at('[data-print]')) print()
   else if (at('[data-stay]')) stopLeaving()
-  else if (at('[data-keep]')) keepPaying(at('details'))
+  else if (at('[data-keep]')) shut(at('details'))
   else if (at('[data-close]')) askClose()
   else if (at('[data-keep-open]')) at<HTMLDialogElement>('dialog')?.close()
   else if (at('[data-close-now]')) tell('close')
@@ -565,9 +565,10 @@ document.addEventListener('keydown', ({ key, target }) => {
   choose(next?.dataset.method)?.focus()
 })
 
-function keepPaying(question: HTMLElement | null): void {
-  question?.removeAttribute('open')
-  question?.querySelector('summary')?.focus()
+/** With the focus back on what opened it, for it was inside. */
+function shut(details: HTMLElement | null): void {
+  details?.removeAttribute('open')
+  details?.querySelector('summary')?.focus()
 }
 
 async function copyFrom(button: HTMLElement): Promise<void> {

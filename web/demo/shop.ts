@@ -23,10 +23,10 @@ const form = document.querySelector<HTMLFormElement>('#buy')
 const lines = document.querySelector<HTMLElement>('#lines')
 const thanks = document.querySelector<HTMLElement>('main')?.dataset.thanks ?? ''
 
-/** Puts the order of that page into this one. One after the other, so that the newest word stands last. */
+/** Puts the order of that page into this one. One after the other, so that the newest word stands last. Who was elsewhere may be led there. */
 let showing = Promise.resolve()
 let shownAddress = location.pathname + location.search
-function show(address: string, headers: Record<string, string> = {}): void {
+function show(address: string, headers: Record<string, string> = {}, leadsThere = false): void {
   shownAddress = address
   showing = showing.then(async () => {
     const response = await fetch(address, { headers })
@@ -34,7 +34,7 @@ function show(address: string, headers: Record<string, string> = {}): void {
     if (!order || !next || !response.ok) return
     const hadFocus = order.contains(document.activeElement)
     order.replaceChildren(...next.childNodes)
-    if (hadFocus) order.querySelector('h1')?.focus()
+    if (hadFocus || leadsThere) order.querySelector('h1')?.focus()
   })
   showing = showing.catch(() => {}) // the next webhook shows it, or a reload
 }
@@ -71,7 +71,7 @@ async function openWidget(form: HTMLFormElement, Pay: NonNullable<Window['Pay']>
   const tell =
     (from: string) =>
     ({ status }: Result) =>
-      show(`${thanks}?${new URLSearchParams({ reference, status, from })}`)
+      show(`${thanks}?${new URLSearchParams({ reference, status, from })}`, {}, from === 'onClose')
   Pay.open({
     reference,
     onSuccess: tell('onSuccess'),

@@ -1,5 +1,6 @@
 import { parseCountry } from '../../kernel/country.ts'
 import { parseCurrency } from '../../kernel/money.ts'
+import { isWebAddress } from '../../kernel/web-address.ts'
 import { readCursor } from './cursor.ts'
 
 /**
@@ -48,20 +49,6 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     test: (text) => readCursor('event', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',
   },
-}
-
-const MAX_URL_LENGTH = 2_048
-
-/** Stricter than `new URL`, which trims blanks, drops line breaks and turns backslashes around: what we keep is what was meant. */
-function isWebAddress(text: string): boolean {
-  return (
-    text.length <= MAX_URL_LENGTH &&
-    /^https?:\/\/[^/\\?#@][^/\\?#@]*([/?#]|$)/i.test(text) &&
-    !/[\s\\\p{Cc}]/u.test(text) &&
-    URL.canParse(text) &&
-    // A character may become nine when it is sent (%E2%82%AC); only a long address can grow too long by that.
-    (text.length * 9 <= MAX_URL_LENGTH || new URL(text).href.length <= MAX_URL_LENGTH)
-  )
 }
 
 /** JavaScript takes the 30th of February for the 2nd of March; we do not. */

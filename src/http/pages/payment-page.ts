@@ -11,7 +11,7 @@ import { confirming, panel, processing, show, spoken, type View } from './views.
 
 /** What the address and the browser ask for. */
 export interface Visit {
-  /** The path of this page, as it was opened. */
+  /** This page, as seen from itself. */
   path: string
   wish: Wish
   language: string | undefined
@@ -97,15 +97,15 @@ export function paymentPage(documents: Documents, shown: Shown, visit: Visit): P
     frameSource: frameSource(screen, view),
     saveData: visit.saveData,
   }
-  const body = html`${payment.mode === 'sandbox' ? html`<p class="mode">${texts.testMode}</p>` : null}
+  const body = html`${payment.mode === 'sandbox' ? html`<aside class="mode">${texts.testMode}</aside>` : null}
 <div class="card">
 <header>
 ${visit.saveData ? null : logo(shopfront, merchantName)}
 <div class="who"><h1>${merchantName}</h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
 <p class="price"><bdi>${amount}</bdi></p>
 ${view.embedded ? html`<button type="button" class="x" data-close aria-label="${texts.close}">×</button>` : null}
-</header>
 <p id="offline" class="warn" hidden data-back="${texts.backOnline}">${texts.offline}</p>
+</header>
 ${panel(screen, view)}
 ${payment.status === 'pending' ? onPhone(shown, view) : null}
 </div>
@@ -123,7 +123,7 @@ ${view.embedded ? closing(view) : null}`
 
 function logo({ merchantId, brand }: Shopfront, name: string): Html {
   return brand.logo
-    ? html`<img class="logo" src="/logo/${merchantId}/${brand.logo.version}" alt="" width="44" height="44" loading="lazy">`
+    ? html`<img class="logo" src="../logo/${merchantId}/${brand.logo.version}" alt="" width="44" height="44" loading="lazy">`
     : html`<span class="logo" aria-hidden="true">${initials(name)}</span>`
 }
 
@@ -136,19 +136,22 @@ function initials(name: string): string {
     .toUpperCase()
 }
 
+// They turn around the text that follows, which would be ours: an amount, a sentence.
+const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g
+
 function shortened(name: string): string {
-  const letters = [...name]
-  return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : name
+  const letters = [...name.replaceAll(BIDI_CONTROLS, '')]
+  return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : letters.join('')
 }
 
 /** Shut until it is asked for, and its picture is not loaded before that: on a phone it would be of no use. */
 function onPhone({ shortLink }: Shown, { texts, embedded }: View): Html | null {
   if (shortLink === undefined || embedded) return null
-  return html`<details class="phone"><summary>${texts.continueOnPhone}</summary>
+  return html`<aside class="phone" aria-label="${texts.continueOnPhone}"><details><summary>${texts.continueOnPhone}</summary>
 <img src="${shortLink}/qr.svg" alt="" width="148" height="148" loading="lazy">
 <p class="note">${texts.continueOnPhoneNote}</p>
 <p><bdi>${shortLink}</bdi> <button type="button" class="copy" data-copy="${shortLink}" data-copied="${texts.copied}" aria-label="${texts.copyOf(texts.continueOnPhone)}">${texts.copy}</button></p>
-</details>`
+</details></aside>`
 }
 
 function closing({ texts }: View): Html {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Attempt } from '../../attempts/attempt.ts'
 import { findBookById } from '../../attempts/attempt-store.ts'
 import type { Book } from '../../attempts/book.ts'
 import { offersFor } from '../../attempts/offer.ts'
@@ -33,7 +34,7 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
     const found = await readPayment(id)
     const shopfront = found && (await findShopfront(found.payment))
     if (!found || !shopfront || shopfront.suspended) return undefined
-    const book = await bookOf(found)
+    const book = bare ? withoutSavedCards(await bookOf(found)) : await bookOf(found)
     const { payment } = book
     const isOpen = payment.status === 'pending'
     return {
@@ -63,6 +64,13 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
       cards: withCards && takesCards ? await listCardsToPayWith(database, payment, takesCards, payment.user.email) : [],
     }
   }
+}
+
+/** A provider's page that offers a saved card shows it, and charges it: that is for the customer alone. */
+function withoutSavedCards({ payment, attempts }: Book): Book {
+  const offersCard = ({ status, instructions }: Attempt) =>
+    status === 'pending' && instructions !== null && 'savedCard' in instructions
+  return { payment, attempts: attempts.filter((attempt) => !offersCard(attempt)) }
 }
 
 const NOTHING: Offer = { methods: [], cards: [] }

@@ -257,7 +257,7 @@ function failed(screen: Of<'failed'>, view: View): Html {
   const { failure, method, failures, offer } = screen
   const other = offer.methods.find(({ name }) => name !== method)
   const otherFirst = other && (failures >= 3 || OTHER_METHOD_FIRST.has(failure))
-  const style = (first: boolean) => (first ? 'main' : 'quiet')
+  const style = (first: boolean) => (first ? 'main' : 'second')
   // With saved cards there is something to choose again; without, the next try can begin at once.
   const again =
     method === 'card' && offer.cards.length > 0
@@ -360,7 +360,7 @@ function another(method: MethodName, { methods }: Offer, { texts, here }: View):
 }
 
 function cancelNow(view: View): Html {
-  return form(view, 'cancel', html`<button class="quiet">${view.texts.cancel}</button>`)
+  return form(view, 'cancel', html`<button class="quiet cancel">${view.texts.cancel}</button>`)
 }
 
 /** Asks first, for money may already be on its way. */

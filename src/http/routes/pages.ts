@@ -17,7 +17,7 @@ import { returnAddress } from '../../payments/return-address.ts'
 import type { App } from '../framework.ts'
 import type { Limits } from '../limits.ts'
 import type { Documents, Page } from '../pages/document.ts'
-import { pageOf } from '../pages/embed.ts'
+import { embedId, pageOf } from '../pages/embed.ts'
 import {
   framedReturnPage,
   paymentPage,
@@ -184,18 +184,26 @@ export function pageRoutes(app: App, parts: PageParts): void {
     const attempt = id && (await findAttempt(database, id))
     if (!attempt) return sendUnknownPayment(request, reply, parts)
     await askAbout(attempt, 'return')
-    const page = links.payment(attempt.paymentId)
+    const payment = await findPaymentById(database, attempt.paymentId)
+    const isOver = payment && payment.status !== 'pending'
+    const page = isOver ? links.payment(payment.id) : standInFor(attempt.paymentId)
     const shopfront = await parts.findShopfront(attempt)
     // In a frame of ours the page around it goes on by itself; a shop that opened in there would be a shop in a letterbox.
     if (request.headers['sec-fetch-dest'] === 'iframe' && shopfront) {
       const acceptLanguage = request.headers['accept-language']
       return sendPage(request, reply, 200, framedReturnPage(documents, { path: page, shopfront, acceptLanguage }))
     }
-    const payment = await findPaymentById(database, attempt.paymentId)
-    const isOver = payment && payment.status !== 'pending'
     const onwards = isOver ? returnAddress(payment) : undefined
     return reply.headers(NO_TRACE).redirect(onwards ?? `${page}${isOver ? '?back=1' : ''}`, 302)
   })
+
+  /**
+   * The page of a payment for whoever comes back. They may have set out with no more than its reference, so they are not given the
+   * link, which would show them the customer's cards to pay with.
+   */
+  function standInFor(id: PaymentId): string {
+    return new URL(embedId(parts.secrets, id, parts.clock.now()), links.payment(id)).href
+  }
 }
 
 /** What came of a form, beside what the payment tells. */
@@ -223,7 +231,7 @@ function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: b
   const theme = text('theme')
   const posted = request.method === 'POST'
   return {
-    path: new URL(request.raw.url ?? '/', 'http://here').pathname,
+    path: `./${request.params.id}`, // relative: the service may live under a path of somebody's host
     wish: {
       method: posted ? undefined : methodNamed(text('method')),
       sent: changes.sent ?? text('sent') === '1',

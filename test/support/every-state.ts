@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { sql } from '../../src/database/sql.ts'
+import type { State } from '../../src/http/pages/screen.ts'
+import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { letPass } from './books.ts'
+import { newCheckout, transfer } from './customer.ts'
+import { eventually, type PayingService, request, type Shop } from './paying.ts'
+import type { Answer } from './service.ts'
+import { CARD } from './simulator.ts'
+
+/** A page with its forms, as a browser without scripts has it. */
+export interface OpenPage {
+  url: string
+  text: string
+  state: string | undefined
+  token: string
+  /** Sends a form of this page. A field that is undefined is left out. */
+  post(fields: Record<string, string | undefined>, headers?: Record<string, string>): Promise<Answer>
+}
+
+export async function openPage(url: string, headers: Record<string, string> = {}): Promise<OpenPage> {
+  const { body } = await request(url, 'GET', headers)
+  const text = String(body)
+  const token = /name="token" value="([^"]*)"/.exec(text)?.[1] ?? ''
+  return {
+    url,
+    text,
+    state: stateIn(text),
+    token,
+    post: (fields, more = {}) => postForm(url, { token, key: randomBytes(8).toString('hex'), ...fields }, more),
+  }
+}
+
+export function stateIn(text: string): string | undefined {
+  return /<main id="panel" data-state="([^"]*)"/.exec(text)?.[1]
+}
+
+export function postForm(
+  url: string,
+  fields: Record<string, string | undefined>,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const form = new URLSearchParams()
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) form.set(name, value)
+  return request(url, 'POST', { 'content-type': 'application/x-www-form-urlencoded', ...headers }, form.toString())
+}
+
+export interface Shown {
+  id: PaymentId
+  reference: string
+  url: string
+}
+
+export type EveryState = Record<State, Shown>
+
+/** A payment for every state that a page can be in, brought there as customers and clocks would, as far as these can. */
+export async function everyState(service: PayingService, shop: Shop, changes: object = {}): Promise<EveryState> {
+  const { database } = service
+  const open = async (query = ''): Promise<Shown> => {
+    const { id, url, reference } = await newCheckout(shop, { ...changes })
+    return { id: id as PaymentId, reference, url: url + query }
+  }
+  const press = async (shown: Shown, method: string) => {
+    await (await openPage(shown.url)).post({ action: 'pay', method, card: 'new' })
+    return shown
+  }
+  const charge = async (shown: Shown, card: string) => {
+    const { attempts } = await shop.payment(shown.id)
+    const { status } = await shop.call('POST', `/sandbox/gateway/charges/${attempts.at(-1).providerReference}`, {
+      card,
+    })
+    assert.equal(status, 200)
+    return shown
+  }
+  const pay = async (shown: Shown) => {
+    await charge(await press(shown, 'card'), CARD.pays)
+    await eventually(
+      () => shop.payment(shown.id),
+      ({ status }) => status === 'successful',
+    )
+    return shown
+  }
+
+  const states: EveryState = {
+    choose: await open(),
+    processing: await press(await open(), 'card'),
+    provider: await press(await open(), 'card'),
+    awaiting: await press(await open(), 'bank'),
+    checking: await press(await open('?sent=1'), 'bank'),
+    partial: await press(await open(), 'bank'),
+    failed: await charge(await press(await open(), 'card'), CARD.insufficientFunds),
+    confirming: await charge(await press(await open(), 'card'), CARD.staysSilent),
+    succeeded: await pay(await open('?back=1')),
+    already_paid: await pay(await open()),
+    cancelled: await open(),
+    expired: await open(),
+    account_expired: await press(await open(), 'bank'),
+    unpayable: await open(),
+  }
+  await transfer(shop, states.partial.id, 1_000_000)
+  await shop.call('POST', `/payments/v1/payments/${states.cancelled.id}/cancel`)
+  await letPass(database, states.expired, 86_400)
+  await letPass(database, states.account_expired, 1_801)
+  // A call that a provider has not answered yet, for as long as the test may take.
+  await database.rows(sql`
+    update attempts set status = 'processing', instructions = null, created_at = now() + interval '1 hour'
+     where payment_id = ${uuidOf(states.processing.id)}`)
+  // In a currency that nothing takes any more.
+  await database.rows(sql`update payments set currency = 'XOF' where id = ${uuidOf(states.unpayable.id)}`)
+  await (await openPage(states.confirming.url)).post({ action: 'check' })
+  for (const [state, { url }] of Object.entries(states)) {
+    await eventually(
+      () => openPage(url),
+      (page) => page.state === state,
+    )
+  }
+  return states
+}
