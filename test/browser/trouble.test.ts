@@ -224,6 +224,57 @@ test('two tabs: what is done in one shows in the other by itself', async () => {
   assert.equal(await attemptsOf(reference), 1)
 })
 
+/** The next panel that is asked for is read by the server now, and reaches the page when it is released. */
+async function holdNextPanel(page: Page, url: string): Promise<{ isHeld: Promise<void>; release(): void }> {
+  const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await page.route(
+    url,
+    async (route) => {
+      const response = await route.fetch()
+      held.resolve()
+      await released.promise
+      await route.fulfill({ response })
+    },
+    { times: 1 },
+  )
+  return { isHeld: held.promise, release: released.resolve }
+}
+
+test('a change that comes while the one before is on its way to the page is not lost', async () => {
+  const { url, reference } = await newCheckout(shop)
+  const { page } = await newCustomer(browser)
+  await askForAccount(page, url)
+  const { isHeld, release } = await holdNextPanel(page, url)
+  await transfer(shop, reference, 1_000_000)
+  await isHeld
+  await transfer(shop, reference, 250_000)
+  await eventually(
+    () => shop.payment(reference),
+    ({ status }) => status === 'successful',
+  )
+  release()
+  await reaches(page, 'succeeded')
+})
+
+test('what the server said before never replaces what it said since', async () => {
+  const { url } = await newCheckout(shop)
+  const { page } = await newCustomer(browser)
+  await askForAccount(page, url)
+  const number = page.locator('.account [data-copy]').first()
+  const before = await number.getAttribute('data-copy')
+  const { isHeld, release } = await holdNextPanel(page, url)
+  await page.evaluate('dispatchEvent(new Event("focus"))')
+  await isHeld
+  await page.getByRole('button', { name: 'Get a new account number' }).click()
+  const isAnother = (now: string | null) => now !== before
+  const another = await eventually(() => number.getAttribute('data-copy'), isAnother)
+  const late = page.waitForEvent('requestfinished', (request) => request.method() === 'GET' && request.url() === url)
+  release()
+  await late
+  await page.evaluate('fetch(location.href)') // whatever the late one did is done by then
+  assert.equal(await number.getAttribute('data-copy'), another)
+})
+
 /** Lets time run for a page until it has asked so often; the seconds from each time to the next, by its own clock. */
 async function pausesOf(page: Page, questions: number): Promise<number[]> {
   const made = requestsOf(page, isQuestion)
