@@ -36,14 +36,22 @@ export function lowestDenomination(currency: string): string {
   return LOWEST_DENOMINATION[currency] ?? `the lowest denomination of ${currency}`
 }
 
-const FORMATS = new Map<string, { digits: number; format: Intl.NumberFormat }>()
+interface Format {
+  digits: number
+  format: Intl.NumberFormat
+  /** A page says its amount several times. */
+  last: { amount: number; text: string }
+}
 
-function formatOf(currency: Currency, locale: string): { digits: number; format: Intl.NumberFormat } {
+const FORMATS = new Map<string, Format>()
+
+function formatOf(currency: Currency, locale: string): Format {
   const name = `${locale} ${currency}`
   let known = FORMATS.get(name)
   if (!known) {
     const format = new Intl.NumberFormat(locale, { style: 'currency', currency, currencyDisplay: 'narrowSymbol' })
-    known = { digits: format.resolvedOptions().maximumFractionDigits ?? 2, format }
+    const digits = format.resolvedOptions().maximumFractionDigits ?? 2
+    known = { digits, format, last: { amount: -1, text: '' } }
     FORMATS.set(name, known)
   }
   return known
@@ -51,7 +59,12 @@ function formatOf(currency: Currency, locale: string): { digits: number; format:
 
 /** For people to read: ₦12,500.00. Goes through the digits, never through a fraction. */
 export function formatMoney(sum: Money, locale = 'en'): string {
-  return formatOf(sum.currency, locale).format.format(plainAmount(sum) as Intl.StringNumericLiteral)
+  const known = formatOf(sum.currency, locale)
+  if (known.last.amount !== sum.amount) {
+    const text = known.format.format(plainAmount(sum) as Intl.StringNumericLiteral)
+    known.last = { amount: sum.amount, text }
+  }
+  return known.last.text
 }
 
 /** For people to type or paste elsewhere: 12500.00. */

@@ -140,6 +140,7 @@ function initials(name: string): string {
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g
 
 function shortened(name: string): string {
+  if (name.length <= NAME_LENGTH) return name
   const letters = [...name.replaceAll(BIDI_CONTROLS, '')]
   return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : letters.join('')
 }

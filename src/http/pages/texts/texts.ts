@@ -129,6 +129,7 @@ export function languageFor(
 
 /** `fr-CA;q=0.8, en` in order of weight; the first that we speak. */
 function accepted(header = ''): Language | undefined {
+  if (header === '') return undefined
   const ranked = header
     .split(',')
     .slice(0, 20)
