@@ -19,7 +19,7 @@ export interface PageRound {
 export type StaticPages = Record<string, { headers: Record<string, string>; base64: string }>
 
 export const PAGE_CONNECTIONS = 64
-const CODINGS = ['identity', 'br']
+const CODINGS = ['identity', 'gzip']
 const PAYMENTS = 200
 
 /** Pages of payments that wait to be paid, and the same bytes from a server that has them ready, in turns. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
+import { brotliCompressSync, gunzipSync } from 'node:zlib'
 import { buildAssets } from '../web/build.ts'
 import { startPaying } from './support/paying.ts'
 
@@ -27,11 +27,11 @@ async function newPayment(changes = {}): Promise<string> {
 async function bytesOf(url: string): Promise<{ sent: Buffer; html: string; headers: Headers }> {
   const { request } = await import('node:http')
   return new Promise((resolve, reject) => {
-    request(url, { headers: { 'accept-encoding': 'br' } }, async (response) => {
+    request(url, { headers: { 'accept-encoding': 'gzip, br' } }, async (response) => {
       const chunks: Buffer[] = []
       for await (const chunk of response) chunks.push(chunk as Buffer)
       const sent = Buffer.concat(chunks)
-      const html = brotliDecompressSync(sent).toString()
+      const html = gunzipSync(sent).toString()
       resolve({ sent, html, headers: new Headers(response.headers as Record<string, string>) })
     })
       .on('error', reject)
@@ -42,9 +42,10 @@ async function bytesOf(url: string): Promise<{ sent: Buffer; html: string; heade
 test('the page is at most 14 KB in one response, in every language', async () => {
   const url = await newPayment()
   for (const language of ['en', 'fr', 'ar']) {
-    const { sent } = await bytesOf(`${url}?lang=${language}`)
-    console.log(`page in ${language}: ${sent.length} bytes`)
-    assert.ok(sent.length <= BUDGET.page, `${sent.length} bytes`)
+    const { sent, html } = await bytesOf(`${url}?lang=${language}`)
+    const brotli = brotliCompressSync(html).length
+    console.log(`page in ${language}: ${sent.length} bytes as sent, ${brotli} with brotli`)
+    assert.ok(sent.length <= BUDGET.page && brotli <= BUDGET.page)
   }
 })
 

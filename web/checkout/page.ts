@@ -6,7 +6,7 @@ export {}
 
 const root = document.documentElement
 const first = document.getElementById('panel') as HTMLElement
-const embedded = root.dataset.embedded
+const embedded = document.body.dataset.embedded
 const pollScale = 'save' in root.dataset ? 2 : 1
 
 let panel = first

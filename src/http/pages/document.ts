@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Assets } from '../../../web/build.ts'
 import { Html, html } from '../../kernel/html.ts'
 import type { Language } from '../../merchants/shopfront.ts'
+import { type Beginning, beginWith } from './squeeze.ts'
 import type { Texts } from './texts/texts.ts'
 
 /** What surrounds the panel: the same in every state of a payment. */
@@ -23,7 +24,8 @@ export interface Frame {
 }
 
 export interface Page {
-  body: Buffer
+  beginning: Beginning
+  rest: Buffer
   headers: Record<string, string>
 }
 
@@ -31,39 +33,50 @@ export interface Documents {
   render(frame: Frame, body: Html, script: boolean): Page
 }
 
-/** One response holds everything: markup, style and script. Nothing else is fetched, from nobody. */
+/**
+ * One response holds everything: markup, style and script. Nothing else is fetched, from nobody. What is the same for all, three quarters
+ * of it, stands at the beginning, so that it is made into bytes and squeezed once.
+ */
 export function documents(assets: Assets): Documents {
-  // What is the same in every page is turned into bytes once: it is three quarters of them.
-  const style = Buffer.from(`<style>${assets.checkoutStyle}</style>\n`)
-  const script = Buffer.from(`<script>${assets.checkoutScript}</script>\n`)
-  const end = Buffer.from('</body>\n</html>\n')
   const styleSource = sourceOf(assets.checkoutStyle)
   const scriptSource = sourceOf(assets.checkoutScript)
   const headersOf = remembered(headersFor)
   const themeSourceOf = remembered(sourceOf)
-
-  return {
-    render(frame, body, withScript) {
-      const { language, texts, theme, title, themeStyle, embeddedIn, saveData } = frame
-      const above = html`<!doctype html>
-<html lang="${language}" dir="${texts.direction}"${theme === 'auto' ? null : html` data-theme="${theme}"`}${
-        embeddedIn === undefined ? null : html` data-embedded="${embeddedIn}"`
-      }${saveData ? html` data-save` : null}>
+  const beginningOf = remembered((attributes) =>
+    beginWith(`<!doctype html>
+<html ${attributes}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <link rel="icon" href="data:,">
-<title>${title}</title>
-`
-      const below = html`<style>${new Html(themeStyle)}</style>
+<style>${assets.checkoutStyle}</style>
+${attributes.includes('data-script') ? `<script type="module">${assets.checkoutScript}</script>\n` : ''}`),
+  )
+
+  return {
+    render(frame, body, withScript) {
+      const { language, texts, theme, title, themeStyle, embeddedIn, saveData } = frame
+      const attributes = [
+        `lang="${language}" dir="${texts.direction}"`,
+        theme === 'auto' ? '' : ` data-theme="${theme}"`,
+        saveData ? ' data-save' : '',
+        withScript ? ' data-script' : '',
+      ]
+      const rest = html`<title>${title}</title>
+<style>${new Html(themeStyle)}</style>
 </head>
-<body>
+<body${embeddedIn === undefined ? null : html` data-embedded="${embeddedIn}"`}>
 ${body}
+</body>
+</html>
 `
-      const bytes = [Buffer.from(above.text), style, Buffer.from(below.text), ...(withScript ? [script] : []), end]
       const { frameAncestors, frameSource } = frame
       const policy = [withScript ? scriptSource : "'none'", themeSourceOf(themeStyle), frameSource, frameAncestors]
-      return { body: Buffer.concat(bytes), headers: headersOf(policy.join(';')) }
+      return {
+        beginning: beginningOf(attributes.join('')),
+        rest: Buffer.from(rest.text),
+        headers: headersOf(policy.join(';')),
+      }
     },
   }
 

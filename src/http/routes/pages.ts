@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { brotliCompress as compress, constants } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { renderSVG } from 'uqr'
 import type { Attempt } from '../../attempts/attempt.ts'
@@ -29,6 +28,7 @@ import {
 } from '../pages/payment-page.ts'
 import { isOwnForm, pageReader } from '../pages/read-page.ts'
 import { CHANNEL, type MethodName } from '../pages/screen.ts'
+import { gzip } from '../pages/squeeze.ts'
 import { STATUS, toProblem } from '../problems.ts'
 
 export type PageParts = AttemptParts & {
@@ -271,7 +271,7 @@ export function sendUnknownPayment(
   request: FastifyRequest,
   reply: FastifyReply,
   { limits, documents }: { limits: Limits; documents: Documents },
-): Promise<FastifyReply> {
+): FastifyReply {
   limits.wrongLink(request)
   return sendTrouble(request, reply, documents, 404, 'notFound')
 }
@@ -282,7 +282,7 @@ function sendTrouble(
   documents: Documents,
   status: number,
   trouble: Trouble,
-): Promise<FastifyReply> {
+): FastifyReply {
   return sendPage(request, reply, status, troublePage(documents, trouble, request.headers['accept-language']))
 }
 
@@ -293,21 +293,11 @@ function sendPanel(reply: FastifyReply, status: number, panel: string): FastifyR
     .send(panel)
 }
 
-async function sendPage(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  status: number,
-  page: Page,
-): Promise<FastifyReply> {
-  reply.code(status).headers(page.headers).header('vary', 'accept-encoding')
-  if (!/\bbr\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(page.body)
-  return reply.header('content-encoding', 'br').send(await squeeze(page.body))
-}
-
-/** Hard enough to fit the first packets of a connection, and quick enough to be done for every view. */
-function squeeze(page: Buffer): Promise<Buffer> {
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: page.length }
-  return new Promise((resolve, reject) =>
-    compress(page, { params }, (error, squeezed) => (error ? reject(error) : resolve(squeezed))),
-  )
+function sendPage(request: FastifyRequest, reply: FastifyReply, status: number, page: Page): FastifyReply {
+  const { headers, beginning, rest } = page
+  reply.code(status).headers(headers).header('vary', 'accept-encoding')
+  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) {
+    return reply.send(Buffer.concat([beginning.bytes, rest]))
+  }
+  return reply.header('content-encoding', 'gzip').send(gzip(beginning, rest))
 }
