@@ -188,7 +188,7 @@ export function framedReturnPage(
   )
 }
 
-export type Trouble = 'notFound' | 'tooManyTries' | 'wentWrong' | 'cannotShow'
+export type Trouble = 'notFound' | 'tooManyTries' | 'tooManyAttempts' | 'wentWrong' | 'cannotShow'
 
 /** Whatever goes wrong, customers are people, and get a page. The same for a link that is wrong and for one that never was. */
 export function troublePage(documents: Documents, trouble: Trouble, acceptLanguage: string | undefined): Page {
@@ -197,6 +197,7 @@ export function troublePage(documents: Documents, trouble: Trouble, acceptLangua
   const notes: Record<Trouble, string> = {
     notFound: texts.notFoundNote,
     tooManyTries: texts.tooManyTriesNote,
+    tooManyAttempts: texts.tooManyAttemptsNote,
     wentWrong: texts.wentWrongNote,
     cannotShow: texts.tryShortly,
   }

@@ -258,14 +258,15 @@ function failed(screen: Of<'failed'>, view: View): Html {
   const other = offer.methods.find(({ name }) => name !== method)
   const otherFirst = other && (failures >= 3 || OTHER_METHOD_FIRST.has(failure))
   const style = (first: boolean) => (first ? 'main' : 'second')
+  const retry = failure === 'card_expired' ? texts.useAnotherCard : texts.tryAgain
   // With saved cards there is something to choose again; without, the next try can begin at once.
   const again =
     method === 'card' && offer.cards.length > 0
-      ? html`<a class="button ${style(!otherFirst)}" href="${addTo(here, 'method=card')}" data-panel>${texts.tryAgain}</a>`
+      ? html`<a class="button ${style(!otherFirst)}" href="${addTo(here, 'method=card')}" data-panel>${retry}</a>`
       : form(
           view,
           'pay',
-          html`<input type="hidden" name="method" value="${method}"><input type="hidden" name="card" value="new"><button class="${style(!otherFirst)}">${texts.tryAgain}</button>`,
+          html`<input type="hidden" name="method" value="${method}"><input type="hidden" name="card" value="new"><button class="${style(!otherFirst)}">${retry}</button>`,
         )
   const elsewhere =
     other &&

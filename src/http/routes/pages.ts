@@ -217,7 +217,7 @@ const SHORT_CODE = /^[1-9A-HJ-NP-Za-km-z]{12,14}$/
 const NO_TRACE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 const TROUBLE: Partial<Record<string, Trouble>> = {
   rate_limited: 'tooManyTries',
-  too_many_attempts: 'tooManyTries',
+  too_many_attempts: 'tooManyAttempts',
   unavailable: 'cannotShow',
 }
 

@@ -88,6 +88,7 @@ export const ar: Texts = {
   },
   notCharged: 'لم يُخصم منك شيء.',
   tryAgain: 'حاول مرة أخرى',
+  useAnotherCard: 'استخدم بطاقة أخرى',
 
   confirming: 'نؤكد دفعتك',
   confirmingNote: (merchant) => `لا تدفع مرة أخرى الآن. يمكنك إغلاق هذه الصفحة؛ سيُبلَّغ ${merchant} بالنتيجة.`,
@@ -128,6 +129,8 @@ export const ar: Texts = {
   notFoundNote: 'تحقق من الرابط، أو اطلب من المتجر رابطًا جديدًا.',
   tooManyTries: 'محاولات كثيرة',
   tooManyTriesNote: 'انتظر دقيقة، ثم افتح الرابط مرة أخرى.',
+  tooManyAttempts: 'محاولات كثيرة لهذه الدفعة',
+  tooManyAttemptsNote: 'لم يُخصم شيء عن المحاولات الفاشلة. اطلب من المتجر رابطًا جديدًا.',
   wentWrong: 'حدث خطأ من جانبنا',
   wentWrongNote: 'حاول مرة أخرى بعد لحظة. افتح الرابط من جديد قبل أن تدفع ثانية.',
   cannotShow: 'لا يمكننا عرض هذه الدفعة الآن',

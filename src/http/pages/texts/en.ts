@@ -88,6 +88,7 @@ export const en: Texts = {
   },
   notCharged: 'You have not been charged.',
   tryAgain: 'Try again',
+  useAnotherCard: 'Use another card',
 
   confirming: 'We are confirming your payment',
   confirmingNote: (merchant) => `Do not pay again yet. You can close this page; ${merchant} will be told the result.`,
@@ -130,6 +131,8 @@ export const en: Texts = {
   notFoundNote: 'Check the link, or ask the shop for a new one.',
   tooManyTries: 'Too many tries',
   tooManyTriesNote: 'Please wait a minute, then open the link again.',
+  tooManyAttempts: 'This payment has had too many tries',
+  tooManyAttemptsNote: 'You have not been charged for those that failed. Ask the shop for a new link.',
   wentWrong: 'Something went wrong on our side',
   wentWrongNote: 'Please try again in a moment. Open the link again before you pay again.',
   cannotShow: 'We can’t show this payment right now',

@@ -89,6 +89,7 @@ export const fr: Texts = {
   },
   notCharged: 'Vous n’avez pas été débité.',
   tryAgain: 'Réessayer',
+  useAnotherCard: 'Utiliser une autre carte',
 
   confirming: 'Nous confirmons votre paiement',
   confirmingNote: (merchant) =>
@@ -131,6 +132,8 @@ export const fr: Texts = {
   notFoundNote: 'Vérifiez le lien, ou demandez-en un nouveau à la boutique.',
   tooManyTries: 'Trop d’essais',
   tooManyTriesNote: 'Attendez une minute, puis rouvrez le lien.',
+  tooManyAttempts: 'Trop d’essais pour ce paiement',
+  tooManyAttemptsNote: 'Les essais refusés n’ont rien coûté. Demandez un nouveau lien à la boutique.',
   wentWrong: 'Un problème est survenu chez nous',
   wentWrongNote: 'Réessayez dans un instant. Rouvrez le lien avant de payer à nouveau.',
   cannotShow: 'Nous ne pouvons pas afficher ce paiement pour le moment',

@@ -70,6 +70,7 @@ export interface Texts {
   reason: Record<FailureCode, string>
   notCharged: string
   tryAgain: string
+  useAnotherCard: string
 
   confirming: string
   confirmingNote(merchant: string): string
@@ -110,6 +111,8 @@ export interface Texts {
   notFoundNote: string
   tooManyTries: string
   tooManyTriesNote: string
+  tooManyAttempts: string
+  tooManyAttemptsNote: string
   wentWrong: string
   wentWrongNote: string
   cannotShow: string
