@@ -206,7 +206,7 @@ export function troublePage(documents: Documents, trouble: Trouble, acceptLangua
     html`<div class="card"><main id="panel" data-state="${trouble === 'notFound' ? 'unavailable' : 'error'}" data-speak="${texts[trouble]}. ${notes[trouble]}">
 <div class="state"><span class="mark" aria-hidden="true">!</span>
 <h1 id="heading" tabindex="-1">${texts[trouble]}</h1><p>${notes[trouble]}</p></div>
-${trouble === 'notFound' ? null : html`<a class="button main" href="">${texts.tryAgain}</a>`}</main></div>
+${trouble === 'notFound' || trouble === 'tooManyAttempts' ? null : html`<a class="button main" href="">${texts.tryAgain}</a>`}</main></div>
 <footer><p>${texts.securedBy} Manilla</p></footer>`,
     false,
   )
