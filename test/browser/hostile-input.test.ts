@@ -185,12 +185,17 @@ const asParsed = (text: string) => text.replaceAll(/\r\n?/g, '\n')
 
 test('G1: in a real browser they are read, not run: on the page, in its panel, inside a shop, with the same in the address', async () => {
   const { page, harm } = await attack()
-  const shown = Object.values(states)
+  // What would break out of an attribute goes where texts stand in attributes; the rest goes round.
+  const inAttributes = [states.awaiting, states.already_paid]
+  const turns = STORABLE.map((text, index) => {
+    const places = /["'`]/.test(text) ? inAttributes : Object.values(states)
+    return { text, place: places[index % places.length] as Shown }
+  })
   const copies = await Promise.all(
-    shown.map((each, turn) =>
+    [...new Set(turns.map(({ place }) => place))].map((place) =>
       copiesWith(
-        each,
-        STORABLE.filter((_, index) => index % shown.length === turn),
+        place,
+        turns.filter((turn) => turn.place === place).map(({ text }) => text),
       ),
     ),
   )
