@@ -124,6 +124,21 @@ test('inside a shop, with its question before closing, and with saved cards to c
   assert.deepEqual(found, [])
 })
 
+test('in any colour of a merchant’s, and in the light that a shop asks for', async () => {
+  const page = await newPage()
+  const found: string[] = []
+  for (const colour of ['#ffff00', '#808080', '#000000', '#ffffff']) {
+    const other = await service.addShop()
+    await brandMerchant(service.parts, 'test', other.merchantId, { colour, corners: 'pill' })
+    const { url } = await newCheckout(other, { redirectURL })
+    for (const theme of ['light', 'dark']) {
+      await page.goto(`${url}?theme=${theme}`)
+      found.push(...(await look(page, `${colour} ${theme}`)))
+    }
+  }
+  assert.deepEqual(found, [])
+})
+
 test('the provider’s card page, in our frame and by itself: the form, a mistake in it, a code, and what it says afterwards', async () => {
   const page = await newPage()
   await page.goto((await newCheckout(shop)).url)

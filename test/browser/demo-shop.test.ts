@@ -134,6 +134,8 @@ test('every page of the shop is accessible, light and dark, and fits a phone of 
   const thanks = `${transfer.replace('/transfer', '/thanks')}&status=successful`
   for (const [colorScheme, width] of [
     ['light', 320],
+    ['light', 1280],
+    ['dark', 320],
     ['dark', 1280],
   ] as const) {
     const page = await newPage({ colorScheme, viewport: { width, height: 800 }, reducedMotion: 'reduce' })
