@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { openBrowser } from '../support/browser.ts'
-import { createDatabase } from '../support/database.ts'
-import { eventually } from '../support/paying.ts'
-import { startForTest } from '../support/process.ts'
+import { openBrowser } from '../../support/browser.ts'
+import { createDatabase } from '../../support/database.ts'
+import { eventually } from '../../support/paying.ts'
+import { startForTest } from '../../support/process.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'manilla-demo-'))
 after(() => rm(folder, { recursive: true, force: true }))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page, Request } from 'playwright-core'
-import { openBrowser } from '../support/browser.ts'
+import { openBrowser } from '../../support/browser.ts'
 import {
   askForAccount,
   charge,
@@ -17,8 +17,8 @@ import {
   stopTime,
   transfer,
   VISA,
-} from '../support/customer.ts'
-import { eventually, startPaying } from '../support/paying.ts'
+} from '../../support/customer.ts'
+import { eventually, startPaying } from '../../support/paying.ts'
 
 const service = await startPaying()
 const shop = await service.addShop()

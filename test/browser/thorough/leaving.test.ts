@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { brandMerchant } from '../../src/merchants/manage-merchants.ts'
-import { openBrowser } from '../support/browser.ts'
+import { brandMerchant } from '../../../src/merchants/manage-merchants.ts'
+import { openBrowser } from '../../support/browser.ts'
 import {
   askForAccount,
   charge,
@@ -17,8 +17,8 @@ import {
   stopTime,
   transfer,
   VISA,
-} from '../support/customer.ts'
-import { eventually, type Shop, startPaying } from '../support/paying.ts'
+} from '../../support/customer.ts'
+import { eventually, type Shop, startPaying } from '../../support/paying.ts'
 
 const service = await startPaying()
 const shop = await service.addShop()

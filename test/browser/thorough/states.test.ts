@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { expirePayments } from '../../src/attempts/expire-payments.ts'
-import { sql } from '../../src/database/sql.ts'
-import { setMerchantStatus } from '../../src/merchants/manage-merchants.ts'
-import { startBetween } from '../support/between.ts'
-import { letPass } from '../support/books.ts'
-import { openBrowser } from '../support/browser.ts'
+import { expirePayments } from '../../../src/attempts/expire-payments.ts'
+import { sql } from '../../../src/database/sql.ts'
+import { setMerchantStatus } from '../../../src/merchants/manage-merchants.ts'
+import { startBetween } from '../../support/between.ts'
+import { letPass } from '../../support/books.ts'
+import { openBrowser } from '../../support/browser.ts'
 import {
   askForAccount,
   charge,
@@ -20,8 +20,8 @@ import {
   stateOf,
   stopTime,
   transfer,
-} from '../support/customer.ts'
-import { eventually, startPaying } from '../support/paying.ts'
+} from '../../support/customer.ts'
+import { eventually, startPaying } from '../../support/paying.ts'
 
 const service = await startPaying()
 const { database, parts } = service

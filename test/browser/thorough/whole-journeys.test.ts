@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { openBrowser } from '../support/browser.ts'
-import { fillCard, NO_MONEY, newCustomer, providerFrame, reaches, transfer, VISA } from '../support/customer.ts'
-import { createDatabase } from '../support/database.ts'
-import { eventually, request } from '../support/paying.ts'
-import { startForTest } from '../support/process.ts'
+import { openBrowser } from '../../support/browser.ts'
+import { fillCard, NO_MONEY, newCustomer, providerFrame, reaches, transfer, VISA } from '../../support/customer.ts'
+import { createDatabase } from '../../support/database.ts'
+import { eventually, request } from '../../support/paying.ts'
+import { startForTest } from '../../support/process.ts'
 
 // The real program, on an empty database: what a newcomer has after the first start. Everything begins in the demo shop.
 const folder = await mkdtemp(join(tmpdir(), 'manilla-journeys-'))

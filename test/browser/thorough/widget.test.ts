@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { afterEach, test } from 'node:test'
 import type { Frame, Page } from 'playwright-core'
-import { createCredential } from '../../src/merchants/manage-merchants.ts'
-import { openBrowser } from '../support/browser.ts'
-import { eventually, startPaying } from '../support/paying.ts'
-import { openWidgetShop } from '../support/widget-shop.ts'
+import { createCredential } from '../../../src/merchants/manage-merchants.ts'
+import { openBrowser } from '../../support/browser.ts'
+import { eventually, startPaying } from '../../support/paying.ts'
+import { openWidgetShop } from '../../support/widget-shop.ts'
 
 const service = await startPaying()
 const merchant = await service.addShop()

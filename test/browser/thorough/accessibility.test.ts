@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { afterEach, test } from 'node:test'
 import type { BrowserContextOptions, Frame, Page } from 'playwright-core'
-import { documents, type Page as Rendered } from '../../src/http/pages/document.ts'
-import { type Trouble, troublePage } from '../../src/http/pages/payment-page.ts'
-import { brandMerchant } from '../../src/merchants/manage-merchants.ts'
-import { buildAssets } from '../../web/build.ts'
-import { openBrowser } from '../support/browser.ts'
+import { documents, type Page as Rendered } from '../../../src/http/pages/document.ts'
+import { type Trouble, troublePage } from '../../../src/http/pages/payment-page.ts'
+import { brandMerchant } from '../../../src/merchants/manage-merchants.ts'
+import { buildAssets } from '../../../web/build.ts'
+import { openBrowser } from '../../support/browser.ts'
 import {
   fillCard,
   newCheckout,
@@ -17,9 +17,9 @@ import {
   transfer,
   VERVE,
   VISA,
-} from '../support/customer.ts'
-import { everyState } from '../support/every-state.ts'
-import { request, startPaying } from '../support/paying.ts'
+} from '../../support/customer.ts'
+import { everyState } from '../../support/every-state.ts'
+import { request, startPaying } from '../../support/paying.ts'
 
 const service = await startPaying()
 const shop = await service.addShop()
