@@ -140,9 +140,10 @@ function initials(name: string): string {
 const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g
 
 function shortened(name: string): string {
-  if (name.length <= NAME_LENGTH) return name
-  const letters = [...name.replaceAll(BIDI_CONTROLS, '')]
-  return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : letters.join('')
+  const plain = name.replaceAll(BIDI_CONTROLS, '')
+  if (plain.length <= NAME_LENGTH) return plain
+  const letters = [...plain]
+  return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : plain
 }
 
 /** Shut until it is asked for, and its picture is not loaded before that: on a phone it would be of no use. */
