@@ -183,7 +183,7 @@ test('a mistake in the form is told beside the form, and costs nothing', async (
 
 test('in a frame on another site, of 390 by 400: the button is in sight, a decline is told, and whoever has paid goes on inside the frame', async () => {
   const { link, reference } = await start()
-  const { page, complaints } = await newPage({ viewport: { width: 390, height: 400 } })
+  const { page, complaints } = await newPage({ javaScriptEnabled: true, viewport: { width: 390, height: 400 } })
   await page.goto(`${merchant}/around?${link}`)
   const frame = page.frameLocator('iframe')
   const button = frame.getByRole('button', { name: /^Pay/ })

@@ -211,7 +211,7 @@ test('a right address with a wrong method is 405 and tells what is allowed', asy
   for (const [method, path, allow] of [
     ['GET', '/payments/v1/checkouts', 'POST'],
     ['DELETE', '/payments/v1/payments/x', 'GET, HEAD'],
-    ['PUT', '/pay/x', 'GET, HEAD'],
+    ['PUT', '/pay/x', 'GET, HEAD, POST'],
     ['POST', '/openapi.json', 'GET, HEAD'],
   ] as const) {
     const { status, body, headers } = await call(app, method, path, { body: '{broken' })

@@ -600,6 +600,18 @@ addEventListener('pageshow', ({ persisted }) => {
   follow()
 })
 
+/** Left in a frame by the provider's page: whose frame is it? */
+function isInOurOwn(): boolean {
+  try {
+    return parent.location.origin === location.origin
+  } catch {
+    return false
+  }
+}
+
+const { onwards } = first.dataset
+if (onwards && !isInOurOwn()) location.replace(onwards)
+
 enliven()
 follow()
 tell('ready')

@@ -169,10 +169,13 @@ function frameSource(screen: Screen, { mayFrame, payment }: View): string {
   return origin ? `'self' ${origin}` : self
 }
 
-/** What the provider's page leaves in its frame when the customer is through; the page around it goes on by itself. */
+/**
+ * What the provider's page leaves in its frame when the customer is through. In a frame of ours the page around it goes on by itself; a shop
+ * that opened in there would be a shop in a letterbox. In a frame of the merchant's own the script sees that it is not ours, and goes on.
+ */
 export function framedReturnPage(
   documents: Documents,
-  { path, shopfront, acceptLanguage }: { path: string; shopfront: Shopfront; acceptLanguage: string | undefined },
+  { onwards, shopfront, acceptLanguage }: { onwards: string; shopfront: Shopfront; acceptLanguage: string | undefined },
 ): Page {
   const language = languageFor(undefined, shopfront.brand.language, acceptLanguage)
   const texts = TEXTS[language]
@@ -183,9 +186,9 @@ export function framedReturnPage(
   }
   return documents.render(
     frame,
-    html`<div class="card"><main><div class="state"><span class="spinner" aria-hidden="true"></span><h1>${texts.confirming}</h1>
-<p><a class="button quiet" href="${path}" target="_top">${texts.checkNow}</a></p></div></main></div>`,
-    false,
+    html`<div class="card"><main id="panel" data-state="left" data-onwards="${onwards}"><div class="state"><span class="spinner" aria-hidden="true"></span><h1>${texts.confirming}</h1>
+<p><a class="button quiet" href="${onwards}">${texts.checkNow}</a></p></div></main></div>`,
+    true,
   )
 }
 

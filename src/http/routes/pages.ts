@@ -187,14 +187,11 @@ export function pageRoutes(app: App, parts: PageParts): void {
     const payment = await findPaymentById(database, attempt.paymentId)
     const isOver = payment && payment.status !== 'pending'
     const page = isOver ? links.payment(payment.id) : standInFor(attempt.paymentId)
-    const shopfront = await parts.findShopfront(attempt)
-    // In a frame of ours the page around it goes on by itself; a shop that opened in there would be a shop in a letterbox.
-    if (request.headers['sec-fetch-dest'] === 'iframe' && shopfront) {
-      const acceptLanguage = request.headers['accept-language']
-      return sendPage(request, reply, 200, framedReturnPage(documents, { path: page, shopfront, acceptLanguage }))
-    }
-    const onwards = isOver ? returnAddress(payment) : undefined
-    return reply.headers(NO_TRACE).redirect(onwards ?? `${page}${isOver ? '?back=1' : ''}`, 302)
+    const onwards = (isOver ? returnAddress(payment) : undefined) ?? `${page}${isOver ? '?back=1' : ''}`
+    const shopfront = request.headers['sec-fetch-dest'] === 'iframe' ? await parts.findShopfront(attempt) : undefined
+    if (!shopfront) return reply.headers(NO_TRACE).redirect(onwards, 302)
+    const acceptLanguage = request.headers['accept-language']
+    return sendPage(request, reply, 200, framedReturnPage(documents, { onwards, shopfront, acceptLanguage }))
   })
 
   /**
