@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { openBrowser } from '../support/browser.ts'
-import { eventually, startPaying } from '../support/paying.ts'
+import { openBrowser } from '../../support/browser.ts'
+import { eventually, startPaying } from '../../support/paying.ts'
 
 const service = await startPaying()
 const shop = await service.addShop('Adaeze <b>Kitchen</b>')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { openBrowser } from '../support/browser.ts'
-import { addMerchant, checkout, startService } from '../support/service.ts'
+import { openBrowser } from '../../support/browser.ts'
+import { addMerchant, checkout, startService } from '../../support/service.ts'
 
 let base = ''
 const { app, database } = await startService({ baseUrl: () => base })
