@@ -30,7 +30,9 @@ async function main(): Promise<number> {
   try {
     await makeTemplate(server.url)
     const args = ['--test', '--test-concurrency=2', '--test-timeout=120000', '--test-force-exit', ...files]
-    return await run('node', args, { TEST_DATABASE_URL: server.url })
+    // A process for each file, and more within: compiling the same modules each time would be a fifth of all the work.
+    const NODE_COMPILE_CACHE = join(root, 'node_modules/.cache/node')
+    return await run('node', args, { TEST_DATABASE_URL: server.url, NODE_COMPILE_CACHE })
   } finally {
     await server.stop()
     await rm(folder, { recursive: true, force: true })
