@@ -67,7 +67,7 @@ const WRONG_METHODS = [
   ['PATCH', `${V1}/payments`],
   ['GET', `${V1}/payments/a/cancel`],
   ['POST', '/healthz'],
-  ['POST', '/pay/a'],
+  ['PUT', '/pay/a'],
   ['DELETE', '/s/a'],
   ['OPTIONS', `${V1}/checkouts`],
   ['PUT', '/openapi.json'],
@@ -114,6 +114,23 @@ export const ADDRESSES: Record<string, Make> = {
     const [folder, names] = random.pick([['pay', known.ids] as const, ['s', known.codes] as const])
     const name = names.length > 0 && random.chance(0.8) ? random.pick(names) : 'x'.repeat(random.between(1, 1_500))
     return whole([200, 302, 404], { method: random.pick(['GET', 'HEAD']), target: `/${folder}/${name}` })
+  },
+  'form of a page': ({ random, known }) => {
+    const id =
+      known.ids.length > 0 && random.chance(0.8) ? random.pick(known.ids) : 'x'.repeat(random.between(1, 1_500))
+    const type = random.pick([
+      'application/x-www-form-urlencoded',
+      'application/json',
+      'text/plain',
+      'multipart/form-data',
+    ])
+    const body = random.pick(['action=pay&method=card', 'action=cancel&token=x', '%%%', 'a'.repeat(5_000), '{}', '\0'])
+    const target = `/pay/${id}${random.pick(['', '?embed=1&origin=null', '?lang=%00', '?method=card&method=bank', '?sent'])}`
+    const headers = [
+      ['content-type', type] as [string, string],
+      ['x-panel', random.pick(['pending', '', 'x'])] as [string, string],
+    ]
+    return whole([400, 403, 404, 413, 415], { method: 'POST', target, headers, body })
   },
   operations: ({ random }) =>
     whole([200], { method: 'GET', target: random.pick(['/openapi.json', '/healthz', '/healthz?a', '/readyz']) }),
