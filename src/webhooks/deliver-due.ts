@@ -60,6 +60,7 @@ const LOOK_EVERY_MS = 1_000
 const FAILING_DAYS = 5
 const STOP_WITHIN_MS = 5_000
 const NOTE_AGAIN_AFTER_MS = 1_000
+const GATHER_MS = 10
 
 /** Carries events out: each destination at its own pace, none in another's way. */
 export function startDelivering(parts: DeliveryParts): DeliveryEngine {
@@ -78,6 +79,7 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
   let wanted = false
   const hungry = new Set<string>()
   let after = ''
+  let gathering: Promise<void> | undefined
 
   const note = batch<TryResult, void>({
     write: async (results) => {
@@ -214,9 +216,18 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     // Gone for good: nothing more is begun there, though its end is not noted yet.
     if (answer.kind === 'answer' && answer.status === 410 && delivery.endpointId) drop(lane)
     pump(lane)
+    if (lane.waiting.length > 0 && !stopping) await handful()
     // Cut because we stop: no fault of the endpoint's.
     if (patient) await noteSurely(lane, resultOf(delivery, answer))
     inHand.delete(delivery.uuid)
+  }
+
+  /** While there is more to send, results are noted together: each note is a commit. With nothing left to send it is made at once. */
+  function handful(): Promise<void> {
+    gathering ??= sleep(GATHER_MS).then(() => {
+      gathering = undefined
+    })
+    return gathering
   }
 
   /** For as long as the destination is ours. After that whoever owns it sends it again, with the same id and the same bytes. */
