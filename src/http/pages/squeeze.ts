@@ -18,7 +18,7 @@ const HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff])
 
 /**
  * A gzip file of both. The beginning, most of a page, was squeezed long ago, and the rest is squeezed with it in view, so it is as small as if it had been done
- * in one: at a fifth of the cost of brotli, and 5 % larger.
+ * in one: at a fifth of the cost of brotli, and a tenth larger.
  */
 export function gzip(beginning: Beginning, rest: Buffer): Buffer {
   const tail = deflateRawSync(rest, { dictionary: beginning.bytes })
