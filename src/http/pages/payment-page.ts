@@ -1,13 +1,12 @@
 import type { Book } from '../../attempts/book.ts'
 import { type Html, html } from '../../kernel/html.ts'
-import type { Shopfront } from '../../merchants/shopfront.ts'
-import { frameAncestors } from '../../merchants/shopfront.ts'
+import { frameAncestors, type Shopfront } from '../../merchants/shopfront.ts'
 import { returnAddress } from '../../payments/return-address.ts'
 import type { Documents, Frame, Page } from './document.ts'
 import { type Offer, type Screen, screenOf, type Wish } from './screen.ts'
 import { languageFor, TEXTS } from './texts/texts.ts'
 import { themeStyle } from './theme.ts'
-import { confirming, panel, processing, show, spoken, type View } from './views.ts'
+import { confirming, copyButton, panel, processing, show, spoken, type View } from './views.ts'
 
 /** What the address and the browser ask for. */
 export interface Visit {
@@ -113,7 +112,7 @@ ${payment.status === 'pending' ? onPhone(shown, view) : null}
 <p id="speak" class="away" role="status"></p>
 ${
   payment.status === 'pending'
-    ? html`<template id="processing" data-speak="${spoken({ state: 'processing', since: view.now }, view)}">${processing(texts)}</template>
+    ? html`<template id="processing" data-speak="${spoken({ state: 'processing' }, view)}">${processing(texts)}</template>
 <template id="confirming" data-speak="${spoken({ state: 'confirming' }, view)}">${confirming(view)}</template>`
     : null
 }
@@ -152,7 +151,7 @@ function onPhone({ shortLink }: Shown, { texts, embedded }: View): Html | null {
   return html`<aside class="phone" aria-label="${texts.continueOnPhone}"><details><summary>${texts.continueOnPhone}</summary>
 <img src="${shortLink}/qr.svg" alt="" width="148" height="148" loading="lazy">
 <p class="note">${texts.continueOnPhoneNote}</p>
-<p><bdi>${shortLink}</bdi> <button type="button" class="copy" data-copy="${shortLink}" data-copied="${texts.copied}" aria-label="${texts.copyOf(texts.continueOnPhone)}">${texts.copy}</button></p>
+<p><bdi>${shortLink}</bdi>${copyButton(texts, texts.continueOnPhone, shortLink)}</p>
 </details></aside>`
 }
 

@@ -52,7 +52,7 @@ export interface AccountDetails {
 export type Screen =
   | { state: 'choose'; chosen: Method; offer: Offer }
   /** The provider has been called and has not answered yet. */
-  | { state: 'processing'; since: Date }
+  | { state: 'processing' }
   /** The provider's own page is where it goes on. */
   | { state: 'provider'; provider: string; link: string; offer: Offer }
   | { state: 'awaiting'; account: AccountDetails; offer: Offer }
@@ -103,7 +103,7 @@ function openScreen({ payment, attempts }: Book, offer: Offer, wish: Wish, now: 
   if (underWay) {
     // Once the customer has been given something to pay with, only they and the provider know what became of it.
     const called = underWay.instructions === null && now.getTime() - underWay.createdAt.getTime() < PROCESSING_MS
-    return called ? { state: 'processing', since: underWay.createdAt } : { state: 'confirming' }
+    return { state: called ? 'processing' : 'confirming' }
   }
   if (payment.expiresAt <= now) return { state: 'expired' }
 

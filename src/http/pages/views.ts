@@ -123,7 +123,7 @@ ${cancelNow(view)}`
 function methodTabs(chosen: Method, { methods }: Offer, { texts, here }: View): Html {
   const tabs = methods.map(
     ({ name }) =>
-      html`<a href="${addTo(here, `method=${name}`)}" data-method="${name}"${flag('aria-current="true"', name === chosen.name)}>${icon(name)}${texts[name]}</a>`,
+      html`<a href="${addTo(here, `method=${name}`)}" data-method="${name}"${flag('aria-current="true"', name === chosen.name)}>${ICONS[name]}${texts[name]}</a>`,
   )
   return html`<nav class="tabs" aria-label="${texts.payWith}">${all(tabs)}</nav>`
 }
@@ -220,11 +220,7 @@ function partialText(
 function accountRows(account: AccountDetails, { texts, payment }: View): Html {
   const rest = money(Math.max(0, account.amountToTransfer - account.received), payment.currency)
   const row = (label: string, shown: string, copied?: string) =>
-    html`<div><dt>${label}</dt><dd><bdi>${shown}</bdi>${
-      copied === undefined
-        ? null
-        : html` <button type="button" class="copy" data-copy="${copied}" data-copied="${texts.copied}" aria-label="${texts.copyOf(label)}">${texts.copy}</button>`
-    }</dd></div>`
+    html`<div><dt>${label}</dt><dd><bdi>${shown}</bdi>${copied === undefined ? null : copyButton(texts, label, copied)}</dd></div>`
   return html`<dl class="rows account">${row(texts.bankName, account.bankName)}${row(texts.accountNumber, account.accountNumber, account.accountNumber)}${row(texts.accountName, account.accountName)}${row(texts.amount, formatMoney(rest, texts.locale), plainAmount(rest))}</dl>`
 }
 
@@ -343,7 +339,11 @@ ${cancelAsking(view)}`
 }
 
 function referenceRow({ texts, payment }: View): Html {
-  return html`<dl class="rows"><div><dt>${texts.reference}</dt><dd><bdi>${payment.reference}</bdi> <button type="button" class="copy" data-copy="${payment.reference}" data-copied="${texts.copied}" aria-label="${texts.copyOf(texts.reference)}">${texts.copy}</button></dd></div></dl>`
+  return html`<dl class="rows"><div><dt>${texts.reference}</dt><dd><bdi>${payment.reference}</bdi>${copyButton(texts, texts.reference, payment.reference)}</dd></div></dl>`
+}
+
+export function copyButton(texts: Texts, what: string, value: string): Html {
+  return html` <button type="button" class="copy" data-copy="${value}" data-copied="${texts.copied}" aria-label="${texts.copyOf(what)}">${texts.copy}</button>`
 }
 
 function onwards({ texts, returnTo, merchantName, embedded }: View): Html | null {
@@ -390,19 +390,15 @@ const ICONS: Record<MethodName, Html> = {
   ),
 }
 
-function icon(name: MethodName): Html {
-  return ICONS[name]
-}
-
 export function show(texts: Texts, { currency }: { currency: Currency }, amount: number): string {
   return formatMoney(money(amount, currency), texts.locale)
 }
 
-export function addTo(here: string, query: string): string {
+function addTo(here: string, query: string): string {
   return `${here}${here.includes('?') ? '&' : '?'}${query}`
 }
 
-export function all(parts: (Html | null)[]): Html {
+function all(parts: (Html | null)[]): Html {
   return new Html(parts.map((part) => part?.text ?? '').join(''))
 }
 

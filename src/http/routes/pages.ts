@@ -120,18 +120,18 @@ export function pageRoutes(app: App, parts: PageParts): void {
 
   async function askNow(attempts: Attempt[]): Promise<void> {
     const open = attempts.findLast(({ status }) => status === 'processing' || status === 'pending')
-    if (open) await askAbout(open, 'return')
+    if (open) await askAbout(open)
   }
 
-  async function askAbout(attempt: Attempt, source: 'return'): Promise<void> {
-    const asked = checkAttempt(parts, attempt, { source }).catch((err) => {
+  async function askAbout(attempt: Attempt): Promise<void> {
+    const asked = checkAttempt(parts, attempt, { source: 'return' }).catch((err) => {
       log.warn({ err, attemptId: attempt.id }, 'could not be asked for while the customer waited; the worker will')
     })
     await Promise.race([asked, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
   }
 
   /** The page, or for one that is open already its panel. */
-  function answer(request: PageRequest, reply: FastifyReply, shown: Shown): FastifyReply | Promise<FastifyReply> {
+  function answer(request: PageRequest, reply: FastifyReply, shown: Shown): FastifyReply {
     const visit = visitOf(request, shown)
     if (!isPanelWanted(request)) return sendPage(request, reply, 200, paymentPage(documents, shown, visit))
     return sendPanel(reply, 200, paymentPanel(shown, visit))
@@ -183,7 +183,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
     const id = parseId('attempt', request.params.attempt)
     const attempt = id && (await findAttempt(database, id))
     if (!attempt) return sendUnknownPayment(request, reply, parts)
-    await askAbout(attempt, 'return')
+    await askAbout(attempt)
     const payment = await findPaymentById(database, attempt.paymentId)
     const isOver = payment && payment.status !== 'pending'
     const page = isOver ? links.payment(payment.id) : standInFor(attempt.paymentId)
