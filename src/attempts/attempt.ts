@@ -1,7 +1,7 @@
 import type { AttemptId, MerchantId, PaymentId, SavedCardId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Currency } from '../kernel/money.ts'
-import type { Channel, Failure } from '../providers/provider.ts'
+import type { Channel, Failure, OrderHandle } from '../providers/provider.ts'
 
 /** One try at paying a payment, through one provider and channel. */
 export interface Attempt {
@@ -74,6 +74,11 @@ export type Instructions =
   /** What the bank wants before it charges this saved card: a PIN, a code. */
   | { kind: 'step'; link: string; savedCard: SavedCardId }
   | { kind: 'account'; accountName: string; accountNumber: string; bankName: string; amountToTransfer: number }
+
+/** The attempt as its provider knows it. */
+export function handleOf({ orderReference, providerReference, channel, createdAt }: Attempt): OrderHandle {
+  return { reference: orderReference, providerReference, channel, startedAt: createdAt }
+}
 
 export const MAX_ATTEMPTS = 20
 

@@ -21,17 +21,20 @@ const set = (provider: string, changes: Partial<Integration> = {}): Integration 
 function provider(name: string, changes: Partial<Capabilities> = {}): Provider {
   const capabilities: Capabilities = {
     name,
+    title: name,
     sandboxOnly: true,
     framed: true,
+    pageTakesSavedCards: true,
+    pageAsksToSave: true,
     channels: BOTH,
     countries: ['NG'],
     currencies: ['NGN'],
     limits: { NGN: { min: 1, max: 1_000_000 } },
-    fees: { card: { NGN: { basisPoints: 200 } }, 'virtual-bank-account': {} },
+    fees: { card: { NGN: { basisPoints: 200 } }, 'virtual-bank-account': { NGN: { basisPoints: 0 } } },
     accountLifetimeSeconds: 1_800,
     ...changes,
   }
-  return { capabilities, connect: () => assert.fail('an offer asks nobody') }
+  return { capabilities, settings: [], baseURL: null, connect: () => assert.fail('an offer asks nobody') }
 }
 
 const known = [

@@ -3,7 +3,7 @@ import { type AttemptId, newId, type PaymentId, uuidOf } from '../kernel/ids.ts'
 import { type Currency, type Money, money } from '../kernel/money.ts'
 import { recordAct } from '../merchants/audit-store.ts'
 import type { RefundOutcome } from '../providers/provider.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, handleOf } from './attempt.ts'
 import { findAttempt, lockBook } from './attempt-store.ts'
 import { type Book, decided } from './book.ts'
 import type { AttemptParts } from './parts.ts'
@@ -110,11 +110,7 @@ async function carryOut(parts: AttemptParts, refund: Refund): Promise<Refund> {
   const outcome = await ask(parts, attempt, 'refund', (provider) =>
     provider.refund({
       reference: uuidOf(refund.id).replaceAll('-', ''),
-      order: {
-        reference: attempt.orderReference,
-        providerReference: attempt.providerReference,
-        channel: attempt.channel,
-      },
+      order: handleOf(attempt),
       transactionIds: refund.transactionIds,
       amount: money(refund.amount, refund.currency as Currency),
       reason: refund.reason,

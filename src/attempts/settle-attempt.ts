@@ -1,7 +1,7 @@
 import type { Transaction } from '../database/database.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Connection, Outcome, SavedCard, Unknown } from '../providers/provider.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, handleOf } from './attempt.ts'
 import { lockBook, recordCall } from './attempt-store.ts'
 import type { Book } from './book.ts'
 import type { AttemptParts } from './parts.ts'
@@ -61,10 +61,7 @@ export async function checkAttempt(
   attempt: Attempt,
   why: Pick<Proposal, 'source' | 'noticeSays'>,
 ): Promise<Book> {
-  const { orderReference: reference, providerReference, channel } = attempt
-  const outcome = await ask(parts, attempt, 'check', (provider) =>
-    provider.check({ reference, providerReference, channel }),
-  )
+  const outcome = await ask(parts, attempt, 'check', (provider) => provider.check(handleOf(attempt)))
   return settleAttempt(parts, attempt, {
     ...why,
     outcome,

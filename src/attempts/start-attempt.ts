@@ -191,6 +191,7 @@ function orderOf(
     returnURL: links.comeBack(attempt.id),
     // Whoever pays before it closes has paid in time.
     expiresAt: isAccount ? new Date(Math.min(openUntil, payment.expiresAt.getTime())) : payment.expiresAt,
+    saveCard: false,
   }
 }
 

@@ -17,15 +17,19 @@ export function providerAccounts(parts: {
       const known = connections.get(key)
       if (known) return known
       const provider = findProvider(name)
-      const settings = provider?.sandboxSettings?.({
+      const account = provider?.sandboxAccount?.({
         masterKey: parts.masterKey,
         merchantUuid: uuidOf(merchantId),
         serverUrl: parts.serverUrl(),
       })
-      if (!provider || !settings || mode !== 'sandbox')
+      if (!provider || !account || mode !== 'sandbox')
         throw new Error(`${name} is not set up for ${merchantId} in ${mode} mode`)
       const { answersWithinMs: deadlineMs } = provider.capabilities
-      const connection = provider.connect({ mode, settings, http: providerHttp({ ...(deadlineMs && { deadlineMs }) }) })
+      const connection = provider.connect({
+        mode,
+        ...account,
+        http: providerHttp({ ...(deadlineMs && { deadlineMs }) }),
+      })
       connections.set(key, connection)
       return connection
     },

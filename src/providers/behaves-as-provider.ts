@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test as nodeTest, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { type Currency, money, parseCurrency } from '../kernel/money.ts'
 import {
@@ -19,6 +19,8 @@ import { TROUBLES, type Upstream } from './upstream.ts'
 /** What an adapter's tests provide: a server that speaks the provider's protocol, and a customer who uses it. */
 export interface Rig {
   provider: Provider
+  /** As the merchant would paste them. */
+  settings: Record<string, string>
   /** Over a real way out to `upstream`, with a deadline of a few hundred milliseconds at most. */
   connection: Connection
   upstream: Upstream
@@ -54,14 +56,55 @@ export interface NoticeRig {
 
 export type NoticeKind = 'paid' | 'failed' | 'processing' | 'pending' | 'refunded' | 'charged_back'
 
-/** What must hold for every provider, whoever it is. `sends`: the kinds of notices that this one has. */
+/** What a provider has beyond what its capabilities say, so that no test is registered that could only be skipped. */
+export interface Manners {
+  /** The kinds of notices that it sends. */
+  sends: readonly NoticeKind[]
+  /** A saved card may need a PIN or a code first. */
+  asksForSteps: boolean
+  /** Its accounts may come without a name. */
+  hidesAccountNames: boolean
+}
+
+/** What must hold for every provider, whoever it is. */
 export function behavesAsProvider(
-  name: string,
-  sends: readonly NoticeKind[],
+  provider: Provider,
+  { sends, asksForSteps, hidesAccountNames }: Manners,
   rigFor: (t: TestContext) => Promise<Rig>,
 ): void {
+  const { name, pageTakesSavedCards, channels } = provider.capabilities
+  const test = (what: string, run: (t: TestContext) => Promise<void>) => nodeTest(`${name}: ${what}`, run)
+  const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) => applies && test(what, run)
+  const hasAccounts = channels.includes('virtual-bank-account')
+
+  test('its settings are told by its own patterns, and a key of one mode is none of the other', async (t) => {
+    const { settings } = await rigFor(t)
+    for (const { name, pattern, optional, looksLike } of provider.settings) {
+      assert.match(settings[name] ?? assert.fail(`the rig has ${name}`), pattern.sandbox)
+      for (const mode of ['sandbox', 'live'] as const) {
+        assert.doesNotMatch('', pattern[mode], 'an empty setting is none')
+        assert.ok(
+          looksLike[mode],
+          `${name} says what it looks like in ${mode} mode${optional ? ', if it is there' : ''}`,
+        )
+      }
+    }
+  })
+
+  testIf(provider.settings.length > 0, 'keys are told to work, not to work, or not to be told', async (t) => {
+    const rig = await rigFor(t)
+    assert.deepEqual(await rig.connection.verifyKeys(), { kind: 'good' })
+    rig.upstream.garble = () => ({ status: 401, text: '{"status":false,"message":"Invalid key"}' })
+    assert.equal((await rig.connection.verifyKeys()).kind, 'bad')
+    for (const trouble of TROUBLES) {
+      rig.upstream.garble = undefined
+      rig.upstream.trouble = trouble
+      assert.equal((await rig.connection.verifyKeys()).kind, 'unknown', trouble)
+    }
+  })
+
   for (const trouble of TROUBLES) {
-    test(`${name}: an upstream ${trouble} is unknown to every call, never declined or paid`, async (t) => {
+    test(`an upstream ${trouble} is unknown to every call, never declined or paid`, async (t) => {
       const rig = await rigFor(t)
       const { reference, handle } = await startedCard(rig)
       await rig.customer.payByCard(reference, { save: false })
@@ -74,18 +117,18 @@ export function behavesAsProvider(
     })
   }
 
-  test(`${name}: when nobody listens, nothing was sent, and that is known`, async (t) => {
+  test('when nobody listens, nothing was sent, and that is known', async (t) => {
     const rig = await rigFor(t)
     await rig.upstream.close()
     const reference = newReference()
-    const handle: OrderHandle = { reference, providerReference: reference, channel: 'card' }
+    const handle: OrderHandle = { reference, providerReference: reference, channel: 'card', startedAt: new Date() }
     for (const [call, kind, said] of await everyCall(rig, handle)) {
       assert.equal(kind, 'unknown', `${call}: ${said}`)
       assert.match(said, /"neverSent":true/, call)
     }
   })
 
-  test(`${name}: garbage is unknown to every call, under any status`, async (t) => {
+  test('garbage is unknown to every call, under any status', async (t) => {
     const rig = await rigFor(t)
     const { reference, handle } = await startedCard(rig)
     await rig.customer.payByCard(reference, { save: false })
@@ -99,7 +142,7 @@ export function behavesAsProvider(
     }
   })
 
-  test(`${name}: an answer with something odd in it never throws, and what is read from it makes sense`, async (t) => {
+  test('an answer with something odd in it never throws, and what is read from it makes sense', async (t) => {
     const rig = await rigFor(t)
     const { reference, handle } = await startedCard(rig)
     await rig.customer.payByCard(reference, { save: true })
@@ -110,13 +153,13 @@ export function behavesAsProvider(
         const order = orderOf(rig)
         assertSensible(await rig.connection.startCard(order))
         assertSensible(await rig.connection.chargeSavedCard(orderOf(rig), rig.savedCards.paying))
-        if (hasAccounts(rig)) assertSensible(await rig.connection.openAccount(orderOf(rig)))
+        if (hasAccounts) assertSensible(await rig.connection.openAccount(orderOf(rig)))
       }),
       { numRuns: 150 },
     )
   })
 
-  test(`${name}: a refused key is unknown to a check, never missing or declined`, async (t) => {
+  test('a refused key is unknown to a check, never missing or declined', async (t) => {
     const rig = await rigFor(t)
     const { handle } = await startedCard(rig)
     for (const status of [401, 403]) {
@@ -125,16 +168,20 @@ export function behavesAsProvider(
     }
   })
 
-  test(`${name}: what it can do is declared whole`, async (t) => {
+  test('what it can do is declared whole', async (t) => {
     const { capabilities } = (await rigFor(t)).provider
     for (const currency of capabilities.currencies) {
       const limits = capabilities.limits[currency]
       assert.ok(limits && limits.min >= 1 && limits.min <= limits.max, `limits of ${currency}`)
-      for (const channel of capabilities.channels) assert.ok(capabilities.fees[channel][currency], `fee of ${currency}`)
+      assert.ok(
+        capabilities.channels.some((channel) => capabilities.fees[channel][currency]),
+        `a fee of ${currency}`,
+      )
     }
+    for (const channel of capabilities.channels) assert.ok(Object.keys(capabilities.fees[channel]).length > 0, channel)
   })
 
-  test(`${name}: a card is paid on a page of theirs, to which we have a link`, async (t) => {
+  test('a card is paid on a page of theirs, to which we have a link', async (t) => {
     const rig = await rigFor(t)
     const { start, handle } = await startedCard(rig)
     assert.match(start.link, /^https?:\/\//)
@@ -142,7 +189,7 @@ export function behavesAsProvider(
     assert.equal((await rig.connection.check(handle)).kind, 'pending')
   })
 
-  test(`${name}: paid carries receipts, the same at every check`, async (t) => {
+  test('paid carries receipts, the same at every check', async (t) => {
     const rig = await rigFor(t)
     const { order, reference, handle } = await startedCard(rig)
     await rig.customer.payByCard(reference, { save: false })
@@ -153,11 +200,11 @@ export function behavesAsProvider(
       outcome.receipts.map(({ amount }) => amount),
       [order.amount],
     )
-    assert.equal(outcome.savedCard, undefined)
+    if (rig.provider.capabilities.pageAsksToSave) assert.equal(outcome.savedCard, undefined)
     assert.deepEqual(await rig.connection.check(handle), outcome)
   })
 
-  test(`${name}: two orders never share a transaction id`, async (t) => {
+  test('two orders never share a transaction id', async (t) => {
     const rig = await rigFor(t)
     const ids: string[] = []
     for (let i = 0; i < 3; i++) {
@@ -169,9 +216,9 @@ export function behavesAsProvider(
     assert.equal(new Set(ids).size, 3)
   })
 
-  test(`${name}: a card that the customer keeps comes with the money`, async (t) => {
+  test('a card that the customer keeps comes with the money', async (t) => {
     const rig = await rigFor(t)
-    const { reference, handle } = await startedCard(rig)
+    const { reference, handle } = await startedCard(rig, { saveCard: true })
     await rig.customer.payByCard(reference, { save: true })
     const outcome = await rig.connection.check(handle)
     assert.ok(outcome.kind === 'paid' && outcome.savedCard)
@@ -179,7 +226,7 @@ export function behavesAsProvider(
     assert.ok(outcome.savedCard.token.length > 0)
   })
 
-  test(`${name}: a decline has one of our codes, and keeps theirs; money may still follow`, async (t) => {
+  test('a decline has one of our codes, and keeps theirs; money may still follow', async (t) => {
     const rig = await rigFor(t)
     const { reference, handle } = await startedCard(rig)
     await rig.customer.failByCard(reference)
@@ -194,7 +241,7 @@ export function behavesAsProvider(
     assert.equal((await rig.connection.check(handle)).kind, 'paid')
   })
 
-  test(`${name}: starting again with the same reference makes one order`, async (t) => {
+  test('starting again with the same reference makes one order', async (t) => {
     const rig = await rigFor(t)
     const { start, order } = await startedCard(rig)
     const again = await rig.connection.startCard(order)
@@ -203,7 +250,7 @@ export function behavesAsProvider(
     assert.equal(rig.ordersMade(), 1)
   })
 
-  test(`${name}: an order whose first answer was lost is there, once, when asked for again`, async (t) => {
+  test('an order whose first answer was lost is there, once, when asked for again', async (t) => {
     const rig = await rigFor(t)
     const order = orderOf(rig)
     rig.upstream.trouble = 'reset after the work'
@@ -214,14 +261,14 @@ export function behavesAsProvider(
     assert.equal(rig.ordersMade(), 1)
   })
 
-  test(`${name}: an order that they never heard of is missing`, async (t) => {
+  test('an order that they never heard of is missing', async (t) => {
     const { connection } = await rigFor(t)
     const reference = newReference()
-    const outcome = await connection.check({ reference, providerReference: reference, channel: 'card' })
+    const outcome = await connection.check(handleOf({ reference }, { providerReference: reference }, 'card'))
     assert.deepEqual(outcome, { kind: 'missing' })
   })
 
-  test(`${name}: a saved card is charged at once`, async (t) => {
+  test('a saved card is charged at once', async (t) => {
     const rig = await rigFor(t)
     const order = orderOf(rig)
     const outcome = await rig.connection.chargeSavedCard(order, rig.savedCards.paying)
@@ -230,41 +277,40 @@ export function behavesAsProvider(
     assert.deepEqual(outcome.receipts[0]?.amount, order.amount)
   })
 
-  test(`${name}: a saved card can be offered on their page`, async (t) => {
+  testIf(pageTakesSavedCards, 'a saved card can be offered on their page', async (t) => {
     const rig = await rigFor(t)
     assert.equal((await rig.connection.startCard(orderOf(rig), rig.savedCards.paying)).kind, 'link')
   })
 
-  test(`${name}: a saved card that needs the customer leads to a step`, async (t) => {
+  testIf(asksForSteps, 'a saved card that needs the customer leads to a step', async (t) => {
     const rig = await rigFor(t)
     const { askingForAStep } = rig.savedCards
-    if (!askingForAStep) return t.skip('it has no steps')
+    assert.ok(askingForAStep, 'the rig has such a card')
     const charge = await rig.connection.chargeSavedCard(orderOf(rig), askingForAStep)
     assert.equal(charge.kind, 'step')
     assert.match(charge.link, /^https?:\/\//)
     assert.ok(charge.providerReference)
   })
 
-  test(`${name}: a saved card that is declined, or that they do not know, is declined`, async (t) => {
+  test('a saved card that is declined, or that they do not know, is declined', async (t) => {
     const rig = await rigFor(t)
     assertDeclined(await rig.connection.chargeSavedCard(orderOf(rig), rig.savedCards.declining))
     assertDeclined(await rig.connection.chargeSavedCard(orderOf(rig), rig.savedCards.unheardOf))
   })
 
-  test(`${name}: a saved card that was charged without an answer is unknown, and a check finds the money once`, async (t) => {
+  test('a saved card that was charged without an answer is unknown, and a check finds the money once', async (t) => {
     const rig = await rigFor(t)
     const order = orderOf(rig)
     rig.upstream.trouble = 'silent after the work'
     assert.equal((await rig.connection.chargeSavedCard(order, rig.savedCards.paying)).kind, 'unknown')
     rig.upstream.trouble = undefined
-    const handle = { reference: order.reference, providerReference: order.reference, channel: 'card' as const }
+    const handle = handleOf(order, { providerReference: order.reference }, 'card')
     const outcome = await rig.connection.check(handle)
     assert.ok(outcome.kind === 'paid' && outcome.receipts.length === 1)
   })
 
-  test(`${name}: an account is for one order, and says how much to transfer`, async (t) => {
+  testIf(hasAccounts, 'an account is for one order, and says how much to transfer', async (t) => {
     const rig = await rigFor(t)
-    if (!hasAccounts(rig)) return t.skip('it has no accounts')
     const order = orderOf(rig)
     const account = await rig.connection.openAccount(order)
     assert.equal(account.kind, 'account')
@@ -280,9 +326,8 @@ export function behavesAsProvider(
     assertSensible(outcome)
   })
 
-  test(`${name}: less than was asked for is not paid`, async (t) => {
+  testIf(hasAccounts, 'less than was asked for is not paid', async (t) => {
     const rig = await rigFor(t)
-    if (!hasAccounts(rig)) return t.skip('it has no accounts')
     const order = orderOf(rig)
     const account = await rig.connection.openAccount(order)
     assert.equal(account.kind, 'account')
@@ -292,15 +337,15 @@ export function behavesAsProvider(
     assertSensible(outcome)
   })
 
-  test(`${name}: an account without a name is an account`, async (t) => {
+  testIf(hidesAccountNames, 'an account without a name is an account', async (t) => {
     const rig = await rigFor(t)
-    if (!hasAccounts(rig) || !rig.hideAccountNames) return t.skip('its accounts have names')
+    assert.ok(rig.hideAccountNames, 'the rig can hide them')
     rig.hideAccountNames()
     const account = await rig.connection.openAccount(orderOf(rig))
     assert.ok(account.kind === 'account' && account.accountName === null)
   })
 
-  test(`${name}: a refund is given once, however often it is asked for`, async (t) => {
+  test('a refund is given once, however often it is asked for', async (t) => {
     const rig = await rigFor(t)
     const wanted = await refundable(rig)
     const first = await rig.connection.refund(wanted)
@@ -310,7 +355,7 @@ export function behavesAsProvider(
     assert.equal(rig.refundsMade(), 1)
   })
 
-  test(`${name}: a refund whose answer was lost is given once`, async (t) => {
+  test('a refund whose answer was lost is given once', async (t) => {
     const rig = await rigFor(t)
     const wanted = await refundable(rig)
     rig.upstream.trouble = 'reset after the work'
@@ -320,7 +365,7 @@ export function behavesAsProvider(
     assert.equal(rig.refundsMade(), 1)
   })
 
-  test(`${name}: more than was paid is not refunded`, async (t) => {
+  test('more than was paid is not refunded', async (t) => {
     const rig = await rigFor(t)
     const wanted = await refundable(rig)
     const { amount, currency } = wanted.amount
@@ -330,7 +375,7 @@ export function behavesAsProvider(
   })
 
   for (const kind of sends) {
-    test(`${name}: a signed notice that says ${kind} is read`, async (t) => {
+    test(`a signed notice that says ${kind} is read`, async (t) => {
       const rig = await rigFor(t)
       const notice = await noticeOf(rig, kind)
       assert.ok(notice, 'the rig has a body for each kind that the provider sends')
@@ -345,7 +390,7 @@ export function behavesAsProvider(
     })
   }
 
-  test(`${name}: a notice with another's signature, none, or a broken one is forged`, async (t) => {
+  test("a notice with another's signature, none, or a broken one is forged", async (t) => {
     const rig = await rigFor(t)
     const { signed } = (await noticeOf(rig, 'paid')) ?? assert.fail('every provider tells of money')
     const { headers, body, receivedAt } = signed
@@ -376,7 +421,7 @@ export function behavesAsProvider(
     }
   })
 
-  test(`${name}: an odd or huge notice never throws, signed or not`, async (t) => {
+  test('an odd or huge notice never throws, signed or not', async (t) => {
     const rig = await rigFor(t)
     const odd = [
       ...GARBAGE.map((text) => Buffer.from(text)),
@@ -490,8 +535,8 @@ async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string, string
   )
 }
 
-async function startedCard(rig: Rig) {
-  const order = orderOf(rig)
+async function startedCard(rig: Rig, changes: Partial<Order> = {}) {
+  const order = orderOf(rig, changes)
   const start = await rig.connection.startCard(order)
   assert.equal(start.kind, 'link')
   return { order, start, reference: order.reference, handle: handleOf(order, start, 'card') }
@@ -522,14 +567,10 @@ async function noticeOf(rig: Rig, kind: NoticeKind) {
 }
 
 const handleOf = (
-  order: Order,
+  { reference }: { reference: string },
   { providerReference }: { providerReference: string },
   channel: OrderHandle['channel'],
-) => ({
-  reference: order.reference,
-  providerReference,
-  channel,
-})
+): OrderHandle => ({ reference, providerReference, channel, startedAt: new Date() })
 
 const hasAccounts = ({ provider }: Rig) => provider.capabilities.channels.includes('virtual-bank-account')
 
@@ -539,7 +580,7 @@ let references = 0
 /** As ours are: 32 letters and digits. */
 const newReference = () => `r${Date.now().toString(36)}${String(++references).padStart(22, '0')}`.padStart(32, 'r')
 
-function orderOf(rig: Rig): Order {
+function orderOf(rig: Rig, changes: Partial<Order> = {}): Order {
   return {
     reference: newReference(),
     amount: priceOf(rig),
@@ -548,5 +589,7 @@ function orderOf(rig: Rig): Order {
     merchantName: 'Ada & Sons',
     returnURL: 'https://shop.example/return?order=1',
     expiresAt: new Date(Date.now() + 3_600_000),
+    saveCard: false,
+    ...changes,
   }
 }

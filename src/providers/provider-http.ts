@@ -136,7 +136,7 @@ function read(response: http.IncomingMessage, body: Buffer): Exchange {
   if (!response.complete) return { answer: { kind: 'unknown', because: 'the answer broke off' } }
   if (status >= 500 || status === 429) {
     const retryAfterMs = readRetryAfter(response.headers['retry-after'])
-    return { answer: { kind: 'unknown', because: `it answered ${status}` }, retryAfterMs }
+    return { answer: { kind: 'unknown', because: `it answered ${status}`, errorStatus: status }, retryAfterMs }
   }
   try {
     return { answer: { kind: 'answer', status, text: new TextDecoder('utf-8', { fatal: true }).decode(body) } }

@@ -14,28 +14,56 @@ export type Channel = 'card' | 'virtual-bank-account'
 
 export interface Provider {
   readonly capabilities: Capabilities
+  /** What a merchant has to tell us, as data: the API, the CLI and the docs all read it. */
+  readonly settings: readonly Setting[]
+  /** Where its API is; null for one that we play ourselves. */
+  readonly baseURL: Record<Mode, string> | null
   /** Speaks for one merchant in one mode. Keeps no state that another process would miss. */
   connect(account: Account): Connection
-  /** For a provider that moves no real money: its settings for a merchant who has set nothing up. */
-  sandboxSettings?(seed: { masterKey: Buffer; merchantUuid: string; serverUrl: string }): Record<string, string>
+  /** For a provider that moves no real money: the account of a merchant who has set nothing up. */
+  sandboxAccount?(seed: {
+    masterKey: Buffer
+    merchantUuid: string
+    serverUrl: string
+  }): Pick<Account, 'settings' | 'baseURL'>
+}
+
+/** One thing that a merchant copies from the provider's dashboard. */
+export interface Setting {
+  name: string
+  /** What it is and where the provider shows it, in one sentence. */
+  about: string
+  /** Sealed, and never shown again. */
+  secret: boolean
+  optional?: boolean
+  /** What it looks like, by mode, so that a key of the one never gets into the other. */
+  pattern: Record<Mode, RegExp>
+  /** The same for people: "sk_test_…". */
+  looksLike: Record<Mode, string>
 }
 
 /** What a provider can do, as data. Its adapter declares it; everything else only reads it. */
 export interface Capabilities {
   /** The word that merchants use for it in `provider`. */
   name: string
+  /** Its name as people write it. */
+  title: string
   /** Moves no real money, so it is offered in sandbox mode alone. */
   sandboxOnly: boolean
   channels: Channel[]
   /** Its card page may stand in a frame of ours; else the customer is sent there and comes back. */
   framed: boolean
+  /** Its card page can be opened with a saved card; else we ask for the customer's yes on a page of ours. */
+  pageTakesSavedCards: boolean
+  /** Its card page asks whether to keep the card; else we ask, and `Order.saveCard` says so. */
+  pageAsksToSave: boolean
   /** ISO 3166-1 alpha-2. */
   countries: string[]
   /** ISO 4217. */
   currencies: string[]
   /** What a customer may be charged at once, in minor units. */
   limits: Record<string, { min: number; max: number }>
-  /** What the provider keeps, by channel and currency. */
+  /** What the provider keeps, by channel and currency. A channel takes the currencies that it has a fee for, and no others. */
   fees: Record<Channel, Record<string, FeeSchedule>>
   /** How long an account number stays open, when the provider lets us choose. */
   accountLifetimeSeconds: number
@@ -47,10 +75,16 @@ export interface Account {
   mode: Mode
   /** Keys and the like, as the merchant set them up. */
   settings: Record<string, string>
+  /** Without a slash at its end. */
+  baseURL: string
   http: ProviderHttp
 }
 
 export interface Connection {
+  /** The key that may be seen by everyone. */
+  readonly publicKey: string
+  /** Whether the keys work, by a call that changes nothing. */
+  verifyKeys(): Promise<KeysVerdict>
   /** A page of the provider's that takes the card. With a saved card it asks for a yes, or for a PIN or code, and charges that one. */
   startCard(order: Order, savedCard?: SavedCardToken): Promise<CardStart>
   /** Charges a saved card right away, for customers who have said yes on a page of ours. */
@@ -60,8 +94,12 @@ export interface Connection {
   check(order: OrderHandle): Promise<Outcome>
   /** Pure: verifies the signature over the raw body, and says what the notice says. */
   readNotice(notice: RawNotice): NoticeReading
+  /** The reference of the order that a transaction belongs to, for a provider with notices that name the transaction alone. */
+  findReference?(transactionId: string): Promise<{ kind: 'found'; reference: string } | { kind: 'missing' } | Unknown>
   refund(wanted: RefundOrder): Promise<RefundOutcome>
 }
+
+export type KeysVerdict = { kind: 'good' } | { kind: 'bad'; because: string } | Unknown
 
 export interface Order {
   /** Ours, one for each attempt, known to us before the provider is: 32 of a-z and 0-9, inside every alphabet there is. */
@@ -75,6 +113,8 @@ export interface Order {
   returnURL: string
   /** When the link or the account number should end. */
   expiresAt: Date
+  /** The customer agreed that the card be kept, on a page of ours. */
+  saveCard: boolean
 }
 
 export interface OrderHandle {
@@ -82,6 +122,8 @@ export interface OrderHandle {
   /** The provider's own word for it, where it has one of its own; else our reference again. */
   providerReference: string
   channel: Channel
+  /** When we first asked for it. */
+  startedAt: Date
 }
 
 export type CardStart =
@@ -106,6 +148,7 @@ export type AccountStart =
   | Unknown
 
 export type Outcome =
+  /** `savedCard`: whenever there is one; whether the customer agreed to keep it is known to whoever asked. */
   | { kind: 'paid'; receipts: Receipt[]; savedCard?: SavedCard }
   /** The customer's turn. Part of the money may be there. */
   | { kind: 'pending'; receipts: Receipt[] }
@@ -130,6 +173,8 @@ export interface Unknown {
   because: string
   /** Set when the request certainly never left us, so that nothing can have happened. */
   neverSent?: boolean
+  /** Set when they answered, with an error of their own: 5xx, or 429. */
+  errorStatus?: number
 }
 
 export interface Receipt {
@@ -195,6 +240,8 @@ export type NoticeReading =
       reference: string | null
       says: 'paid' | 'failed' | 'processing' | 'pending' | 'refunded' | 'charged_back' | 'other'
       receipts: Receipt[]
+      /** The provider's transaction, where it names that and no reference. */
+      transactionId?: string
       /** `reference`: ours, when the provider repeats it. */
       refund?: { refundId: string; reference: string | null; amount: Money }
     }

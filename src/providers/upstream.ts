@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TestContext } from 'node:test'
 
 /** A request as a provider sees it. */
 export interface Asked {
@@ -43,7 +42,10 @@ export interface Upstream {
 }
 
 /** A provider's server for tests: `speak` is its protocol, the rest is trouble on the way, the same for every provider. */
-export async function startUpstream(t: TestContext, speak: (asked: Asked) => Said | Promise<Said>): Promise<Upstream> {
+export async function startUpstream(
+  t: { after(end: () => Promise<void>): void },
+  speak: (asked: Asked) => Said | Promise<Said>,
+): Promise<Upstream> {
   const server = createServer((request, response) => {
     answer(upstream, speak, request, response).catch((error) => response.destroy(error))
   })

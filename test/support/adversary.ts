@@ -60,23 +60,28 @@ export class Adversary {
 
   readonly capabilities: Capabilities = {
     name: this.name,
+    title: this.name,
     sandboxOnly: true,
     framed: false,
+    pageTakesSavedCards: true,
+    pageAsksToSave: true,
     channels: ['card', 'virtual-bank-account'],
     countries: ['NG'],
     currencies: ['NGN'],
     limits: {},
-    fees: { card: {}, 'virtual-bank-account': {} },
+    fees: { card: { NGN: { basisPoints: 0 } }, 'virtual-bank-account': { NGN: { basisPoints: 0 } } },
     accountLifetimeSeconds: 1_800,
   }
 
   provider(): Provider {
-    return { capabilities: this.capabilities, connect: () => this.connection('honest') }
+    return { capabilities: this.capabilities, settings: [], baseURL: null, connect: () => this.connection('honest') }
   }
 
   /** Every call through it meets this fate. */
   connection(fate: Fate): Connection {
     return {
+      publicKey: 'public',
+      verifyKeys: async () => ({ kind: 'good' }),
       startCard: async (order) => this.#start(order, 'card', fate) as CardStart,
       openAccount: async (order) => this.#start(order, 'virtual-bank-account', fate) as AccountStart,
       chargeSavedCard: async (): Promise<SavedCardCharge> => ({ kind: 'unknown', because: 'no cards are kept here' }),

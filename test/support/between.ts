@@ -58,15 +58,15 @@ export async function startBetween(
   return between
 }
 
-function providersAt(baseUrl: string, masterKey: Buffer, deadlineMs: number): Providers {
+function providersAt(baseURL: string, masterKey: Buffer, deadlineMs: number): Providers {
   const connections = new Map<string, Connection>()
   return {
     find: findProvider,
     async connect({ merchantId, mode }) {
       const known = connections.get(merchantId)
       if (known) return known
-      const settings = { baseUrl, ...gatewayKeys(masterKey, uuidOf(merchantId)) }
-      const connection = gateway.connect({ mode, settings, http: providerHttp({ deadlineMs }) })
+      const settings = { ...gatewayKeys(masterKey, uuidOf(merchantId)) }
+      const connection = gateway.connect({ mode, settings, baseURL, http: providerHttp({ deadlineMs }) })
       connections.set(merchantId, connection)
       return connection
     },

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
@@ -35,8 +36,8 @@ export async function doorInTrouble(
     find: findProvider,
     connect: async ({ mode, merchantId }) => {
       const merchantUuid = uuidOf(merchantId)
-      const settings = gateway.sandboxSettings?.({ masterKey, merchantUuid, serverUrl: upstream.url })
-      return gateway.connect({ mode, settings: settings ?? {}, http })
+      const account = gateway.sandboxAccount?.({ masterKey, merchantUuid, serverUrl: upstream.url })
+      return gateway.connect({ mode, ...(account ?? assert.fail('it has one')), http })
     },
   }
   const app = await startOn(database, { providers, secrets: parts.secrets, baseUrl: () => baseUrl })

@@ -131,12 +131,14 @@ const TYPES: Partial<Record<NoticeKind, string>> = {
 async function setUp(t: TestContext) {
   const server = smallGateway()
   const upstream = await startUpstream(t, server.speak)
-  const settings = { baseUrl: `${upstream.url}/sandbox/gateway/`, secretKey: SECRET_KEY, publicKey: PUBLIC_KEY }
-  const connection = gateway.connect({ mode: 'sandbox', settings, http: providerHttp({ deadlineMs: 250 }) })
+  const settings = { secretKey: SECRET_KEY, publicKey: PUBLIC_KEY }
+  const baseURL = `${upstream.url}/sandbox/gateway`
+  const connection = gateway.connect({ mode: 'sandbox', settings, baseURL, http: providerHttp({ deadlineMs: 250 }) })
   const find = (reference: string) => server.payments.get(reference) ?? assert.fail('there is such a payment')
 
   const rig: Rig = {
     provider: gateway,
+    settings,
     connection,
     upstream,
     secrets: [SECRET_KEY],
@@ -190,6 +192,7 @@ const order = (changes: Partial<Order> = {}): Order => ({
   merchantName: 'Ada & Sons',
   returnURL: 'https://shop.example/return',
   expiresAt: new Date('2036-01-02T03:04:05.678Z'),
+  saveCard: false,
   ...changes,
 })
 
@@ -197,9 +200,14 @@ const handle = (channel: 'card' | 'virtual-bank-account' = 'card') => ({
   reference: order().reference,
   providerReference: order().reference,
   channel,
+  startedAt: new Date(),
 })
 
-behavesAsProvider('gateway', ['paid', 'failed', 'processing', 'refunded'], setUp)
+behavesAsProvider(
+  gateway,
+  { sends: ['paid', 'failed', 'processing', 'refunded'], asksForSteps: true, hidesAccountNames: true },
+  setUp,
+)
 
 test('gateway is found by its name', () => {
   assert.equal(findProvider('gateway'), gateway)
@@ -393,9 +401,15 @@ test('a signature holds for five minutes to the second, and only as it was writt
 
 test('without its settings gateway is not connected, for anybody could sign with an empty key', () => {
   const http = providerHttp()
-  const baseUrl = 'http://localhost'
-  const incomplete: Record<string, string>[] = [{}, { baseUrl }, { baseUrl, secretKey: '' }, { secretKey: SECRET_KEY }]
+  const baseURL = 'http://localhost'
+  const publicKey = PUBLIC_KEY
+  const incomplete: Record<string, string>[] = [
+    {},
+    { publicKey },
+    { publicKey, secretKey: '' },
+    { secretKey: SECRET_KEY },
+  ]
   for (const settings of incomplete) {
-    assert.throws(() => gateway.connect({ mode: 'sandbox', settings, http }), /gateway needs the setting/)
+    assert.throws(() => gateway.connect({ mode: 'sandbox', settings, baseURL, http }), /gateway needs the setting/)
   }
 })

@@ -20,21 +20,34 @@ import { type GatewayRecord, readData, readError, readNoticeBody, readRecord, re
 /** The sandbox provider, over HTTP like any other: README.md says what is what. */
 export const gateway: Provider = {
   capabilities,
+  // Its keys follow from our own, so there is nothing to set up.
+  settings: [],
+  baseURL: null,
   connect,
-  sandboxSettings: ({ masterKey, merchantUuid, serverUrl }) => ({
-    baseUrl: `${serverUrl}/sandbox/gateway`,
-    ...gatewayKeys(masterKey, merchantUuid),
+  sandboxAccount: ({ masterKey, merchantUuid, serverUrl }) => ({
+    baseURL: `${serverUrl}/sandbox/gateway`,
+    settings: { ...gatewayKeys(masterKey, merchantUuid) },
   }),
 }
 
-function connect({ settings, http }: Account): Connection {
-  const { baseUrl, secretKey } = readSettings(settings)
+function connect({ settings, baseURL, http }: Account): Connection {
+  const { secretKey, publicKey } = readSettings(settings)
   const headers = { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' }
-  const get = (path: string) => http.request({ method: 'GET', url: baseUrl + path, headers })
+  const get = (path: string) => http.request({ method: 'GET', url: baseURL + path, headers })
   const post = (path: string, body: object) =>
-    http.request({ method: 'POST', url: baseUrl + path, headers, body: JSON.stringify(body) })
+    http.request({ method: 'POST', url: baseURL + path, headers, body: JSON.stringify(body) })
 
   return {
+    publicKey,
+
+    async verifyKeys() {
+      const answer = await get('/v1/payments/none')
+      if (answer.kind === 'unknown') return answer
+      // Whoever may ask hears that there is no such payment.
+      if (answer.status === 404) return { kind: 'good' }
+      return answer.status === 401 ? { kind: 'bad', because: 'it refused the key' } : unreadable(answer.status)
+    },
+
     async startCard(order, savedCard) {
       const asked = { ...describe(order), channel: 'card', ...(savedCard !== undefined && { savedCard }) }
       return cardStart(started(await post('/v1/payments', asked), order))
@@ -84,10 +97,10 @@ function connect({ settings, http }: Account): Connection {
   }
 }
 
-function readSettings({ baseUrl, secretKey }: Record<string, string>): { baseUrl: string; secretKey: string } {
-  assert(baseUrl && URL.canParse(baseUrl), 'gateway needs the setting baseUrl')
+function readSettings({ secretKey, publicKey }: Record<string, string>): { secretKey: string; publicKey: string } {
   assert(secretKey, 'gateway needs the setting secretKey') // an empty one would let anybody sign
-  return { baseUrl: baseUrl.replace(/\/+$/, ''), secretKey }
+  assert(publicKey, 'gateway needs the setting publicKey')
+  return { secretKey, publicKey }
 }
 
 function describe({ reference, amount, customer, merchantName, returnURL, expiresAt }: Order): object {

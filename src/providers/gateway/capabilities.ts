@@ -12,9 +12,12 @@ function fees(naira: FeeSchedule, others: FeeSchedule): Record<string, FeeSchedu
 /** The sandbox provider: plays every part of a real one, with test cards and play money. */
 export const capabilities: Capabilities = {
   name: 'gateway',
+  title: 'Sandbox gateway',
   sandboxOnly: true,
   channels: ['card', 'virtual-bank-account'],
   framed: true,
+  pageTakesSavedCards: true,
+  pageAsksToSave: true,
   countries: ['NG', 'GH', 'KE', 'ZA'],
   currencies: CURRENCIES,
   // As wide as amounts go, so that any of them can be tried.

@@ -1,0 +1,26 @@
+import type { Money } from '../kernel/money.ts'
+import type { NoticeRig, Rig } from './behaves-as-provider.ts'
+import type { Upstream } from './upstream.ts'
+
+/**
+ * A provider's server for tests: speaks its documented protocol, strictly, over HTTP, with customers who act on it. It keeps books of
+ * its own, which are the truth that ours must equal.
+ */
+export interface FakeProvider extends Omit<Rig, 'connection'> {
+  upstream: Upstream
+  notices: NoticeRig
+  /** What it has taken and given back so far, each with our reference of the order. */
+  ledger(): { taken: Entry[]; givenBack: Entry[] }
+  /** The notices that it has to send, oldest first, signed as it signs them at that moment. Each is handed out once. */
+  takeNotices(): { headers: Record<string, string>; body: Buffer }[]
+}
+
+export interface Entry {
+  reference: string
+  /** The provider's id of it. */
+  id: string
+  amount: Money
+}
+
+/** Starts one. Ends with the test. */
+export type StartFake = (t: { after(end: () => Promise<void>): void }) => Promise<FakeProvider>
