@@ -28,6 +28,8 @@ export interface Attempt {
   /** For the provider: made from the id and on disk before the first call. */
   orderReference: string
   providerReference: string
+  /** The customer agreed that the card be kept. */
+  saveCard: boolean
   failure: Failure | null
   /** Which try on the provider's page that failure was. */
   failedTryId: string | null
@@ -71,6 +73,8 @@ export const ATTEMPT_STATUSES: readonly AttemptStatus[] = [
 export type Instructions =
   /** A page of the provider's that takes a card. `savedCard`: the one that it offers. */
   | { kind: 'link'; link: string; publicKey: string; savedCard?: SavedCardId }
+  /** A page of ours that asks for the customer's yes to charge this saved card. Nobody has been asked anything yet. */
+  | { kind: 'confirm'; link: string; publicKey: string; savedCard: SavedCardId }
   /** What the bank wants before it charges this saved card: a PIN, a code. */
   | { kind: 'step'; link: string; savedCard: SavedCardId }
   | { kind: 'account'; accountName: string; accountNumber: string; bankName: string; amountToTransfer: number }

@@ -3,7 +3,7 @@ import type { EventType } from '../events/event.ts'
 import type { AttemptId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type Payment, refuseFinished } from '../payments/payment.ts'
-import { type Attempt, MAX_ATTEMPTS } from './attempt.ts'
+import { type Attempt, type Instructions, MAX_ATTEMPTS } from './attempt.ts'
 import { nextCheck, watchAnew } from './watch.ts'
 
 /**
@@ -97,6 +97,28 @@ export function issue(book: Book, attemptId: AttemptId, issued: Issued, now: Dat
     ...issued,
     status,
     resolvedAt: status === 'abandoned' ? now : before.resolvedAt,
+    watch: watchAnew(now),
+  }
+  return decided(replace(book, watched(after, before, now)), changeOf(before, after))
+}
+
+/** An attempt that waits for the customer's yes to a saved card. Its provider has not been asked yet. */
+export type Confirmable = Attempt & { instructions: Extract<Instructions, { kind: 'confirm' }> }
+
+export function isConfirmable(attempt: Attempt): attempt is Confirmable {
+  return attempt.status === 'pending' && attempt.instructions?.kind === 'confirm'
+}
+
+/** The customer has said yes: from here on it is like any attempt whose provider is being called. */
+export function confirm(book: Book, attemptId: AttemptId, now: Date): Decision {
+  const before = book.attempts.find(({ id }) => id === attemptId)
+  assert(before && isConfirmable(before), `attempt ${attemptId} waits for no yes`)
+  refuseAnother({ ...book, attempts: book.attempts.filter(({ id }) => id !== attemptId) }, now)
+  const after: Attempt = {
+    ...before,
+    status: 'processing',
+    instructions: null,
+    instructionsExpireAt: null,
     watch: watchAnew(now),
   }
   return decided(replace(book, watched(after, before, now)), changeOf(before, after))

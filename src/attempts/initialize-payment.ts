@@ -10,7 +10,7 @@ import { type PaymentRequest, refuseFinished } from '../payments/payment.ts'
 import { findPaymentByReference } from '../payments/payment-store.ts'
 import type { Capabilities, Channel } from '../providers/provider.ts'
 import { findAttempt, findBookById } from './attempt-store.ts'
-import { priceOf } from './offer.ts'
+import { priceOf, takes } from './offer.ts'
 import type { AttemptParts } from './parts.ts'
 import { type Started, startAttempt } from './start-attempt.ts'
 
@@ -20,6 +20,8 @@ export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
   reference: string | undefined
   country: Country | undefined
   expiresInSeconds: number
+  /** The customer agreed that the card be kept. */
+  saveCard: boolean
 }
 
 type Parts = AttemptParts & { createPayment: PaymentCreator }
@@ -36,7 +38,7 @@ export async function initializePayment(
   const { capabilities, channel, integration } = findIntegration(parts, caller, request)
   priceOf(request, capabilities, channel)
   const paymentId = await openPayment(parts, caller, request, integration)
-  return startAttempt(parts, paymentId, { capabilities, channel, onBegun: turn.noteBegun })
+  return startAttempt(parts, paymentId, { capabilities, channel, saveCard: request.saveCard, onBegun: turn.noteBegun })
 }
 
 /** What the same call had started before its process died: its instructions are the answer. */
@@ -71,8 +73,9 @@ function findIntegration(
   if (!integration?.channels.includes(channel)) {
     throw new Problem('provider_not_configured', `"${provider}" is not set up for you. ${yours}`)
   }
-  if (!integration.currencies.includes(currency)) {
-    throw new Problem('currency_not_supported', `${name} takes ${integration.currencies.join(', ')}, not ${currency}.`)
+  const currencies = integration.currencies.filter((each) => takes(capabilities, channel, each))
+  if (!currencies.includes(currency)) {
+    throw new Problem('currency_not_supported', `${provider} takes ${currencies.join(', ')}, not ${currency}.`)
   }
   if (country && !integration.countries.includes(country)) {
     throw new Problem(
@@ -92,7 +95,7 @@ async function openPayment(parts: Parts, caller: Caller, request: InitializeRequ
   const known = request.reference && (await continueWith(parts, caller, request, request.reference))
   if (known) return known
   try {
-    const { provider, reference, expiresInSeconds, country, ...rest } = request
+    const { provider, reference, expiresInSeconds, country, saveCard, ...rest } = request
     const created = await parts.createPayment({
       caller,
       request: { ...rest, country: country ?? homeOf(request.currency, integration) },

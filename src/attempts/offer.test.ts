@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Country } from '../kernel/country.ts'
+import { newId } from '../kernel/ids.ts'
 import type { Currency } from '../kernel/money.ts'
 import type { Problem } from '../kernel/problem.ts'
 import type { Integration } from '../merchants/integration.ts'
 import type { Capabilities, Provider } from '../providers/provider.ts'
-import { offerOf, offersFor } from './offer.ts'
+import { choicesOf, offersFor } from './offer.ts'
 
-const PAYMENT = { amount: 100_000, currency: 'NGN' as Currency, country: 'NG' as Country, customerBearsCharge: false }
+const PAYMENT = {
+  merchantId: newId('merchant', new Date()),
+  mode: 'live' as const,
+  amount: 100_000,
+  currency: 'NGN' as Currency,
+  country: 'NG' as Country,
+  customerBearsCharge: false,
+}
 const BOTH: Integration['channels'] = ['card', 'virtual-bank-account']
 
 const set = (provider: string, changes: Partial<Integration> = {}): Integration => ({
@@ -42,7 +50,11 @@ const known = [
   provider('second', { limits: { NGN: { min: 1, max: 10_000_000 } } }),
   provider('cards-only', { channels: ['card'] }),
 ]
-const providers = { find: (name: string) => known.find(({ capabilities }) => capabilities.name === name) }
+const unwell = new Set<string>()
+const providers = {
+  find: (name: string) => known.find(({ capabilities }) => capabilities.name === name),
+  isWell: (_owner: object, name: string) => !unwell.has(name),
+}
 const offered = (integrations: Integration[], changes: Partial<typeof PAYMENT> = {}) =>
   offersFor({ ...PAYMENT, ...changes }, integrations, providers).map(
     ({ channel, capabilities }) => `${channel} by ${capabilities.name}`,
@@ -83,8 +95,8 @@ test('who does not take the amount is passed over; what counts is what the custo
 
 test('an offer says what the customer is charged and what the provider keeps of it', () => {
   const price = (customerBearsCharge: boolean) => {
-    const { amountCharged, fee } = offerOf({ ...PAYMENT, customerBearsCharge }, [set('first')], providers, 'card')
-    return { amountCharged, fee }
+    const [offer] = choicesOf({ ...PAYMENT, customerBearsCharge }, [set('first')], providers, 'card')
+    return { amountCharged: offer?.amountCharged, fee: offer?.fee }
   }
   assert.deepEqual(price(false), { amountCharged: 100_000, fee: 2_000 })
   assert.deepEqual(price(true), { amountCharged: 102_041, fee: 2_041 })
@@ -93,7 +105,7 @@ test('an offer says what the customer is charged and what the provider keeps of 
 test('a channel that is not offered says why', () => {
   const code = (integrations: Integration[], amount = 1) => {
     try {
-      return offerOf({ ...PAYMENT, amount }, integrations, providers, 'virtual-bank-account').channel
+      return choicesOf({ ...PAYMENT, amount }, integrations, providers, 'virtual-bank-account')[0]?.channel
     } catch (error) {
       return (error as Problem).code
     }
@@ -102,4 +114,28 @@ test('a channel that is not offered says why', () => {
   assert.equal(code([set('first')], 1_000_001), 'amount_out_of_range')
   assert.equal(code([set('cards-only', { channels: ['card'] })]), 'no_integration_available')
   assert.equal(code([]), 'no_integration_available')
+})
+
+test('whoever has not been answering comes last, and is still there', () => {
+  const both = [set('first'), set('second')]
+  unwell.add('first')
+  assert.deepEqual(offered(both), ['card by second', 'virtual-bank-account by second'])
+  assert.deepEqual(
+    choicesOf(PAYMENT, both, providers, 'card').map(({ capabilities }) => capabilities.name),
+    ['second', 'first'],
+  )
+  unwell.add('second')
+  assert.deepEqual(offered(both), ['card by first', 'virtual-bank-account by first'])
+  unwell.clear()
+})
+
+test('a channel takes the currencies that it has a fee for, whatever else its provider takes', () => {
+  known.push(
+    provider('cards-in-cedis', {
+      currencies: ['NGN', 'GHS'],
+      fees: { card: { GHS: { basisPoints: 195 } }, 'virtual-bank-account': { NGN: { basisPoints: 0 } } },
+    }),
+  )
+  assert.deepEqual(offered([set('cards-in-cedis')]), ['virtual-bank-account by cards-in-cedis'])
+  known.pop()
 })

@@ -12,30 +12,23 @@ export interface Offer {
   fee: number
 }
 
-type Payable = Pick<Payment, 'amount' | 'currency' | 'country' | 'customerBearsCharge'>
-type Known = Pick<Providers, 'find'>
+type Payable = Pick<Payment, 'amount' | 'currency' | 'country' | 'customerBearsCharge' | 'merchantId' | 'mode'>
+type Priced = Pick<Payable, 'amount' | 'currency' | 'customerBearsCharge'>
+type Known = Pick<Providers, 'find' | 'isWell'>
 
-/** One for each channel: the first integration that has it and takes this payment. In the order of the integrations. */
+/** What our page offers: the best choice of each channel, in the order of the integrations. */
 export function offersFor(payment: Payable, integrations: Integration[], providers: Known): Offer[] {
-  const offers = new Map<Channel, Offer>()
-  for (const { provider, channels } of fitting(payment, integrations)) {
-    const capabilities = providers.find(provider)?.capabilities
-    if (!capabilities) continue
-    for (const channel of channels) {
-      if (offers.has(channel) || !capabilities.channels.includes(channel)) continue
-      const price = reckon(payment, capabilities, channel)
-      if (isTaken(price.amountCharged, limitsOf(payment, capabilities))) {
-        offers.set(channel, { channel, capabilities, ...price })
-      }
-    }
+  const best = new Map<Channel, Offer>()
+  for (const choice of choicesFor(payment, integrations, providers)) {
+    if (!best.has(choice.channel)) best.set(choice.channel, choice)
   }
-  return [...offers.values()]
+  return [...best.values()]
 }
 
-/** The offer for a channel, or why there is none. */
-export function offerOf(payment: Payable, integrations: Integration[], providers: Known, channel: Channel): Offer {
-  const offer = offersFor(payment, integrations, providers).find((each) => each.channel === channel)
-  if (offer) return offer
+/** Every provider that could take it by a channel, the best first; or why there is none. */
+export function choicesOf(payment: Payable, integrations: Integration[], providers: Known, channel: Channel): Offer[] {
+  const choices = choicesFor(payment, integrations, providers).filter((each) => each.channel === channel)
+  if (choices.length > 0) return choices
   const { amount, currency, country } = payment
   throw fitting(payment, integrations).some(({ channels }) => channels.includes(channel))
     ? new Problem(
@@ -45,9 +38,33 @@ export function offerOf(payment: Payable, integrations: Integration[], providers
     : new Problem('no_integration_available', `Nothing is set up that takes ${currency} in ${country} by ${channel}.`)
 }
 
+/** By health first, then as the merchant has ordered them: whoever has not been answering is the last resort, not out of the question. */
+function choicesFor(payment: Payable, integrations: Integration[], providers: Known): Offer[] {
+  const choices = fitting(payment, integrations).flatMap(({ provider, channels }) => {
+    const capabilities = providers.find(provider)?.capabilities
+    if (!capabilities) return []
+    return channels.flatMap((channel): Offer[] => {
+      if (!takes(capabilities, channel, payment.currency)) return []
+      const price = reckon(payment, capabilities, channel)
+      const isWithin = isTaken(price.amountCharged, limitsOf(payment, capabilities))
+      return isWithin ? [{ channel, capabilities, ...price }] : []
+    })
+  })
+  // Asked once for each: sorting asks more often, and the answer may change meanwhile.
+  const unwell = new Set(
+    choices.map(({ capabilities }) => capabilities.name).filter((name) => !providers.isWell(payment, name)),
+  )
+  const rank = ({ capabilities }: Offer) => Number(unwell.has(capabilities.name))
+  return choices.toSorted((a, b) => rank(a) - rank(b))
+}
+
+export function takes({ channels, fees }: Capabilities, channel: Channel, currency: string): boolean {
+  return channels.includes(channel) && Object.hasOwn(fees[channel], currency)
+}
+
 /** What the customer is charged, and what the provider keeps of it. */
 export function priceOf(
-  payment: Omit<Payable, 'country'>,
+  payment: Priced,
   capabilities: Capabilities,
   channel: Channel,
 ): { amountCharged: number; fee: number } {
@@ -65,7 +82,7 @@ function fitting({ country, currency }: Payable, integrations: Integration[]): I
 }
 
 function reckon(
-  { amount, currency, customerBearsCharge }: Omit<Payable, 'country'>,
+  { amount, currency, customerBearsCharge }: Priced,
   { fees }: Capabilities,
   channel: Channel,
 ): { amountCharged: number; fee: number } {

@@ -51,7 +51,8 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
   if (reading.kind !== 'notice') {
     return setAside(parts, notice, `cannot be read: ${reading.because}`)
   }
-  const { reference, says } = reading
+  const { says } = reading
+  const reference = reading.reference ?? (await askForReference(parts, notice, reading.transactionId))
   const attempt =
     reference === null ? undefined : await findAttemptByOrder(database, notice, notice.provider, reference)
   if (!attempt) {
@@ -79,6 +80,20 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
     note: changed ? null : `changed nothing: the attempt is ${after?.status ?? attempt.status}`,
     attemptId: attempt.id,
   })
+}
+
+/** Some notices name a transaction alone, and only the provider knows of which order it is. No answer is a reason to try again later. */
+async function askForReference(
+  { providers }: AttemptParts,
+  notice: Notice,
+  transactionId: string | undefined,
+): Promise<string | null> {
+  if (transactionId === undefined) return null
+  const connection = await providers.connect(notice, notice.provider)
+  const answer = await connection.findReference?.(transactionId)
+  if (answer?.kind === 'unknown')
+    throw new Error(`${notice.provider} did not say whose transaction it is: ${answer.because}`)
+  return answer?.kind === 'found' ? answer.reference : null
 }
 
 async function setAside({ database, log }: AttemptParts, notice: Notice, why: string): Promise<void> {

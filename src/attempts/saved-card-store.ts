@@ -43,6 +43,20 @@ export async function findCard(
   return { id: idOf('card', row.id), token: secrets.open(row.sealed_token, placeOf(owner, provider, email)) }
 }
 
+/** At which provider a card of this customer is kept. */
+export async function findKeeper(
+  db: Queries,
+  owner: Owner,
+  email: string,
+  id: SavedCardId,
+): Promise<string | undefined> {
+  const row = await db.row<{ provider: string }>(sql`
+    select provider from saved_cards
+     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
+       and lower(email) = lower(${email})`)
+  return row?.provider
+}
+
 export interface CardOnFile extends Omit<SavedCard, 'token'> {
   id: SavedCardId
   provider: string
@@ -90,13 +104,13 @@ export async function listCards(db: Queries, owner: Owner, email: string): Promi
 export async function listCardsToPayWith(
   db: Queries,
   owner: Owner,
-  provider: string,
+  providers: string[],
   email: string,
 ): Promise<CardOnFile[]> {
   const rows = await db.rows<CardRow>(sql`
     select id, provider, email, brand, last4, expiry_month, expiry_year, created_at
       from saved_cards, (select (now() at time zone 'UTC') - interval '12 hours' as moment) as still
-     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = any(${providers})
        and lower(email) = lower(${email})
        and (expiry_year, expiry_month) >= (extract(year from moment), extract(month from moment))
      order by used_at desc limit 5`)

@@ -2,7 +2,7 @@ import type { Transaction } from '../database/database.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Connection, Outcome, SavedCard, Unknown } from '../providers/provider.ts'
 import { type Attempt, handleOf } from './attempt.ts'
-import { lockBook, recordCall } from './attempt-store.ts'
+import { findBookById, lockBook, recordCall } from './attempt-store.ts'
 import type { Book } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { findFresh, insertReceipts } from './receipt-store.ts'
@@ -30,7 +30,8 @@ export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: At
   await insertReceipts(tx, attempt, fresh, decision.counted)
   await writeDecision(tx, parts, before, decision, causeOf(signal))
   // Only with the money, once: a card that was deleted since must not come back because somebody asked again.
-  if (outcome.kind === 'paid' && outcome.savedCard && fresh.length > 0)
+  const mayKeep = attempt.saveCard || parts.providers.find(attempt.provider)?.capabilities.pageAsksToSave
+  if (outcome.kind === 'paid' && outcome.savedCard && mayKeep && fresh.length > 0)
     await saveCard(tx, parts, decision.book, attempt, outcome.savedCard)
   announce(
     parts,
@@ -61,12 +62,19 @@ export async function checkAttempt(
   attempt: Attempt,
   why: Pick<Proposal, 'source' | 'noticeSays'>,
 ): Promise<Book> {
+  if (attempt.instructions?.kind === 'confirm') return lookUp(parts, attempt) // the provider has not heard of it
   const outcome = await ask(parts, attempt, 'check', (provider) => provider.check(handleOf(attempt)))
   return settleAttempt(parts, attempt, {
     ...why,
     outcome,
     asked: { status: attempt.status, since: attempt.watch.since },
   })
+}
+
+async function lookUp({ database }: AttemptParts, { paymentId }: Attempt): Promise<Book> {
+  const book = await findBookById(database, paymentId)
+  if (!book) throw new Error(`payment ${paymentId} is gone`)
+  return book
 }
 
 /** Speaks with the attempt's provider, never inside a transaction, and keeps a record. What the adapter did not foresee is unknown, too. */
@@ -85,6 +93,8 @@ export async function ask<Answer extends { kind: string }>(
     answer = { kind: 'unknown', because: 'the adapter failed; the log has the reason' }
   }
   const tookMs = performance.now() - start
+  const refusedToBegin = answer.kind === 'declined' && (call === 'start card' || call === 'open account')
+  parts.providers.note(attempt, attempt.provider, answer.kind === 'unknown' || refusedToBegin ? 'badly' : 'well')
   const detail = 'because' in answer ? String(answer.because) : null
   const { id: attemptId, provider } = attempt
   parts.log.info(

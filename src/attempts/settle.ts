@@ -271,7 +271,7 @@ const MAY_NOT_BE_VISIBLE_YET_MS = 10 * 60_000
 
 /** "No such order" proves nothing at first, and little once. A link that nobody used is unknown to some providers for good. */
 function concludeMissing(attempt: Attempt, now: Date): Attempt {
-  const age = now.getTime() - attempt.createdAt.getTime()
+  const age = now.getTime() - attempt.watch.since.getTime()
   const missingInARow = age < MAY_NOT_BE_VISIBLE_YET_MS ? 0 : attempt.watch.missingInARow + 1
   const seen = { ...attempt, watch: { ...attempt.watch, missingInARow } }
   if (attempt.status !== 'processing' || attempt.saidPaid || missingInARow < 2) return seen

@@ -17,7 +17,7 @@ import type {
 } from '../providers/provider.ts'
 import type { Attempt, Instructions } from './attempt.ts'
 import { lockBook } from './attempt-store.ts'
-import { type Book, begin, type Issued, issue } from './book.ts'
+import { type Book, begin, type Confirmable, confirm, type Issued, issue } from './book.ts'
 import { rematchNotices } from './notice-store.ts'
 import { priceOf } from './offer.ts'
 import type { AttemptParts } from './parts.ts'
@@ -36,12 +36,27 @@ export interface Start {
   channel: Channel
   /** A saved card is charged at once. Absent: the one that this customer used last is offered on the provider's page. */
   card?: SavedCardId | 'new'
+  /** The customer agreed that a new card be kept. */
+  saveCard?: boolean
   /** Told in the transaction that puts the intent on disk. */
   onBegun?: (tx: Transaction, id: AttemptId) => Promise<void>
 }
 
 /** Thrown when the provider gave nothing to go on with. The attempt says what became of it. */
-export class NotStarted extends Problem {}
+export class NotStarted extends Problem {
+  /** No money can have moved, and none will: another provider may be asked. */
+  readonly nothingBegan: boolean
+  constructor(
+    code: 'provider_error' | 'provider_timeout',
+    detail: string,
+    attempt: Attempt,
+    more: { nothingBegan: boolean; retryAfterSeconds?: number },
+  ) {
+    const { nothingBegan, ...rest } = more
+    super(code, detail, { extra: { attempt: attempt.reference }, ...rest })
+    this.nothingBegan = nothingBegan
+  }
+}
 
 /** A payment's next try: the intent on disk, then the provider's word, then that on disk. */
 export async function startAttempt(parts: AttemptParts, paymentId: PaymentId, start: Start): Promise<Started> {
@@ -62,7 +77,7 @@ export interface Intent {
 export async function prepare(tx: Transaction, parts: AttemptParts, before: Book, start: Start): Promise<Intent> {
   const { capabilities, channel, onBegun } = start
   const { payment } = before
-  const begun = newAttempt(before, capabilities, channel, parts.clock.now())
+  const begun = newAttempt(before, start, parts.clock.now())
   const decision = begin(before, begun)
   const merchant = await findMerchant(tx, payment.merchantId)
   const saved = channel === 'card' ? await savedCardFor(tx, parts, payment, start) : undefined
@@ -84,14 +99,34 @@ async function savedCardFor(
   return found && { ...found, isChosen: card !== undefined }
 }
 
-/** Calls the provider, and writes down what it says. */
-export async function carryOut(parts: AttemptParts, intent: Intent): Promise<Started> {
+/** Goes on with an attempt that waited for the customer's yes. Whoever calls this holds the payment's lock. */
+export async function takeUp(
+  tx: Transaction,
+  parts: AttemptParts,
+  before: Book,
+  waiting: Confirmable,
+): Promise<Intent> {
+  const { payment } = before
+  const capabilities = parts.providers.find(waiting.provider)?.capabilities
+  if (!capabilities) throw new Error(`${waiting.provider} is gone`)
+  const decision = confirm(before, waiting.id, parts.clock.now())
+  const merchant = await findMerchant(tx, payment.merchantId)
+  const { savedCard: card } = waiting.instructions
+  const saved = await savedCardFor(tx, parts, payment, { capabilities, channel: 'card', card })
+  await writeDecision(tx, parts, before, decision)
+  const attempt = decision.book.attempts.find(({ id }) => id === waiting.id) as Attempt
+  return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
+}
+
+/** Calls the provider, and writes down what it says. `elsewhere`: another provider can be asked if this one does not begin. */
+export async function carryOut(parts: AttemptParts, intent: Intent, { elsewhere = false } = {}): Promise<Started> {
   const { attempt, saved } = intent
   const { provider } = attempt
   const answer = await callProvider(parts, intent)
   switch (answer.kind) {
     case 'link':
     case 'account':
+    case 'confirm':
     case 'step':
       return keepInstructions(parts, intent, answer)
     case 'declined': {
@@ -99,29 +134,31 @@ export async function carryOut(parts: AttemptParts, intent: Intent): Promise<Sta
         // The provider forgot that card, so we do too.
         await deleteCard(parts.database, attempt, saved.id)
         // Nothing was started; the page can ask for another.
-        if (!saved.isChosen) return carryOut(parts, { ...intent, saved: undefined })
+        if (!saved.isChosen) return carryOut(parts, { ...intent, saved: undefined }, { elsewhere })
       }
       await settleAttempt(parts, attempt, { outcome: answer, source: 'start' })
-      throw new NotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, {
-        extra: { attempt: attempt.reference },
+      throw new NotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, attempt, {
+        nothingBegan: !saved?.isChosen,
       })
     }
     case 'unknown': {
-      if (answer.neverSent) {
+      // An error of theirs instead of a page or an account number: the customer has nothing to pay with, so nothing can have moved. A card that
+      // is charged at once is another matter.
+      const unusable = elsewhere && answer.errorStatus !== undefined && !saved?.isChosen
+      if (answer.neverSent || unusable) {
         await settleAttempt(parts, attempt, { outcome: neverBegan(answer.because), source: 'start' })
         throw new NotStarted(
           'provider_error',
           `${provider} cannot be reached right now. Nothing was started; try again shortly.`,
-          {
-            extra: { attempt: attempt.reference },
-            retryAfterSeconds: 10,
-          },
+          attempt,
+          { nothingBegan: true, retryAfterSeconds: 10 },
         )
       }
       throw new NotStarted(
         'provider_timeout',
         `${provider} did not answer clearly, so nobody knows yet whether attempt ${attempt.reference} was started. We keep asking; read the payment to see.`,
-        { extra: { attempt: attempt.reference }, retryAfterSeconds: 10 },
+        attempt,
+        { nothingBegan: false, retryAfterSeconds: 10 },
       )
     }
     default:
@@ -129,7 +166,11 @@ export async function carryOut(parts: AttemptParts, intent: Intent): Promise<Sta
   }
 }
 
-function newAttempt({ payment, attempts }: Book, capabilities: Capabilities, channel: Channel, now: Date): Attempt {
+function newAttempt(
+  { payment, attempts }: Book,
+  { capabilities, channel, saveCard = false }: Start,
+  now: Date,
+): Attempt {
   const id = newId('attempt', now)
   const orderReference = uuidOf(id).replaceAll('-', '')
   return {
@@ -149,6 +190,7 @@ function newAttempt({ payment, attempts }: Book, capabilities: Capabilities, cha
     amountRefunded: 0,
     orderReference,
     providerReference: orderReference,
+    saveCard,
     failure: null,
     failedTryId: null,
     instructions: null,
@@ -161,14 +203,28 @@ function newAttempt({ payment, attempts }: Book, capabilities: Capabilities, cha
   }
 }
 
-type Answer = CardStart | AccountStart | SavedCardCharge
+type Answer = CardStart | AccountStart | SavedCardCharge | Asking
 
-function callProvider(parts: AttemptParts, { attempt, order, saved }: Intent): Promise<Answer> {
+/** Our own page comes first: the provider has none that asks the customer for a yes to this card. */
+interface Asking {
+  kind: 'confirm'
+  link: string
+  publicKey: string
+  providerReference: string
+}
+
+async function callProvider(parts: AttemptParts, intent: Intent): Promise<Answer> {
+  const { attempt, order, saved } = intent
   if (attempt.channel === 'virtual-bank-account') {
     return ask(parts, attempt, 'open account', (provider) => provider.openAccount(order))
   }
   if (saved?.isChosen) {
     return ask(parts, attempt, 'charge saved card', (provider) => provider.chargeSavedCard(order, saved.token))
+  }
+  if (saved && !parts.providers.find(attempt.provider)?.capabilities.pageTakesSavedCards) {
+    const { publicKey } = await parts.providers.connect(attempt, attempt.provider)
+    const { paymentId, orderReference: providerReference } = attempt
+    return { kind: 'confirm', link: parts.links.payment(paymentId), publicKey, providerReference }
   }
   return ask(parts, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
 }
@@ -191,11 +247,11 @@ function orderOf(
     returnURL: links.comeBack(attempt.id),
     // Whoever pays before it closes has paid in time.
     expiresAt: isAccount ? new Date(Math.min(openUntil, payment.expiresAt.getTime())) : payment.expiresAt,
-    saveCard: false,
+    saveCard: attempt.saveCard,
   }
 }
 
-type Ready = Extract<Answer, { kind: 'link' | 'account' | 'step' }>
+type Ready = Extract<Answer, { kind: 'link' | 'account' | 'confirm' | 'step' }>
 
 function keepInstructions(parts: AttemptParts, intent: Intent, answer: Ready): Promise<Started> {
   const { attempt } = intent
@@ -223,6 +279,12 @@ function issuedBy(answer: Ready, { order, saved }: Intent, merchantName: string)
       const { link, publicKey, expiresAt } = answer
       const instructions: Instructions = { kind: 'link', link, publicKey, ...(saved && { savedCard: saved.id }) }
       return { instructions, instructionsExpireAt: expiresAt, providerReference }
+    }
+    case 'confirm': {
+      assert(saved, 'a yes is asked for a saved card alone')
+      const { link, publicKey } = answer
+      const instructions: Instructions = { kind: 'confirm', link, publicKey, savedCard: saved.id }
+      return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
     }
     case 'step': {
       assert(saved, 'a step is for a saved card alone')

@@ -4,26 +4,33 @@ import { Problem, type ProblemCode } from '../kernel/problem.ts'
 import type { Integration } from '../merchants/integration.ts'
 import type { Channel } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import { findBookById, hasPageKey, lockBook, notePageKey } from './attempt-store.ts'
-import { type Book, refuseAnother } from './book.ts'
-import { offerOf } from './offer.ts'
+import { findBookById, hasPageKey, lockBook, notePageKey, recordCall } from './attempt-store.ts'
+import { type Book, isConfirmable, refuseAnother } from './book.ts'
+import { choicesOf, type Offer } from './offer.ts'
 import type { AttemptParts } from './parts.ts'
-import { carryOut, type Intent, NotStarted, prepare } from './start-attempt.ts'
+import { findKeeper } from './saved-card-store.ts'
+import { carryOut, type Intent, NotStarted, prepare, type Start, takeUp } from './start-attempt.ts'
 
 /** What a customer chose on our page. */
 export interface PageWish {
   channel: Channel
   /** A saved card is charged at once. Absent: the provider's page may offer the one that was used last. */
   card?: SavedCardId | 'new'
+  /** The customer agreed that a new card be kept. */
+  saveCard?: boolean
+  /** What the page said they would be charged. They are never charged more than that. */
+  atMost?: number
   /** A new account number although one is open. */
   fresh?: boolean
-  /** One for each press of the button. It makes one attempt at most, for ever. */
+  /** One for each press of the button. It makes one attempt at most with each provider, for ever. */
   key: string
 }
 
 /**
  * The customer pressed Pay on our page. Whatever came of it, the book is the answer: a decline, a provider that said nothing, a try
  * that is under way in another tab. Thrown is only what a book cannot tell.
+ *
+ * Where a provider does not even begin, the next one is asked in the same press. Not where nobody knows what became of it.
  */
 export async function startOnPage(
   parts: AttemptParts,
@@ -32,14 +39,31 @@ export async function startOnPage(
   wish: PageWish,
 ): Promise<Book> {
   try {
-    const intent = await parts.database.transaction((tx) => intend(tx, parts, integrations, paymentId, wish))
-    if (intent) return (await carryOut(parts, intent)).book
+    let next: Next | undefined = await parts.database.transaction((tx) =>
+      intend(tx, parts, integrations, paymentId, wish),
+    )
+    while (next) {
+      const { intent, others }: Next = next
+      try {
+        return (await carryOut(parts, intent, { elsewhere: others.length > 0 })).book
+      } catch (error) {
+        const [other, ...rest] = others
+        if (!other || !(error instanceof NotStarted) || !error.nothingBegan) throw error
+        next = await parts.database.transaction((tx) => goElsewhere(tx, parts, intent.attempt, other, rest, wish))
+      }
+    }
   } catch (error) {
     if (!isInTheBook(error)) throw error
   }
   const book = await findBookById(parts.database, paymentId)
   if (!book) throw new Error(`payment ${paymentId} is gone`)
   return book
+}
+
+/** A call to make, and who else could be asked if nothing comes of it. */
+interface Next {
+  intent: Intent
+  others: Offer[]
 }
 
 /** Nothing, when this press has been here before, or what it asks for is waiting for the customer already. */
@@ -49,19 +73,61 @@ async function intend(
   integrations: Integration[],
   paymentId: PaymentId,
   wish: PageWish,
-): Promise<Intent | undefined> {
+): Promise<Next | undefined> {
   const book = await lockBook(tx, paymentId)
   const now = parts.clock.now()
   if (await hasPageKey(tx, paymentId, wish.key)) return undefined
+  const waiting = book.attempts.filter(isConfirmable).find(({ instructions }) => instructions.savedCard === wish.card)
+  if (waiting) {
+    const intent = await takeUp(tx, parts, book, waiting)
+    await notePageKey(tx, waiting.id, wish.key)
+    return { intent, others: [] }
+  }
   if (!wish.fresh && book.attempts.some((attempt) => isWaitingFor(attempt, wish, now))) return undefined
   refuseAnother(book, now)
-  const { capabilities } = offerOf(book.payment, integrations, parts.providers, wish.channel)
-  return prepare(tx, parts, book, {
-    capabilities,
-    channel: wish.channel,
-    ...(wish.card && { card: wish.card }),
+  const [best, ...others] = await findChoices(tx, parts, integrations, book, wish)
+  if (!best) return undefined // the price has changed since the page was shown: it is shown again
+  const intent = await prepare(tx, parts, book, {
+    ...startOf(best, wish),
     onBegun: (begun, id) => notePageKey(begun, id, wish.key),
   })
+  return { intent, others }
+}
+
+/** Who could take it, at the price that the customer has seen; for a saved card, whoever keeps it. */
+async function findChoices(
+  tx: Transaction,
+  { providers }: AttemptParts,
+  integrations: Integration[],
+  { payment }: Book,
+  { channel, card, atMost = Number.POSITIVE_INFINITY }: PageWish,
+): Promise<Offer[]> {
+  const affordable = ({ amountCharged }: Offer) => amountCharged <= atMost
+  const choices = choicesOf(payment, integrations, providers, channel)
+  if (!card || card === 'new') return choices.filter(affordable)
+  const keeper = await findKeeper(tx, payment, payment.user.email, card)
+  const choice = choices.find(({ capabilities }) => capabilities.name === keeper)
+  if (!choice) throw new Problem('not_found', 'There is no such card.')
+  return [choice].filter(affordable)
+}
+
+/** The same press, with the next provider. */
+async function goElsewhere(
+  tx: Transaction,
+  parts: AttemptParts,
+  { id, paymentId }: Attempt,
+  other: Offer,
+  others: Offer[],
+  wish: PageWish,
+): Promise<Next> {
+  const book = await lockBook(tx, paymentId)
+  const call = { call: 'go elsewhere', outcome: other.capabilities.name, detail: 'nothing began here', tookMs: 0 }
+  await recordCall(tx, id, call)
+  return { intent: await prepare(tx, parts, book, startOf(other, wish)), others }
+}
+
+function startOf({ capabilities }: Offer, { channel, card, saveCard }: PageWish): Start {
+  return { capabilities, channel, ...(card && { card }), ...(saveCard && { saveCard }) }
 }
 
 /** Whether this attempt is what the customer asks for, and can still be paid. */
@@ -72,6 +138,8 @@ function isWaitingFor(attempt: Attempt, { channel, card }: PageWish, now: Date):
   switch (instructions.kind) {
     case 'account':
       return true
+    case 'confirm':
+      return false
     case 'step':
       return instructions.savedCard === card
     case 'link':

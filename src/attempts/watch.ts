@@ -25,6 +25,7 @@ const CLOSED_AFTER = [MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY]
 /** When to ask next. `exhausted`: it was asked for as long as there is a point in it. */
 export function nextCheck(attempt: Attempt, now: Date): Date | 'exhausted' | null {
   const { status, channel, watch } = attempt
+  if (attempt.instructions?.kind === 'confirm') return null // the provider has not heard of it
   const open = whileOpen(attempt, now)
   // Whoever has the link can have paid: an outcome that is in doubt is not looked at less often than one that is not.
   if (status === 'processing') {

@@ -202,6 +202,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
       amountRefunded: 0,
       orderReference: id,
       providerReference: id,
+      saveCard: false,
       failure: null,
       failedTryId: null,
       instructions: null,

@@ -1,4 +1,5 @@
 import { uuidOf } from '../kernel/ids.ts'
+import { createHealth } from './health.ts'
 import type { Connection, Providers } from './provider.ts'
 import { providerHttp } from './provider-http.ts'
 import { findProvider } from './registry.ts'
@@ -10,8 +11,11 @@ export function providerAccounts(parts: {
   serverUrl: () => string
 }): Providers {
   const connections = new Map<string, Connection>()
+  const health = createHealth()
   return {
     find: findProvider,
+    isWell: ({ merchantId, mode }, name) => health.isWell(`${merchantId} ${mode} ${name}`),
+    note: ({ merchantId, mode }, name, went) => health.note(`${merchantId} ${mode} ${name}`, went),
     async connect({ merchantId, mode }, name) {
       const key = `${merchantId} ${mode} ${name}`
       const known = connections.get(key)

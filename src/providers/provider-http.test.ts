@@ -82,7 +82,7 @@ test('a redirect is not followed, for our key would go with it', async (t) => {
 for (const status of [429, 500, 502, 503, 504, 599]) {
   test(`${status} is unknown: it may have happened after the work was done`, async (t) => {
     const url = await upstream(t, (_, response) => response.writeHead(status).end('{"status":"paid"}'))
-    assert.deepEqual(await ask(url), { kind: 'unknown', because: `it answered ${status}` })
+    assert.deepEqual(await ask(url), { kind: 'unknown', because: `it answered ${status}`, errorStatus: status })
   })
 }
 
@@ -259,10 +259,10 @@ test('Retry-After is kept to, in seconds and as a date', async (t) => {
   const url = await upstream(t, (_, response) => response.writeHead(429, { 'retry-after': retryAfter }).end())
   for (retryAfter of ['7', new Date(Date.now() + 7_500).toUTCString()]) {
     const out = providerHttp({ breaker: { now: () => time.now } })
-    assert.deepEqual(await out.request(post(url)), { kind: 'unknown', because: 'it answered 429' })
+    assert.deepEqual(await out.request(post(url)), { kind: 'unknown', because: 'it answered 429', errorStatus: 429 })
     time.now += 6_000
     assert.match(((await out.request(post(url))) as { because: string }).because, /not being asked .* 429$/)
     time.now += 2_000
-    assert.deepEqual(await out.request(post(url)), { kind: 'unknown', because: 'it answered 429' })
+    assert.deepEqual(await out.request(post(url)), { kind: 'unknown', because: 'it answered 429', errorStatus: 429 })
   }
 })

@@ -281,5 +281,14 @@ export type ProviderAnswer =
 /** Every provider there is, and the way to speak with one for a merchant. */
 export interface Providers {
   find(name: string): Provider | undefined
-  connect(owner: { merchantId: MerchantId; mode: Mode }, name: string): Promise<Connection>
+  /** Whether it has been answering lately, as far as this process knows. For the choice between several. */
+  isWell(owner: Owner, name: string): boolean
+  /** How a call went. */
+  note(owner: Owner, name: string, went: 'well' | 'badly'): void
+  connect(owner: Owner, name: string): Promise<Connection>
+}
+
+interface Owner {
+  merchantId: MerchantId
+  mode: Mode
 }

@@ -170,6 +170,8 @@ class Scene {
       links: linksOn(() => 'http://pay.test'),
       providers: {
         find: (name) => (name === 'adversary' ? this.adversary.provider() : undefined),
+        isWell: () => true,
+        note: () => {},
         connect: async () => this.adversary.connection(met),
       },
       secrets: secretBox(Buffer.alloc(32)),
@@ -256,6 +258,7 @@ class Scene {
       {
         provider: channel === 'card' ? 'adversary' : 'adversary-virtual-bank-account',
         reference: this.reference,
+        saveCard: false,
         amount: PRICE,
         currency: 'NGN' as Currency,
         country: undefined,

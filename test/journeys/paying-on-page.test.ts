@@ -76,7 +76,7 @@ async function saveCard(at: Shop, email: string, how: Record<string, unknown> = 
 }
 
 const cardsOf = (at: Shop, email: string) =>
-  listCardsToPayWith(database, { merchantId: at.merchantId, mode: 'sandbox' }, 'gateway', email)
+  listCardsToPayWith(database, { merchantId: at.merchantId, mode: 'sandbox' }, ['gateway'], email)
 
 /** A provider whose calls are counted, and can be held up or lost. */
 const watched = (t: TestContext, deadlineMs = 5_000) => startBetween(t, service, { deadlineMs })

@@ -62,6 +62,8 @@ function providersAt(baseURL: string, masterKey: Buffer, deadlineMs: number): Pr
   const connections = new Map<string, Connection>()
   return {
     find: findProvider,
+    isWell: () => true,
+    note: () => {},
     async connect({ merchantId, mode }) {
       const known = connections.get(merchantId)
       if (known) return known

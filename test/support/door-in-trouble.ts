@@ -34,6 +34,8 @@ export async function doorInTrouble(
   const http = providerHttp({ deadlineMs: 300 })
   const providers: Providers = {
     find: findProvider,
+    isWell: () => true,
+    note: () => {},
     connect: async ({ mode, merchantId }) => {
       const merchantUuid = uuidOf(merchantId)
       const account = gateway.sandboxAccount?.({ masterKey, merchantUuid, serverUrl: upstream.url })

@@ -62,6 +62,7 @@ export function newAttempt({ payment, attempts }: Book, channel: Attempt['channe
     amountRefunded: 0,
     orderReference: uuidOf(id),
     providerReference: uuidOf(id),
+    saveCard: false,
     failure: null,
     failedTryId: null,
     instructions: null,

@@ -65,6 +65,13 @@ export const InitializeRequest = Type.Object(
     customerBearsCharge,
     metadata,
     expiresIn,
+    saveCard: optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'The customer agreed that the card be kept for the next time. Only for providers whose own page does not ask them.',
+      }),
+    ),
   },
   { $id: 'InitializeRequest' },
 )

@@ -1,7 +1,7 @@
 import type { Attempt } from '../../attempts/attempt.ts'
 import { findBookById } from '../../attempts/attempt-store.ts'
 import type { Book } from '../../attempts/book.ts'
-import { offersFor } from '../../attempts/offer.ts'
+import { choicesOf, offersFor } from '../../attempts/offer.ts'
 import type { AttemptParts } from '../../attempts/parts.ts'
 import { listCardsToPayWith } from '../../attempts/saved-card-store.ts'
 import { batch } from '../../database/batch.ts'
@@ -9,8 +9,10 @@ import type { PaymentId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { randomBytesFast } from '../../kernel/random.ts'
 import { equalInConstantTime } from '../../merchants/credential.ts'
+import type { Integration } from '../../merchants/integration.ts'
 import type { Shopfronts } from '../../merchants/read-shopfront.ts'
 import type { Shopfront } from '../../merchants/shopfront.ts'
+import type { Payment } from '../../payments/payment.ts'
 import { findPaymentsForPage, type PaymentOnPage } from '../../payments/payment-store.ts'
 import type { Shown } from './payment-page.ts'
 import { methodOf, type Offer } from './screen.ts'
@@ -42,7 +44,7 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
       book,
       shopfront,
       // Whoever has only the reference learns nothing about the customer, and gets no link to pass on.
-      offer: isOpen ? await offerFor(book, shopfront, found.hasCards && !bare) : NOTHING,
+      offer: isOpen ? await offerFor(book, shopfront, { withCards: found.hasCards && !bare, mayAsk: !bare }) : NOTHING,
       shortLink: bare ? undefined : links.short(payment.shortCode),
       token: isOpen ? secrets.mark(payment.id, FORM) : '',
       key: isOpen ? randomBytesFast(12).toString('base64url') : '',
@@ -57,13 +59,27 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
     return (await findBookById(database, payment.id)) ?? { payment, attempts: [] }
   }
 
-  async function offerFor({ payment }: Book, { integrations }: Shopfront, withCards: boolean): Promise<Offer> {
+  async function offerFor(
+    { payment }: Book,
+    { integrations }: Shopfront,
+    { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean },
+  ): Promise<Offer> {
     const offers = offersFor(payment, integrations, providers)
-    const takesCards = offers.find(({ channel }) => channel === 'card')?.capabilities.name
+    const byCard = offers.find(({ channel }) => channel === 'card')
     return {
       methods: offers.map(({ channel, amountCharged }) => ({ name: methodOf(channel), amountCharged })),
-      cards: withCards && takesCards ? await listCardsToPayWith(database, payment, takesCards, payment.user.email) : [],
+      cards: withCards && byCard ? await cardsOf(payment, integrations, byCard) : [],
+      asksToSave: mayAsk && byCard !== undefined && !byCard.capabilities.pageAsksToSave,
     }
+  }
+
+  /** Of every provider that could charge them, at the price that is shown. */
+  async function cardsOf(payment: Payment, integrations: Integration[], { amountCharged }: { amountCharged: number }) {
+    const keepers = choicesOf(payment, integrations, providers, 'card').filter(
+      (choice) => choice.amountCharged <= amountCharged,
+    )
+    const names = keepers.map(({ capabilities }) => capabilities.name)
+    return listCardsToPayWith(database, payment, names, payment.user.email)
   }
 }
 
@@ -74,7 +90,7 @@ function withoutSavedCards({ payment, attempts }: Book): Book {
   return { payment, attempts: attempts.filter((attempt) => !offersCard(attempt)) }
 }
 
-const NOTHING: Offer = { methods: [], cards: [] }
+const NOTHING: Offer = { methods: [], cards: [], asksToSave: false }
 const FORM = 'payment page form'
 
 /** Whether a form was made by our own page of this payment. */

@@ -13,6 +13,7 @@ const OFFER: Offer = {
     { name: 'bank', amountCharged: 1_000 },
   ],
   cards: [],
+  asksToSave: false,
 }
 const NO_WISH: Wish = { method: undefined, sent: false, following: false }
 
@@ -47,7 +48,7 @@ test('a payment that nobody has tried is there to choose a method for, the first
 })
 
 test('where nothing can take it, the page says so and offers nothing', () => {
-  assert.equal(stateOf(bookWith(), {}, 1, { methods: [], cards: [] }), 'unpayable')
+  assert.equal(stateOf(bookWith(), {}, 1, { methods: [], cards: [], asksToSave: false }), 'unpayable')
 })
 
 test('a call to the provider is processing for 90 seconds, then nobody knows: confirming', () => {

@@ -28,6 +28,8 @@ export interface CardChoice {
 export interface Offer {
   methods: Method[]
   cards: CardChoice[]
+  /** We ask whether to keep a new card, for the provider's page does not. */
+  asksToSave: boolean
 }
 
 /** What whoever looks at the page asked to see. It changes what is shown, never what is so. */
@@ -65,6 +67,8 @@ export type Screen =
       failures: number
       /** Nothing of this try is with the provider, so we may say so. */
       notCharged: boolean
+      /** They agreed that the card be kept, and need not say so again. */
+      saveCard: boolean
       offer: Offer
     }
   /** Nobody knows yet whether money has moved. */
@@ -116,7 +120,9 @@ function openScreen({ payment, attempts }: Book, offer: Offer, wish: Wish, now: 
   if (!asked && last?.status === 'failed' && last.failure && last.failure.code !== 'customer_cancelled') {
     const failures = attempts.filter(({ status, channel }) => status === 'failed' && channel === last.channel).length
     const notCharged = last.amountReceived === last.amountReturned
-    return { state: 'failed', failure: last.failure.code, method: methodOf(last.channel), failures, notCharged, offer }
+    const { saveCard } = last
+    const method = methodOf(last.channel)
+    return { state: 'failed', failure: last.failure.code, method, failures, notCharged, saveCard, offer }
   }
   const chosen = asked ?? offer.methods[0]
   return chosen ? { state: 'choose', chosen, offer } : { state: 'unpayable' }
@@ -124,7 +130,8 @@ function openScreen({ payment, attempts }: Book, offer: Offer, wish: Wish, now: 
 
 function instructionsScreen(attempt: Attempt, offer: Offer, wish: Wish, now: Date): Screen | undefined {
   const { instructions, instructionsExpireAt, amountReceived, provider } = attempt
-  if (!instructions) return undefined
+  // What waits for the customer's yes is asked for among the other ways to pay.
+  if (!instructions || instructions.kind === 'confirm') return undefined
   const isOver = instructionsExpireAt !== null && instructionsExpireAt <= now
   if (instructions.kind !== 'account') {
     return isOver ? undefined : { state: 'provider', provider, link: instructions.link, offer }

@@ -1,7 +1,7 @@
 import { Html, html } from '../../kernel/html.ts'
 import { type Currency, formatMoney, money, plainAmount } from '../../kernel/money.ts'
 import type { Payment } from '../../payments/payment.ts'
-import type { AccountDetails, CardChoice, Method, MethodName, Offer, Screen, State } from './screen.ts'
+import type { AccountDetails, Method, MethodName, Offer, Screen, State } from './screen.ts'
 import type { Texts } from './texts/texts.ts'
 
 /** All that a view needs to know beside the screen itself. */
@@ -111,7 +111,7 @@ function choose({ chosen, offer }: Of<'choose'>, view: View): Html {
   const { texts } = view
   const panels = offer.methods.map(
     (method) => html`<section class="method" id="method-${method.name}"${flag('hidden', method !== chosen)}>
-${method.name === 'card' ? cardForm(method, offer.cards, view) : bankForm(method, view)}
+${method.name === 'card' ? cardForm(method, offer, view) : bankForm(method, view)}
 </section>`,
   )
   return html`<h2 id="heading" class="away" tabindex="-1">${texts.payWith}</h2>
@@ -128,7 +128,7 @@ function methodTabs(chosen: Method, { methods }: Offer, { texts, here }: View): 
   return html`<nav class="tabs" aria-label="${texts.payWith}">${all(tabs)}</nav>`
 }
 
-function cardForm(method: Method, cards: CardChoice[], view: View): Html {
+function cardForm(method: Method, { cards, asksToSave }: Offer, view: View): Html {
   const { texts } = view
   const choices = [
     ...cards.map(({ id, brand, last4 }) => ({
@@ -143,8 +143,9 @@ function cardForm(method: Method, cards: CardChoice[], view: View): Html {
   return form(
     view,
     'pay',
-    html`<input type="hidden" name="method" value="card">
+    html`<input type="hidden" name="method" value="card">${shownTotal(method)}
 ${cards.length > 0 ? html`<fieldset><legend class="away">${texts.card}</legend>${all(choices)}</fieldset>` : html`<input type="hidden" name="card" value="new"><p class="note">${texts.cardNote}</p>`}
+${asksToSave ? html`<label class="choice"><input type="checkbox" name="save" value="1"><span>${texts.saveCard}</span></label>` : null}
 ${priceRows(method, view)}
 <button class="main">${texts.pay(show(texts, view.payment, method.amountCharged))}</button>`,
   )
@@ -155,11 +156,18 @@ function bankForm(method: Method, view: View): Html {
   return form(
     view,
     'pay',
-    html`<input type="hidden" name="method" value="bank">
+    html`<input type="hidden" name="method" value="bank">${shownTotal(method)}
 <p class="note">${texts.bankNote}</p>
 ${priceRows(method, view)}
 <button class="main">${texts.showAccount}</button>`,
   )
+}
+
+const bankOf = ({ methods }: Offer) => methods.find(({ name }) => name === 'bank')
+
+/** What the page says they pay, so that nobody is charged more than they have seen. */
+function shownTotal(method: Method | undefined): Html | null {
+  return method ? html`<input type="hidden" name="total" value="${method.amountCharged}">` : null
 }
 
 /** Only where the customer pays more than the price: what for, before they press the button. */
@@ -204,7 +212,7 @@ ${screen.state === 'partial' ? html`<p class="warn">${texts.sendTheRest(show(tex
 ${accountRows(account, view)}
 <p class="note">${texts.forThisPaymentOnly} ${countdown(account, view)}</p>
 ${form(view, 'check', html`<button class="main">${texts.sentIt}</button>`)}
-${screen.state === 'partial' ? null : form(view, 'new-account', html`<button class="quiet">${texts.newAccount}</button>`)}
+${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankOf(screen.offer))}<button class="quiet">${texts.newAccount}</button>`)}
 ${another('bank', screen.offer, view)}
 ${cancelAsking(view)}`
 }
@@ -251,6 +259,7 @@ ${cancelAsking(view)}`
 function failed(screen: Of<'failed'>, view: View): Html {
   const { texts, here, payment } = view
   const { failure, method, failures, offer } = screen
+  const same = offer.methods.find(({ name }) => name === method)
   const other = offer.methods.find(({ name }) => name !== method)
   const otherFirst = other && (failures >= 3 || OTHER_METHOD_FIRST.has(failure))
   const style = (first: boolean) => (first ? 'main' : 'second')
@@ -262,7 +271,7 @@ function failed(screen: Of<'failed'>, view: View): Html {
       : form(
           view,
           'pay',
-          html`<input type="hidden" name="method" value="${method}"><input type="hidden" name="card" value="new"><button class="${style(!otherFirst)}">${retry}</button>`,
+          html`<input type="hidden" name="method" value="${method}"><input type="hidden" name="card" value="new">${shownTotal(same)}${screen.saveCard ? html`<input type="hidden" name="save" value="1">` : null}<button class="${style(!otherFirst)}">${retry}</button>`,
         )
   const elsewhere =
     other &&
@@ -333,7 +342,7 @@ function accountExpired({ offer }: Of<'account_expired'>, view: View): Html {
   return html`<div class="state"><span class="mark" aria-hidden="true">!</span>
 <h2 id="heading" tabindex="-1">${texts.accountExpired}</h2>
 <p>${texts.accountExpiredNote}</p></div>
-${form(view, 'new-account', html`<button class="main">${texts.newAccount}</button>`)}
+${form(view, 'new-account', html`${shownTotal(bankOf(offer))}<button class="main">${texts.newAccount}</button>`)}
 ${another('bank', offer, view)}
 ${cancelAsking(view)}`
 }

@@ -56,6 +56,7 @@ function wantedOf(body: InitializeRequest, reference: string | undefined): Wante
     reference,
     country: body.country ? parseCountry(body.country) : undefined,
     expiresInSeconds: body.expiresIn ?? DEFAULT_EXPIRY_SECONDS,
+    saveCard: body.saveCard ?? false,
   }
 }
 
@@ -67,7 +68,7 @@ function answerOf({ provider, amount }: InitializeRequest, { attempt }: Started)
 /** What the customer needs, with a sentence for them. The sentence is markup; every value in it is escaped. */
 function instructionsOf(attempt: Started['attempt']): Initialized['data'] {
   const { instructions, currency, amountCharged, providerReference } = attempt
-  if (instructions?.kind === 'link') {
+  if (instructions?.kind === 'link' || instructions?.kind === 'confirm') {
     const { link, publicKey } = instructions
     const message = html`Follow <a href="${link}">this link</a> to complete your payment of ${formatMoney({ amount: amountCharged, currency })}.`
     return { message: message.text, link, reference: providerReference, publicKey }

@@ -80,12 +80,12 @@ export function pageRoutes(app: App, parts: PageParts): void {
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     if (isFromAnotherSite(request, links.payment(meant.id)) || !isOwnForm(parts, meant.id, form.get('token') ?? ''))
       return answerAnew(request, reply, meant, 403)
-    const done = await act(shown, form)
+    const done = await act(shown, form, meant.bare)
     return answerAnew(request, reply, meant, 200, done)
   })
 
   /** A payment goes on, or it does not; either way the page says how it stands. */
-  async function act({ book, shopfront }: Shown, form: URLSearchParams): Promise<Done> {
+  async function act({ book, shopfront }: Shown, form: URLSearchParams, bare: boolean): Promise<Done> {
     const { payment } = book
     const action = form.get('action')
     const key = (form.get('key') ?? '').slice(0, 64)
@@ -97,6 +97,8 @@ export function pageRoutes(app: App, parts: PageParts): void {
           channel: CHANNEL[method],
           key,
           ...(method === 'card' && { card: parseId('card', form.get('card') ?? '') ?? 'new' }),
+          ...(method === 'card' && form.get('save') === '1' && !bare && { saveCard: true }),
+          ...atMost(form),
           ...(action === 'new-account' && { fresh: true }),
         })
         return {}
@@ -240,6 +242,12 @@ function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: b
     embeddedIn: origin !== undefined && allowsOrigin(shopfront, origin) ? origin : undefined,
     saveData: headers['save-data'] === 'on',
   }
+}
+
+/** What the page said they would pay. One who leaves it out has seen nothing, and pays what it costs. */
+function atMost(form: URLSearchParams): { atMost?: number } {
+  const total = form.get('total') ?? ''
+  return /^\d{1,15}$/.test(total) ? { atMost: Number(total) } : {}
 }
 
 function methodNamed(text: string | null | undefined): MethodName | undefined {

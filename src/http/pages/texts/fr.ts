@@ -27,6 +27,7 @@ export const fr: Texts = {
   newCard: 'Nouvelle carte',
   savedCard: (brand, last4) => `${brand} se terminant par ${last4}`,
   cardNote: 'Vous saisissez votre carte sur la page sécurisée de votre banque. La boutique ne la voit jamais.',
+  saveCard: 'Garder cette carte pour la prochaine fois',
   bankNote:
     'Vous recevez un numéro de compte réservé à ce paiement et faites le virement depuis l’application de votre banque.',
   amount: 'Montant',

@@ -27,6 +27,7 @@ export interface Texts {
   newCard: string
   savedCard(brand: string, last4: string): string
   cardNote: string
+  saveCard: string
   bankNote: string
   amount: string
   charge: string
