@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Assets } from '../../../web/build.ts'
-import { Html, html } from '../../kernel/html.ts'
+import { Html, pageHtml as html } from '../../kernel/html.ts'
 import type { Language } from '../../merchants/shopfront.ts'
 import { type Beginning, beginWith } from './squeeze.ts'
 import type { Texts } from './texts/texts.ts'

@@ -1,5 +1,5 @@
 import type { Book } from '../../attempts/book.ts'
-import { type Html, html } from '../../kernel/html.ts'
+import { type Html, pageHtml as html } from '../../kernel/html.ts'
 import { frameAncestors, type Shopfront } from '../../merchants/shopfront.ts'
 import { returnAddress } from '../../payments/return-address.ts'
 import type { Documents, Frame, Page } from './document.ts'
@@ -102,7 +102,7 @@ export function paymentPage(documents: Documents, shown: Shown, visit: Visit): P
 ${visit.saveData ? null : logo(shopfront, merchantName)}
 <div class="who"><h1>${merchantName}</h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
 <p class="price"><bdi>${amount}</bdi></p>
-${view.embedded ? html`<button type="button" class="x" data-close aria-label="${texts.close}">×</button>` : null}
+${view.embedded ? html`<button type="button" class="x" data-close aria-label="${texts.close}">&#215;</button>` : null}
 <p id="offline" class="warn" hidden data-back="${texts.backOnline}">${texts.offline}</p>
 </header>
 ${panel(screen, view)}

@@ -1,4 +1,4 @@
-import { Html, html } from '../../kernel/html.ts'
+import { Html, pageHtml as html } from '../../kernel/html.ts'
 import { type Currency, formatMoney, money, plainAmount } from '../../kernel/money.ts'
 import type { Payment } from '../../payments/payment.ts'
 import type { AccountDetails, Method, MethodName, Offer, Screen, State } from './screen.ts'
@@ -280,7 +280,7 @@ function failed(screen: Of<'failed'>, view: View): Html {
 <h2 id="heading" tabindex="-1">${texts.failed}</h2>
 <p>${failureText(screen, texts)}</p></div>
 ${otherFirst ? html`${elsewhere}${again}` : html`${again}${elsewhere}`}
-<p class="small"><bdi>${failure}</bdi> · <bdi>${payment.reference}</bdi></p>
+<p class="small"><bdi>${failure}</bdi> &#183; <bdi>${payment.reference}</bdi></p>
 ${cancelNow(view)}`
 }
 
@@ -312,7 +312,7 @@ function paid(screen: Of<'succeeded' | 'already_paid'>, view: View): Html {
   const amount = show(texts, payment, screen.paid)
   const when = new Intl.DateTimeFormat(texts.locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
   const returning = isNews && returnTo && returnAfterSeconds !== null && !embedded
-  return html`<div class="state"><span class="mark good" aria-hidden="true">✓</span>
+  return html`<div class="state"><span class="mark good" aria-hidden="true">&#10003;</span>
 <h2 id="heading" tabindex="-1">${isNews ? texts.succeeded : texts.alreadyPaid}</h2>
 <p>${texts.paidTo(amount, merchantName)}${isNews ? null : html` ${texts.nothingMore}`}</p>
 ${screen.refunded > 0 ? html`<p>${texts.refundedNote(show(texts, payment, screen.refunded))}</p>` : null}
