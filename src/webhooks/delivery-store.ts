@@ -22,8 +22,9 @@ export interface DueDelivery extends Omit<Delivery, 'id'> {
   /** Its id as the database has it: it comes from there, goes back soon, and nobody sees it in between. */
   uuid: string
   body: string
-  sealedSecret: Buffer | null
-  sealedPreviousSecret: Buffer | null
+  /** In base64: the same for many, and as text known again at once. */
+  sealedSecret: string | null
+  sealedPreviousSecret: string | null
 }
 
 interface DueRow {
@@ -37,8 +38,8 @@ interface DueRow {
   tries: number
   tries_before: number
   body: string
-  sealed_secret: Buffer | null
-  sealed_previous_secret: Buffer | null
+  sealed_secret: string | null
+  sealed_previous_secret: string | null
 }
 
 function dueOf(row: DueRow, merchantIdOf: (uuid: string) => MerchantId): DueDelivery {
@@ -89,12 +90,15 @@ export async function takeDue(db: Queries, wanted: Taking): Promise<DueDelivery[
       select (select d.destination from deliveries d where d.state = 'waiting' and d.destination > h.destination
                order by d.destination limit 1)
         from hops h where h.destination is not null
+    ), held (id) as (
+      -- "Not in" looks each up in a hash; "<> all" would compare it with every one of them.
+      select unnest(${held}::uuid[])
     ), open as (
       select f.destination from (select destination from hops union all select unnest(${destinations ?? []}::text[])) f (destination)
         -- A lateral with a limit, not "exists": that would be turned into a join with everything that is due.
         cross join lateral (select from deliveries d
                              where d.state = 'waiting' and d.destination = f.destination and d.due_at <= now()
-                               and d.id <> all (${held}::uuid[]) limit 1) due
+                               and d.id not in (select id from held) limit 1) due
        where f.destination is not null and f.destination <> all (${sated}::text[])
          and not exists (select from delivery_lanes l
                           where l.destination = f.destination and l.owner <> ${me}::uuid and l.owned_until >= now())
@@ -107,12 +111,12 @@ export async function takeDue(db: Queries, wanted: Taking): Promise<DueDelivery[
       returning destination
     )
     select d.id, d.event_id, d.merchant_id, d.mode, d.endpoint_id, coalesce(w.url, d.url) as url, d.destination, d.tries, d.tries_before,
-           e.body, coalesce(w.sealed_secret, s.sealed_secret) as sealed_secret,
-           case when d.endpoint_id is not null then case when w.previous_until > now() then w.sealed_previous_secret end
-                when s.previous_until > now() then s.sealed_previous_secret end as sealed_previous_secret
+           e.body, encode(coalesce(w.sealed_secret, s.sealed_secret), 'base64') as sealed_secret,
+           encode(case when d.endpoint_id is not null then case when w.previous_until > now() then w.sealed_previous_secret end
+                       when s.previous_until > now() then s.sealed_previous_secret end, 'base64') as sealed_previous_secret
       from mine m cross join lateral (
         select id, event_id, merchant_id, mode, endpoint_id, url, destination, tries, tries_before, due_at from deliveries
-         where state = 'waiting' and destination = m.destination and due_at <= now() and id <> all (${held}::uuid[])
+         where state = 'waiting' and destination = m.destination and due_at <= now() and id not in (select id from held)
          order by due_at limit ${perDestination}) d
       join events e on e.id = d.event_id
       left join webhook_endpoints w on w.id = d.endpoint_id

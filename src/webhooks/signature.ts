@@ -14,15 +14,15 @@ function signingKey(secret: WebhookSecret): KeyObject {
   return createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64'))
 }
 
-/** Keys of sealed secrets. Remembers the last ones: to open a secret is cheap, but not thousands of times a second. */
+/** Keys of sealed secrets, which come in base64. Remembers the last ones: to open a secret is cheap, but not thousands of times a second. */
 export function signingKeys(open: (sealed: Buffer, place: string) => WebhookSecret) {
-  const opened = new Map<string, { sealed: Buffer; key: KeyObject }[]>()
+  const opened = new Map<string, { sealed: string; key: KeyObject }[]>()
   const MOST = 10_000
-  return (sealed: Buffer, place: string): KeyObject => {
+  return (sealed: string, place: string): KeyObject => {
     const known = opened.get(place) ?? []
-    const found = known.find((each) => each.sealed.equals(sealed))
+    const found = known.find((each) => each.sealed === sealed)
     if (found) return found.key
-    const key = signingKey(open(sealed, place))
+    const key = signingKey(open(Buffer.from(sealed, 'base64'), place))
     if (opened.size >= MOST) opened.clear()
     opened.set(place, [{ sealed, key }, ...known.slice(0, 1)]) // a place has one, and for a while the one before it
     return key
