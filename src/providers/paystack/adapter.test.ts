@@ -11,7 +11,7 @@ import { paystack } from './adapter.ts'
 import { fromHundredths, toHundredths } from './amounts.ts'
 import { handle, naira, order, pending, rigOver, unknown } from './fake-rig.ts'
 
-const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 250 }))
+const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
 
 behavesAsProvider(paystack, { sends: ['paid', 'charged_back'], asksForSteps: true, hidesAccountNames: false }, setUp)
 

@@ -4,7 +4,7 @@ import { providerHttp } from '../provider-http.ts'
 import { paystack } from './adapter.ts'
 import { handle, order, pending, rigOver, unknown } from './fake-rig.ts'
 
-const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 250 }))
+const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
 
 test('paystack: a rejected transfer names a transaction alone, by which its order is found', async (t) => {
   const { connection, customer, takeNotices, find, ledger } = await setUp(t)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { providerHttp } from '../provider-http.ts'
 import { handle, naira, order, rigOver, unknown } from './fake-rig.ts'
 
-const { paidCard } = rigOver(() => providerHttp({ deadlineMs: 250 }))
+const { paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
 
 test('paystack: a refund carries our reference, and is pending until they say that it is done', async (t) => {
   const { connection, wanted, transactionId, asked, takeNotices, refunds, ledger } = await paidCard(t)
@@ -90,7 +90,7 @@ test('paystack: a refund that is refused because an earlier try was slower than 
 })
 
 test('paystack: without a transaction, or with a refused key, no refund is turned down', async (t) => {
-  const { connection, wanted, say, asked } = await paidCard(t)
+  const { connection, wanted, say, asked, upstream, refunds } = await paidCard(t)
   const before = asked.length
   for (const transactionIds of [[], ['r'.repeat(32)]]) {
     assert.equal((await connection.refund({ ...wanted, transactionIds })).kind, 'unknown')
@@ -98,6 +98,11 @@ test('paystack: without a transaction, or with a refused key, no refund is turne
   assert.equal(asked.length, before, 'their list answers to numbers alone')
   for (const status of [401, 403]) {
     say(status, { status: false, message: 'Invalid key' })
+    assert.equal((await connection.refund(wanted)).kind, 'unknown')
+    // To the refund itself alone: our look was answered.
+    refunds.length = 0
+    upstream.garble = (said) =>
+      said.text.includes('Refunds retrieved') ? said : { status, text: '{"status":false,"message":"Invalid key"}' }
     assert.equal((await connection.refund(wanted)).kind, 'unknown')
   }
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { providerHttp } from '../provider-http.ts'
 import { handle, order, pending, rigOver, unknown } from './fake-rig.ts'
 
-const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 250 }))
+const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
 
 test('paystack: a saved card is charged with its metadata as text', async (t) => {
   const { connection, asked } = await setUp(t)
