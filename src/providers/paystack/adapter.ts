@@ -1,0 +1,177 @@
+import type { Account, Connection, Declined, Provider, ProviderAnswer, Unknown } from '../provider.ts'
+import { toHundredths } from './amounts.ts'
+import { capabilities } from './capabilities.ts'
+import { failure, refusalOf } from './failures.ts'
+import { accountExpiry, isOfMode, mismatch, outcomeOf, readingOf, unknown } from './mapping.ts'
+import { refunds } from './refunds.ts'
+import { readSettings, settings } from './settings.ts'
+import { findForgery } from './signature.ts'
+import { readAccount, readData, readError, readLink, readNoticeBody, readPause, readTransaction } from './wire.ts'
+
+const HOST = 'https://api.paystack.co'
+
+/** README.md says what is what. */
+export const paystack: Provider = {
+  capabilities,
+  settings,
+  // The key alone decides which money it is.
+  baseURL: { sandbox: HOST, live: HOST },
+  connect,
+}
+
+function connect({ mode, settings, baseURL, http }: Account): Connection {
+  const { secretKey, publicKey } = readSettings(settings)
+  const authorization = `Bearer ${secretKey}`
+  const get = (path: string) => http.request({ method: 'GET', url: baseURL + path, headers: { authorization } })
+  const post = (path: string, body: object) => {
+    const headers = { authorization, 'content-type': 'application/json' }
+    return http.request({ method: 'POST', url: baseURL + path, headers, body: JSON.stringify(body) })
+  }
+
+  return {
+    publicKey,
+
+    async verifyKeys() {
+      const answer = await get('/balance')
+      if (answer.kind === 'unknown') return answer
+      if (answer.status === 200 && readData(answer.text) !== undefined) return { kind: 'good' }
+      // 403 is for a key that may be used from some addresses alone.
+      if (answer.status === 401 || answer.status === 403) return { kind: 'bad', because: 'it refused the key' }
+      return unreadable(answer)
+    },
+
+    async startCard(order) {
+      const { reference, amount, customer, returnURL } = order
+      const answer = await post('/transaction/initialize', {
+        email: customer.email,
+        amount: toHundredths(amount),
+        currency: amount.currency,
+        reference,
+        callback_url: returnURL,
+        channels: ['card'],
+        metadata: { cancel_action: returnURL },
+      })
+      const accepted = read(answer, 'start')
+      if ('kind' in accepted) return accepted
+      const start = readLink(accepted.data)
+      if (!start) return unreadable(answer)
+      if (start.reference !== reference) return unknown('it answered about another order')
+      return { kind: 'link', link: start.link, providerReference: reference, publicKey, expiresAt: order.expiresAt }
+    },
+
+    async chargeSavedCard(order, savedCard) {
+      const { reference, amount, customer, returnURL } = order
+      const answer = await post('/transaction/charge_authorization', {
+        email: customer.email,
+        amount: toHundredths(amount),
+        currency: amount.currency,
+        authorization_code: savedCard,
+        reference,
+        callback_url: returnURL,
+        metadata: JSON.stringify({ cancel_action: returnURL }), // an object elsewhere, text here
+      })
+      const accepted = read(answer, 'charge')
+      if ('kind' in accepted) return accepted
+      const pause = readPause(accepted.data)
+      if (pause?.reference === reference) return { kind: 'step', link: pause.link, providerReference: reference }
+      const transaction = readTransaction(accepted.data)
+      if (!transaction) return unreadable(answer)
+      const wrong = mismatch(transaction, mode, order)
+      return wrong ? unknown(wrong) : outcomeOf(transaction, 'card')
+    },
+
+    async openAccount(order) {
+      const { reference, amount, customer } = order
+      // The call has no currency: it would ask for as many naira.
+      if (amount.currency !== 'NGN') return declined('currency_not_supported')
+      const wanted = accountExpiry(order.expiresAt, new Date())
+      const answer = await post('/charge', {
+        email: customer.email,
+        amount: toHundredths(amount),
+        reference,
+        bank_transfer: { account_expires_at: wanted.toISOString() },
+      })
+      const accepted = read(answer, 'start')
+      if ('kind' in accepted) return accepted
+      const account = readAccount(accepted.data)
+      if (account?.status !== 'pending_bank_transfer') return unreadable(answer)
+      if (account.reference !== reference) return unknown('it answered about another order')
+      if (account.hundredths !== null && account.hundredths !== toHundredths(amount)) {
+        return unknown('it answered with another amount')
+      }
+      return {
+        kind: 'account',
+        accountName: account.name,
+        accountNumber: account.number,
+        bankName: account.bank,
+        amountToTransfer: amount.amount,
+        expiresAt: account.expiresAt ?? wanted,
+        providerReference: reference,
+      }
+    },
+
+    async check({ providerReference, channel }) {
+      const answer = await get(`/transaction/verify/${encodeURIComponent(providerReference)}`)
+      if (answer.kind === 'unknown') return answer
+      if (isMissing(answer)) return { kind: 'missing' }
+      const transaction = answer.status === 200 ? readTransaction(readData(answer.text)) : undefined
+      if (!transaction) return unreadable(answer)
+      if (transaction.reference !== providerReference) return unknown('it answered about another order')
+      if (!isOfMode(transaction, mode)) return unknown('it answered in another mode')
+      return outcomeOf(transaction, channel)
+    },
+
+    async findReference(transactionId) {
+      const answer = await get(`/transaction/${encodeURIComponent(transactionId)}`)
+      if (answer.kind === 'unknown') return answer
+      if (isMissing(answer)) return { kind: 'missing' }
+      const transaction = answer.status === 200 ? readTransaction(readData(answer.text)) : undefined
+      if (!transaction) return unreadable(answer)
+      if (transaction.id !== transactionId) return unknown('it answered about another transaction')
+      if (!isOfMode(transaction, mode)) return unknown('it answered in another mode')
+      return { kind: 'found', reference: transaction.reference }
+    },
+
+    readNotice(notice) {
+      const forgery = findForgery(secretKey, notice)
+      if (forgery) return { kind: 'forged', because: forgery }
+      const body = readNoticeBody(notice.body)
+      return body ? readingOf(body, mode) : { kind: 'unreadable', because: 'not a notice of the documented shape' }
+    },
+
+    refund: refunds({ mode, get, post }),
+  }
+}
+
+/** What they made of a request for money, or why there is nothing. */
+function read(answer: ProviderAnswer, call: 'charge' | 'start'): { data: unknown } | Declined | Unknown {
+  if (answer.kind === 'unknown') return answer
+  const { status, text } = answer
+  if (status === 200 || status === 201) return { data: readData(text) }
+  const error = readError(text)
+  if (!error || ![400, 401, 403, 404, 422].includes(status)) return unreadable(answer)
+  // They never repeat a first answer. An earlier try of ours may live under this reference.
+  if (error.code === 'duplicate_reference' || /duplicate.*reference/i.test(error.message)) {
+    return unknown('it has this reference already')
+  }
+  // Something went wrong behind them, at a bank that may have done its part.
+  if (call === 'charge' && error.type === 'processor_error') return unknown('its processor failed')
+  return { kind: 'declined', failure: refusalOf(error, status, call), tryId: null }
+}
+
+/** 404 by their description; 400 with these words by what many have seen. */
+function isMissing({ status, text }: { status: number; text: string }): boolean {
+  const error = readError(text)
+  if (!error) return false
+  if (status === 404) return true
+  return status === 400 && (error.code === 'transaction_not_found' || /transaction.*not found/i.test(error.message))
+}
+
+const declined = (providerCode: string): Declined => ({
+  kind: 'declined',
+  failure: failure('provider_error', providerCode),
+  tryId: null,
+})
+
+const unreadable = (answer: ProviderAnswer): Unknown =>
+  answer.kind === 'unknown' ? answer : unknown(`it answered ${answer.status} with what we cannot read`)

@@ -1,0 +1,40 @@
+import { MAX_AMOUNT } from '../../kernel/money.ts'
+import type { Capabilities } from '../provider.ts'
+
+// The 100 naira are waived below 2,500, and all of it ends at 2,000. A transfer counts as a local channel, at the same price.
+const LOCAL_NAIRA = { basisPoints: 150, flat: 10_000, flatWaivedBelow: 250_000, cap: 200_000 }
+
+/** As of the fact sheet, for local cards. Where the price list says "excluding VAT", the country's usual rate is added. */
+export const capabilities: Capabilities = {
+  name: 'paystack',
+  title: 'Paystack',
+  sandboxOnly: false,
+  channels: ['card', 'virtual-bank-account'],
+  framed: false,
+  pageTakesSavedCards: false,
+  pageAsksToSave: false,
+  countries: ['NG', 'GH', 'ZA', 'KE', 'CI'],
+  currencies: ['NGN', 'GHS', 'ZAR', 'KES', 'USD', 'XOF'],
+  // The least is theirs; they publish no most.
+  limits: {
+    NGN: { min: 5_000, max: MAX_AMOUNT },
+    GHS: { min: 10, max: MAX_AMOUNT },
+    ZAR: { min: 100, max: MAX_AMOUNT },
+    KES: { min: 300, max: MAX_AMOUNT },
+    USD: { min: 200, max: MAX_AMOUNT },
+    XOF: { min: 1, max: MAX_AMOUNT },
+  },
+  fees: {
+    card: {
+      NGN: LOCAL_NAIRA,
+      GHS: { basisPoints: 195 },
+      ZAR: { basisPoints: 290, flat: 100, taxBasisPoints: 1_500 },
+      KES: { basisPoints: 290 },
+      USD: { basisPoints: 390 },
+      XOF: { basisPoints: 320, taxBasisPoints: 1_800 },
+    },
+    'virtual-bank-account': { NGN: LOCAL_NAIRA },
+  },
+  // What their own page gives a customer; they allow 15 minutes to 8 hours.
+  accountLifetimeSeconds: 1_800,
+}

@@ -1,0 +1,102 @@
+import { type Currency, type Money, money } from '../../kernel/money.ts'
+import { fromHundredths } from './amounts.ts'
+
+export interface Sale {
+  id: bigint
+  reference: string
+  email: string
+  channel: 'card' | 'bank_transfer'
+  status: string
+  /** In hundredths, as everything here. */
+  requested: number
+  /** With the fees that the customer pays on top. */
+  amount: number
+  currency: string
+  code: string
+  callbackURL: string | undefined
+  cancelURL: string | undefined
+  tries: number
+  response: string
+  createdAt: string
+  paidAt: string | null
+  authorization: object
+  account: { number: string; expiresAt: string } | undefined
+}
+
+export interface Refund {
+  id: bigint
+  sale: Sale
+  amount: number
+  status: string
+  merchantNote: string
+  customerNote: string
+}
+
+/** Text in which ids of 64 bits stand whole. */
+export function toJSON(value: unknown): string {
+  const text = JSON.stringify(value, (_key, part) => (typeof part === 'bigint' ? `@bigint:${part}` : part))
+  return text.replaceAll(/"@bigint:(\d+)"/g, '$1')
+}
+
+export function transactionOf(sale: Sale, metadata: unknown): object {
+  const { id, reference, status, amount, requested, currency, channel, createdAt, paidAt, tries, response } = sale
+  const isPaid = paidAt !== null
+  return {
+    ...{ id, domain: 'test', status, reference, receipt_number: null, amount, message: null },
+    ...{ gateway_response: response, paid_at: paidAt, paidAt, created_at: createdAt, createdAt, channel, currency },
+    ...{ ip_address: '197.0.0.1', metadata, fees: isPaid ? amount - requested || 150 : null, fees_split: null },
+    log:
+      tries === 0 ? null : { start_time: 1, time_spent: 4, attempts: tries, errors: 0, success: isPaid, history: [] },
+    authorization: isPaid ? sale.authorization : {},
+    customer: { id: 1, email: sale.email, customer_code: 'CUS_x', first_name: null, phone: '' },
+    ...{ plan: null, split: {}, order_id: null, requested_amount: requested, plan_object: {}, subaccount: {} },
+  }
+}
+
+/** What a charge of a saved card answers: neither `paid_at` nor `requested_amount`. */
+export function chargeOf(sale: Sale): object {
+  const { id, reference, status, amount, currency, channel, createdAt, response, authorization, email } = sale
+  return {
+    ...{ id, reference, status, amount, currency, channel, domain: 'test', transaction_date: createdAt, metadata: '' },
+    ...{ gateway_response: response, message: null, ip_address: null, log: null, fees: 150, authorization, plan: null },
+    customer: { id: 1, email, customer_code: 'CUS_x' },
+  }
+}
+
+export function refundOf({ id, sale, amount, status, merchantNote, customerNote }: Refund): object {
+  return {
+    ...{ id, transaction: sale.id, integration: 100_032, domain: 'test', currency: sale.currency, amount, status },
+    ...{ merchant_note: merchantNote, customer_note: customerNote, dispute: null, settlement: null },
+    ...{ transaction_reference: sale.reference, refunded_by: 'ada', createdAt: new Date().toISOString() },
+  }
+}
+
+export const eventOf = (event: string, data: object) => Buffer.from(toJSON({ event, data }))
+
+export function refundEventOf(event: string, { sale, amount, status }: Refund): Buffer {
+  return eventOf(event, {
+    ...{ status, transaction_reference: sale.reference, refund_reference: null, amount: String(amount) },
+    ...{ currency: sale.currency, processor: 'instant-transfer', customer: { email: sale.email }, domain: 'test' },
+  })
+}
+
+export function disputeEventOf(event: string, sale: Sale, resolution: string | null): Buffer {
+  return eventOf(event, {
+    ...{ id: 358_950, refund_amount: sale.amount, currency: sale.currency, resolution, domain: 'test' },
+    ...{ transaction: transactionOf(sale, ''), transaction_reference: null, category: 'chargeback' },
+  })
+}
+
+export const rejectionOf = (sale: Sale, hundredths: number) =>
+  eventOf('bank.transfer.rejected', {
+    bank_transfer: {
+      ...{ amount: String(hundredths), message: 'Amount is incorrect', message_type: 'INCORRECT_AMOUNT' },
+      transaction_id: String(sale.id),
+    },
+    customer: { email: sale.email, customer_code: 'CUS_x' },
+  })
+
+export function moneyOf(hundredths: number, currency: string): Money {
+  const code = currency as Currency
+  return money(fromHundredths(hundredths, code) ?? 0, code)
+}

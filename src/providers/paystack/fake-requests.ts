@@ -1,0 +1,72 @@
+/** What the fake takes: the documented fields in their documented types, and nothing else. */
+type Check = (value: unknown) => boolean
+
+const text: Check = (value) => typeof value === 'string' && value.length > 0
+const object: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const email: Check = (value) => typeof value === 'string' && /^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(value)
+// Underscores and pipes are not in their alphabet.
+const reference: Check = (value) => typeof value === 'string' && /^[A-Za-z0-9.=-]+$/.test(value)
+const address: Check = (value) => typeof value === 'string' && URL.canParse(value)
+// Whole, and never as text: naira with a point would be a hundredth of what was meant.
+const amount: Check = (value) => Number.isSafeInteger(value) && (value as number) > 0
+const stringified: Check = (value) => {
+  try {
+    return typeof value === 'string' && object(JSON.parse(value))
+  } catch {
+    return false
+  }
+}
+
+export const MINIMUMS: Record<string, number> = { NGN: 5_000, USD: 200, GHS: 10, ZAR: 100, KES: 300, XOF: 100 }
+const CHANNELS = ['card', 'bank', 'ussd', 'qr', 'eft', 'mobile_money', 'bank_transfer']
+const currency: Check = (value) => typeof value === 'string' && Object.hasOwn(MINIMUMS, value)
+
+interface Form {
+  needs: Record<string, Check>
+  takes: Record<string, Check>
+}
+
+export const FORMS = {
+  '/transaction/initialize': {
+    needs: { email, amount },
+    takes: {
+      reference,
+      currency,
+      callback_url: address,
+      channels: (value) => Array.isArray(value) && value.every((channel) => CHANNELS.includes(channel)),
+      metadata: object,
+    },
+  },
+  '/transaction/charge_authorization': {
+    needs: { email, amount, authorization_code: text },
+    takes: { reference, currency, callback_url: address, metadata: stringified, queue: (value) => value === true },
+  },
+  '/charge': {
+    needs: { email, amount },
+    takes: { reference, metadata: object, bank_transfer: object },
+  },
+  '/refund': {
+    needs: { transaction: text },
+    takes: { amount, currency, customer_note: text, merchant_note: text },
+  },
+} satisfies Record<string, Form>
+
+/** What is wrong with a request, as they would code it; undefined when nothing is. */
+export function findFault(
+  path: keyof typeof FORMS,
+  body: Record<string, unknown>,
+): { code: string; message: string } | undefined {
+  const { needs, takes }: Form = FORMS[path]
+  for (const name of Object.keys(needs)) {
+    if (body[name] === undefined) return { code: 'missing_params', message: `Missing required parameter: ${name}` }
+  }
+  for (const [name, value] of Object.entries(body)) {
+    const check = needs[name] ?? takes[name]
+    if (!check) return { code: 'invalid_params', message: `"${name}" is not allowed` }
+    if (!check(value)) return { code: 'invalid_params', message: `"${name}" is not valid` }
+  }
+  const least = MINIMUMS[String(body.currency ?? 'NGN')] ?? 0
+  const isWhole = body.currency !== 'XOF' || Number(body.amount) % 100 === 0
+  const isSum = path === '/refund' || (Number(body.amount) >= least && isWhole)
+  return isSum ? undefined : { code: 'invalid_amount', message: 'Invalid Amount Sent' }
+}

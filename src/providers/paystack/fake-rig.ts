@@ -1,0 +1,68 @@
+import type { TestContext } from 'node:test'
+import { type Currency, money } from '../../kernel/money.ts'
+import type { Channel, Order, OrderHandle, ProviderHttp, RefundOrder } from '../provider.ts'
+import { paystack } from './adapter.ts'
+import { startFakePaystack } from './fake.ts'
+
+/** What the tests of Paystack begin with, over a way out of theirs. */
+export function rigOver(newHttp: () => ProviderHttp) {
+  /** The fake, and a connection to it. */
+  async function setUp(t: TestContext) {
+    const fake = await startFakePaystack(t)
+    const { settings, upstream } = fake
+    const connection = paystack.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http: newHttp() })
+    /** Changes what they say in `data`, in the next answers. */
+    const alter = (changes: object) => {
+      upstream.garble = ({ status, text }) => {
+        const { data, ...envelope } = JSON.parse(text)
+        return { status, text: JSON.stringify({ ...envelope, data: { ...data, ...changes } }) }
+      }
+    }
+    const say = (status: number, body: object) => {
+      upstream.garble = () => ({ status, text: JSON.stringify(body) })
+    }
+    return { ...fake, connection, alter, say }
+  }
+
+  /** A payment by card, and the refund of it. */
+  async function paidCard(t: TestContext) {
+    const rig = await setUp(t)
+    await rig.connection.startCard(order())
+    await rig.customer.payByCard(order().reference, { save: false })
+    const transactionId = String(rig.find(order().reference).id)
+    const wanted: RefundOrder = {
+      reference: 'f'.repeat(32),
+      order: handle(),
+      transactionIds: [transactionId],
+      amount: naira(200_000),
+      reason: 'returned',
+    }
+    return { ...rig, transactionId, wanted }
+  }
+
+  return { setUp, paidCard }
+}
+
+export const naira = (amount: number) => money(amount, 'NGN' as Currency)
+
+export const order = (changes: Partial<Order> = {}): Order => ({
+  reference: 'r'.repeat(32),
+  amount: naira(500_000),
+  country: 'NG',
+  customer: { email: 'ada@example.com', name: 'Ada', phoneNumber: '+2348000000000' },
+  merchantName: 'Ada & Sons',
+  returnURL: 'https://shop.example/return?order=1',
+  expiresAt: new Date(Date.now() + 1_800_000),
+  saveCard: false,
+  ...changes,
+})
+
+export const handle = (channel: Channel = 'card'): OrderHandle => ({
+  reference: order().reference,
+  providerReference: order().reference,
+  channel,
+  startedAt: new Date(),
+})
+
+export const unknown = (because: string) => ({ kind: 'unknown', because })
+export const pending = { kind: 'pending', receipts: [] }

@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { hostedPage } from '../fake-hosted-page.ts'
+import type { FakeProvider, StartFake } from '../fake-provider.ts'
+import type { RawNotice } from '../provider.ts'
+import { type Asked, type Said, startUpstream } from '../upstream.ts'
+import { paystack } from './adapter.ts'
+import {
+  chargeOf,
+  disputeEventOf,
+  eventOf,
+  moneyOf,
+  type Refund,
+  refundEventOf,
+  refundOf,
+  rejectionOf,
+  type Sale,
+  toJSON,
+  transactionOf,
+} from './fake-books.ts'
+import { FORMS, findFault } from './fake-requests.ts'
+
+const SECRET_KEY = 'sk_test_0123456789abcdef0123456789abcdef01234567'
+const PUBLIC_KEY = 'pk_test_89abcdef0123456789abcdef0123456789abcdef'
+const CARDS = { paying: 'AUTH_paying', declining: 'AUTH_declining', askingForAStep: 'AUTH_asking' }
+
+export interface FakePaystack extends FakeProvider {
+  /** Every request that came, oldest first. */
+  asked: Asked[]
+  find(reference: string): Sale
+  refunds: Refund[]
+  /** Its odd sides. */
+  manners: {
+    /** How it says that it has no such transaction. */
+    missing: 400 | 404
+    /** It adds the fees by itself, in hundredths. */
+    feesPassedOn: number
+    metadata: unknown
+    reusable: boolean
+  }
+}
+
+/** Paystack for tests, in test mode: strict about what it is asked, and as odd in its answers as the real one. */
+export const startFakePaystack = (async (t): Promise<FakePaystack> => {
+  const sales = new Map<string, Sale>()
+  const refunds: Refund[] = []
+  const asked: Asked[] = []
+  const saved = new Map<string, string>()
+  const waiting: (() => Buffer)[] = []
+  const manners: FakePaystack['manners'] = { missing: 404, feesPassedOn: 0, metadata: '', reusable: true }
+  // Beyond what a double can tell apart.
+  let ids = 9_007_199_254_740_993n
+
+  const ok = (message: string, data: unknown): Said => ({ status: 200, text: toJSON({ status: true, message, data }) })
+  const refuse = (status: number, code: string, message: string): Said => ({
+    status,
+    text: toJSON({ status: false, message, meta: { nextStep: 'Look again' }, type: 'validation_error', code }),
+  })
+  const notFound = () => refuse(manners.missing, 'transaction_not_found', 'Transaction reference not found.')
+  const find = (reference: string) => sales.get(reference) ?? assert.fail('there is such a sale')
+  const codeOf = (sale: Sale) => `AUTH_${sale.code}`
+
+  function open(body: Record<string, unknown>, more: Partial<Sale>): Sale {
+    const id = ++ids
+    const requested = body.amount as number
+    const sale: Sale = {
+      ...{ id, reference: String(body.reference ?? `t${id}`), email: body.email as string, channel: 'card', requested },
+      ...{ status: 'abandoned', amount: requested + manners.feesPassedOn, currency: String(body.currency ?? 'NGN') },
+      ...{ code: `c${id}`, callbackURL: body.callback_url as string | undefined, cancelURL: undefined, tries: 0 },
+      ...{ response: 'The transaction was not completed', createdAt: new Date().toISOString(), paidAt: null },
+      ...{ authorization: {}, account: undefined },
+      ...more,
+    }
+    sales.set(sale.reference, sale)
+    return sale
+  }
+
+  function pay(sale: Sale): void {
+    if (sale.paidAt) return
+    const card = {
+      last4: '4081',
+      exp_month: '09',
+      exp_year: '2030',
+      card_type: 'visa ',
+      brand: 'visa',
+      bank: 'TEST BANK',
+    }
+    const authorization =
+      sale.channel === 'card'
+        ? { authorization_code: codeOf(sale), channel: 'card', reusable: manners.reusable, signature: 'SIG_x', ...card }
+        : { channel: 'bank_transfer', reusable: false, sender_name: 'Ada', sender_bank_account_number: 'XXXXXX4321' }
+    Object.assign(sale, { status: 'success', response: 'Successful', paidAt: new Date().toISOString(), authorization })
+    sale.tries++
+    if (sale.channel === 'card') saved.set(codeOf(sale), sale.email)
+    waiting.push(() => eventOf('charge.success', transactionOf(sale, manners.metadata)))
+  }
+
+  // No notice: they tell of success alone.
+  function fail(sale: Sale, response: string): void {
+    Object.assign(sale, { status: 'failed', response })
+    sale.tries++
+  }
+
+  function charge(body: Record<string, unknown>): Said {
+    const code = body.authorization_code as string
+    const isOurs = Object.values(CARDS).includes(code)
+    if (!isOurs && !saved.has(code)) return refuse(400, 'invalid_code', 'Authorization code is invalid')
+    if (!isOurs && saved.get(code) !== body.email) {
+      return refuse(400, 'email_mismatch', 'Email does not match Authorization code. Please confirm.')
+    }
+    const { cancel_action } = JSON.parse(String(body.metadata ?? '{}'))
+    const sale = open(body, { cancelURL: cancel_action, status: 'ongoing' })
+    if (code === CARDS.askingForAStep) {
+      const authorization_url = `${upstream.url}/resume/${sale.code}`
+      const step = { authorization_url, reference: sale.reference, access_code: sale.code, paused: true }
+      return ok('Please, redirect your customer to the authorization url provided', step)
+    }
+    if (code === CARDS.declining) fail(sale, 'Insufficient Funds')
+    else pay(sale)
+    return ok('Charge attempted', chargeOf(sale))
+  }
+
+  function transferInto(body: Record<string, unknown>): Said {
+    const { account_expires_at } = body.bank_transfer as { account_expires_at: string | null }
+    const ahead = account_expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(account_expires_at) - Date.now()
+    if (Number.isNaN(ahead)) return refuse(400, 'invalid_params', '"account_expires_at" is not valid')
+    const expiresAt = new Date(Date.now() + Math.min(Math.max(ahead, 900_000), 28_800_000)).toISOString()
+    const number = String(1_260_257_501 + sales.size)
+    const { reference } = open(body, { channel: 'bank_transfer', status: 'ongoing', account: { number, expiresAt } })
+    return ok('Charge attempted', {
+      ...{
+        reference,
+        status: 'pending_bank_transfer',
+        display_text: 'Please make a transfer to the account specified',
+      },
+      ...{ account_name: 'PAYSTACK CHECKOUT', account_number: number, account_expires_at: expiresAt },
+      bank: { slug: 'test-bank', name: 'Test Bank', id: 24 },
+    })
+  }
+
+  function giveBack(body: Record<string, unknown>): Said {
+    const sale = [...sales.values()].find(({ id, reference }) => [reference, `${id}`].includes(`${body.transaction}`))
+    if (!sale?.paidAt) return refuse(404, 'transaction_not_found', 'Transaction not found')
+    const amount = Number(body.amount ?? sale.amount)
+    const given = refunds.filter((refund) => refund.sale === sale && refund.status !== 'failed')
+    const total = given.reduce((sum, refund) => sum + refund.amount, amount)
+    if (body.currency !== undefined && body.currency !== sale.currency) {
+      return refuse(400, 'invalid_currency', 'Transaction currency must match refund currency')
+    }
+    if (total > sale.amount) {
+      return refuse(400, 'invalid_amount', 'Total refund amount cannot exceed original transaction amount')
+    }
+    const note = `Refund for transaction ${sale.reference}`
+    const notes = { merchantNote: String(body.merchant_note ?? note), customerNote: String(body.customer_note ?? note) }
+    const refund: Refund = { id: ++ids, sale, amount, status: 'pending', ...notes }
+    refunds.push(refund)
+    sale.status = 'reversal-pending'
+    // Done by the time that they tell of it.
+    waiting.push(() => refundEventOf('refund.pending', refund))
+    waiting.push(() => {
+      refund.status = 'processed'
+      sale.status = 'reversed'
+      return refundEventOf('refund.processed', refund)
+    })
+    const transaction = { id: sale.id, reference: sale.reference, amount: sale.amount, domain: 'test' }
+    return ok('Refund has been queued for processing', { ...refundOf(refund), transaction })
+  }
+
+  function create(path: keyof typeof FORMS, { headers, body: text }: Asked): Said {
+    if (headers['content-type'] !== 'application/json') return refuse(400, 'invalid_body', 'Not JSON')
+    const body = JSON.parse(text)
+    const fault = findFault(path, body)
+    if (fault) return refuse(400, fault.code, fault.message)
+    if (path !== '/refund' && sales.has(body.reference)) {
+      return refuse(400, 'duplicate_reference', 'Duplicate Transaction Reference')
+    }
+    if (path === '/refund') return giveBack(body)
+    if (path === '/transaction/charge_authorization') return charge(body)
+    if (path === '/charge') return transferInto(body)
+    const { code, reference } = open(body, { cancelURL: body.metadata?.cancel_action })
+    const authorization_url = `${upstream.url}/checkout/${code}`
+    return ok('Authorization URL created', { authorization_url, access_code: code, reference })
+  }
+
+  function list(query: URLSearchParams): Said {
+    const [perPage, page] = [Number(query.get('perPage') ?? 50), Number(query.get('page') ?? 1)]
+    // By the number alone; a reference finds nothing.
+    const found = refunds.filter(({ sale }) => !query.has('transaction') || query.get('transaction') === `${sale.id}`)
+    return ok('Refunds retrieved', found.slice((page - 1) * perPage, page * perPage).map(refundOf))
+  }
+
+  /** The customer's side: pages without a key. */
+  function showPage(request: Asked): Said | undefined {
+    const back = ({ callbackURL, reference }: Sale) => {
+      const url = callbackURL === undefined ? undefined : new URL(callbackURL)
+      for (const name of ['trxref', 'reference']) url?.searchParams.append(name, reference)
+      return url?.href
+    }
+    const open = (code: string) => {
+      const sale = [...sales.values()].find((sale) => sale.code === code)
+      if (!sale) return undefined
+      return {
+        amount: moneyOf(sale.amount, sale.currency),
+        pay: () => pay(sale),
+        decline: () => fail(sale, 'Declined'),
+        paidTo: () => back(sale),
+        cancelledTo: () => sale.cancelURL,
+      }
+    }
+    return hostedPage(request, '/checkout/', open) ?? hostedPage(request, '/resume/', open)
+  }
+
+  function speak(request: Asked): Said {
+    const page = showPage(request)
+    if (page) return page
+    asked.push(request)
+    const { method, headers } = request
+    const { pathname, searchParams } = new URL(request.path, 'http://paystack')
+    if (headers.authorization !== `Bearer ${SECRET_KEY}`) return refuse(401, 'invalid_Key', 'Invalid key')
+    if (method === 'POST' && Object.hasOwn(FORMS, pathname)) return create(pathname as keyof typeof FORMS, request)
+    if (method !== 'GET') return refuse(404, 'unknown_route', 'Route not found')
+    if (pathname === '/balance') return ok('Balances retrieved', [{ currency: 'NGN', balance: 0 }])
+    if (pathname === '/refund') return list(searchParams)
+    const [, , verb, reference] = pathname.split('/')
+    const sale = verb === 'verify' ? sales.get(reference ?? '') : [...sales.values()].find(({ id }) => `${id}` === verb)
+    return sale ? ok('Verification successful', transactionOf(sale, manners.metadata)) : notFound()
+  }
+
+  const sign = (body: Buffer, at: Date, key = SECRET_KEY): RawNotice => ({
+    headers: { 'x-paystack-signature': createHmac('sha512', key).update(body).digest('hex') },
+    body,
+    receivedAt: at,
+  })
+
+  const upstream = await startUpstream(t, speak)
+  return {
+    ...{ provider: paystack, upstream, asked, find, refunds, manners },
+    settings: { secretKey: SECRET_KEY, publicKey: PUBLIC_KEY },
+    secrets: [SECRET_KEY],
+    price: { amount: 1_025_381, currency: 'NGN', country: 'NG' },
+    ordersMade: () => sales.size,
+    refundsMade: () => refunds.length,
+    customer: {
+      payByCard: async (reference) => pay(find(reference)),
+      failByCard: async (reference) => fail(find(reference), 'Declined'),
+      async transfer(reference, amount) {
+        const sale = find(reference)
+        const isOpen = Date.parse(sale.account?.expiresAt ?? '') > Date.now() && !sale.paidAt
+        // Too little, too much or too late goes back to its sender, and never becomes the sale's.
+        if (isOpen && amount === sale.amount) pay(sale)
+        else waiting.push(() => rejectionOf(sale, amount))
+      },
+    },
+    savedCards: { ...CARDS, unheardOf: 'AUTH_nobody' },
+    notices: {
+      sign,
+      signAsAnother: (body, at) => sign(body, at, SECRET_KEY.replace('0', '1')),
+      covers: { body: true, time: false },
+      bodyOf(kind, reference) {
+        const sale = find(reference)
+        if (kind === 'paid') return eventOf('charge.success', transactionOf(sale, manners.metadata))
+        if (kind === 'charged_back') return disputeEventOf('charge.dispute.resolve', sale, 'merchant-accepted')
+        const refund = refunds.findLast((each) => each.sale === sale)
+        return kind === 'refunded' && refund ? refundEventOf('refund.processed', refund) : undefined
+      },
+    },
+    ledger: () => ({
+      taken: [...sales.values()]
+        .filter(({ paidAt }) => paidAt)
+        .map(({ reference, id, requested, currency }) => ({
+          reference,
+          id: `${id}`,
+          amount: moneyOf(requested, currency),
+        })),
+      givenBack: refunds
+        .filter(({ status }) => status !== 'failed')
+        .map(({ id, sale, amount }) => ({
+          reference: sale.reference,
+          id: `${id}`,
+          amount: moneyOf(amount, sale.currency),
+        })),
+    }),
+    takeNotices: () =>
+      waiting.splice(0).map((write) => {
+        const { body, headers } = sign(write(), new Date())
+        return { body, headers: headers as Record<string, string> }
+      }),
+  }
+}) satisfies StartFake

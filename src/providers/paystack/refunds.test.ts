@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { providerHttp } from '../provider-http.ts'
+import { handle, naira, order, rigOver, unknown } from './fake-rig.ts'
+
+const { paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
+
+test('paystack: a refund carries our reference, and is pending until they say that it is done', async (t) => {
+  const { connection, wanted, transactionId, asked, takeNotices, refunds, ledger } = await paidCard(t)
+  const first = await connection.refund(wanted)
+  const refundId = String(refunds[0]?.id)
+  assert.deepEqual(first, { kind: 'pending', refundId })
+  const [look, make] = asked.slice(-2)
+  assert.equal(`${look?.method} ${look?.path}`, `GET /refund?transaction=${transactionId}&perPage=100&page=1`)
+  assert.deepEqual(JSON.parse(make?.body ?? ''), {
+    transaction: order().reference,
+    amount: 200_000,
+    currency: 'NGN',
+    merchant_note: `Refund ${wanted.reference}`,
+  })
+  assert.equal((await connection.check(handle())).kind, 'paid', 'it was, and part of it still is')
+  takeNotices()
+  assert.deepEqual(await connection.refund(wanted), { kind: 'refunded', refundId })
+  assert.deepEqual(ledger().givenBack, [{ reference: order().reference, id: refundId, amount: wanted.amount }])
+})
+
+test('paystack: a refund that was made and never answered is found by its note', async (t) => {
+  const { connection, wanted, upstream, refunds } = await paidCard(t)
+  // The look before it is answered; the refund itself is not.
+  upstream.garble = (said) => {
+    upstream.trouble = 'reset after the work'
+    upstream.garble = undefined
+    return said
+  }
+  assert.equal((await connection.refund(wanted)).kind, 'unknown')
+  assert.equal(refunds.length, 1)
+  upstream.trouble = undefined
+  assert.deepEqual(await connection.refund(wanted), { kind: 'pending', refundId: String(refunds[0]?.id) })
+  assert.equal(refunds.length, 1)
+})
+
+test("paystack: others' refunds of the same payment are not taken for ours", async (t) => {
+  const { connection, wanted, refunds, find } = await paidCard(t)
+  const sale = find(order().reference)
+  const note = { customerNote: '', merchantNote: `Refund ${wanted.reference}0` }
+  refunds.push({ id: 1n, sale, amount: 100_000, status: 'processed', ...note })
+  assert.equal((await connection.refund(wanted)).kind, 'pending')
+  assert.equal(refunds.length, 2)
+})
+
+test('paystack: a refund is looked for on every page', async (t) => {
+  const { connection, wanted, refunds, find } = await paidCard(t)
+  const sale = find(order().reference)
+  const note = { customerNote: '', merchantNote: '' }
+  for (let id = 1n; id <= 250n; id++) refunds.push({ id, sale, amount: 1, status: 'failed', ...note })
+  const ours = { customerNote: '', merchantNote: `Refund ${wanted.reference}` }
+  refunds.push({ id: 251n, sale, amount: 200_000, status: 'processed', ...ours })
+  assert.deepEqual(await connection.refund(wanted), { kind: 'refunded', refundId: '251' })
+  for (let id = 300n; id <= 1_300n; id++) refunds.unshift({ id, sale, amount: 1, status: 'failed', ...note })
+  assert.equal((await connection.refund(wanted)).kind, 'unknown')
+})
+
+test('paystack: a refund that fails, waits for a person or comes back as another is never given again', async (t) => {
+  const { connection, wanted, refunds, find } = await paidCard(t)
+  await connection.refund(wanted)
+  const [refund] = refunds
+  assert.ok(refund)
+  refund.status = 'needs-attention'
+  assert.equal((await connection.refund(wanted)).kind, 'pending')
+  refund.status = 'failed'
+  assert.equal((await connection.refund(wanted)).kind, 'refused')
+  refund.amount = 199_999
+  assert.deepEqual(await connection.refund(wanted), unknown('it answered with another amount'))
+  refund.sale = { ...find(order().reference), currency: 'GHS' }
+  assert.deepEqual(await connection.refund(wanted), unknown('it answered with another amount'))
+  assert.equal(refunds.length, 1)
+})
+
+test('paystack: a refund that is refused because an earlier try was slower than our look is found after all', async (t) => {
+  const { connection, wanted, refunds, find, upstream } = await paidCard(t)
+  upstream.garble = (said) => {
+    const note = { customerNote: '', merchantNote: `Refund ${wanted.reference}` }
+    refunds.push({ id: 17n, sale: find(order().reference), amount: 400_000, status: 'pending', ...note })
+    upstream.garble = undefined
+    return said
+  }
+  const outcome = await connection.refund({ ...wanted, amount: naira(400_000) })
+  assert.deepEqual(outcome, { kind: 'pending', refundId: '17' })
+  assert.equal(refunds.length, 1)
+})
+
+test('paystack: without a transaction, or with a refused key, no refund is turned down', async (t) => {
+  const { connection, wanted, say, asked, upstream, refunds } = await paidCard(t)
+  const before = asked.length
+  for (const transactionIds of [[], ['r'.repeat(32)]]) {
+    assert.equal((await connection.refund({ ...wanted, transactionIds })).kind, 'unknown')
+  }
+  assert.equal(asked.length, before, 'their list answers to numbers alone')
+  for (const status of [401, 403]) {
+    say(status, { status: false, message: 'Invalid key' })
+    assert.equal((await connection.refund(wanted)).kind, 'unknown')
+    // To the refund itself alone: our look was answered.
+    refunds.length = 0
+    upstream.garble = (said) =>
+      said.text.includes('Refunds retrieved') ? said : { status, text: '{"status":false,"message":"Invalid key"}' }
+    assert.equal((await connection.refund(wanted)).kind, 'unknown')
+  }
+})

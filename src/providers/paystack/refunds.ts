@@ -1,0 +1,65 @@
+import type { Mode } from '../../kernel/mode.ts'
+import type { ProviderAnswer, RefundOrder, RefundOutcome, Unknown } from '../provider.ts'
+import { toHundredths } from './amounts.ts'
+import { refundOutcomeOf, unknown } from './mapping.ts'
+import { readData, readError, readNotes, readRefund } from './wire.ts'
+
+interface Way {
+  mode: Mode
+  get(path: string): Promise<ProviderAnswer>
+  post(path: string, body: object): Promise<ProviderAnswer>
+}
+
+const PER_PAGE = 100
+// More refunds of one payment than this, and we would rather have a person look.
+const MAX_PAGES = 10
+
+/**
+ * They have no idempotency key, and a second request is a second refund. So each carries our reference in its note, and we look for that
+ * before we ask.
+ */
+export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Promise<RefundOutcome> {
+  async function find(wanted: RefundOrder, transactionId: string): Promise<RefundOutcome | 'none'> {
+    for (let page = 1; page <= MAX_PAGES; page++) {
+      const answer = await get(`/refund?transaction=${transactionId}&perPage=${PER_PAGE}&page=${page}`)
+      if (answer.kind === 'unknown') return answer
+      const notes = answer.status === 200 ? readNotes(readData(answer.text)) : undefined
+      if (!notes) return unreadable(answer.status)
+      const ours = notes.find(({ note }) => note.split(' ').includes(wanted.reference))
+      if (ours) return outcomeOf(ours.refund, wanted, transactionId, answer.status)
+      if (notes.length < PER_PAGE) return 'none'
+    }
+    return unknown('it has more refunds of this payment than we look through')
+  }
+
+  function outcomeOf(value: unknown, wanted: RefundOrder, transactionId: string, status: number): RefundOutcome {
+    const refund = readRefund(value)
+    return refund ? refundOutcomeOf(refund, mode, wanted, transactionId) : unreadable(status)
+  }
+
+  return async (wanted) => {
+    const transactionId = wanted.transactionIds.at(-1)
+    // Their list answers to a number alone: asked with anything else it is empty, as if there were no refund yet.
+    if (!transactionId || !/^\d{1,20}$/.test(transactionId)) return unknown('there is no transaction to give back')
+    const earlier = await find(wanted, transactionId)
+    if (earlier !== 'none') return earlier
+
+    const answer = await post('/refund', {
+      transaction: wanted.order.providerReference,
+      amount: toHundredths(wanted.amount),
+      currency: wanted.amount.currency,
+      merchant_note: `Refund ${wanted.reference}`,
+    })
+    if (answer.kind === 'unknown') return answer
+    const { status, text } = answer
+    if (status === 200 || status === 201) return outcomeOf(readData(text), wanted, transactionId, status)
+    const error = readError(text)
+    // A refused key says nothing of an earlier try under the same reference.
+    if (!error || ![400, 404, 422].includes(status)) return unreadable(status)
+    // It may be refused because an earlier try, slower than our first look, has just taken its place.
+    const meanwhile = await find(wanted, transactionId)
+    return meanwhile === 'none' ? { kind: 'refused', because: error.code ?? 'it refused the refund' } : meanwhile
+  }
+}
+
+const unreadable = (status: number): Unknown => unknown(`it answered ${status} with what we cannot read`)
