@@ -406,6 +406,46 @@ test('the reference of a transaction is found by its own', async (t) => {
   assert.deepEqual(await connection.findReference?.('MNFY|17|20260626231846|000009'), { kind: 'missing' })
 })
 
+test('an answer that says yes and no at once is unknown', async (t) => {
+  const { connection, upstream } = await paidCard(t)
+  const swap = (from: string, to: string) => {
+    upstream.garble = (said) => ({ ...said, text: said.text.replace(from, to) })
+    return connection.check(handle())
+  }
+  assert.equal((await swap('"requestSuccessful":true', '"requestSuccessful":false')).kind, 'unknown')
+  assert.equal((await swap('"responseCode":"0"', '"responseCode":"99"')).kind, 'unknown')
+  assert.equal((await swap('"requestSuccessful":true,', '')).kind, 'paid', 'some endpoints leave it out')
+})
+
+test('transfers are counted once each, in whatever order they are listed, and named like the notices of them', async (t) => {
+  const { connection, customer, switches, ledger, takeNotices, live } = await setUp(t)
+  await connection.openAccount(order())
+  const of = handle({ channel: 'virtual-bank-account' })
+  const seen = new Map<string, number>()
+  for (const [amount, kind] of [
+    [200_000, 'pending'],
+    [100_010, 'pending'],
+    [200_000, 'paid'],
+    [200_000, 'paid'],
+  ] as const) {
+    await customer.transfer?.(order().reference, amount)
+    switches.listsNewestFirst = !switches.listsNewestFirst
+    const outcome = await connection.check(of)
+    assert.ok(outcome.kind === kind)
+    for (const { transactionId, amount: each } of outcome.receipts) seen.set(transactionId, each.amount)
+  }
+  assert.deepEqual(
+    [...seen].sort(),
+    ledger()
+      .taken.map(({ id, amount }) => [id, amount.amount])
+      .sort(),
+  )
+  for (const notice of takeNotices()) {
+    const reading = live.readNotice({ ...notice, receivedAt: new Date() })
+    assert.ok(reading.kind === 'notice' && reading.receipts.every(({ transactionId }) => seen.has(transactionId)))
+  }
+})
+
 test('what a gateway in front of them says is unknown', async (t) => {
   const { connection, upstream } = await setUp(t)
   await connection.startCard(order())
