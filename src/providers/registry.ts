@@ -1,9 +1,10 @@
 import { gateway } from './gateway/adapter.ts'
+import { monnify } from './monnify/adapter.ts'
 import { paystack } from './paystack/adapter.ts'
 import type { Provider } from './provider.ts'
 
 /** Every provider there is. Adding one is adding a folder, and a line here. */
-export const PROVIDERS: readonly Provider[] = [gateway, paystack]
+export const PROVIDERS: readonly Provider[] = [gateway, paystack, monnify]
 
 export function findProvider(name: string): Provider | undefined {
   return PROVIDERS.find(({ capabilities }) => capabilities.name === name)

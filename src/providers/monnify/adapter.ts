@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import type {
+  Account,
+  Connection,
+  Declined,
+  Order,
+  OrderHandle,
+  Outcome,
+  Provider,
+  ProviderAnswer,
+  RefundOrder,
+  RefundOutcome,
+  Unknown,
+} from '../provider.ts'
+import { jsonWith } from './amounts.ts'
+import { capabilities, LIFETIME_SECONDS } from './capabilities.ts'
+import {
+  hintOf,
+  outcomeOf,
+  readingOf,
+  refundOutcomeOf,
+  refundRefusalOf,
+  refusalOf,
+  transactionOf,
+  unknown,
+} from './mapping.ts'
+import { openSession, type Session } from './session.ts'
+import { settings } from './settings.ts'
+import { readSignature } from './signature.ts'
+import {
+  type MonnifyStart,
+  readAccount,
+  readEnvelope,
+  readNoticeBody,
+  readRefund,
+  readStart,
+  readTransaction,
+} from './wire.ts'
+
+/** Monnify: README.md says what is what. */
+export const monnify: Provider = {
+  capabilities,
+  settings,
+  baseURL: { sandbox: 'https://sandbox.monnify.com', live: 'https://api.monnify.com' },
+  connect,
+}
+
+function connect(account: Account): Connection {
+  const { apiKey, secretKey, contractCode } = readSettings(account.settings)
+  const session = openSession(account, apiKey, secretKey)
+
+  async function begin(order: Order, method: 'CARD' | 'ACCOUNT_TRANSFER'): Promise<MonnifyStart | Declined | Unknown> {
+    const asked = {
+      ...describe(order, contractCode),
+      paymentMethods: [method],
+      metaData: { startedAs: AS_A_PAGE },
+      ...(method === 'CARD' && { redirectUrl: order.returnURL }),
+    }
+    const body = jsonWith('amount', order.amount, asked)
+    const said = read(await session.post('/api/v1/merchant/transactions/init-transaction', body), readStart)
+    if (said.kind === 'refused') {
+      const earlier = await unlessMissing(session, order)
+      return earlier ? unknown(`it refused, and knows the reference (${earlier.kind})`) : refusalOf(said.code, 'start')
+    }
+    if (said.kind === 'unknown') return said
+    const { paymentReference, apiKey: answeredFor } = said.body
+    if (paymentReference !== order.reference) return unknown('it answered about another order')
+    if (answeredFor !== null && answeredFor !== apiKey) return unknown('it answered for another account')
+    return said.body
+  }
+
+  return {
+    publicKey: apiKey,
+
+    async verifyKeys() {
+      const login = await session.login()
+      if (login.kind === 'token') return { kind: 'good' }
+      return login.kind === 'refused' ? { kind: 'bad', because: 'it refused the API key and secret key' } : login
+    },
+
+    async startCard(order) {
+      const started = await begin(order, 'CARD')
+      if ('kind' in started) return started
+      const { checkoutURL, transactionReference } = started
+      if (!checkoutURL) return unknown('it gave no link')
+      const expiresAt = fromNow(LIFETIME_SECONDS)
+      return { kind: 'link', link: checkoutURL, providerReference: transactionReference, publicKey: apiKey, expiresAt }
+    },
+
+    async chargeSavedCard(order, savedCard) {
+      const asked = { ...describe(order, contractCode), cardToken: savedCard, apiKey }
+      const body = jsonWith('amount', order.amount, asked)
+      const said = read(await session.post('/api/v1/merchant/cards/charge-card-token', body), readTransaction)
+      if (said.kind === 'unknown') return said
+      // Whether a charge that they refuse is written down, they do not say; nor what they say to a reference that they know.
+      if (said.kind === 'refused') return (await unlessMissing(session, order)) ?? refusalOf(said.code, 'saved card')
+      if (said.body.paymentReference !== order.reference) return unknown('it answered about another order')
+      return outcomeOf(said.body, { channel: 'card', otherwiseAt: new Date(), isWithCustomer: false })
+    },
+
+    async openAccount(order) {
+      const started = await begin(order, 'ACCOUNT_TRANSFER')
+      if ('kind' in started) return started
+      const { transactionReference } = started
+      const body = JSON.stringify({ transactionReference })
+      const said = read(await session.post('/api/v1/merchant/bank-transfer/init-payment', body), readAccount)
+      // Nobody has a number to pay to.
+      if (said.kind === 'refused') return refusalOf(said.code, 'start')
+      if (said.kind === 'unknown') return wasSent(said)
+      const { accountName, accountNumber, bankName, lifetimeSeconds, amount, totalPayable, ...names } = said.body
+      if (names.transactionReference !== transactionReference || names.paymentReference !== order.reference) {
+        return unknown('it answered about another order')
+      }
+      if (amount !== order.amount.amount || totalPayable < amount) return unknown('it answered with another amount')
+      return {
+        kind: 'account',
+        accountName,
+        accountNumber,
+        bankName,
+        // With their fee, if the contract has the customer bear it: less than this is not enough for them.
+        amountToTransfer: totalPayable,
+        expiresAt: fromNow(lifetimeSeconds ?? LIFETIME_SECONDS),
+        providerReference: transactionReference,
+      }
+    },
+
+    check: (order) => check(session, order),
+
+    readNotice(notice) {
+      const signature = readSignature(secretKey, notice)
+      const isHint = signature === 'missing' && account.mode === 'sandbox' // their sandbox signs nothing
+      if (signature !== 'genuine' && !isHint) return { kind: 'forged', because: `a ${signature} signature` }
+      const body = readNoticeBody(notice.body)
+      if (!body) return { kind: 'unreadable', because: 'not a notice of the documented shape' }
+      return isHint ? hintOf(body) : readingOf(body, notice.receivedAt)
+    },
+
+    async findReference(transactionId) {
+      const transactionReference = transactionOf(transactionId)
+      const answer = await session.get(`/api/v2/transactions/${encodeURIComponent(transactionReference)}`)
+      if (isMissing(answer)) return { kind: 'missing' }
+      const said = read(answer, readTransaction)
+      if (said.kind === 'unknown') return said
+      if (said.kind === 'refused') return unreadable(said.status)
+      if (said.body.transactionReference !== transactionReference) return unknown('it answered about another order')
+      return { kind: 'found', reference: said.body.paymentReference }
+    },
+
+    refund: (wanted) => refund(session, wanted),
+  }
+}
+
+const AS_A_PAGE = 'page'
+
+async function check(
+  session: Session,
+  { reference, providerReference, channel, startedAt }: OrderHandle,
+): Promise<Outcome> {
+  const answer = await session.get(
+    `/api/v2/merchant/transactions/query?paymentReference=${encodeURIComponent(reference)}`,
+  )
+  if (isMissing(answer)) return { kind: 'missing' }
+  const said = read(answer, readTransaction)
+  if (said.kind === 'unknown') return said
+  if (said.kind === 'refused') return unreadable(said.status)
+  if (said.body.paymentReference !== reference) return unknown('it answered about another order')
+  // Of an order that was never answered for we have no name of theirs. If it is the charge of a saved card, it may be under way; if it is a
+  // page or an account number, nobody has seen it.
+  const isWithCustomer = channel !== 'card' || providerReference !== reference || said.body.startedAs === AS_A_PAGE
+  return outcomeOf(said.body, { channel, otherwiseAt: startedAt, isWithCustomer })
+}
+
+/** What they know of an order that they have just refused. They refuse a known reference in the same words as anything else. */
+async function unlessMissing(
+  session: Session,
+  { reference }: Order,
+): Promise<Exclude<Outcome, { kind: 'missing' }> | undefined> {
+  const handle: OrderHandle = { reference, providerReference: reference, channel: 'card', startedAt: new Date() }
+  const outcome = await check(session, handle)
+  if (outcome.kind === 'missing') return undefined
+  return outcome.kind === 'unknown' ? wasSent(outcome) : outcome
+}
+
+const LEAST_REFUND = 10_000
+
+/** Given once: they keep refunds by our reference, so an earlier try is looked for before and after this one. */
+async function refund(session: Session, wanted: RefundOrder): Promise<RefundOutcome> {
+  const { order, transactionIds, amount, reason } = wanted
+  if (amount.amount < LEAST_REFUND) return { kind: 'refused', because: 'Monnify refunds NGN 100 or more' }
+  const isNamed = order.providerReference !== order.reference
+  const transaction = isNamed ? order.providerReference : transactionOf(transactionIds.at(-1) ?? '')
+  if (!transaction) return { kind: 'refused', because: 'no transaction of Monnify’s is known' }
+
+  const outcomeIn = (answer: ProviderAnswer): RefundOutcome | { kind: 'none'; code: string } => {
+    const said = read(answer, readRefund)
+    if (said.kind === 'good') return refundOutcomeOf(said.body, wanted, transaction)
+    // A refused key says nothing of an earlier try.
+    if (said.kind === 'refused') return said.status === 403 ? unreadable(403) : { kind: 'none', code: said.code }
+    return said
+  }
+  const lookUp = async () => outcomeIn(await session.get(`/api/v1/refunds/${encodeURIComponent(wanted.reference)}`))
+
+  const earlier = await lookUp()
+  if (earlier.kind !== 'none') return earlier
+  const asked = {
+    transactionReference: transaction,
+    refundReference: wanted.reference,
+    refundReason: shorten(reason ?? '', 64) || 'Refund',
+    customerNote: 'Refund',
+  }
+  const answer = await session.post('/api/v1/refunds/initiate-refund', jsonWith('refundAmount', amount, asked))
+  const given = outcomeIn(answer)
+  if (given.kind !== 'none') return given
+  // R9 is a duplicate: it is there. Another code may come of it, too: what it took is not left for this one.
+  const found = await lookUp()
+  if (found.kind === 'unknown') return wasSent(found)
+  if (found.kind !== 'none') return found
+  return given.code === 'R9'
+    ? unknown('it says that the refund is there, and does not find it')
+    : refundRefusalOf(given.code)
+}
+
+function readSettings({ apiKey, secretKey, contractCode }: Record<string, string>) {
+  assert(apiKey, 'monnify needs the setting apiKey')
+  assert(secretKey, 'monnify needs the setting secretKey') // an empty one would let anybody sign
+  assert(contractCode, 'monnify needs the setting contractCode')
+  return { apiKey, secretKey, contractCode }
+}
+
+function describe({ reference, amount, customer, merchantName }: Order, contractCode: string) {
+  return {
+    customerName: shorten(customer.name ?? '', 100) || 'Customer',
+    customerEmail: customer.email,
+    paymentReference: reference,
+    paymentDescription: shorten(`Payment to ${merchantName}`, 100),
+    currencyCode: amount.currency,
+    contractCode,
+  }
+}
+
+/** A line of at most so many characters, none of them cut in half. */
+function shorten(text: string, most: number): string {
+  const oneLine = text.replaceAll(/\p{Cc}/gu, ' ').trim()
+  return oneLine.length <= most
+    ? oneLine
+    : oneLine
+        .slice(0, most)
+        .toWellFormed()
+        .replace(/\ufffd$/, '')
+        .trim()
+}
+
+type Reading<T> = { kind: 'good'; body: T } | { kind: 'refused'; code: string; status: number } | Unknown
+
+/** A refusal is in their own envelope, whatever the status: HTTP 200 may carry one. */
+function read<T>(answer: ProviderAnswer, readBody: (body: unknown) => T | undefined): Reading<T> {
+  if (answer.kind === 'unknown') return answer
+  const { status, text } = answer
+  const said = readEnvelope(text)
+  if (said?.kind === 'error' && [200, 400, 403, 404, 422].includes(status))
+    return { kind: 'refused', code: said.code, status }
+  const body = said?.kind === 'good' && (status === 200 || status === 201) ? readBody(said.body) : undefined
+  return body === undefined ? unreadable(status) : { kind: 'good', body }
+}
+
+const isMissing = (answer: ProviderAnswer) =>
+  answer.kind === 'answer' && answer.status === 404 && readEnvelope(answer.text)?.kind === 'error'
+
+/** This call may never have left; the one before it did. */
+const wasSent = ({ because, errorStatus }: Unknown): Unknown => ({
+  ...unknown(because),
+  ...(errorStatus && { errorStatus }),
+})
+
+const unreadable = (status: number) => unknown(`it answered ${status} with what we cannot read`)
+const fromNow = (seconds: number) => new Date(Date.now() + seconds * 1000)

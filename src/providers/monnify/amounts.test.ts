@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type Currency, MAX_AMOUNT, money } from '../../kernel/money.ts'
+import { digitsOf, jsonWith, nairaOf, parseExactly, readNaira } from './amounts.ts'
+import { readTime } from './times.ts'
+
+const naira = (kobo: number) => money(kobo, 'NGN' as Currency)
+const amountIn = (json: string) => readNaira((parseExactly(json) as { amount: unknown }).amount)
+
+test('an amount goes to monnify and back by its digits, whatever it is', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: MAX_AMOUNT }), fc.string(), (kobo, text) => {
+      const json = jsonWith('amount', naira(kobo), { text })
+      assert.match(json, /^\{"amount":\d+\.\d\d,/)
+      assert.equal(amountIn(json), kobo)
+      assert.deepEqual(JSON.parse(json).text, text)
+      assert.equal(readNaira(nairaOf(naira(kobo))), kobo, 'as a string')
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('an amount is read as JavaScript would write it, too', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: MAX_AMOUNT }), (kobo) => {
+      assert.equal(amountIn(JSON.stringify({ amount: Number(nairaOf(naira(kobo))) })), kobo)
+    }),
+  )
+})
+
+test('amounts as they are known to come', () => {
+  const READ: [string, number][] = [
+    ['5000', 500_000],
+    ['5000.1', 500_010],
+    ['"5000.10"', 500_010],
+    ['0.30', 30],
+    ['0.07', 7],
+    ['"0.00"', 0],
+    ['4925.00', 492_500],
+    ['5000.0000', 500_000],
+    ['1.0E7', 1_000_000_000],
+    ['1.234567E7', 1_234_567_000],
+    ['9007199254740.99', 900_719_925_474_099],
+  ]
+  for (const [written, kobo] of READ) assert.equal(amountIn(`{"amount":${written}}`), kobo, written)
+})
+
+test('what is no amount of kobo is none', () => {
+  const NONE = [
+    '5000.001',
+    '0.005',
+    '-1',
+    '-0',
+    '1e300',
+    '1E-2',
+    '99999999999999999',
+    '9007199254740993',
+    'null',
+    'true',
+  ]
+  NONE.push(
+    '""',
+    '" 5"',
+    '"5,000.00"',
+    '"NGN 5"',
+    '"5."',
+    '".5"',
+    '"007"',
+    '"+5"',
+    '"NaN"',
+    '"0x10"',
+    '[]',
+    '{}',
+    '[5]',
+  )
+  for (const written of NONE) assert.equal(amountIn(`{"amount":${written}}`), undefined, written)
+  assert.throws(() => nairaOf(money(1, 'USD' as Currency)), /monnify takes NGN/)
+})
+
+test('numbers keep their digits wherever they stand, and texts stay as they are', () => {
+  const same = (value: unknown): unknown => {
+    if (typeof value === 'number') return { digits: JSON.stringify(value) }
+    if (Array.isArray(value)) return value.map(same)
+    if (typeof value !== 'object' || value === null) return value
+    // As JSON.parse does it: a key of its own, whatever it is called.
+    return JSON.parse(`{${Object.entries(value).map(([k, v]) => `${JSON.stringify(k)}:${JSON.stringify(same(v))}`)}}`)
+  }
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const json = JSON.stringify(value)
+      assert.deepEqual(parseExactly(json), same(JSON.parse(json)))
+    }),
+    { numRuns: 300 },
+  )
+  assert.deepEqual(parseExactly('{"a":"\\"1","b\\\\":2}'), { a: '"1', 'b\\': { digits: '2' } })
+  for (const broken of ['', '01', '1 2', '{"a":1', '[1,]', 'NaN']) assert.equal(parseExactly(broken), undefined)
+  assert.equal(digitsOf(parseExactly('1.50')), '1.50')
+})
+
+test('times are read in every form that they have, as Nigerian time', () => {
+  const READ: [string, string][] = [
+    ['25/07/2026 11:20:20 AM', '2026-07-25T10:20:20.000Z'],
+    ['30/08/2023 5:13:57 PM', '2023-08-30T16:13:57.000Z'],
+    ['01/01/2026 12:30:00 AM', '2025-12-31T23:30:00.000Z'],
+    ['01/01/2026 12:30:00 PM', '2026-01-01T11:30:00.000Z'],
+    ['2021-11-17 11:28:42.615', '2021-11-17T10:28:42.615Z'],
+    ['2026-07-17 03:14:51.0', '2026-07-17T02:14:51.000Z'],
+    ['2026-06-27T09:11:14.596774984', '2026-06-27T08:11:14.596Z'],
+    ['2026-06-27T09:51:14', '2026-06-27T08:51:14.000Z'],
+    ['2026-06-27T09:51:14Z', '2026-06-27T09:51:14.000Z'],
+    ['2026-06-27T09:51:14.000+0000', '2026-06-27T09:51:14.000Z'],
+  ]
+  for (const [written, iso] of READ) assert.equal(readTime(written)?.toISOString(), iso, written)
+  const NONE = ['', 'yesterday', '31/02/2026 11:20:20 AM', '25/13/2026 11:20:20 AM', '25/07/2026 13:20:20 PM']
+  NONE.push('2026-02-30 11:28:42', '2026-11-17 25:00:00', '2026-11-17 11:28:42+99:99', '25/07/2026', 'x'.repeat(1e6))
+  for (const odd of [...NONE, null, undefined, 5, {}]) assert.equal(readTime(odd), null, String(odd).slice(0, 40))
+})

@@ -1,0 +1,199 @@
+import { type Currency, money } from '../../kernel/money.ts'
+import type {
+  Channel,
+  Declined,
+  Failure,
+  NoticeReading,
+  Outcome,
+  Receipt,
+  RefundOrder,
+  RefundOutcome,
+  Unknown,
+} from '../provider.ts'
+import type { MonnifyNotice, MonnifyRefund, MonnifyTransaction } from './wire.ts'
+
+export const NAIRA = 'NGN' as Currency
+
+/** What is known of an order beside what they say of it. */
+export interface Asked {
+  channel: Channel
+  /** For receipts, when they do not tell the time. */
+  otherwiseAt: Date
+  /** The customer has a page or an account number, so nothing may be happening for now. Else whatever is open is being worked on. */
+  isWithCustomer: boolean
+}
+
+/** Their words into ours. Pure; README.md has the table. */
+export function outcomeOf(transaction: MonnifyTransaction, { channel, otherwiseAt, isWithCustomer }: Asked): Outcome {
+  if (transaction.currency !== NAIRA) return unknown('it answered with another currency')
+  const receipts = receiptsOf(transaction, otherwiseAt)
+  if (!receipts) return unknown('the transfers it names are not the money it names')
+  const hasMoney = receipts.length > 0
+  switch (transaction.status) {
+    case 'PAID':
+    case 'OVERPAID':
+      if (!hasMoney) return unknown('it says paid, and names no money')
+      return isWhole(transaction) ? paid(transaction, receipts) : { kind: 'pending', receipts }
+    case 'REVERSED':
+      // Taken back by whom, and when, they do not say. Whoever was paid already stays paid; nobody else becomes it.
+      return unknown('it says reversed')
+    case 'FAILED':
+    case 'CANCELLED':
+    case 'EXPIRED':
+    case 'ABANDONED':
+      if (!hasMoney) return ended(transaction.status, channel)
+      // Part of the money came, and then time was up: it is there all the same.
+      return isByTransfer(transaction) ? { kind: 'pending', receipts } : unknown('it says failed, and names money')
+    default:
+      // `PENDING`, `PARTIALLY_PAID`, and any word that they may add.
+      return hasMoney || isWithCustomer ? { kind: 'pending', receipts } : { kind: 'processing' }
+  }
+}
+
+/**
+ * The money, one receipt for each time that it came; undefined when they contradict themselves.
+ *
+ * Transfers have no ids of their own, so each is called by the transaction, its amount, and how many of that amount there are:
+ * `MNFY|…#200000.1`. Whatever comes later, and in whatever order they list it, those that were there keep their names. (A place in the
+ * list, or the payer's masked number, which they sometimes leave out, would not do that.)
+ */
+export function receiptsOf(transaction: MonnifyTransaction, otherwiseAt: Date): Receipt[] | undefined {
+  const { transactionReference, amountPaid, currency, paidOn } = transaction
+  const at = paidOn ?? otherwiseAt
+  if (!isByTransfer(transaction)) {
+    return amountPaid > 0 ? [{ transactionId: transactionReference, amount: money(amountPaid, currency), at }] : []
+  }
+  const transfers = transfersIn(transaction)
+  if (!transfers || transfers.reduce((sum, amount) => sum + amount, 0) !== amountPaid) return undefined
+  const seen = new Map<number, number>()
+  return transfers.map((amount) => {
+    const nth = (seen.get(amount) ?? 0) + 1
+    seen.set(amount, nth)
+    return { transactionId: `${transactionReference}#${amount}.${nth}`, amount: money(amount, currency), at }
+  })
+}
+
+/** The transaction that a receipt belongs to. */
+export const transactionOf = (receiptId: string): string => receiptId.split('#', 1)[0] ?? ''
+
+/** All of it without a list is one transfer. A part of it without a list could be any number of them, with more to come. */
+function transfersIn({ transfers, amountPaid, status }: MonnifyTransaction): number[] | undefined {
+  const some = transfers.filter((amount) => amount > 0)
+  if (some.length > 0 || amountPaid === 0) return some
+  return status === 'PAID' || status === 'OVERPAID' ? [amountPaid] : undefined
+}
+
+/** Whatever is not a card may come in parts. */
+const isByTransfer = ({ method }: MonnifyTransaction) => method !== 'CARD'
+
+/** A card pays at once, whatever the amount. Some contracts call a transfer paid that was less than was asked for. */
+const isWhole = (transaction: MonnifyTransaction) =>
+  !isByTransfer(transaction) || transaction.amountPaid >= transaction.totalPayable
+
+function paid({ card }: MonnifyTransaction, receipts: Receipt[]): Outcome {
+  return { kind: 'paid', receipts, ...(card && { savedCard: card }) }
+}
+
+const CARD_ENDS: Record<string, Omit<Failure, 'providerCode'>> = {
+  FAILED: { code: 'card_declined', message: 'The card was declined. Try again, or use another card.' },
+  CANCELLED: { code: 'customer_cancelled', message: 'The payment was cancelled. Nothing was charged.' },
+}
+const LEFT = { code: 'customer_cancelled', message: 'The payment page closed before anything was paid.' } as const
+
+const ACCOUNT_ENDS: Record<string, Omit<Failure, 'providerCode'>> = {
+  FAILED: { code: 'provider_error', message: 'The transfer did not go through.' },
+  CANCELLED: { code: 'customer_cancelled', message: 'The payment was cancelled before a transfer came.' },
+}
+const RAN_OUT = { code: 'transfer_expired', message: 'The account number ran out before a transfer came.' } as const
+
+/** They number no tries and give no reasons. */
+function ended(status: string, channel: Channel): Declined {
+  const failure = channel === 'card' ? (CARD_ENDS[status] ?? LEFT) : (ACCOUNT_ENDS[status] ?? RAN_OUT)
+  return { kind: 'declined', failure: { ...failure, providerCode: status }, tryId: null }
+}
+
+/** A refusal of the request itself. Nearly all of theirs have the code 99. */
+export function refusalOf(code: string, what: 'start' | 'saved card'): Declined {
+  const failure: Failure =
+    what === 'start'
+      ? {
+          code: 'provider_error',
+          message: 'The payment could not be started. Nothing was charged.',
+          providerCode: code,
+        }
+      : { code: 'card_declined', message: 'The saved card could not be charged. Pay another way.', providerCode: code }
+  return { kind: 'declined', failure, tryId: null }
+}
+
+const REFUND_REFUSALS: Record<string, string> = {
+  R1: 'Monnify does not know the transaction (R1)',
+  R2: 'Monnify cannot refund this transaction (R2)',
+  R3: 'more than was paid (R3)',
+  R4: 'less than Monnify refunds (R4)',
+  R5: 'the Monnify wallet holds too little (R5)',
+  R6: 'the account that paid cannot be refunded; refund it in the Monnify dashboard (R6)',
+  R8: 'a text was too long (R8)',
+  R12: 'more than is left of what was paid (R12)',
+}
+
+export const refundRefusalOf = (code: string): RefundOutcome => ({
+  kind: 'refused',
+  because: REFUND_REFUSALS[code] ?? `Monnify refused with the code ${code}`,
+})
+
+export function refundOutcomeOf(refund: MonnifyRefund, wanted: RefundOrder, transaction: string): RefundOutcome {
+  if (refund.refundReference !== wanted.reference) return unknown('it answered about another refund')
+  if (refund.transactionReference !== transaction) return unknown('it answered about the refund of another order')
+  if (refund.amount !== wanted.amount.amount) return unknown('it answered with another amount')
+  switch (refund.status) {
+    case 'COMPLETED':
+      return { kind: 'refunded', refundId: refund.refundReference }
+    case 'FAILED':
+      return { kind: 'refused', because: 'Monnify could not give the money back' }
+    default:
+      return { kind: 'pending', refundId: refund.refundReference }
+  }
+}
+
+/** Of a notice that nobody signed, only that there may be something to ask about. */
+export const hintOf = ({ paymentReference, transactionReference }: MonnifyNotice): NoticeReading => ({
+  kind: 'notice',
+  reference: paymentReference ?? transactionReference,
+  says: 'other',
+  receipts: [],
+})
+
+export function readingOf(notice: MonnifyNotice, receivedAt: Date): NoticeReading {
+  const { type, paymentReference, transactionReference, transaction, refund } = notice
+  const reference = paymentReference ?? transactionReference
+  switch (type) {
+    case 'SUCCESSFUL_TRANSACTION': {
+      if (!transaction) return { kind: 'unreadable', because: 'money that cannot be read' }
+      // Whether a notice lists all transfers or the last one, they do not say. The same names as in a check, or none.
+      const receipts = receiptsOf(transaction, receivedAt) ?? []
+      const isPaid =
+        ['PAID', 'OVERPAID'].includes(transaction.status) && isWhole(transaction) && transaction.amountPaid > 0
+      return { kind: 'notice', reference, says: isPaid ? 'paid' : 'pending', receipts }
+    }
+    case 'REJECTED_PAYMENT':
+      // One transfer was turned away. The account is still open for the right one.
+      return { kind: 'notice', reference, says: 'pending', receipts: [] }
+    case 'SUCCESSFUL_REFUND': {
+      if (!refund) return { kind: 'unreadable', because: 'a refund that cannot be read' }
+      const { refundReference, amount } = refund
+      return {
+        kind: 'notice',
+        reference,
+        says: 'refunded',
+        receipts: [],
+        // Ours is not in it; theirs is not enough for a saved card, whose charge we know by our own reference alone.
+        transactionId: refund.transactionReference,
+        refund: { refundId: refundReference, reference: refundReference, amount: money(amount, NAIRA) },
+      }
+    }
+    default:
+      return { kind: 'notice', reference, says: 'other', receipts: [] }
+  }
+}
+
+export const unknown = (because: string): Unknown => ({ kind: 'unknown', because })

@@ -1,0 +1,81 @@
+import type { Account, ProviderAnswer, ProviderCall, Unknown } from '../provider.ts'
+import { readEnvelope, readToken } from './wire.ts'
+
+/** Calls with a token that is got by logging in, and kept until shortly before its end. */
+export interface Session {
+  /** Anew, even if there is a token. */
+  login(): Promise<Login>
+  get(path: string): Promise<ProviderAnswer>
+  post(path: string, body: string): Promise<ProviderAnswer>
+}
+
+export type Login = Token | { kind: 'refused' } | Unknown
+
+interface Token {
+  kind: 'token'
+  token: string
+  /** Monotonic milliseconds. */
+  until: number
+}
+
+const EARLY_SECONDS = 60
+
+export function openSession({ baseURL, http }: Account, apiKey: string, secretKey: string): Session {
+  const basic = `Basic ${Buffer.from(`${apiKey}:${secretKey}`).toString('base64')}`
+  let kept: Token | undefined
+  let underWay: Promise<Login> | undefined
+
+  /** One at a time: whoever comes while it is under way waits for the same answer. */
+  function login(): Promise<Login> {
+    underWay ??= logIn().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
+
+  async function logIn(): Promise<Login> {
+    const headers = { authorization: basic, 'content-type': 'application/json' }
+    const answer = await http.request({ method: 'POST', url: `${baseURL}/api/v1/auth/login`, headers, body: '{}' })
+    if (answer.kind === 'unknown') return answer
+    const said = readEnvelope(answer.text)
+    if (answer.status === 401 || said?.kind === 'error') return { kind: 'refused' }
+    const given = answer.status === 200 && said ? readToken(said.body) : undefined
+    if (!given) return { kind: 'unknown', because: `it answered ${answer.status} to a login with what we cannot read` }
+    const { token, expiresInSeconds } = given
+    // Half of a life that is shorter than the margin, so that a token is used more than once whatever they say.
+    const seconds = expiresInSeconds - Math.min(EARLY_SECONDS, expiresInSeconds / 2)
+    kept = { kind: 'token', token, until: performance.now() + seconds * 1000 }
+    return kept
+  }
+
+  const tokenNow = async () => (kept && performance.now() < kept.until ? kept : login())
+
+  const send = (call: ProviderCall, { token }: Token) => {
+    const headers = { authorization: `Bearer ${token}`, ...(call.body && { 'content-type': 'application/json' }) }
+    return http.request({ ...call, headers })
+  }
+
+  async function request(call: ProviderCall): Promise<ProviderAnswer> {
+    const first = await tokenNow()
+    // Whatever became of the login, the call itself never left.
+    if (first.kind !== 'token') return { ...withoutLogin(first), neverSent: true }
+    const answer = await send(call, first)
+    if (answer.kind === 'unknown' || answer.status !== 401) return answer
+    // A token may end before its time. A 401 has done nothing, whatever was asked for, so it may be asked for again: once.
+    if (kept === first) kept = undefined
+    const second = await tokenNow()
+    return second.kind === 'token' ? send(call, second) : withoutLogin(second)
+  }
+
+  return {
+    login,
+    get: (path) => request({ method: 'GET', url: baseURL + path }),
+    post: (path, body) => request({ method: 'POST', url: baseURL + path, body }),
+  }
+}
+
+function withoutLogin(login: Exclude<Login, Token>): Unknown {
+  if (login.kind === 'refused') return { kind: 'unknown', because: 'it refused the keys' }
+  const { because, errorStatus } = login
+  return { kind: 'unknown', because: `no login: ${because}`, ...(errorStatus && { errorStatus }) }
+}
