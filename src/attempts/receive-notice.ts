@@ -1,6 +1,7 @@
 import { findMerchant } from '../merchants/merchant-store.ts'
 import type { Owner } from '../payments/payment-store.ts'
 import type { NoticeReading } from '../providers/provider.ts'
+import type { Attempt } from './attempt.ts'
 import { findAttemptByOrder } from './attempt-store.ts'
 import type { Notice } from './notice.ts'
 import { claimWaitingNotices, endNotice, insertNotice } from './notice-store.ts'
@@ -52,12 +53,14 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
     return setAside(parts, notice, `cannot be read: ${reading.because}`)
   }
   const { says } = reading
-  const reference = reading.reference ?? (await askForReference(parts, notice, reading.transactionId))
-  const attempt =
-    reference === null ? undefined : await findAttemptByOrder(database, notice, notice.provider, reference)
+  const attempt = await findAttemptOf(parts, notice, reading)
   if (!attempt) {
     await database.transaction((tx) => insertUnmatched(tx, notice, notice.provider, reading.receipts))
-    return setAside(parts, notice, reference === null ? 'names no reference' : 'names a reference that is not ours')
+    return setAside(
+      parts,
+      notice,
+      reading.reference === null ? 'names no reference' : 'names a reference that is not ours',
+    )
   }
   if ((says === 'refunded' || says === 'charged_back') && reading.refund) {
     // Its payment's own notice may have been lost: the money first, then what went back of it.
@@ -83,17 +86,20 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
 }
 
 /** Some notices name a transaction alone, and only the provider knows of which order it is. No answer is a reason to try again later. */
-async function askForReference(
-  { providers }: AttemptParts,
+async function findAttemptOf(
+  { database, providers }: AttemptParts,
   notice: Notice,
-  transactionId: string | undefined,
-): Promise<string | null> {
-  if (transactionId === undefined) return null
+  { reference, transactionId }: { reference: string | null; transactionId?: string },
+): Promise<Attempt | undefined> {
+  const byOrder = (named: string) => findAttemptByOrder(database, notice, notice.provider, named)
+  const named = reference === null ? undefined : await byOrder(reference)
+  if (named || transactionId === undefined) return named
   const connection = await providers.connect(notice, notice.provider)
   const answer = await connection.findReference?.(transactionId)
-  if (answer?.kind === 'unknown')
+  if (answer?.kind === 'unknown') {
     throw new Error(`${notice.provider} did not say whose transaction it is: ${answer.because}`)
-  return answer?.kind === 'found' ? answer.reference : null
+  }
+  return answer?.kind === 'found' ? byOrder(answer.reference) : undefined
 }
 
 async function setAside({ database, log }: AttemptParts, notice: Notice, why: string): Promise<void> {
