@@ -1,8 +1,9 @@
+import { flutterwave } from './flutterwave/adapter.ts'
 import { gateway } from './gateway/adapter.ts'
 import type { Provider } from './provider.ts'
 
 /** Every provider there is. Adding one is adding a folder, and a line here. */
-export const PROVIDERS: readonly Provider[] = [gateway]
+export const PROVIDERS: readonly Provider[] = [gateway, flutterwave]
 
 export function findProvider(name: string): Provider | undefined {
   return PROVIDERS.find(({ capabilities }) => capabilities.name === name)
