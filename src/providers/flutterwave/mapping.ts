@@ -79,8 +79,9 @@ export function mismatch({ reference, currency, amount }: Transaction, order: Or
 }
 
 export function readingOf({ event, reference, transactionId, data }: NoticeBody): NoticeReading {
-  const about = { kind: 'notice' as const, reference, ...(!reference && transactionId && { transactionId }) }
+  const about = { kind: 'notice' as const, reference }
   if (event !== 'charge.completed') return { ...about, says: 'other', receipts: [] }
+  if (!reference && transactionId) return { ...about, transactionId, says: 'other', receipts: [] }
   if (!data) return { kind: 'unreadable', because: 'a charge.completed whose transaction cannot be read' }
   switch (stateOf(data)) {
     case 'successful':
