@@ -11,7 +11,7 @@ import { startFakeFlutterwave } from './fake.ts'
 async function setUp(t: TestContext) {
   const fake = await startFakeFlutterwave(t)
   const { settings, upstream } = fake
-  const http = providerHttp({ deadlineMs: 250 })
+  const http = providerHttp({ deadlineMs: 400 })
   const connection = flutterwave.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
   /** A link that was handed out, and how to ask about it. */
   const start = async (changes: Partial<Order> = {}) => {
@@ -151,6 +151,15 @@ for (const shows of ['first', 'last'] as const) {
     })
   })
 }
+
+test('a refused key says nothing of an order, whatever else is in the answer', async (t) => {
+  const { connection, upstream } = await setUp(t)
+  for (const status of [401, 403]) {
+    const text = '{"status":"error","message":"No transaction was found for this id","data":null}'
+    upstream.garble = () => ({ status, text })
+    assert.equal((await connection.check(handleOf(orderOf()))).kind, 'unknown')
+  }
+})
 
 test('without the list a failure is no verdict, and money is money', async (t) => {
   const { connection, odd, start, customer, upstream } = await setUp(t)

@@ -23,7 +23,7 @@ const HANDLE: OrderHandle = { reference: R, providerReference: 'x', channel: 'ca
 async function setUp(t: TestContext) {
   const fake = await startFakeFlutterwave(t)
   const { settings, upstream } = fake
-  const http = providerHttp({ deadlineMs: 250 })
+  const http = providerHttp({ deadlineMs: 400 })
   const connection = flutterwave.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
   const read = (body: object | string, hash = settings.secretHash) =>
     connection.readNotice({

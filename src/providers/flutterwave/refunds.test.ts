@@ -13,7 +13,7 @@ const REFERENCE = 'f'.repeat(32)
 async function setUp(t: TestContext, parts = [150_000]) {
   const fake = await startFakeFlutterwave(t)
   const { settings, upstream } = fake
-  const account = { mode: 'sandbox' as const, settings, baseURL: upstream.url, http: providerHttp({ deadlineMs: 250 }) }
+  const account = { mode: 'sandbox' as const, settings, baseURL: upstream.url, http: providerHttp({ deadlineMs: 400 }) }
   const connection = flutterwave.connect(account)
   const order: Order = {
     reference: 'r'.repeat(32),
