@@ -1,6 +1,6 @@
 import type { AttemptId, MerchantId, PaymentId, SavedCardId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { Currency } from '../kernel/money.ts'
+import { type Currency, money } from '../kernel/money.ts'
 import type { Channel, Failure, OrderHandle } from '../providers/provider.ts'
 
 /** One try at paying a payment, through one provider and channel. */
@@ -80,8 +80,10 @@ export type Instructions =
   | { kind: 'account'; accountName: string; accountNumber: string; bankName: string; amountToTransfer: number }
 
 /** The attempt as its provider knows it. */
-export function handleOf({ orderReference, providerReference, channel, createdAt }: Attempt): OrderHandle {
-  return { reference: orderReference, providerReference, channel, startedAt: createdAt }
+export function handleOf(attempt: Attempt): OrderHandle {
+  const { orderReference: reference, providerReference, channel, createdAt: startedAt } = attempt
+  const amount = money(attempt.amountCharged, attempt.currency)
+  return { reference, providerReference, channel, startedAt, amount }
 }
 
 export const MAX_ATTEMPTS = 20

@@ -567,10 +567,10 @@ async function noticeOf(rig: Rig, kind: NoticeKind) {
 }
 
 const handleOf = (
-  { reference }: { reference: string },
+  { reference, amount }: Pick<Order, 'reference'> & Partial<Pick<Order, 'amount'>>,
   { providerReference }: { providerReference: string },
   channel: OrderHandle['channel'],
-): OrderHandle => ({ reference, providerReference, channel, startedAt: new Date() })
+): OrderHandle => ({ reference, providerReference, channel, startedAt: new Date(), ...(amount && { amount }) })
 
 const hasAccounts = ({ provider }: Rig) => provider.capabilities.channels.includes('virtual-bank-account')
 

@@ -124,6 +124,8 @@ export interface OrderHandle {
   channel: Channel
   /** When we first asked for it. */
   startedAt: Date
+  /** What was asked for, to tell a part from the whole where the provider does not. */
+  amount?: Money
 }
 
 export type CardStart =

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { feeOf } from '../../kernel/fee.ts'
+import { type Currency, MAX_AMOUNT, money } from '../../kernel/money.ts'
+import { majorOf, minorOf } from './amounts.ts'
+import { capabilities } from './capabilities.ts'
+import { readEnvelope, readTransaction } from './wire.ts'
+
+const NGN = 'NGN' as Currency
+const JPY = 'JPY' as Currency
+
+/** As it comes out of an answer with this amount in it, digit by digit. */
+function readAmount(json: string): number | undefined {
+  const rest = '"id":1,"tx_ref":"r","status":"successful","currency":"NGN","created_at":"2026-01-02T03:04:05.000Z"'
+  return readTransaction(readEnvelope(`{"status":"success","data":{${rest},"amount":${json}}}`)?.data)?.amount
+}
+
+test('every amount comes back as it went, as text and as a number', () => {
+  fc.assert(
+    fc.property(fc.nat(MAX_AMOUNT), (amount) => {
+      const major = majorOf(money(amount, NGN))
+      assert.match(major, /^\d+\.\d\d$/)
+      assert.equal(minorOf(major, NGN), amount)
+      assert.equal(readAmount(`"${major}"`), amount)
+      assert.equal(readAmount(major), amount)
+      assert.equal(readAmount(String(amount / 100)), amount)
+    }),
+  )
+})
+
+test('amounts are read by their digits: fewer decimals are filled up, more than there are is no amount', () => {
+  for (const [json, minor] of [
+    ['5000', 500_000],
+    ['5000.1', 500_010],
+    ['"5000.10"', 500_010],
+    ['19.99', 1_999],
+    ['0.3', 30],
+    ['2462.37', 246_237],
+    ['9999999999.99', 999_999_999_999],
+    ['0', 0],
+  ] as const) {
+    assert.equal(readAmount(json), minor, json)
+  }
+  // 5000.10000000000000001 is 5000.1 to a float.
+  const odd = ['5000.001', '5000.10000000000000001', '0.30000000000000004', '-1', '1e3', '"1,500.00"', '" 5"', '"0x10"']
+  for (const json of [...odd, '"5."', '".5"', '"Infinity"', 'null', 'true', '[]', '99999999999999999999']) {
+    assert.equal(readAmount(json), undefined, json)
+  }
+})
+
+test('a currency without decimals has none', () => {
+  assert.equal(majorOf(money(500, JPY)), '500')
+  assert.equal(minorOf('500', JPY), 500)
+  assert.equal(minorOf('500.0', JPY), undefined)
+})
+
+test('fees are those of their own samples: 1.4 % with VAT on it, a cap, and the stamp duty', () => {
+  const fee = capabilities.fees.card.NGN ?? assert.fail('naira have a fee')
+  assert.equal(feeOf(fee, 250_000), 3_763) // 2500 - 35 - 2.63 = 2462.37
+  assert.equal(feeOf(fee, 999_999), 15_050)
+  assert.equal(feeOf(fee, 1_000_000), 15_050 + 5_000)
+  assert.equal(feeOf(fee, 100_000_000), 215_000 + 5_000)
+  assert.deepEqual(Object.keys(capabilities.fees['virtual-bank-account']), ['NGN'])
+})

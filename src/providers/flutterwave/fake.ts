@@ -1,0 +1,91 @@
+import { money } from '../../kernel/money.ts'
+import type { FakeProvider } from '../fake-provider.ts'
+import type { RawNotice } from '../provider.ts'
+import { type Asked, startUpstream } from '../upstream.ts'
+import { flutterwave } from './adapter.ts'
+import { type FakeOrder, type Oddities, openBooks, SETTINGS, TOKENS, type Try } from './fake-books.ts'
+import { speaks } from './fake-calls.ts'
+
+export interface FakeFlutterwave extends FakeProvider {
+  odd: Oddities
+  /** Every call so far, oldest first. */
+  asked: Asked[]
+  linksMade(): number
+  triesOf(reference: string): Try[]
+  addTry(reference: string, changes?: Partial<Omit<Try, 'id' | 'order'>>): Try
+}
+
+export async function startFakeFlutterwave(t: { after(end: () => Promise<void>): void }): Promise<FakeFlutterwave> {
+  const books = openBooks()
+  const { odd, find, triesOf } = books
+  const asked: Asked[] = []
+  const speak = speaks(books, () => upstream.url)
+  const upstream = await startUpstream(t, (one) => {
+    asked.push(one)
+    return speak(one)
+  })
+  const entry = ({ reference, amount: { currency } }: FakeOrder, id: number, amount: number) => ({
+    reference,
+    id: String(id),
+    amount: money(amount, currency),
+  })
+
+  return {
+    provider: flutterwave,
+    settings: SETTINGS,
+    upstream,
+    secrets: [SETTINGS.secretKey, SETTINGS.secretHash, ...Object.values(TOKENS)],
+    price: { amount: 1_025_381, currency: 'NGN', country: 'NG' },
+    odd,
+    asked,
+    triesOf,
+    addTry: (reference, changes) => books.addTry(find(reference), changes),
+    linksMade: () => books.links.size,
+    ordersMade: () => books.orders.size,
+    refundsMade: () => books.refunds.length,
+    customer: {
+      async payByCard(reference, { save }) {
+        find(reference).save = save
+        books.addTry(find(reference))
+      },
+      async failByCard(reference) {
+        books.fail(find(reference))
+      },
+      async transfer(reference, amount) {
+        const order = find(reference)
+        const isSmall = amount < order.amount.amount && odd.smallTransfer === 'less charged_amount'
+        const paid = { amount: isSmall ? order.amount.amount : amount, charged: amount }
+        books.addTry(order, { type: 'bank_transfer', response: 'success', authModel: 'AUTH', ...paid })
+      },
+    },
+    savedCards: TOKENS,
+    // They never show one.
+    hideAccountNames: () => {},
+    notices: {
+      sign: (body, at) => sign(body, at, SETTINGS.secretHash),
+      signAsAnother: (body, at) => sign(body, at, 'the-word-of-another-merchant'),
+      covers: { body: false, time: false },
+      bodyOf(kind, reference) {
+        const status = kind === 'paid' ? 'successful' : kind
+        const one = triesOf(reference).findLast((one) => one.status === status)
+        return one && books.noticeOf(one)
+      },
+    },
+    ledger: () => ({
+      taken: books.tries
+        .filter(({ status }) => status === 'successful')
+        .map(({ order, id, amount, charged }) => entry(order, id, Math.min(amount, charged))),
+      givenBack: books.refunds.map(({ of, id, amount }) => entry(of.order, id, amount)),
+    }),
+    takeNotices: () =>
+      books.notices
+        .splice(0)
+        .map((body) => ({ headers: { 'verif-hash': SETTINGS.secretHash, 'content-type': 'application/json' }, body })),
+  }
+}
+
+const sign = (body: Buffer, receivedAt: Date, secretHash: string): RawNotice => ({
+  headers: { 'verif-hash': secretHash },
+  body,
+  receivedAt,
+})

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Currency, money } from '../../kernel/money.ts'
+import type { Order, OrderHandle } from '../provider.ts'
+import { providerHttp } from '../provider-http.ts'
+import { flutterwave } from './adapter.ts'
+import { startFakeFlutterwave } from './fake.ts'
+
+const NGN = 'NGN' as Currency
+const R = 'r'.repeat(32)
+const ORDER: Order = {
+  reference: R,
+  amount: money(500_000, NGN),
+  country: 'NG',
+  customer: { email: 'ada@example.com', name: null, phoneNumber: null },
+  merchantName: 'Ada & Sons',
+  returnURL: 'https://shop.example/return?order=1',
+  expiresAt: new Date(Date.now() + 3_600_000),
+  saveCard: false,
+}
+const HANDLE: OrderHandle = { reference: R, providerReference: 'x', channel: 'card', startedAt: new Date() }
+
+async function setUp(t: TestContext) {
+  const fake = await startFakeFlutterwave(t)
+  const { settings, upstream } = fake
+  const http = providerHttp({ deadlineMs: 400 })
+  const connection = flutterwave.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
+  const read = (body: object | string, hash = settings.secretHash) =>
+    connection.readNotice({
+      headers: { 'verif-hash': hash },
+      body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+      receivedAt: new Date('2026-03-04T05:06:07Z'),
+    })
+  /** Their notices since the last time, as we read them. */
+  const said = () =>
+    fake.takeNotices().map(({ headers, body }) => {
+      const reading = connection.readNotice({ headers, body, receivedAt: new Date() })
+      return reading.kind === 'notice' ? [reading.says, reading.reference, reading.receipts.length] : reading.kind
+    })
+  return { ...fake, connection, read, said }
+}
+
+/** The customer presses a button, and is sent somewhere or stays. */
+async function press(page: string, button: string): Promise<URLSearchParams | undefined> {
+  const answer = await fetch(page, { method: 'POST', body: new URLSearchParams({ press: button }), redirect: 'manual' })
+  const to = answer.headers.get('location')
+  return to ? new URL(to).searchParams : undefined
+}
+
+test('on their page a decline leaves the page open; each try is told, and the way back names it', async (t) => {
+  const { connection, said, triesOf } = await setUp(t)
+  const start = await connection.startCard(ORDER)
+  assert.equal(start.kind, 'link')
+  assert.equal(await press(start.link, 'decline'), undefined)
+  assert.deepEqual(said(), [['failed', R, 0]])
+  assert.equal((await connection.check(HANDLE)).kind, 'declined')
+
+  const back = await press(start.link, 'pay')
+  assert.deepEqual(Object.fromEntries(back ?? []), {
+    ...{ order: '1', status: 'successful', tx_ref: R, transaction_id: String(triesOf(R).at(-1)?.id) },
+  })
+  assert.deepEqual(said(), [['paid', R, 1]])
+  assert.equal((await connection.check(HANDLE)).kind, 'paid')
+})
+
+test('who cancels comes back without a transaction, and may still pay', async (t) => {
+  const { connection, said } = await setUp(t)
+  const start = await connection.startCard(ORDER)
+  assert.equal(start.kind, 'link')
+  const back = await press(start.link, 'cancel')
+  assert.deepEqual(Object.fromEntries(back ?? []), { order: '1', status: 'cancelled', tx_ref: R })
+  assert.deepEqual(said(), [])
+  assert.deepEqual(await connection.check(HANDLE), { kind: 'pending', receipts: [] })
+})
+
+test("a saved card that needs a code leads to the bank's page, whose address may have a space in it, and is paid there", async (t) => {
+  const { connection, said, savedCards } = await setUp(t)
+  const charge = await connection.chargeSavedCard(ORDER, savedCards.askingForAStep ?? '')
+  assert.equal(charge.kind, 'step')
+  assert.match(charge.link, /message=Approved\.%20Successful$/)
+  assert.deepEqual(await connection.check(HANDLE), { kind: 'pending', receipts: [] })
+  const back = await press(charge.link, 'pay')
+  assert.deepEqual([...(back?.keys() ?? [])], ['order', 'response'], 'JSON in one parameter')
+  assert.deepEqual(said(), [['paid', R, 1]])
+  assert.equal((await connection.check(HANDLE)).kind, 'paid')
+})
+
+test('a saved card whose code was wrong is declined, and one that nobody is asked about is being worked on', async (t) => {
+  const { connection, savedCards, upstream } = await setUp(t)
+  const charge = await connection.chargeSavedCard(ORDER, savedCards.askingForAStep ?? '')
+  assert.equal(charge.kind, 'step')
+  await press(charge.link, 'decline')
+  const outcome = await connection.check(HANDLE)
+  assert.ok(outcome.kind === 'declined' && outcome.failure.code === 'authentication_failed')
+  upstream.garble = (said) => ({ ...said, text: said.text.replace(/,"meta":\{"authorization".*?\}\}/, '') })
+  const another = { ...ORDER, reference: 's'.repeat(32) }
+  assert.deepEqual(await connection.chargeSavedCard(another, savedCards.askingForAStep ?? ''), { kind: 'processing' })
+})
+
+const DECLINES: [string, string][] = [
+  ['Insufficient Funds', 'insufficient_funds'],
+  ['Insufficient fund', 'insufficient_funds'],
+  ['Do Not Honour', 'card_declined'],
+  ['Do not honor', 'card_declined'],
+  ['Transaction declined', 'card_declined'],
+  ['Invalid transaction', 'card_declined'],
+  ['Expired card', 'card_expired'],
+  ['Incorrect PIN', 'incorrect_pin'],
+  ['Invalid OTP', 'incorrect_otp'],
+  ['Fraudulent', 'suspected_fraud'],
+  ['Suspected fraud', 'suspected_fraud'],
+  ['Restricted card', 'card_not_supported'],
+  ['Transaction not permitted to cardholder', 'card_not_supported'],
+  ['Exceeds withdrawal limit', 'limit_exceeded'],
+  ['Address verification decline', 'authentication_failed'],
+  ['Issuer or switch inoperative', 'provider_unavailable'],
+  ['Transaction cancelled by customer', 'customer_cancelled'],
+  ['The moon was full', 'other'],
+]
+test('their sentences become our codes, and are kept', async (t) => {
+  const { connection, addTry } = await setUp(t)
+  await connection.startCard(ORDER)
+  for (const [response, code] of DECLINES) {
+    const { id } = addTry(R, { status: 'failed', response })
+    const outcome = await connection.check(HANDLE)
+    assert.ok(outcome.kind === 'declined')
+    const { failure, tryId } = outcome
+    assert.deepEqual([failure.code, failure.providerCode, tryId], [code, response, String(id)])
+    assert.ok(!failure.message.includes(response), 'customers read our words')
+  }
+  const { id } = addTry(R, { status: 'cancelled', response: '' })
+  const outcome = await connection.check(HANDLE)
+  assert.ok(outcome.kind === 'declined' && outcome.failure.code === 'customer_cancelled')
+  assert.deepEqual([outcome.failure.providerCode, outcome.tryId], ['cancelled', String(id)])
+})
+
+test('of what they say, nobody’s number or address is kept', async (t) => {
+  const { connection, addTry } = await setUp(t)
+  await connection.startCard(ORDER)
+  const response = 'Enter the code sent to 0803****21 and ada@example.com for card 5531886652142950'
+  addTry(R, { status: 'failed', response })
+  const outcome = await connection.check(HANDLE)
+  assert.ok(outcome.kind === 'declined')
+  assert.equal(outcome.failure.providerCode, 'Enter the code sent to … and … for card …')
+})
+
+test('a refused start is declined by a word of ours; a refusal that is not theirs is unknown', async (t) => {
+  const { connection, upstream, savedCards } = await setUp(t)
+  for (const [status, message, code] of [
+    [400, 'customer.email is required', 'provider_error'],
+    [401, 'Invalid authorization key', 'provider_error'],
+    [403, 'Your account has a limit', 'provider_error'],
+    [400, 'Invalid token', 'invalid_token'],
+    [400, 'Token not found', 'invalid_token'],
+    [400, 'Token Not Generated. Customer Not Registered on Token Platform', 'provider_error'],
+    [400, 'Insufficient Funds', 'insufficient_funds'],
+  ] as const) {
+    upstream.garble = () => ({ status, text: JSON.stringify({ status: 'error', message, data: null }) })
+    for (const outcome of [
+      await connection.startCard(ORDER),
+      await connection.openAccount(ORDER),
+      await connection.chargeSavedCard(ORDER, savedCards.paying),
+    ]) {
+      assert.ok(outcome.kind === 'declined' && outcome.failure.code === code, message)
+      assert.equal(outcome.failure.providerCode, message)
+    }
+  }
+  upstream.garble = () => ({ status: 400, text: '<html>Bad Request</html>' })
+  assert.equal((await connection.startCard(ORDER)).kind, 'unknown')
+})
+
+const PAID = {
+  event: 'charge.completed',
+  data: {
+    ...{ id: 8321945, tx_ref: 'pay-7f3c', flw_ref: '80169', amount: 5000, currency: 'NGN', charged_amount: 5000 },
+    ...{ app_fee: 70, processor_response: 'success', auth_model: 'AUTH', status: 'successful' },
+    ...{ payment_type: 'bank_transfer', customer: { id: 1, email: 'ada@example.com' } },
+  },
+  meta_data: { originatorname: 'ADA', originatoraccountnumber: '123*******90', bankname: 'Access Bank' },
+  'event.type': 'BANK_TRANSFER_TRANSACTION',
+}
+
+test('their own sample of a notice is read, which has no time of its own', async (t) => {
+  const { read } = await setUp(t)
+  const at = new Date('2026-03-04T05:06:07Z')
+  const receipts = [{ transactionId: '8321945', amount: money(500_000, NGN), at }]
+  assert.deepEqual(read(PAID), { kind: 'notice', reference: 'pay-7f3c', says: 'paid', receipts })
+})
+
+test('a charge that is completed may have failed: the status says so, not the event', async (t) => {
+  const { read } = await setUp(t)
+  for (const [changes, says] of [
+    [{ status: 'failed' }, 'failed'],
+    [{ status: 'cancelled' }, 'failed'],
+    [{ status: 'pending' }, 'pending'],
+    [{ status: 'dreaming' }, 'other'],
+    [{ charged_amount: 4999 }, 'pending'],
+  ] as const) {
+    const reading = read({ ...PAID, data: { ...PAID.data, ...changes } })
+    assert.ok(reading.kind === 'notice' && reading.says === says, says)
+  }
+  assert.equal(read({ ...PAID, data: { ...PAID.data, amount: 5000.001 } }).kind, 'unreadable')
+  // What they pay out has ids of its own, which are nobody's transaction.
+  const other = { kind: 'notice', reference: null, says: 'other', receipts: [] }
+  assert.deepEqual(read({ event: 'transfer.completed', data: { id: 33286 } }), other)
+})
+
+test('a notice without our reference names its transaction, whose reference can be asked for', async (t) => {
+  const { connection, customer, triesOf, read } = await setUp(t)
+  await connection.startCard(ORDER)
+  await customer.payByCard(R, { save: false })
+  const id = String(triesOf(R)[0]?.id)
+  const reading = read({ event: 'charge.completed', data: { ...PAID.data, id, tx_ref: null } })
+  assert.ok(reading.kind === 'notice' && reading.reference === null && reading.transactionId === id)
+  assert.deepEqual(await connection.findReference?.(id), { kind: 'found', reference: R })
+  assert.deepEqual(await connection.findReference?.('1'), { kind: 'missing' })
+  assert.deepEqual(await connection.findReference?.('../../x?y'), { kind: 'missing' })
+})
+
+test('the hash is a password: whoever knows it is believed, whatever the body and the hour, so a check decides', async (t) => {
+  const { connection, read, settings } = await setUp(t)
+  assert.equal(read(PAID).kind, 'notice')
+  for (const hash of [`${settings.secretHash} `, settings.secretHash?.toUpperCase(), settings.secretKey, 'é', '']) {
+    assert.equal(read(PAID, hash).kind, 'forged', hash)
+  }
+  // Somebody who has learnt it can say that anything was paid. Nothing comes of it.
+  const said = read({ ...PAID, data: { ...PAID.data, tx_ref: R } })
+  assert.ok(said.kind === 'notice' && said.says === 'paid' && said.reference === R)
+  await connection.startCard(ORDER)
+  assert.deepEqual(await connection.check(HANDLE), { kind: 'pending', receipts: [] })
+})

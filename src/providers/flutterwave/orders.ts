@@ -1,0 +1,86 @@
+import type { OrderHandle, Outcome, Unknown } from '../provider.ts'
+import { type Api, unreadable } from './api.ts'
+import { isNotFound } from './failures.ts'
+import { outcomeOf, stateOf, unknown } from './mapping.ts'
+import { readEnvelope, readPages, readTransaction, readTransactions, type Transaction } from './wire.ts'
+
+export type Found = { kind: 'found'; transaction: Transaction } | { kind: 'none' } | Unknown
+
+/** The one transaction that they show for a reference: which one, when there are several, they do not say. */
+function findByReference(api: Api, reference: string): Promise<Found> {
+  return find(api, '/transactions/verify_by_reference', reference, { tx_ref: reference })
+}
+
+export function findById(api: Api, id: string, reference?: string): Promise<Found> {
+  return find(api, `/transactions/${encodeURIComponent(id)}/verify`, reference)
+}
+
+async function find(
+  api: Api,
+  path: string,
+  reference: string | undefined,
+  query?: Record<string, string>,
+): Promise<Found> {
+  const answer = await api.get(path, query)
+  if (answer.kind === 'unknown') return answer
+  const { status, text } = answer
+  const envelope = readEnvelope(text)
+  if ((status === 400 || status === 404) && envelope && !envelope.isSuccess && isNotFound(envelope.message)) {
+    return { kind: 'none' }
+  }
+  const transaction = status === 200 && envelope?.isSuccess ? readTransaction(envelope.data) : undefined
+  if (!transaction) return unreadable(status)
+  if (reference !== undefined && transaction.reference !== reference) return unknown('it answered about another order')
+  return { kind: 'found', transaction }
+}
+
+/**
+ * How an order stands. Each try on their page is a transaction of its own under our one reference, and verifying by reference shows one of
+ * them, perhaps an old failure. So when there is one, all are listed, and a success among them is verified by its own id.
+ */
+export async function checkOrder(api: Api, order: OrderHandle): Promise<Outcome> {
+  const { reference, providerReference } = order
+  const shown = await findByReference(api, reference)
+  if (shown.kind === 'unknown') return shown
+  if (shown.kind === 'none') {
+    // They gave us a link or an account, which has a name of its own, and nobody has used it yet. Without one they never heard of the order.
+    return providerReference === reference ? { kind: 'missing' } : { kind: 'pending', receipts: [] }
+  }
+  const { transaction: one } = shown
+  const listed = await listTries(api, reference)
+  if ('kind' in listed) {
+    // Money is money. But a failure may not be all there is, so without the list it is no verdict.
+    return stateOf(one) === 'successful' ? outcomeOf([one], order) : listed
+  }
+  const tries = new Map([...listed, one].map((transaction) => [transaction.id, transaction]))
+  const successes = new Set(listed.filter((transaction) => stateOf(transaction) === 'successful').map(({ id }) => id))
+  if (stateOf(one) === 'successful') successes.delete(one.id)
+  for (const id of successes) {
+    const verified = await findById(api, id, reference)
+    if (verified.kind === 'unknown') return verified
+    if (verified.kind === 'none' || stateOf(verified.transaction) !== 'successful') {
+      return unknown('it lists a success, and does not stand by it')
+    }
+    tries.set(id, verified.transaction)
+  }
+  return outcomeOf([...tries.values()], order)
+}
+
+async function listTries(api: Api, reference: string): Promise<Transaction[] | Unknown> {
+  const first = await list(api, { tx_ref: reference })
+  if ('kind' in first || first.pages <= 1) return 'kind' in first ? first : first.tries
+  // More tries than fit on a page. What went before does not matter, unless it was money.
+  const paid = await list(api, { tx_ref: reference, status: 'successful' })
+  return 'kind' in paid ? paid : [...first.tries, ...paid.tries]
+}
+
+async function list(
+  api: Api,
+  query: Record<string, string> & { tx_ref: string },
+): Promise<{ tries: Transaction[]; pages: number } | Unknown> {
+  const answer = await api.get('/transactions', query)
+  if (answer.kind === 'unknown') return answer
+  const envelope = answer.status === 200 ? readEnvelope(answer.text) : undefined
+  const tries = envelope?.isSuccess ? readTransactions(envelope.data, query.tx_ref) : undefined
+  return tries ? { tries, pages: readPages(envelope?.meta) } : unreadable(answer.status)
+}

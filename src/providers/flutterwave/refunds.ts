@@ -1,0 +1,82 @@
+import type { RefundOrder, RefundOutcome, Unknown } from '../provider.ts'
+import { majorOf } from './amounts.ts'
+import { type Api, unreadable } from './api.ts'
+import { findOurs, receiptOf, refundOutcomeOf, refundRefusal, unknown } from './mapping.ts'
+import { findById } from './orders.ts'
+import { type Refund, readEnvelope, readPages, readRefund, readRefunds } from './wire.ts'
+
+const MOST_PAGES = 5
+
+/**
+ * They have no idempotency key, so we look first: our reference is in the comment of a refund that we have asked for before. When we cannot
+ * look, nothing is asked for.
+ */
+export async function giveBack(api: Api, wanted: RefundOrder): Promise<RefundOutcome> {
+  const refunds = new Map<string, Refund[]>()
+  for (const id of wanted.transactionIds) {
+    const earlier = await listRefunds(api, id, wanted)
+    if ('kind' in earlier) return earlier
+    const ours = findOurs(earlier, wanted)
+    if (ours === 'maybe') return unknown('a refund of this amount is there already, and does not say whose it is')
+    if (ours) return refundOutcomeOf(ours, wanted)
+    refunds.set(id, earlier)
+  }
+  const id = await choose(api, wanted, refunds)
+  return typeof id === 'string' ? askFor(api, id, wanted) : id
+}
+
+/** A refund is of one transaction. When the money came in several, the newest that is large enough gives it. */
+async function choose(
+  api: Api,
+  { transactionIds, order, amount }: RefundOrder,
+  refunds: Map<string, Refund[]>,
+): Promise<string | RefundOutcome> {
+  const [only, ...more] = transactionIds
+  if (only === undefined) return { kind: 'refused', because: 'no transaction is known that brought the money' }
+  if (more.length === 0) return only
+  for (const id of transactionIds.toReversed()) {
+    const found = await findById(api, id, order.reference)
+    if (found.kind === 'unknown') return found
+    if (found.kind === 'none') continue
+    const given = (refunds.get(id) ?? []).reduce((sum, refund) => sum + refund.amount, 0)
+    if (receiptOf(found.transaction).amount.amount - given >= amount.amount) return id
+  }
+  return { kind: 'refused', because: 'the money came in parts, and none is as large as this: ask for smaller refunds' }
+}
+
+async function askFor(api: Api, transactionId: string, wanted: RefundOrder): Promise<RefundOutcome> {
+  const { reference, amount, reason } = wanted
+  const answer = await api.post(`/transactions/${encodeURIComponent(transactionId)}/refund`, {
+    amount: majorOf(amount),
+    comments: `${reference}${reason ? `: ${reason}` : ''}`.slice(0, 200).toWellFormed(),
+  })
+  if (answer.kind === 'unknown') return answer
+  const { status, text } = answer
+  const envelope = readEnvelope(text)
+  if (status === 200 || status === 201) {
+    const refund = envelope?.isSuccess ? readRefund(envelope.data, amount.currency) : undefined
+    if (!refund) return unreadable(status)
+    if (refund.transactionId !== transactionId) return unknown('it answered about another transaction')
+    return refundOutcomeOf(refund, wanted)
+  }
+  // A refused key or a conflict says nothing of an earlier try under the same reference, so those stay unknown.
+  if (!envelope || envelope.isSuccess || (status !== 400 && status !== 404)) return unreadable(status)
+  const because = refundRefusal(envelope.message)
+  return because ? { kind: 'refused', because } : unknown('it may have given this back before')
+}
+
+async function listRefunds(api: Api, transactionId: string, { amount }: RefundOrder): Promise<Refund[] | Unknown> {
+  const refunds: Refund[] = []
+  let pages = 1
+  for (let page = 1; page <= pages; page++) {
+    const answer = await api.get('/refunds', { id: transactionId, ...(page > 1 && { page: String(page) }) })
+    if (answer.kind === 'unknown') return answer
+    const envelope = answer.status === 200 ? readEnvelope(answer.text) : undefined
+    const some = envelope?.isSuccess ? readRefunds(envelope.data, transactionId, amount.currency) : undefined
+    if (!some) return unreadable(answer.status)
+    refunds.push(...some)
+    pages = readPages(envelope?.meta)
+    if (pages > MOST_PAGES) return unknown('there are more refunds than can be looked through')
+  }
+  return refunds
+}

@@ -1,0 +1,257 @@
+import { type Currency, parseCurrency } from '../../kernel/money.ts'
+import { minorOf } from './amounts.ts'
+
+/**
+ * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined: an answer that we understand by half is one
+ * that we do not understand. Statuses stay text here, for new ones will come.
+ */
+export interface Envelope {
+  isSuccess: boolean
+  message: string | null
+  data: unknown
+  meta: unknown
+}
+
+/** One try at paying an order. */
+export interface Transaction {
+  id: string
+  /** `tx_ref`: ours. */
+  reference: string
+  status: string
+  currency: Currency
+  /** What was asked for. */
+  amount: number
+  /** What was taken: more when the customer bears the fee. */
+  charged: number
+  authModel: string | null
+  reason: string | null
+  at: Date
+  card: Card | null
+  /** Where the customer has to go for a PIN or a code. */
+  redirect: string | null
+}
+
+export interface Card {
+  token: string
+  brand: string
+  last4: string
+  expiryMonth: number
+  expiryYear: number
+}
+
+export interface BankAccount {
+  number: string
+  bank: string
+  transferReference: string | null
+  amount: number
+  expiresAt: Date | null
+}
+
+export interface Refund {
+  id: string
+  transactionId: string
+  status: string
+  amount: number
+  comment: string | null
+}
+
+export interface NoticeBody {
+  event: string
+  reference: string | null
+  transactionId: string | null
+  data: Transaction | undefined
+}
+
+/** Undefined when somebody else has answered in their place. */
+export function readEnvelope(text: string): Envelope | undefined {
+  const envelope = fields(parse(text))
+  const status = envelope?.status
+  if (!envelope || (status !== 'success' && status !== 'error')) return undefined
+  const { message, data, meta } = envelope
+  return { isSuccess: status === 'success', message: line(message), data, meta }
+}
+
+/** `otherwise`: the time of one that says none, as some of their samples do. */
+export function readTransaction(value: unknown, otherwise?: Date): Transaction | undefined {
+  const transaction = fields(value)
+  const id = numeric(transaction?.id)
+  const reference = word(transaction?.tx_ref)
+  const status = phrase(transaction?.status)
+  const currency = currencyOf(transaction?.currency)
+  const at = date(transaction?.created_at) ?? otherwise
+  if (!transaction || !id || !reference || !status || !currency || !at) return undefined
+  const amount = minorOf(transaction.amount, currency)
+  const charged = minorOf(transaction.charged_amount ?? transaction.amount, currency)
+  if (amount === undefined || charged === undefined) return undefined
+  return {
+    id,
+    reference,
+    status,
+    currency,
+    amount,
+    charged,
+    authModel: line(transaction.auth_model),
+    reason: line(transaction.processor_response),
+    at,
+    card: readCard(transaction.card),
+    redirect: webAddress(fields(fields(transaction.meta)?.authorization)?.redirect),
+  }
+}
+
+/**
+ * Those of one order, out of a list. Others are none of our business, whatever they look like; one of this order that cannot be read makes
+ * the whole list unreadable, so that no money is left out by accident.
+ */
+export function readTransactions(value: unknown, reference: string): Transaction[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  return all(
+    value.filter((one) => fields(one)?.tx_ref === reference),
+    (one) => readTransaction(one),
+  )
+}
+
+/** How many pages a list has. */
+export function readPages(meta: unknown): number {
+  return Number(numeric(fields(fields(meta)?.page_info)?.total_pages) ?? 1)
+}
+
+export function readLink(data: unknown): string | undefined {
+  return webAddress(fields(data)?.link) ?? undefined
+}
+
+/** Under `meta.authorization`, beside `data` and not in it. It never says whose name the account is in. */
+export function readAccount(meta: unknown, currency: Currency): BankAccount | undefined {
+  const account = fields(fields(meta)?.authorization)
+  const number = numeric(account?.transfer_account)
+  const bank = line(account?.transfer_bank)
+  const amount = minorOf(account?.transfer_amount, currency)
+  if (!account || !number || !bank || amount === undefined) return undefined
+  const transferReference = word(account.transfer_reference) ?? null
+  return { number, bank, transferReference, amount, expiresAt: moment(account.account_expiration) ?? null }
+}
+
+/** In the answer to a refund the transaction is `tx_id`, in the list `transaction_id`. */
+export function readRefund(value: unknown, currency: Currency): Refund | undefined {
+  const refund = fields(value)
+  const id = numeric(refund?.id)
+  const transactionId = numeric(refund?.tx_id ?? refund?.transaction_id)
+  const status = phrase(refund?.status)
+  const amount = minorOf(refund?.amount_refunded, currency)
+  if (!refund || !id || !transactionId || !status || amount === undefined) return undefined
+  return { id, transactionId, status, amount, comment: line(refund.comment ?? refund.comments) }
+}
+
+export function readRefunds(value: unknown, transactionId: string, currency: Currency): Refund[] | undefined {
+  if (!Array.isArray(value)) return undefined
+  const ofIt = value.filter((one) => {
+    const said = numeric(fields(one)?.transaction_id ?? fields(one)?.tx_id)
+    return said === undefined || said === transactionId
+  })
+  return all(ofIt, (one) => readRefund(one, currency))
+}
+
+export function readNoticeBody(body: Buffer, receivedAt: Date): NoticeBody | undefined {
+  const notice = fields(parse(decode(body)))
+  const event = word(notice?.event)
+  if (!notice || !event) return undefined
+  const data = fields(notice.data)
+  return {
+    event,
+    reference: word(data?.tx_ref) ?? null,
+    transactionId: numeric(data?.id) ?? null,
+    data: readTransaction(data, receivedAt),
+  }
+}
+
+/** A card that cannot be read is no card: the money that came with it counts all the same. */
+function readCard(value: unknown): Card | null {
+  const card = fields(value)
+  const token = word(card?.token)
+  const brand = line(card?.type)
+  const last4 = numeric(card?.last_4digits)
+  const expiry = typeof card?.expiry === 'string' ? /^(0?[1-9]|1[0-2])\/(\d{2})$/.exec(card.expiry) : null
+  if (!token || !brand || last4?.length !== 4 || !expiry) return null
+  return { token, brand, last4, expiryMonth: Number(expiry[1]), expiryYear: 2000 + Number(expiry[2]) }
+}
+
+function decode(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch {
+    return ''
+  }
+}
+
+const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+/**
+ * Numbers come out as the digits that were sent: they write amounts as numbers here and as text there, and a float would round. What is not
+ * JSON is undefined.
+ */
+function parse(text: string): unknown {
+  try {
+    JSON.parse(text)
+    return JSON.parse(text.replace(TEXT_OR_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`)))
+  } catch {
+    return undefined
+  }
+}
+
+function fields(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined
+}
+
+function all<T>(values: unknown[], read: (one: unknown) => T | undefined): T[] | undefined {
+  const parts = values.map(read)
+  return parts.includes(undefined) ? undefined : (parts as T[])
+}
+
+/** An id, a reference: something that can be stored and compared. */
+function word(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined
+}
+
+/** A status: `pending auth` is one. */
+function phrase(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\x20-\x7e]{1,100}$/.test(value) ? value.trim().toLowerCase() : undefined
+}
+
+/** Digits alone, whether they were sent as a number or as text. */
+function numeric(value: unknown): string | undefined {
+  return typeof value === 'string' && /^\d{1,20}$/.test(value) ? value : undefined
+}
+
+/** A line for people. PostgreSQL takes neither NUL nor half a character, and nobody wants a control character on a page. */
+function line(value: unknown): string | null {
+  if (typeof value !== 'string') return null
+  return (
+    value
+      .slice(0, 255)
+      .toWellFormed()
+      .replaceAll(/\p{Cc}/gu, ' ')
+      .trim() || null
+  )
+}
+
+function currencyOf(value: unknown): Currency | undefined {
+  return typeof value === 'string' ? parseCurrency(value) : undefined
+}
+
+function date(value: unknown): Date | undefined {
+  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT[\d:.]{5,18}(Z|[+-]\d\d:\d\d)$/.test(value)) return undefined
+  const at = new Date(value)
+  return Number.isNaN(at.getTime()) ? undefined : at
+}
+
+/** Milliseconds since 1970 or a date. A date without its time zone may be an hour off, so it is none. */
+function moment(value: unknown): Date | undefined {
+  return typeof value === 'string' && /^\d{12,14}$/.test(value) ? new Date(Number(value)) : date(value)
+}
+
+/** Customers are sent there, so it is a web page or nothing. */
+function webAddress(value: unknown): string | null {
+  const url = typeof value === 'string' && value.length <= 2_048 ? URL.parse(value) : null
+  return url && /^https?:$/.test(url.protocol) ? url.href : null
+}
