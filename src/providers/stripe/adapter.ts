@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import type { Account, Connection, Order, OrderHandle, Outcome, Provider, RefundOrder, Unknown } from '../provider.ts'
+import { capabilities, settings } from './capabilities.ts'
+import { failure } from './declines.ts'
+import { findOrder } from './find.ts'
+import {
+  chargeOf,
+  mismatch,
+  otherMode,
+  outcomeOfIntent,
+  outcomeOfSession,
+  refundOutcomeOf,
+  refusalOf,
+  unknown,
+  unreadable,
+} from './mapping.ts'
+import { readingOf } from './notice.ts'
+import { chargeFor, encode, refundFor, sessionFor } from './requests.ts'
+import { findForgery } from './signature.ts'
+import {
+  readError,
+  readIntentText,
+  readList,
+  readListed,
+  readRefund,
+  readRefundText,
+  readSessionText,
+  readToken,
+  type StripeError,
+  type StripeRefund,
+} from './wire.ts'
+
+/** Their shapes change by version, and an account has one of its own that we do not know: so ours goes with every call. */
+export const VERSION = '2026-10-28.endive'
+
+/** Stripe, for cards: README.md says what is what. */
+export const stripe: Provider = {
+  capabilities,
+  settings,
+  // The key picks the mode.
+  baseURL: { sandbox: 'https://api.stripe.com', live: 'https://api.stripe.com' },
+  connect,
+}
+
+function connect({ mode, settings, baseURL, http }: Account): Connection {
+  const { secretKey, publicKey, webhookSecret } = readSettings(settings)
+  const headers = { authorization: `Bearer ${secretKey}`, 'stripe-version': VERSION }
+  const get = (path: string) => http.request({ method: 'GET', url: baseURL + path, headers })
+  /** With the same key they repeat their first answer for a day, an error no less than a success. */
+  const post = (path: string, idempotencyKey: string, form: Parameters<typeof encode>[0]) =>
+    http.request({
+      method: 'POST',
+      url: baseURL + path,
+      headers: {
+        ...headers,
+        'content-type': 'application/x-www-form-urlencoded',
+        'idempotency-key': idempotencyKey,
+      },
+      body: encode(form),
+    })
+
+  async function checkSession(id: string, { reference }: OrderHandle): Promise<Outcome> {
+    const expand = 'expand[]=payment_intent&expand[]=payment_intent.latest_charge'
+    const answer = await get(`/v1/checkout/sessions/${encodeURIComponent(id)}?${expand}`)
+    if (answer.kind === 'unknown') return answer
+    const session = answer.status === 200 ? readSessionText(answer.text) : undefined
+    if (!session) return notRead(answer)
+    if (session.id !== id || session.reference !== reference) return unknown('it answered about another order')
+    const wrong = otherMode(session.livemode, mode)
+    return wrong ? unknown(wrong) : outcomeOfSession(session)
+  }
+
+  async function checkIntent(id: string, { reference }: OrderHandle): Promise<Outcome> {
+    const answer = await get(`/v1/payment_intents/${encodeURIComponent(id)}?expand[]=latest_charge`)
+    if (answer.kind === 'unknown') return answer
+    const intent = answer.status === 200 ? readIntentText(answer.text) : undefined
+    if (!intent) return notRead(answer)
+    if (intent.id !== id || intent.reference !== reference) return unknown('it answered about another order')
+    const wrong = otherMode(intent.livemode, mode)
+    return wrong ? unknown(wrong) : outcomeOfIntent(intent)
+  }
+
+  /** A key is good for a day alone, so a refund is looked for before it is asked for. */
+  async function findRefund(
+    wanted: RefundOrder,
+    intentId: string,
+  ): Promise<StripeRefund | { kind: 'missing' } | Unknown> {
+    const answer = await get(`/v1/refunds?limit=100&payment_intent=${encodeURIComponent(intentId)}`)
+    if (answer.kind === 'unknown') return answer
+    const list = answer.status === 200 ? readList(answer.text, readRefund) : undefined
+    if (!list) return unreadable(answer.status)
+    const ours = list.data.find(({ refundReference }) => refundReference === wanted.reference)
+    if (ours) return ours
+    return list.hasMore ? unknown('it has too many refunds of this payment to look through') : { kind: 'missing' }
+  }
+
+  return {
+    publicKey,
+
+    async verifyKeys() {
+      const answer = await get('/v1/checkout/sessions?limit=1')
+      if (answer.kind === 'unknown') return answer
+      if (answer.status === 401) return { kind: 'bad', because: 'it refused the key' }
+      if (answer.status === 403) return { kind: 'bad', because: 'the key may not read Checkout Sessions' }
+      const list = answer.status === 200 ? readList(answer.text, readListed) : undefined
+      return list ? { kind: 'good' } : unreadable(answer.status)
+    },
+
+    async startCard(order) {
+      const answer = await post('/v1/checkout/sessions', keyOf(order), sessionFor(order, new Date()))
+      if (answer.kind === 'unknown') return answer
+      if (answer.status !== 200) {
+        const error = refusal(answer)
+        if (!error) return unreadable(answer.status)
+        const refused = refusalOf(error, order, mode)
+        return refused.kind === 'declined' ? refused : unreadable(answer.status)
+      }
+      const session = readSessionText(answer.text)
+      if (!session) return unreadable(answer.status)
+      const wrong = mismatch(session, order, mode)
+      if (wrong) return unknown(wrong)
+      const { id, link, expiresAt } = session
+      return link ? { kind: 'link', link, providerReference: id, publicKey, expiresAt } : unknown('it gave no link')
+    },
+
+    async chargeSavedCard(order, savedCard) {
+      const card = readToken(savedCard)
+      // Not one of ours, so there is nobody to ask.
+      if (!card) return { kind: 'declined', failure: failure('invalid_token', 'unreadable_token'), tryId: null }
+      const answer = await post('/v1/payment_intents', keyOf(order), chargeFor(order, card))
+      if (answer.kind === 'unknown') return answer
+      if (answer.status !== 200) {
+        const error = refusal(answer)
+        return error ? refusalOf(error, order, mode) : unreadable(answer.status)
+      }
+      const intent = readIntentText(answer.text)
+      if (!intent) return unreadable(answer.status)
+      const wrong = mismatch(intent, order, mode)
+      return wrong ? unknown(wrong) : chargeOf(intent)
+    },
+
+    async openAccount() {
+      return { kind: 'declined', failure: failure('provider_error', 'channel_not_offered'), tryId: null }
+    },
+
+    async check(order) {
+      const { reference, providerReference } = order
+      if (providerReference !== reference) return checkById(providerReference, order)
+      const found = await findOrder(get, order)
+      return 'id' in found ? checkById(found.id, order) : found
+    },
+
+    readNotice(notice) {
+      const forgery = findForgery(webhookSecret, notice)
+      return forgery ? { kind: 'forged', because: forgery } : readingOf(notice.body, mode)
+    },
+
+    async findReference(transactionId) {
+      const answer = await get(`/v1/payment_intents/${encodeURIComponent(transactionId)}`)
+      if (answer.kind === 'unknown') return answer
+      if (answer.status === 404 && readError(answer.text)?.code === 'resource_missing') return { kind: 'missing' }
+      const intent = answer.status === 200 ? readIntentText(answer.text) : undefined
+      if (!intent || intent.id !== transactionId) return unreadable(answer.status)
+      const wrong = otherMode(intent.livemode, mode)
+      if (wrong) return unknown(wrong)
+      // Without our note it is another business of the same account.
+      return intent.reference === null ? { kind: 'missing' } : { kind: 'found', reference: intent.reference }
+    },
+
+    async refund(wanted) {
+      // One order is paid by one intent.
+      const intentId = wanted.transactionIds.at(-1)
+      if (!intentId) return { kind: 'refused', because: 'no transaction to give back' }
+      const earlier = await findRefund(wanted, intentId)
+      if ('id' in earlier) return refundOutcomeOf(earlier, wanted, intentId)
+      if (earlier.kind === 'unknown') return earlier
+      const answer = await post('/v1/refunds', `refund-${wanted.reference}`, refundFor(wanted, intentId))
+      if (answer.kind === 'unknown') return answer
+      const refund = answer.status === 200 ? readRefundText(answer.text) : undefined
+      if (refund) return refundOutcomeOf(refund, wanted, intentId)
+      const error = refusal(answer)
+      // A refused key says nothing of an earlier try under the same reference, so that stays unknown.
+      if (!error || [401, 403].includes(answer.status)) return unreadable(answer.status)
+      return { kind: 'refused', because: error.code ?? error.type }
+    },
+  }
+
+  function checkById(id: string, order: OrderHandle): Promise<Outcome> {
+    return id.startsWith('pi_') ? checkIntent(id, order) : checkSession(id, order)
+  }
+}
+
+/** One for each order, whichever way it goes: so that one reference never stands for two payments. */
+const keyOf = ({ reference }: Order) => `order-${reference}`
+
+/**
+ * Why they turned a request down: they have done nothing, or declined the card. Undefined for what leaves that open: a key that is in use or
+ * stands for another request, or an answer that is not theirs.
+ */
+function refusal({ status, text }: { status: number; text: string }): StripeError | undefined {
+  const error = [400, 401, 402, 403, 404].includes(status) ? readError(text) : undefined
+  return error?.type === 'idempotency_error' ? undefined : error
+}
+
+/** What they gave an id to does not go away: who says so holds a key of another account. */
+function notRead({ status, text }: { status: number; text: string }): Unknown {
+  const isGone = status === 404 && readError(text)?.code === 'resource_missing'
+  return isGone ? unknown('it does not know what it made; is the key of another account?') : unreadable(status)
+}
+
+function readSettings({ secretKey, publicKey, webhookSecret }: Record<string, string>) {
+  assert(secretKey, 'stripe needs the setting secretKey')
+  assert(publicKey, 'stripe needs the setting publicKey')
+  assert(webhookSecret, 'stripe needs the setting webhookSecret') // an empty one would let anybody sign
+  return { secretKey, publicKey, webhookSecret }
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { type Currency, money } from '../../kernel/money.ts'
+import { type HostedOrder, hostedPage } from '../fake-hosted-page.ts'
+import type { Entry, FakeProvider, StartFake } from '../fake-provider.ts'
+import type { RawNotice } from '../provider.ts'
+import { startUpstream } from '../upstream.ts'
+import { stripe, VERSION } from './adapter.ts'
+import { type ApiSwitches, createApi } from './fake-api.ts'
+import { createBooks, type Intent, type Session } from './fake-books.ts'
+
+type NoticeKind = Parameters<FakeProvider['notices']['bodyOf']>[0]
+
+const SETTINGS = {
+  secretKey: 'sk_test_51FakeFakeFakeFakeFake',
+  publicKey: 'pk_test_51FakeFakeFakeFakeFake',
+  webhookSecret: 'whsec_fakefakefakefakefakefakefake',
+}
+
+/** A Stripe for tests. `books` and `api` have the switches for its odder behaviours. */
+export const startFakeStripe = (async (t) => {
+  let url = ''
+  const books = createBooks(() => url)
+  const switches: ApiSwitches = {
+    secretKey: SETTINGS.secretKey,
+    version: VERSION,
+    breakNext: 0,
+    needsTheirScript: false,
+  }
+  const api = createApi(books, switches, () => url)
+  const upstream = await startUpstream(
+    t,
+    (asked) =>
+      hostedPage(asked, '/c/pay/', pageOfSession) ?? hostedPage(asked, '/3ds/', pageOfIntent) ?? api.speak(asked),
+  )
+  url = upstream.url
+
+  function pageOfSession(id: string): HostedOrder | undefined {
+    const session = books.sessions.find((one) => one.id === id)
+    // Once paid or expired, the page says so and takes nothing.
+    if (session?.status !== 'open') return undefined
+    const { asked } = session
+    return {
+      amount: sumOf(
+        Number(asked['line_items[0][price_data][unit_amount]']),
+        asked['line_items[0][price_data][currency]'] ?? '',
+      ),
+      pay: () => books.paySession(session),
+      decline: () => books.decline(books.intentOf(session)),
+      paidTo: () => asked.success_url?.replaceAll('{CHECKOUT_SESSION_ID}', id),
+      cancelledTo: () => asked.cancel_url,
+    }
+  }
+
+  /** Where the bank asks for a code. */
+  function pageOfIntent(id: string): HostedOrder | undefined {
+    const intent = books.intents.find((one) => one.id === id)
+    if (intent?.status !== 'requires_action') return undefined
+    const back = (status: string) => {
+      const address = new URL(intent.returnURL ?? url)
+      address.searchParams.set('payment_intent', id)
+      address.searchParams.set('payment_intent_client_secret', `${id}_secret_x`)
+      address.searchParams.set('redirect_status', status)
+      return address.href
+    }
+    const fail = () => books.decline(intent, 'authentication_required')
+    return {
+      amount: sumOf(intent.amount, intent.currency),
+      pay: () => books.succeed(intent),
+      decline: fail,
+      paidTo: () => back('succeeded'),
+      cancelledTo: () => {
+        fail()
+        return back('failed')
+      },
+    }
+  }
+
+  const sessionOf = (reference: string): Session | undefined =>
+    books.sessions.find(({ asked }) => asked.client_reference_id === reference)
+
+  function intentFor(reference: string): Intent {
+    const session = sessionOf(reference)
+    if (session) return books.intentOf(session)
+    return books.intents.find((intent) => intent.reference === reference) ?? assert.fail('there is such an order')
+  }
+
+  const aboutIntent = (type: string, reference: string, changes = {}) =>
+    books.eventOf(type, { ...books.intentObject(intentFor(reference)), ...changes })
+
+  function bodyOf(kind: NoticeKind, reference: string): Buffer | undefined {
+    const session = sessionOf(reference)
+    switch (kind) {
+      case 'paid':
+        return session
+          ? books.eventOf('checkout.session.completed', books.sessionObject(session))
+          : aboutIntent('payment_intent.succeeded', reference)
+      case 'failed':
+        return aboutIntent('payment_intent.payment_failed', reference)
+      case 'processing':
+        return aboutIntent('payment_intent.processing', reference, { status: 'processing' })
+      case 'pending':
+        return aboutIntent('payment_intent.requires_action', reference, { status: 'requires_action' })
+      case 'refunded': {
+        const refund = books.refunds.findLast(({ intent }) => intent.reference === reference)
+        return refund && books.eventOf('refund.updated', books.refundObject(refund))
+      }
+      case 'charged_back':
+        return books.eventOf('charge.dispute.created', books.disputeObject(intentFor(reference)))
+    }
+  }
+
+  return {
+    provider: stripe,
+    settings: SETTINGS,
+    upstream,
+    secrets: [SETTINGS.secretKey, SETTINGS.webhookSecret],
+    price: { amount: 1_099, currency: 'USD', country: 'US' },
+    // Intents of sessions are not orders of their own.
+    ordersMade: () => books.sessions.length + books.intents.filter(({ returnURL }) => returnURL !== null).length,
+    refundsMade: () => books.refunds.length,
+    customer: {
+      // Their page asks nobody whether to keep the card: we said so, or we did not.
+      async payByCard(reference: string) {
+        const session = sessionOf(reference)
+        if (session) books.paySession(session)
+        else books.succeed(intentFor(reference))
+      },
+      async failByCard(reference: string) {
+        books.decline(intentFor(reference), 'insufficient_funds')
+      },
+    },
+    savedCards: {
+      paying: 'cus_ada:pm_paying',
+      declining: 'cus_ada:pm_declining',
+      unheardOf: 'cus_ada:pm_nobody',
+      askingForAStep: 'cus_ada:pm_asking',
+    },
+    notices: {
+      sign,
+      signAsAnother: (body: Buffer, at: Date) => sign(body, at, 'whsec_anotheranotheranother'),
+      covers: { body: true, time: true },
+      bodyOf,
+    },
+    ledger: () => ({
+      taken: books.intents
+        .filter(({ received }) => received > 0)
+        .map(({ id, reference, received, currency }): Entry => ({ id, reference, amount: sumOf(received, currency) })),
+      givenBack: books.refunds
+        .filter(({ status }) => status === 'succeeded')
+        .map(({ id, intent, amount }): Entry => {
+          return { id, reference: intent.reference, amount: sumOf(amount, intent.currency) }
+        }),
+    }),
+    takeNotices: () =>
+      books.events.splice(0).map((body) => ({ headers: signatureOf(body, new Date(), SETTINGS.webhookSecret), body })),
+    books,
+    api,
+    switches,
+    sessionOf,
+    intentFor,
+  }
+}) satisfies StartFake
+
+const sumOf = (amount: number, currency: string) => money(amount, currency.toUpperCase() as Currency)
+
+function sign(body: Buffer, at: Date, secret = SETTINGS.webhookSecret): RawNotice {
+  return { headers: signatureOf(body, at, secret), body, receivedAt: at }
+}
+
+function signatureOf(body: Buffer, at: Date, secret: string): { 'stripe-signature': string } {
+  const t = Math.floor(at.getTime() / 1000)
+  const v1 = createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')
+  return { 'stripe-signature': `t=${t},v1=${v1}` }
+}

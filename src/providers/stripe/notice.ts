@@ -1,0 +1,126 @@
+import type { Mode } from '../../kernel/mode.ts'
+import { type Money, money } from '../../kernel/money.ts'
+import type { NoticeReading, Receipt } from '../provider.ts'
+import { readAmount, readCurrency } from './amounts.ts'
+import { date, decode, fields, idOf, noteOf, parse, word } from './read.ts'
+import { readRefund } from './wire.ts'
+
+type Notice = Extract<NoticeReading, { kind: 'notice' }>
+type Fields = Record<string, unknown>
+
+/** An event of theirs, whose signature was good. Its shape follows the version of the endpoint, so as little as possible is asked of it. */
+export function readingOf(body: Buffer, mode: Mode): NoticeReading {
+  const event = fields(parse(decode(body)))
+  const type = word(event?.type)
+  const object = fields(fields(event?.data)?.object)
+  const at = date(event?.created)
+  if (event?.object !== 'event' || !type || !object || !at) return unreadable('not an event of the documented shape')
+  if (event.livemode !== (mode === 'live')) return unreadable('an event of the other mode')
+  const read = READERS.get(type)
+  if (!read) return notice(object, 'other')
+  return read(object, at) ?? unreadable(`a ${type} that cannot be read`)
+}
+
+/** By type, so that an object that has no business there is not read as something else. */
+const READERS = new Map<string, (object: Fields, at: Date) => NoticeReading | undefined>([
+  ['checkout.session.completed', readSession],
+  ['checkout.session.async_payment_succeeded', readSession],
+  ['checkout.session.async_payment_failed', (object) => only('checkout.session', object, 'failed')],
+  ['payment_intent.succeeded', readPaidIntent],
+  ['payment_intent.payment_failed', (object) => only('payment_intent', object, 'failed')],
+  ['payment_intent.processing', (object) => only('payment_intent', object, 'processing')],
+  ['payment_intent.requires_action', (object) => only('payment_intent', object, 'pending')],
+  ['refund.created', readRefundNotice],
+  ['refund.updated', readRefundNotice],
+  ['charge.refund.updated', readRefundNotice], // the older name of the same
+  ['charge.refunded', readCharge],
+  ['charge.dispute.created', readDispute],
+  ['charge.dispute.funds_withdrawn', readDispute],
+])
+
+/** Completed is not paid: a delayed method is completed first. */
+function readSession(session: Fields, at: Date): NoticeReading | undefined {
+  if (session.object !== 'checkout.session') return undefined
+  switch (session.payment_status) {
+    case 'paid':
+      return paid(session, idOf(session.payment_intent), session.amount_total, at)
+    case 'unpaid':
+      return notice(session, 'processing')
+    default:
+      return notice(session, 'other')
+  }
+}
+
+function readPaidIntent(intent: Fields, at: Date): NoticeReading | undefined {
+  if (intent.object !== 'payment_intent') return undefined
+  return paid(intent, word(intent.id), intent.amount_received, at)
+}
+
+function paid(object: Fields, intentId: string | undefined, amount: unknown, at: Date): NoticeReading | undefined {
+  const sum = readSum(amount, object.currency)
+  if (!intentId || !sum || sum.amount === 0) return undefined
+  // Without our note it is another business of the same account, and not money of ours.
+  if (referenceOf(object) === null) return notice(object, 'other')
+  return notice(object, 'paid', [{ transactionId: intentId, amount: sum, at }])
+}
+
+function only(kind: string, object: Fields, says: Notice['says']): NoticeReading | undefined {
+  return object.object === kind ? notice(object, says) : undefined
+}
+
+/** Ours has our notes on it. One that was made in their dashboard names the payment alone. */
+function readRefundNotice(object: Fields): NoticeReading | undefined {
+  const refund = readRefund(object)
+  if (!refund) return undefined
+  const { id: refundId, status, amount, currency, intentId, refundReference } = refund
+  const about = { ...notice(object, 'other'), ...(intentId && { transactionId: intentId }) }
+  if (status !== 'succeeded') return about
+  return {
+    ...about,
+    says: 'refunded',
+    refund: { refundId, reference: refundReference, amount: money(amount, currency) },
+  }
+}
+
+/** It names a sum of refunds, and since 2022 none of them: `refund.created` does. An endpoint of an older version names them all, newest first. */
+function readCharge(charge: Fields): NoticeReading | undefined {
+  if (charge.object !== 'charge') return undefined
+  const refunds = fields(charge.refunds)?.data
+  const newest = Array.isArray(refunds) ? fields(refunds[0]) : undefined
+  const reading = newest && readRefundNotice(newest)
+  const reference = referenceOf(charge)
+  if (reading?.kind !== 'notice') return withTransaction(notice(charge, 'other'), charge)
+  return reference === null ? reading : { ...reading, reference }
+}
+
+/** A question of the bank's (`warning_…`) takes no money. Once it does, another event of the same dispute says so. */
+function readDispute(dispute: Fields): NoticeReading | undefined {
+  const refundId = word(dispute.id)
+  const status = word(dispute.status)
+  const amount = readSum(dispute.amount, dispute.currency)
+  if (dispute.object !== 'dispute' || !refundId || !status || !amount) return undefined
+  const about = withTransaction(notice(dispute, 'other'), dispute)
+  if (status.startsWith('warning_')) return about
+  return { ...about, says: 'charged_back', refund: { refundId, reference: null, amount } }
+}
+
+function withTransaction(reading: Notice, object: Fields): Notice {
+  const transactionId = idOf(object.payment_intent)
+  return transactionId ? { ...reading, transactionId } : reading
+}
+
+function notice(object: Fields, says: Notice['says'], receipts: Receipt[] = []): Notice {
+  return { kind: 'notice', reference: referenceOf(object), says, receipts }
+}
+
+function referenceOf(object: Fields): string | null {
+  return word(object.client_reference_id) ?? noteOf(object, 'reference')
+}
+
+function readSum(amount: unknown, currency: unknown): Money | undefined {
+  const minor = readAmount(amount)
+  const code = readCurrency(currency)
+  return minor !== undefined && code ? money(minor, code) : undefined
+}
+
+const unreadable = (because: string): NoticeReading => ({ kind: 'unreadable', because })

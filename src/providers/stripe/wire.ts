@@ -1,0 +1,217 @@
+import type { Currency } from '../../kernel/money.ts'
+import type { SavedCard } from '../provider.ts'
+import { readAmount, readCurrency } from './amounts.ts'
+import { all, date, fields, idOf, noteOf, parse, webAddress, word } from './read.ts'
+
+/**
+ * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined: an answer that we
+ * understand by half is one that we do not understand. Statuses stay text here, for new ones will come.
+ */
+export interface StripeSession {
+  id: string
+  /** Ours, as `client_reference_id`. */
+  reference: string | null
+  status: string
+  paymentStatus: string
+  amount: number
+  currency: Currency
+  livemode: boolean
+  link: string | null
+  expiresAt: Date
+  /** Null until the customer has tried to pay; the id alone where it was not asked for whole. */
+  intent: StripeIntent | string | null
+}
+
+export interface StripeIntent {
+  id: string
+  /** Ours, as a note. */
+  reference: string | null
+  status: string
+  amount: number
+  received: number
+  currency: Currency
+  livemode: boolean
+  createdAt: Date
+  /** The last try, whatever became of it. */
+  charge: { id: string; at: Date | null } | null
+  lastError: StripeFailure | null
+  cancellationReason: string | null
+  /** Where the customer proves to be the owner of the card. */
+  stepLink: string | null
+  /** The card, when it was kept for later. */
+  savedCard: SavedCard | null
+}
+
+export interface StripeFailure {
+  type: string
+  code: string | null
+  declineCode: string | null
+  param: string | null
+  chargeId: string | null
+}
+
+export interface StripeError extends StripeFailure {
+  /** What a declined charge has left behind; undefined when it is there and cannot be read. */
+  intent: StripeIntent | null | undefined
+}
+
+export interface StripeRefund {
+  id: string
+  status: string
+  amount: number
+  currency: Currency
+  intentId: string | null
+  /** Our notes: the refund's own reference, and that of its order. */
+  refundReference: string | null
+  orderReference: string | null
+}
+
+/** One of a list, with as much of it as finding ours takes: others may be of any kind. */
+export interface StripeListed {
+  id: string
+  reference: string | null
+}
+
+export const readSessionText = (text: string) => readSession(parse(text))
+export const readIntentText = (text: string) => readIntent(parse(text))
+export const readRefundText = (text: string) => readRefund(parse(text))
+
+/** `{ error: { type, … } }` of a refusal; undefined when somebody else has answered in their place. */
+export function readError(text: string): StripeError | undefined {
+  const error = fields(fields(parse(text))?.error)
+  const failure = readFailure(error)
+  if (!error || !failure) return undefined
+  const { payment_intent: intent } = error
+  return { ...failure, intent: intent === undefined || intent === null ? null : readIntent(intent) }
+}
+
+export function readList<T>(
+  text: string,
+  read: (one: unknown) => T | undefined,
+): { data: T[]; hasMore: boolean } | undefined {
+  const list = fields(parse(text))
+  const data = all(list?.data, read)
+  if (list?.object !== 'list' || !data || typeof list.has_more !== 'boolean') return undefined
+  return { data, hasMore: list.has_more }
+}
+
+export function readListed(value: unknown): StripeListed | undefined {
+  const object = fields(value)
+  const id = word(object?.id)
+  return object && id ? { id, reference: word(object.client_reference_id) ?? noteOf(object, 'reference') } : undefined
+}
+
+export function readRefund(value: unknown): StripeRefund | undefined {
+  const refund = fields(value)
+  if (refund?.object !== 'refund') return undefined
+  const id = word(refund.id)
+  const status = word(refund.status)
+  const amount = readAmount(refund.amount)
+  const currency = readCurrency(refund.currency)
+  if (!id || !status || amount === undefined || !currency) return undefined
+  return {
+    id,
+    status,
+    amount,
+    currency,
+    intentId: idOf(refund.payment_intent) ?? null,
+    refundReference: noteOf(refund, 'refund'),
+    orderReference: noteOf(refund, 'reference'),
+  }
+}
+
+function readSession(value: unknown): StripeSession | undefined {
+  const session = fields(value)
+  if (session?.object !== 'checkout.session') return undefined
+  const id = word(session.id)
+  const status = word(session.status)
+  const paymentStatus = word(session.payment_status)
+  const amount = readAmount(session.amount_total)
+  const currency = readCurrency(session.currency)
+  const expiresAt = date(session.expires_at)
+  const { livemode, payment_intent: given } = session
+  const intent = given === null || given === undefined ? null : (word(given) ?? readIntent(given))
+  if (!id || !status || !paymentStatus || amount === undefined || !currency || !expiresAt) return undefined
+  if (typeof livemode !== 'boolean' || intent === undefined) return undefined
+  const reference = word(session.client_reference_id) ?? null
+  const link = webAddress(session.url)
+  return { id, reference, status, paymentStatus, amount, currency, livemode, link, expiresAt, intent }
+}
+
+function readIntent(value: unknown): StripeIntent | undefined {
+  const intent = fields(value)
+  if (intent?.object !== 'payment_intent') return undefined
+  const id = word(intent.id)
+  const status = word(intent.status)
+  const amount = readAmount(intent.amount)
+  const received = readAmount(intent.amount_received)
+  const currency = readCurrency(intent.currency)
+  const createdAt = date(intent.created)
+  const { livemode } = intent
+  if (!id || !status || amount === undefined || received === undefined || !currency) return undefined
+  if (!createdAt || typeof livemode !== 'boolean') return undefined
+  const chargeId = idOf(intent.latest_charge)
+  return {
+    id,
+    reference: noteOf(intent, 'reference'),
+    status,
+    amount,
+    received,
+    currency,
+    livemode,
+    createdAt,
+    charge: chargeId ? { id: chargeId, at: date(fields(intent.latest_charge)?.created) ?? null } : null,
+    lastError: readFailure(intent.last_payment_error) ?? null,
+    cancellationReason: word(intent.cancellation_reason) ?? null,
+    stepLink: webAddress(fields(fields(intent.next_action)?.redirect_to_url)?.url),
+    savedCard: intent.setup_future_usage === 'off_session' ? readCard(intent) : null,
+  }
+}
+
+function readFailure(value: unknown): StripeFailure | undefined {
+  const failure = fields(value)
+  const type = word(failure?.type)
+  if (!failure || !type) return undefined
+  return {
+    type,
+    code: word(failure.code) ?? null,
+    declineCode: word(failure.decline_code) ?? null,
+    param: word(failure.param) ?? null,
+    chargeId: idOf(failure.charge) ?? null,
+  }
+}
+
+/** A card that cannot be read is no card: the money that came with it counts all the same. */
+function readCard(intent: Record<string, unknown>): SavedCard | null {
+  const token = tokenOf(idOf(intent.customer), idOf(intent.payment_method))
+  const card = fields(fields(fields(intent.latest_charge)?.payment_method_details)?.card)
+  const brand = word(card?.brand)
+  const last4 = word(card?.last4)
+  const expiryMonth = readAmount(card?.exp_month)
+  const expiryYear = readAmount(card?.exp_year)
+  if (!token || !brand || !last4 || !/^\d{4}$/.test(last4)) return null
+  if (!expiryMonth || expiryMonth > 12 || !expiryYear || expiryYear < 2000 || expiryYear > 2999) return null
+  return { token, brand: BRANDS.get(brand) ?? brand, last4, expiryMonth, expiryYear }
+}
+
+/** As people write them; Stripe writes them small. */
+const BRANDS = new Map([
+  ['visa', 'Visa'],
+  ['mastercard', 'Mastercard'],
+  ['amex', 'American Express'],
+  ['discover', 'Discover'],
+  ['diners', 'Diners Club'],
+  ['jcb', 'JCB'],
+  ['unionpay', 'UnionPay'],
+])
+
+/** A card can be charged only together with the customer that it is kept for, so a token is both. */
+function tokenOf(customer: string | undefined, paymentMethod: string | undefined): string | null {
+  const token = `${customer}:${paymentMethod}`
+  return readToken(token) ? token : null
+}
+
+export function readToken(token: string): { customer: string; paymentMethod: string } | undefined {
+  const [, customer, paymentMethod] = /^(cus_\w{1,100}):((?:pm|card)_\w{1,100})$/.exec(token) ?? []
+  return customer && paymentMethod ? { customer, paymentMethod } : undefined
+}
