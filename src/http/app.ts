@@ -27,6 +27,7 @@ import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { cardRoutes } from './routes/cards.ts'
 import { checkoutRoutes } from './routes/checkouts.ts'
 import { eventRoutes } from './routes/events.ts'
+import { feeRoutes } from './routes/fees.ts'
 import { initializeRoutes } from './routes/initialize.ts'
 import { integrationRoutes } from './routes/integrations.ts'
 import { liveRoutes } from './routes/live.ts'
@@ -205,7 +206,8 @@ async function openToCallers(
       initializeRoutes(api, { ...parts, links })
       paymentRoutes(api, { ...parts, links })
       cardRoutes(api, parts)
-      integrationRoutes(api, parts)
+      integrationRoutes(api, { ...parts, links })
+      feeRoutes(api, parts)
       webhookEndpointRoutes(api, parts)
       eventRoutes(api, parts)
     },
