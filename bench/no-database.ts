@@ -35,6 +35,7 @@ const createPayment: PaymentCreator = async ({ caller, request, reference }) => 
 }
 
 const log = createLog(process.env.LOG_LEVEL ?? 'info')
+const secrets = secretBox(Buffer.alloc(32))
 const app = await buildApp({
   database,
   clock: systemClock,
@@ -43,8 +44,14 @@ const app = await buildApp({
   createPayment,
   live: livePayments({ database, log }),
   assets: await buildAssets(),
-  providers: providerAccounts({ masterKey: Buffer.alloc(32), serverUrl: () => baseUrl }),
-  secrets: secretBox(Buffer.alloc(32)),
+  providers: providerAccounts({
+    database,
+    secrets,
+    masterKey: Buffer.alloc(32),
+    serverUrl: () => baseUrl,
+    allowPrivate: () => false,
+  }),
+  secrets,
   record: recordEvent,
   http: guardedHttp(),
   allowPrivate: () => false,

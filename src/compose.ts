@@ -127,11 +127,18 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     serverUrl: () => serverUrl,
   })
   const secrets = secretBox(keys.secretKey)
+  const allowPrivate = privateAllowedBy(config)
   const attemptParts: AttemptParts = {
     ...parts,
     log,
     links: linksOn(() => baseUrl),
-    providers: providerAccounts({ masterKey: keys.secretKey, serverUrl: () => serverUrl }),
+    providers: providerAccounts({
+      database: parts.database,
+      secrets,
+      masterKey: keys.secretKey,
+      serverUrl: () => serverUrl,
+      allowPrivate,
+    }),
     secrets,
     record: eventRecorder({ clock: parts.clock, secrets }),
   }
@@ -140,7 +147,6 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   const assets = await buildAssets()
   const demo = hasDemo ? [openDemo(keys, assets, { baseUrl: () => baseUrl, serverUrl: () => serverUrl })] : []
   const http = guardedHttp()
-  const allowPrivate = (mode: Mode) => config.webhookAllowPrivate === 'always' || config.webhookAllowPrivate === mode
   const live = livePayments({ ...parts, log })
   const app = await buildApp({
     ...attemptParts,
@@ -204,6 +210,11 @@ function openDemo(keys: Keys, assets: Assets, urls: Pick<DemoParts, 'baseUrl' | 
     script: assets.demoScript,
     style: assets.demoStyle,
   })
+}
+
+/** Which modes may have us call addresses inside our own network. */
+export function privateAllowedBy({ webhookAllowPrivate }: Config): (mode: Mode) => boolean {
+  return (mode) => webhookAllowPrivate === 'always' || webhookAllowPrivate === mode
 }
 
 /** An address under which a process finds itself, whatever it listens on. */

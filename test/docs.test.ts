@@ -7,10 +7,12 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
+import { integrationCommands } from '../src/cli/commands/integration.ts'
 import { merchantBrand } from '../src/cli/commands/merchant-brand.ts'
 import { gradeHandler } from '../src/cli/grade-handler.ts'
 import { readConfig } from '../src/config.ts'
 import { ANNOUNCED } from '../src/events/event.ts'
+import { IntegrationRequest } from '../src/http/contract/integration.ts'
 import { logoOf } from '../src/merchants/logo.ts'
 import { findShopfront } from '../src/merchants/shopfront-store.ts'
 import { guardedHttp } from '../src/webhooks/guarded-http.ts'
@@ -175,6 +177,31 @@ test('every curl of the page about webhooks does what it says', async () => {
   assert.equal(listener.heard[1]?.body, listener.heard[0]?.body)
   assert.equal(since.data.deliveries, 0)
   assert.match(endpoint.data.secret, /^whsec_/)
+})
+
+test('every curl of the page about integrations does what it says, and its table names every option', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const env = { CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] }
+  const script = blocksOf('docs/integrations.md', 'sh').join('\n').replaceAll('http://localhost:3000', baseUrl)
+  const lines = (await run(script.replaceAll(/\ncurl/g, '\necho\ncurl'), env)).split('\n').filter(Boolean)
+  const [listed, one, checked, changed, removed, ...others] = lines.map((line) => JSON.parse(line))
+  assert.equal(others.length, 0)
+  assert.equal(listed.data[0].priority, 100)
+  assert.equal(one.data.noticeURL, `${baseUrl}/notices/gateway/sandbox/${shop.merchantId}`)
+  assert.deepEqual(checked.data, { keys: 'good', reason: null })
+  assert.equal(changed.data.priority, 500)
+  assert.equal(removed.data.enabled, false)
+  const rows = [...read('docs/integrations.md').matchAll(/^\| `(\w+)` \| `--([a-z-]+)`/gm)]
+  const [set] = integrationCommands([])
+  assert.deepEqual(
+    rows.map(([, member]) => member),
+    Object.keys(IntegrationRequest.properties),
+  )
+  assert.deepEqual(
+    ['provider', 'merchant', 'mode', ...rows.map(([, , option]) => option)],
+    Object.keys(set?.options ?? {}),
+  )
 })
 
 test('every command of the page about branding does what it says', async () => {

@@ -1,6 +1,6 @@
 import { findMerchant } from '../merchants/merchant-store.ts'
 import type { Owner } from '../payments/payment-store.ts'
-import type { NoticeReading } from '../providers/provider.ts'
+import { type NoticeReading, NotSetUp } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { findAttemptByOrder } from './attempt-store.ts'
 import type { Notice } from './notice.ts'
@@ -27,7 +27,12 @@ export async function receiveNotice(
   if (!(await findMerchant(parts.database, owner.merchantId))) return { kind: 'forged', because: 'no such merchant' }
   // No key of that mode exists, so nothing there can be signed with it.
   if (known.capabilities.sandboxOnly && owner.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
-  const connection = await parts.providers.connect(owner, provider)
+  const connection = await parts.providers.connect(owner, provider).catch((error) => {
+    if (error instanceof NotSetUp) return undefined
+    throw error
+  })
+  // The same again: which providers a merchant uses is nobody's business either.
+  if (!connection) return { kind: 'forged', because: 'not set up' }
   const reading = read(() => connection.readNotice({ ...raw, receivedAt: parts.clock.now() }))
   if (reading.kind === 'forged') return reading
   return {

@@ -86,11 +86,15 @@ export async function ask<Answer extends { kind: string }>(
 ): Promise<Answer | Unknown> {
   const start = performance.now()
   let answer: Answer | Unknown
+  let isConnected = false
   try {
-    answer = await speak(await parts.providers.connect(attempt, attempt.provider))
+    const connection = await parts.providers.connect(attempt, attempt.provider)
+    isConnected = true
+    answer = await speak(connection)
   } catch (err) {
     parts.log.error({ err, attemptId: attempt.id, provider: attempt.provider, call }, 'adapter failed')
-    answer = { kind: 'unknown', because: 'the adapter failed; the log has the reason' }
+    const because = 'the adapter failed; the log has the reason'
+    answer = { kind: 'unknown', because, ...(!isConnected && { neverSent: true }) }
   }
   const tookMs = performance.now() - start
   const refusedToBegin = answer.kind === 'declined' && (call === 'start card' || call === 'open account')

@@ -17,17 +17,27 @@ export interface Option {
   value?: string
   summary: string
   required?: boolean
+  /** May be given more than once. */
+  repeats?: boolean
 }
 
+type Given = Record<string, string | boolean | string[] | undefined>
+
 export class Options {
-  readonly #given: Record<string, string | boolean | undefined>
-  constructor(given: Record<string, string | boolean | undefined>) {
+  readonly #given: Given
+  constructor(given: Given) {
     this.#given = given
   }
 
   text(name: string): string | undefined {
     const value = this.#given[name]
     return typeof value === 'string' ? value : undefined
+  }
+
+  /** All that were given of one that repeats. */
+  texts(name: string): string[] {
+    const value = this.#given[name]
+    return Array.isArray(value) ? value : []
   }
 
   required(name: string): string {
@@ -60,10 +70,15 @@ export function parseOptions(command: Command, args: string[]): Options {
   try {
     const { values } = parseArgs({
       args,
-      options: Object.fromEntries(known.map(([name, { value }]) => [name, { type: value ? 'string' : 'boolean' }])),
+      options: Object.fromEntries(
+        known.map(([name, { value, repeats = false }]) => [
+          name,
+          { type: value ? 'string' : 'boolean', multiple: repeats },
+        ]),
+      ),
       strict: true,
     })
-    return new Options(values as Record<string, string | boolean | undefined>)
+    return new Options(values as Given)
   } catch (error) {
     throw new UsageError(`${(error as Error).message.split('. To specify')[0]}. See: manilla ${command.name} --help`)
   }

@@ -2,10 +2,12 @@
 import { ConfigError } from '../config.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { Problem } from '../kernel/problem.ts'
+import { PROVIDERS } from '../providers/registry.ts'
 import { type Command, helpOf, helpOfAll, parseOptions, UsageError } from './command.ts'
 import { audit } from './commands/audit.ts'
 import { credentialCreate, credentialList, credentialRevoke } from './commands/credential.ts'
 import { doctor } from './commands/doctor.ts'
+import { integrationCommands } from './commands/integration.ts'
 import { merchantCreate, merchantList, merchantResume, merchantSuspend } from './commands/merchant.ts'
 import { merchantBrand } from './commands/merchant-brand.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -30,6 +32,7 @@ const COMMANDS: Command[] = [
   credentialCreate,
   credentialList,
   credentialRevoke,
+  ...integrationCommands(PROVIDERS),
   paymentShow,
   paymentTimeline,
   paymentResync,

@@ -5,7 +5,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify from 'fastify'
 import type { Assets } from '../../web/build.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
-import { Problem } from '../kernel/problem.ts'
+import { Problem, refuse } from '../kernel/problem.ts'
 import { shopfronts } from '../merchants/read-shopfront.ts'
 import type { VerifyCredential } from '../merchants/verify-credential.ts'
 import type { PaymentCreator } from '../payments/create-payment.ts'
@@ -19,7 +19,7 @@ import { parseJsonBody } from './json-body.ts'
 import { Limits } from './limits.ts'
 import type { LivePayments } from './live-payments.ts'
 import { Metrics } from './metrics.ts'
-import { mistakesOf, refuse } from './mistakes.ts'
+import { mistakesOf } from './mistakes.ts'
 import { type Documents, documents as documentsOf } from './pages/document.ts'
 import { pageOf } from './pages/embed.ts'
 import { watchPressure } from './pressure.ts'
@@ -27,6 +27,7 @@ import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { cardRoutes } from './routes/cards.ts'
 import { checkoutRoutes } from './routes/checkouts.ts'
 import { eventRoutes } from './routes/events.ts'
+import { feeRoutes } from './routes/fees.ts'
 import { initializeRoutes } from './routes/initialize.ts'
 import { integrationRoutes } from './routes/integrations.ts'
 import { liveRoutes } from './routes/live.ts'
@@ -205,7 +206,8 @@ async function openToCallers(
       initializeRoutes(api, { ...parts, links })
       paymentRoutes(api, { ...parts, links })
       cardRoutes(api, parts)
-      integrationRoutes(api, parts)
+      integrationRoutes(api, { ...parts, links })
+      feeRoutes(api, parts)
       webhookEndpointRoutes(api, parts)
       eventRoutes(api, parts)
     },

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import scalar from '@scalar/fastify-api-reference'
 import { Card, Initialized, InitializeRequest, QuoteRequest, Refund, RefundRequest } from './contract/attempt.ts'
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
+import { Integration, IntegrationRequest } from './contract/integration.ts'
 import { Payment } from './contract/payment.ts'
 import { ProblemAnswer } from './contract/problem.ts'
 import { Endpoint, EndpointChanges, EndpointRequest, RedeliverRequest } from './contract/webhook.ts'
@@ -30,6 +31,8 @@ const SCHEMAS = [
   Refund,
   Card,
   QuoteRequest,
+  IntegrationRequest,
+  Integration,
   EndpointRequest,
   EndpointChanges,
   Endpoint,

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { type Mistake, Problem } from '../kernel/problem.ts'
+import { type Mistake, Problem, pointerPart } from '../kernel/problem.ts'
 
 const MAX_DEPTH = 10
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
@@ -94,8 +94,4 @@ function isStorable(text: string): boolean {
 function notStorable(pointer: string): Mistake {
   const message = `${pointer || 'The body'} holds a character that is not text (U+0000 or half of a surrogate pair).`
   return { pointer, code: 'invalid_text', message }
-}
-
-export function pointerPart(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }

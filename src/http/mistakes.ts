@@ -1,8 +1,7 @@
 import type { FastifySchemaValidationError } from 'fastify'
 import { lowestDenomination, MAX_AMOUNT, parseCurrency } from '../kernel/money.ts'
-import { type Mistake, Problem } from '../kernel/problem.ts'
+import { type Mistake, pointerPart } from '../kernel/problem.ts'
 import { FORMATS } from './contract/formats.ts'
-import { pointerPart } from './json-body.ts'
 
 // A body of nothing but mistakes must not make an answer many times its size.
 const MAX_MISTAKES = 100
@@ -18,16 +17,6 @@ export function mistakesOf(errors: readonly FastifySchemaValidationError[], body
     if (byPointer.size >= MAX_MISTAKES) break
   }
   return [...byPointer.values()]
-}
-
-/** One problem for all of them. `unknown_field` when that is all there is. */
-export function refuse(mistakes: Mistake[]): never {
-  const misspeltOnly = mistakes.every(({ code }) => code === 'unknown_field')
-  throw new Problem(
-    misspeltOnly ? 'unknown_field' : 'invalid_request',
-    mistakes.map(({ message }) => message).join(' '),
-    { mistakes },
-  )
 }
 
 function explain(error: FastifySchemaValidationError, body: unknown): Mistake[] {

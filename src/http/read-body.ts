@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { Mode } from '../kernel/mode.ts'
-import type { Mistake } from '../kernel/problem.ts'
+import { type Mistake, refuse } from '../kernel/problem.ts'
 import { aim } from '../webhooks/post-target.ts'
 import { User } from './contract/checkout.ts'
-import { mistakesOf, refuse } from './mistakes.ts'
+import { mistakesOf } from './mistakes.ts'
 import { nearMisses } from './near-miss.ts'
 
 export interface KnownFields {
@@ -20,16 +20,21 @@ export type AllowPrivate = (mode: Mode) => boolean
 
 /** The body with every mistake in it found at once, or the request is refused. For routes with `attachValidation`. */
 export function readBody<Body>(request: FastifyRequest, known: KnownFields, allowPrivate?: AllowPrivate): Body {
+  const mistakes = mistakesIn(request, known, allowPrivate)
+  if (mistakes.length > 0) refuse(mistakes)
+  return request.body as Body
+}
+
+/** The same for whoever has more to find before refusing. */
+export function mistakesIn(request: FastifyRequest, known: KnownFields, allowPrivate?: AllowPrivate): Mistake[] {
   const { body } = request
-  const mistakes: Mistake[] = [
+  return [
     ...mistakesOf(request.validationError?.validation ?? [], body),
     ...(isObject(body) ? nearMisses(body, known.body) : []),
     ...(isObject(body) && isObject(body.user) ? nearMisses(body.user, known.user, '/user') : []),
     ...(isObject(body) ? plainAddresses(body, request.caller.mode) : []),
     ...(isObject(body) && allowPrivate?.(request.caller.mode) === false ? inwardAddresses(body) : []),
   ]
-  if (mistakes.length > 0) refuse(mistakes)
-  return body as Body
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -47,6 +47,11 @@ export interface Mistake {
   message: string
 }
 
+/** One member's name as part of a JSON pointer. */
+export function pointerPart(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
 export class Problem extends Error {
   readonly code: ProblemCode
   readonly mistakes: Mistake[] | undefined
@@ -66,4 +71,14 @@ export class Problem extends Error {
     this.extra = more.extra
     this.retryAfterSeconds = more.retryAfterSeconds
   }
+}
+
+/** One problem for all of them. `unknown_field` when that is all there is. */
+export function refuse(mistakes: Mistake[]): never {
+  const misspeltOnly = mistakes.every(({ code }) => code === 'unknown_field')
+  throw new Problem(
+    misspeltOnly ? 'unknown_field' : 'invalid_request',
+    mistakes.map(({ message }) => message).join(' '),
+    { mistakes },
+  )
 }

@@ -2,9 +2,9 @@ import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { Integration } from './integration.ts'
+import type { RankedIntegration } from './integration.ts'
+import { OWNERS_INTEGRATIONS } from './integration-store.ts'
 import type { Caller } from './merchant.ts'
-import { OWNERS_INTEGRATIONS } from './merchant-store.ts'
 
 export interface KnownCredential {
   digest: Buffer
@@ -18,7 +18,7 @@ export async function findLiveCredential(db: Queries, clientId: string): Promise
     mode: Mode
     secret_digest: Buffer
     status: string
-    integrations: Integration[]
+    integrations: RankedIntegration[]
   }>(sql`
     select owner.merchant_id, owner.mode, owner.secret_digest, m.status, ${OWNERS_INTEGRATIONS} as integrations
       from credentials owner join merchants m on m.id = owner.merchant_id

@@ -1,4 +1,6 @@
 import type { Country } from '../kernel/country.ts'
+import type { MerchantId } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
 import type { Currency } from '../kernel/money.ts'
 
 export type Channel = 'card' | 'virtual-bank-account'
@@ -10,6 +12,33 @@ export interface Integration {
   countries: Country[]
   currencies: Currency[]
 }
+
+/** As it stands in line: the lower number is asked first. */
+export interface RankedIntegration extends Integration {
+  priority: number
+}
+
+/** All that is kept of one. */
+export interface IntegrationRecord extends RankedIntegration {
+  /** Null: the provider has nothing to set up. */
+  settings: Record<string, string> | null
+  /** Null: the provider's own. */
+  baseURL: string | null
+  /** False: removed. No new payment uses it; what is under way goes on, and can be refunded. */
+  enabled: boolean
+  /** Rises with each change. */
+  version: number
+  createdAt: Date
+  updatedAt: Date
+}
+
+export interface IntegrationOwner {
+  merchantId: MerchantId
+  mode: Mode
+}
+
+export const DEFAULT_PRIORITY = 100
+export const MAX_PRIORITY = 1_000
 
 export function canTake(integration: Integration, country: Country, currency: Currency): boolean {
   return integration.countries.includes(country) && integration.currencies.includes(currency)

@@ -10,8 +10,9 @@ import { digestOf, type NewCredential, newCredential } from './credential.ts'
 import { insertCredential, markRevoked } from './credential-store.ts'
 import type { Integration } from './integration.ts'
 import type { Logo } from './logo.ts'
+import { addPlayMoney } from './manage-integrations.ts'
 import type { Merchant } from './merchant.ts'
-import { findMerchant, insertMerchant, saveIntegration, updateMerchantStatus } from './merchant-store.ts'
+import { findMerchant, insertMerchant, updateMerchantStatus } from './merchant-store.ts'
 import type { Choices } from './shopfront.ts'
 import { deleteLogo, lockChoices, saveChoices, saveLogo } from './shopfront-store.ts'
 
@@ -29,8 +30,8 @@ export function createMerchant(
   const merchant: Merchant = { id: newId('merchant', parts.clock.now()), status: 'active', ...wanted }
   return parts.database.transaction(async (tx) => {
     await insertMerchant(tx, merchant)
-    for (const integration of parts.sandboxIntegrations) await saveIntegration(tx, merchant.id, 'sandbox', integration)
     await recordAct(tx, { actor, act: 'merchant.created', merchantId: merchant.id, subject: merchant.id })
+    await addPlayMoney(tx, actor, merchant.id, parts.sandboxIntegrations)
     return merchant
   })
 }

@@ -1,9 +1,7 @@
 import type { Queries, Transaction } from '../database/database.ts'
-import { Fixed, sql } from '../database/sql.ts'
+import { sql } from '../database/sql.ts'
 import type { Country } from '../kernel/country.ts'
 import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
-import type { Mode } from '../kernel/mode.ts'
-import type { Integration } from './integration.ts'
 import type { Merchant } from './merchant.ts'
 
 interface MerchantRow {
@@ -44,24 +42,4 @@ export async function updateMerchantStatus(
   const updated = await tx.row(sql`
     update merchants set status = ${status} where id = ${uuidOf(id)} and status <> ${status} returning id`)
   return updated !== undefined
-}
-
-/** What can take money for the `owner` (merchant_id, mode) of the statement around it. */
-export const OWNERS_INTEGRATIONS = new Fixed(`(select coalesce(json_agg(json_build_object(
-            'provider', i.provider, 'channels', i.channels,
-            'countries', i.countries, 'currencies', i.currencies) order by i.provider), '[]')
-     from integrations i
-    where i.merchant_id = owner.merchant_id and i.mode = owner.mode and i.enabled)`)
-
-export async function saveIntegration(
-  tx: Transaction,
-  id: MerchantId,
-  mode: Mode,
-  integration: Integration,
-): Promise<void> {
-  const { provider, channels, countries, currencies } = integration
-  await tx.rows(sql`
-    insert into integrations (merchant_id, mode, provider, channels, countries, currencies)
-    values (${uuidOf(id)}, ${mode}, ${provider}, ${channels}, ${countries}, ${currencies})
-    on conflict (merchant_id, mode, provider) do nothing`)
 }

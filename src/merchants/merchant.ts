@@ -1,7 +1,7 @@
 import type { Country } from '../kernel/country.ts'
 import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { Integration } from './integration.ts'
+import type { RankedIntegration } from './integration.ts'
 
 export interface Merchant {
   id: MerchantId
@@ -21,5 +21,5 @@ export interface Caller {
   merchantId: MerchantId
   mode: Mode
   suspended: boolean
-  integrations: Integration[]
+  integrations: RankedIntegration[]
 }

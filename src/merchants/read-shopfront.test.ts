@@ -36,7 +36,13 @@ test('a merchant who chose nothing has our look, and returns after five seconds'
     brand: { colour: null, corners: 'rounded', language: null, logo: null, returnAfterSeconds: 5 },
     origins: [],
     integrations: [
-      { provider: 'anything', channels: ['card'], countries: ['NG', 'GH'], currencies: ['NGN', 'GHS', 'USD'] },
+      {
+        provider: 'anything',
+        channels: ['card'],
+        countries: ['NG', 'GH'],
+        currencies: ['NGN', 'GHS', 'USD'],
+        priority: 100,
+      },
     ],
   })
   const other = await findShopfront(database, merchantId, 'sandbox')

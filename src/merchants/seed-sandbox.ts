@@ -5,7 +5,8 @@ import { recordAct } from './audit-store.ts'
 import { digestOf, type NewCredential } from './credential.ts'
 import { insertCredential, updateCredentialDigest } from './credential-store.ts'
 import type { Integration } from './integration.ts'
-import { insertMerchant, saveIntegration } from './merchant-store.ts'
+import { addPlayMoney } from './manage-integrations.ts'
+import { insertMerchant } from './merchant-store.ts'
 
 /** The same id everywhere, so that any number of processes can seed at once and still make one merchant. */
 export const SANDBOX_MERCHANT_ID: MerchantId = idOf('merchant', '01900000-0000-7000-8000-000000000001')
@@ -17,7 +18,7 @@ export function seedSandbox(database: Database, credential: NewCredential, integ
   const digest = digestOf(clientSecret)
   return database.transaction(async (tx) => {
     await insertMerchant(tx, { id: merchantId, name: 'Demo Store', country: 'NG' as Country, status: 'active' })
-    for (const integration of integrations) await saveIntegration(tx, merchantId, 'sandbox', integration)
+    await addPlayMoney(tx, 'seed', merchantId, integrations)
     if (await insertCredential(tx, { clientId, merchantId, mode: 'sandbox', digest })) {
       await recordAct(tx, { actor: 'seed', act: 'credential.created', merchantId, subject: clientId })
     } else if (await updateCredentialDigest(tx, clientId, merchantId, digest)) {

@@ -2,9 +2,9 @@ import type { Queries, Transaction } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
 import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { Integration } from './integration.ts'
+import type { RankedIntegration } from './integration.ts'
+import { OWNERS_INTEGRATIONS } from './integration-store.ts'
 import type { Logo } from './logo.ts'
-import { OWNERS_INTEGRATIONS } from './merchant-store.ts'
 import type { Brand, Choices, Corners, Language, Shopfront } from './shopfront.ts'
 
 interface ChoicesRow {
@@ -31,7 +31,7 @@ function brandOf(row: ChoicesRow): Brand {
 }
 
 export async function findShopfront(db: Queries, merchantId: MerchantId, mode: Mode): Promise<Shopfront | undefined> {
-  const row = await db.row<ChoicesRow & { status: string; integrations: Integration[] }>(sql`
+  const row = await db.row<ChoicesRow & { status: string; integrations: RankedIntegration[] }>(sql`
     select ${CHOICES}, m.status, ${OWNERS_INTEGRATIONS} as integrations
       from (select ${uuidOf(merchantId)}::uuid as merchant_id, ${mode}::text as mode) owner
       join merchants m on m.id = owner.merchant_id`)

@@ -1,6 +1,6 @@
 import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { Integration } from './integration.ts'
+import type { RankedIntegration } from './integration.ts'
 
 /** A merchant as customers meet it: its name and look, what can take their money, and the sites that may show its page in a frame. */
 export interface Shopfront {
@@ -11,7 +11,7 @@ export interface Shopfront {
   brand: Brand
   /** As a browser writes them (`https://shop.example`); the port of a local one may be `*`. */
   origins: string[]
-  integrations: Integration[]
+  integrations: RankedIntegration[]
 }
 
 export interface Brand {

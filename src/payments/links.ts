@@ -1,4 +1,5 @@
-import type { AttemptId, PaymentId } from '../kernel/ids.ts'
+import type { AttemptId, MerchantId, PaymentId } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
 
 /** Addresses that we hand out. The base is asked for each time, for with PORT=0 it is only known once we listen. */
 export interface Links {
@@ -6,6 +7,8 @@ export interface Links {
   short(code: string): string
   /** Where a provider's page sends the customer back to: always to us first, so that we can ask how it went. */
   comeBack(attempt: AttemptId): string
+  /** Where a provider tells us what happened: for the merchant to paste into the provider's dashboard. */
+  notices(owner: { merchantId: MerchantId; mode: Mode }, provider: string): string
 }
 
 export function linksOn(baseUrl: () => string): Links {
@@ -13,5 +16,6 @@ export function linksOn(baseUrl: () => string): Links {
     payment: (id) => `${baseUrl()}/pay/${id}`,
     short: (code) => `${baseUrl()}/s/${code}`,
     comeBack: (attempt) => `${baseUrl()}/return/${attempt}`,
+    notices: ({ merchantId, mode }, provider) => `${baseUrl()}/notices/${provider}/${mode}/${merchantId}`,
   }
 }

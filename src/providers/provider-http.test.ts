@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import * as http from 'node:http'
 import * as net from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { isPublic } from '../kernel/public-address.ts'
 import type { ProviderAnswer, ProviderCall } from './provider.ts'
 import { type ProviderHttpOptions, providerHttp } from './provider-http.ts'
 
@@ -265,4 +266,54 @@ test('Retry-After is kept to, in seconds and as a date', async (t) => {
     time.now += 2_000
     assert.deepEqual(await out.request(post(url)), { kind: 'unknown', because: 'it answered 429', errorStatus: 429 })
   }
+})
+
+/** Names that lead where the test says; nothing inside may be connected to, unless the test says so. */
+const guardOf = (addresses: string[], mayConnect = isPublic) => ({
+  guard: { resolve: async () => addresses.map((address) => ({ address })), mayConnect },
+})
+
+test('an address of a merchant’s choice is refused when it leads inside, by itself or by name, and nothing is sent', async (t) => {
+  let asked = 0
+  const url = await upstream(t, (_, response) => {
+    asked++
+    response.end('{}')
+  })
+  const { port } = new URL(url)
+  const inside: [string, string[]][] = [
+    [url, []],
+    [`http://[::1]:${port}`, []],
+    [`http://[::ffff:127.0.0.1]:${port}`, []],
+    [`http://2130706433:${port}`, []],
+    [`http://localhost:${port}`, ['127.0.0.1']],
+    [`http://provider.example:${port}`, ['127.0.0.1']],
+    [`http://provider.example:${port}`, ['93.184.215.14', '10.0.0.7']],
+    [`http://provider.example:${port}`, ['not an address']],
+  ]
+  for (const [address, addresses] of inside) {
+    const answer = await ask(address, guardOf(addresses))
+    assert.equal(answer.kind, 'unknown', address)
+    assert.match(answer.because, /blocked_address/, address)
+    assert.equal(answer.neverSent, true, address)
+  }
+  const nowhere = await ask('http://provider.example', guardOf([]))
+  assert.deepEqual(nowhere, { kind: 'unknown', because: 'the connection failed: ENODATA', neverSent: true })
+  assert.equal(asked, 0)
+})
+
+test('what was checked is what is connected to, on kept connections and on new ones', async (t) => {
+  const hosts: (string | undefined)[] = []
+  const url = await upstream(t, (request, response) => {
+    hosts.push(request.headers.host)
+    response.end('{}')
+  })
+  const { port } = new URL(url)
+  const checked: string[] = []
+  const http = providerHttp(guardOf(['127.0.0.1'], (address) => checked.push(address) > 0))
+  for (const method of ['POST', 'GET'] as const) {
+    const answer = await http.request({ method, url: `http://provider.example:${port}/` })
+    assert.equal(answer.kind, 'answer')
+  }
+  assert.deepEqual(hosts, [`provider.example:${port}`, `provider.example:${port}`])
+  assert.deepEqual([...new Set(checked)], ['127.0.0.1'])
 })

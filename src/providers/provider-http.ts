@@ -1,6 +1,8 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
+import type { LookupFunction } from 'node:net'
 import { type BreakerOptions, createBreaker } from './breaker.ts'
+import { BLOCKED, type Guard, guardedLookup, isBlocked } from './guarded-lookup.ts'
 import type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from './provider.ts'
 
 export interface ProviderHttpOptions {
@@ -12,6 +14,8 @@ export interface ProviderHttpOptions {
   /** Calls at once to one host; the others wait, within their deadline. */
   maxConnections?: number
   breaker?: BreakerOptions
+  /** For a base URL of the merchant's own choice; absent: wherever the adapter says. */
+  guard?: Guard
 }
 
 /**
@@ -24,6 +28,8 @@ export function providerHttp(options: ProviderHttpOptions = {}): ProviderHttp {
   const { deadlineMs = 30_000, connectMs = 5_000, maxAnswerBytes = 1024 * 1024, maxConnections = 64 } = options
   const breaker = createBreaker(options.breaker)
   const agents = createAgents(maxConnections)
+  const guard = options.guard && { ...options.guard, lookup: guardedLookup(options.guard) }
+  const means: Means = { deadlineMs, connectMs, maxAnswerBytes, agents, guard }
 
   async function ask(call: ProviderCall): Promise<ProviderAnswer> {
     const permit = breaker.ask()
@@ -31,7 +37,7 @@ export function providerHttp(options: ProviderHttpOptions = {}): ProviderHttp {
       const because = `provider is not being asked for a moment: ${permit.refused}`
       return { kind: 'unknown', because, neverSent: true }
     }
-    const { answer, retryAfterMs, ourMistake } = await exchange(call, { deadlineMs, connectMs, maxAnswerBytes, agents })
+    const { answer, retryAfterMs, ourMistake } = await exchange(call, means)
     if (ourMistake) permit.unused()
     else if (answer.kind === 'unknown') permit.failed(answer.because, retryAfterMs)
     else permit.succeeded()
@@ -46,6 +52,7 @@ interface Means {
   connectMs: number
   maxAnswerBytes: number
   agents: Agents
+  guard: (Guard & { lookup: LookupFunction }) | undefined
 }
 
 interface Exchange {
@@ -67,7 +74,7 @@ async function exchange(call: ProviderCall, means: Means): Promise<Exchange> {
 
 function exchangeOnce(
   call: ProviderCall,
-  { connectMs, maxAnswerBytes, agents }: Means,
+  { connectMs, maxAnswerBytes, agents, guard }: Means,
   deadlineMs: number,
   connection: 'kept connection' | 'new connection',
 ): Promise<Exchange & { staleConnection?: boolean }> {
@@ -91,11 +98,13 @@ function exchangeOnce(
 
     try {
       const url = new URL(call.url)
+      if (guard && isBlocked(guard, url.hostname)) throw Object.assign(new Error(BLOCKED), { code: BLOCKED })
       const { request: open } = url.protocol === 'https:' ? https : http
       request = open(url, {
         method: call.method,
         agent: connection === 'kept connection' ? agents[url.protocol as keyof Agents] : false,
         headers: headersOf(call),
+        ...(guard && { lookup: guard.lookup }),
       })
     } catch (error) {
       done({ answer: unknown(`the request could not be made: ${codeOf(error)}`), ourMistake: true })

@@ -280,6 +280,9 @@ export type ProviderAnswer =
   /** Any HTTP answer below 500 other than 429: the provider understood us. */
   { kind: 'answer'; status: number; text: string } | Unknown
 
+/** Thrown when a merchant has no such provider in that mode, and never had. */
+export class NotSetUp extends Error {}
+
 /** Every provider there is, and the way to speak with one for a merchant. */
 export interface Providers {
   find(name: string): Provider | undefined
@@ -287,6 +290,7 @@ export interface Providers {
   isWell(owner: Owner, name: string): boolean
   /** How a call went. */
   note(owner: Owner, name: string, went: 'well' | 'badly'): void
+  /** With what the merchant has set up now. Also through an integration that was removed: what it began goes on. */
   connect(owner: Owner, name: string): Promise<Connection>
 }
 

@@ -1,6 +1,6 @@
 import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'node:net'
 import { createSecureContext, type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls'
-import type { Resolve } from './dns-resolve.ts'
+import type { Resolve } from '../kernel/dns-resolve.ts'
 import { codeOf, failed, failureOf, NOT_PUBLIC, Refusal } from './post-failure.ts'
 import type { Target } from './post-target.ts'
 

@@ -1,10 +1,10 @@
-import { createDnsResolve, type Resolve, resolveAsSystem } from './dns-resolve.ts'
+import { createDnsResolve, type Resolve, resolveAsSystem } from '../kernel/dns-resolve.ts'
+import { isPublic } from '../kernel/public-address.ts'
 import { Exchange, type Outcome, type Place } from './exchange.ts'
 import { guardedConnect } from './guarded-connect.ts'
 import { createConnections } from './kept-connections.ts'
 import { type Failed, failed } from './post-failure.ts'
 import { aim } from './post-target.ts'
-import { isPublic } from './public-address.ts'
 import { createLines } from './waiting-lines.ts'
 
 export interface GuardedHttp {

@@ -1,6 +1,5 @@
-import { isIP } from 'node:net'
+import { isWebPort, leadsInside } from '../kernel/public-address.ts'
 import { type Failed, failed, NOT_PUBLIC } from './post-failure.ts'
-import { isPublic } from './public-address.ts'
 
 export interface Target {
   protocol: 'http:' | 'https:'
@@ -22,12 +21,8 @@ export function aim(url: string, { allowPrivate }: { allowPrivate: boolean }): T
   const hostname = parsed.hostname.replace(/^\[|\]$/g, '')
   const port = Number(parsed.port) || (protocol === 'https:' ? 443 : 80)
   if (!allowPrivate) {
-    // The parser has spelled every literal in the one canonical way, whatever its digits were.
-    if (isIP(hostname) ? !isPublic(hostname) : LOCALHOST.test(hostname)) return failed('blocked_address', NOT_PUBLIC)
-    if (port < 1024 && port !== 80 && port !== 443) return failed('invalid_url', `port ${port} is not for webhooks`)
+    if (leadsInside(hostname)) return failed('blocked_address', NOT_PUBLIC)
+    if (!isWebPort(port)) return failed('invalid_url', `port ${port} is not for webhooks`)
   }
   return { protocol, hostname, host, port, path: pathname + search }
 }
-
-// RFC 6761: never anything but loopback, and some resolvers do not even ask.
-const LOCALHOST = /(^|\.)localhost\.?$/

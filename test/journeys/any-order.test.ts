@@ -36,6 +36,7 @@ const integration = {
   channels: ['card', 'virtual-bank-account'] as Attempt['channel'][],
   countries: ['NG'] as Country[],
   currencies: ['NGN'] as Currency[],
+  priority: 100,
 }
 const { id: merchantId } = await createMerchant(
   { database, clock: systemClock, sandboxIntegrations: [integration] },

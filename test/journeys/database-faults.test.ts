@@ -275,7 +275,8 @@ function wantedBy(
   merchantId: MerchantId,
   { key, email = 'a@b.co' }: { key?: string; email?: string } = {},
 ): CreatePayment {
-  const integration = { provider: 'x', channels: [], countries: ['NG' as Country], currencies: ['NGN' as Currency] }
+  const [countries, currencies] = [['NG' as Country], ['NGN' as Currency]]
+  const integration = { provider: 'x', channels: [], countries, currencies, priority: 100 }
   return {
     caller: { merchantId, mode: 'sandbox', suspended: false, integrations: [integration] },
     reference: undefined,

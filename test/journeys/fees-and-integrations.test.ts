@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Country } from '../../src/kernel/country.ts'
 import type { Currency } from '../../src/kernel/money.ts'
+import { addIntegration } from '../../src/merchants/integration-store.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
-import { saveIntegration } from '../../src/merchants/merchant-store.ts'
 import { eventually, request, startPaying } from '../support/paying.ts'
 
 const service = await startPaying()
@@ -140,6 +140,7 @@ test('the integrations are those that the page would offer', async () => {
         channels: ['card', 'virtual-bank-account'],
         countries: ['NG', 'GH', 'KE', 'ZA'],
         currencies: ['NGN', 'GHS', 'KES', 'ZAR', 'USD'],
+        priority: 100,
       },
     ],
     nextCursor: null,
@@ -154,7 +155,7 @@ test('country and currency narrow the integrations down, in any spelling', async
     currencies: ['GHS'] as Currency[],
   }
   const own = await service.addShop()
-  await database.transaction((tx) => saveIntegration(tx, own.merchantId, 'sandbox', ghana))
+  await database.transaction((tx) => addIntegration(tx, { merchantId: own.merchantId, mode: 'sandbox' }, ghana))
   for (const [query, providers] of [
     ['', ['elsewhere', 'gateway']],
     ['?country=GH', ['elsewhere', 'gateway']],

@@ -5,8 +5,8 @@ import { sql } from '../../src/database/sql.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
+import { addIntegration } from '../../src/merchants/integration-store.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
-import { saveIntegration } from '../../src/merchants/merchant-store.ts'
 import { doorInTrouble } from '../support/door-in-trouble.ts'
 import { request, startPaying } from '../support/paying.ts'
 import { addMerchant } from '../support/service.ts'
@@ -172,12 +172,16 @@ test('a provider that this merchant has not set up, or not for that channel, is 
   const none = await addMerchant(database)
   const cardOnly = await addMerchant(database)
   await database.transaction((tx) =>
-    saveIntegration(tx, cardOnly.merchantId, 'sandbox', {
-      provider: 'gateway',
-      channels: ['card'],
-      countries: ['NG'] as Country[],
-      currencies: ['NGN'] as Currency[],
-    }),
+    addIntegration(
+      tx,
+      { merchantId: cardOnly.merchantId, mode: 'sandbox' },
+      {
+        provider: 'gateway',
+        channels: ['card'],
+        countries: ['NG'] as Country[],
+        currencies: ['NGN'] as Currency[],
+      },
+    ),
   )
   const ask = (headers: Record<string, string>, provider: string, more = {}) =>
     request(baseUrl + INITIALIZE, 'POST', headers, { provider, amount: 5, user: { email: 'a@b.co' }, ...more })

@@ -77,17 +77,17 @@ export async function startPaying(
   const url = () => baseUrl
   const guests = sandboxServers({ database, clock, log, masterKey, verifyCredential, publicUrl: url, serverUrl: url })
   const secrets = secretBox(masterKey)
+  const allowPrivate = (mode: Mode) => mode === 'sandbox'
   const parts: AttemptParts = {
     database,
     clock,
     log,
     links: linksOn(url),
-    providers: providerAccounts({ masterKey, serverUrl: url }),
+    providers: providerAccounts({ database, secrets, masterKey, serverUrl: url, allowPrivate }),
     secrets,
     record: eventRecorder({ clock, secrets }),
   }
   const http = guardedHttp()
-  const allowPrivate = (mode: Mode) => mode === 'sandbox'
   const live = livePayments({ database, log })
   const app = await buildApp({
     ...parts,

@@ -10,8 +10,8 @@ import type { Mode } from '../../src/kernel/mode.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import type { NewCredential } from '../../src/merchants/credential.ts'
+import { addIntegration } from '../../src/merchants/integration-store.ts'
 import { createCredential, createMerchant } from '../../src/merchants/manage-merchants.ts'
-import { saveIntegration } from '../../src/merchants/merchant-store.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
 import { providerAccounts } from '../../src/providers/accounts.ts'
@@ -37,7 +37,7 @@ export async function startService(changes: Partial<HttpParts> = {}): Promise<Te
 /** Another process's door, as it were, on a database that is there. */
 export async function startOn(database: Database, changes: Partial<HttpParts> = {}): Promise<App> {
   const parts = { database, clock: systemClock }
-  const secrets = secretBox(Buffer.alloc(32))
+  const { secrets = secretBox(Buffer.alloc(32)), allowPrivate = (mode: Mode) => mode === 'sandbox' } = changes
   const log = pino({ level: 'silent' })
   const app = await buildApp({
     ...parts,
@@ -46,11 +46,17 @@ export async function startOn(database: Database, changes: Partial<HttpParts> = 
     assets: await buildAssets(),
     verifyCredential: credentialVerifier(database),
     createPayment: paymentCreator(parts),
-    providers: providerAccounts({ masterKey: Buffer.alloc(32), serverUrl: () => BASE_URL }),
+    providers: providerAccounts({
+      database,
+      secrets,
+      masterKey: Buffer.alloc(32),
+      serverUrl: () => BASE_URL,
+      allowPrivate,
+    }),
     secrets,
     record: eventRecorder({ clock: systemClock, secrets }),
     http: guardedHttp(),
-    allowPrivate: (mode) => mode === 'sandbox',
+    allowPrivate,
     baseUrl: () => BASE_URL,
     isStopping: () => false,
     rateLimit: false,
@@ -74,12 +80,16 @@ export async function addMerchant(
   const parts = { database, clock: systemClock }
   const { id } = await createMerchant({ ...parts, sandboxIntegrations: [] }, 'test', { name, country: 'NG' as Country })
   await database.transaction((tx) =>
-    saveIntegration(tx, id, mode, {
-      provider,
-      channels: ['card'],
-      countries: ['NG', 'GH'] as Country[],
-      currencies: ['NGN', 'GHS', 'USD'] as Currency[],
-    }),
+    addIntegration(
+      tx,
+      { merchantId: id, mode },
+      {
+        provider,
+        channels: ['card'],
+        countries: ['NG', 'GH'] as Country[],
+        currencies: ['NGN', 'GHS', 'USD'] as Currency[],
+      },
+    ),
   )
   const credential = await createCredential(parts, 'test', id, mode)
   return {

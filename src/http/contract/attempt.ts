@@ -5,7 +5,7 @@ import { CheckoutRequest, User } from './checkout.ts'
 import { dataOf, nullable, optional, ref, wholeListOf } from './schema.ts'
 
 const Time = Type.String({ format: 'date-time' })
-const ChannelName = Type.Unsafe<Channel>({ type: 'string', enum: ['card', 'virtual-bank-account'] })
+export const ChannelName = Type.Unsafe<Channel>({ type: 'string', enum: ['card', 'virtual-bank-account'] })
 
 export const Attempt = Type.Object(
   {
@@ -165,14 +165,5 @@ export const QuoteAnswer = wholeListOf(
     fee: Type.Integer(),
     amountCharged: Type.Integer({ description: 'What the customer pays.' }),
     amountSettled: Type.Integer({ description: 'What the merchant gets.' }),
-  }),
-)
-
-export const IntegrationsAnswer = wholeListOf(
-  Type.Object({
-    provider: Type.String(),
-    channels: Type.Array(ChannelName),
-    countries: Type.Array(Type.String()),
-    currencies: Type.Array(Type.String()),
   }),
 )

@@ -1,27 +1,59 @@
 import { Type } from 'typebox'
-import { priceOf } from '../../attempts/offer.ts'
+import type { Database } from '../../database/database.ts'
 import { parseCountry } from '../../kernel/country.ts'
-import { type Currency, parseCurrency } from '../../kernel/money.ts'
+import type { Mode } from '../../kernel/mode.ts'
+import { parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { canTake, type Integration } from '../../merchants/integration.ts'
-import type { Providers } from '../../providers/provider.ts'
+import type { SecretBox } from '../../kernel/secret-box.ts'
+import type { Integration, IntegrationRecord } from '../../merchants/integration.ts'
+import { findIntegration } from '../../merchants/integration-store.ts'
+import { integrationView } from '../../merchants/integration-view.ts'
+import type { IntegrationWish } from '../../merchants/integration-wish.ts'
+import { checkIntegration, notSetUp, removeIntegration, setIntegration } from '../../merchants/manage-integrations.ts'
+import type { Caller } from '../../merchants/merchant.ts'
+import type { Links } from '../../payments/links.ts'
+import type { Provider, Providers } from '../../providers/provider.ts'
 import { answers } from '../contract/answers.ts'
-import { IntegrationsAnswer, QuoteAnswer, QuoteRequest } from '../contract/attempt.ts'
+import { IntegrationAnswer, IntegrationRequest, IntegrationsAnswer, KeysAnswer } from '../contract/integration.ts'
 import { ref } from '../contract/schema.ts'
 import type { App } from '../framework.ts'
-import { knownFields, readBody } from '../read-body.ts'
+import { knownFields, mistakesIn } from '../read-body.ts'
 
-const KNOWN = knownFields(QuoteRequest)
+const Named = Type.Object({ provider: Type.String() })
+const KNOWN = knownFields(IntegrationRequest)
 
-/** What can take money for this merchant, and what it costs. */
-export function integrationRoutes(app: App, { providers }: { providers: Providers }): void {
+interface Parts {
+  database: Database
+  secrets: SecretBox
+  providers: Providers
+  allowPrivate: (mode: Mode) => boolean
+  links: Links
+}
+
+/** What can take money for this merchant. A secret goes in, and never comes out. */
+export function integrationRoutes(app: App, parts: Parts): void {
+  const { database, secrets, providers, links } = parts
+  const tags = ['Integrations']
+  const actorOf = ({ mode }: Caller) => `api:${mode}`
+
+  function provider(name: string): Provider {
+    const found = providers.find(name)
+    if (!found) throw new Problem('not_found', 'There is no provider of this name.')
+    return found
+  }
+
+  function view(record: IntegrationRecord, caller: Caller) {
+    const noticeURL = links.notices(caller, record.provider)
+    return { data: integrationView(record, caller.mode, provider(record.provider), noticeURL) }
+  }
+
   app.get(
     '/integrations',
     {
       schema: {
         operationId: 'listIntegrations',
         summary: 'What the payment page would offer',
-        tags: ['Integrations'],
+        tags,
         querystring: Type.Object({
           country: Type.Optional(Type.String({ format: 'country' })),
           currency: Type.Optional(Type.String({ format: 'currency-code' })),
@@ -38,42 +70,85 @@ export function integrationRoutes(app: App, { providers }: { providers: Provider
     },
   )
 
-  app.post(
-    '/fees/quote',
+  app.get(
+    '/integrations/:provider',
+    {
+      schema: {
+        operationId: 'getIntegration',
+        summary: 'How a provider is set up',
+        description: 'One that was removed is still shown, with `enabled` false.',
+        tags,
+        params: Named,
+        response: { 200: IntegrationAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async ({ caller, params }) => {
+      const { name } = provider(params.provider).capabilities
+      const record = await findIntegration(database, secrets, caller, name)
+      if (!record) throw notSetUp(name, caller.mode)
+      return view(record, caller)
+    },
+  )
+
+  app.put(
+    '/integrations/:provider',
     {
       attachValidation: true,
       schema: {
-        operationId: 'quoteFees',
-        summary: 'What a payment would cost, with each provider and channel',
-        tags: ['Integrations'],
-        body: ref(QuoteRequest),
-        response: { 200: QuoteAnswer, ...answers(400, 401, 403, 413, 415, 429, 503) },
+        operationId: 'setIntegration',
+        summary: 'Set a provider up, change it, or bring it back',
+        description:
+          'What you leave out stays as it is, secrets too. New payments use the change within 2 seconds. ' +
+          'Payments under way are checked and refunded with the keys that are set now, so new keys must be those of the same account.',
+        tags,
+        params: Named,
+        body: ref(IntegrationRequest),
+        response: { 200: IntegrationAnswer, ...answers(400, 401, 403, 404, 413, 415, 429, 503) },
       },
     },
     async (request) => {
-      const body = readBody<QuoteRequest>(request, KNOWN)
-      const country = parseCountry(body.country)
-      const price = {
-        amount: body.amount,
-        currency: (body.currency && parseCurrency(body.currency)) || ('NGN' as Currency),
-        customerBearsCharge: body.customerBearsCharge ?? false,
-      }
-      const fitting = request.caller.integrations.filter((each) => country && canTake(each, country, price.currency))
-      return { data: fitting.flatMap((integration) => quote(providers, integration, price)), nextCursor: null }
+      const { caller, params } = request
+      const wanted = provider(params.provider)
+      const wish = (request.body ?? {}) as IntegrationWish // whatever it is: `mistakesIn` tells what is wrong with it
+      const found = mistakesIn(request, KNOWN)
+      return view(await setIntegration(parts, actorOf(caller), caller, wanted, wish, found), caller)
     },
   )
-}
 
-function quote(providers: Providers, { provider, channels }: Integration, price: Parameters<typeof priceOf>[0]) {
-  const capabilities = providers.find(provider)?.capabilities
-  if (!capabilities) return []
-  return channels.flatMap((channel) => {
-    try {
-      const { amountCharged, fee } = priceOf(price, capabilities, channel)
-      return [{ provider, channel, fee, amountCharged, amountSettled: amountCharged - fee }]
-    } catch (error) {
-      if (error instanceof Problem && error.code === 'amount_out_of_range') return []
-      throw error
-    }
-  })
+  app.delete(
+    '/integrations/:provider',
+    {
+      schema: {
+        operationId: 'removeIntegration',
+        summary: 'Use a provider for no new payment',
+        description:
+          'What is under way can still be finished and refunded, so the keys are kept, sealed, and its notices are still taken. To end that too, revoke the keys in the provider’s dashboard.',
+        tags,
+        params: Named,
+        response: { 200: IntegrationAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async ({ caller, params }) => {
+      const { name } = provider(params.provider).capabilities
+      return view(await removeIntegration(parts, actorOf(caller), caller, name), caller)
+    },
+  )
+
+  app.post(
+    '/integrations/:provider/check',
+    {
+      schema: {
+        operationId: 'checkIntegration',
+        summary: 'Ask the provider whether the keys work',
+        tags,
+        params: Named,
+        response: { 200: KeysAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async ({ caller, params }) => {
+      const { name } = provider(params.provider).capabilities
+      const verdict = await checkIntegration(parts, caller, name)
+      return { data: { keys: verdict.kind, reason: verdict.kind === 'good' ? null : verdict.because } }
+    },
+  )
 }

@@ -13,6 +13,20 @@ export function isPublic(address: string): boolean {
   return version === 6 && globalUnicast.check(address, 'ipv6') && !refusedIpv6.check(address, 'ipv6')
 }
 
+/** Whether a host leads inside, as far as that can be known before it is looked up. Of a URL: its parser has spelled every literal in the one canonical way. */
+export function leadsInside(hostname: string): boolean {
+  const bare = hostname.replace(/^\[|\]$/g, '')
+  return isIP(bare) ? !isPublic(bare) : LOCALHOST.test(bare)
+}
+
+// RFC 6761: never anything but loopback, and some resolvers do not even ask.
+const LOCALHOST = /(^|\.)localhost\.?$/
+
+/** Low ports belong to other services than the web, which somebody could want us to talk to. */
+export function isWebPort(port: number): boolean {
+  return port >= 1024 || port === 80 || port === 443
+}
+
 const refusedIpv4 = listOf('ipv4', [
   '0.0.0.0/8', // "this host": Linux connects 0.0.0.0 to itself
   '10.0.0.0/8', // private

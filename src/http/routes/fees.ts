@@ -1,0 +1,55 @@
+import { priceOf } from '../../attempts/offer.ts'
+import { parseCountry } from '../../kernel/country.ts'
+import { type Currency, parseCurrency } from '../../kernel/money.ts'
+import { Problem } from '../../kernel/problem.ts'
+import { canTake, type Integration } from '../../merchants/integration.ts'
+import type { Providers } from '../../providers/provider.ts'
+import { answers } from '../contract/answers.ts'
+import { QuoteAnswer, QuoteRequest } from '../contract/attempt.ts'
+import { ref } from '../contract/schema.ts'
+import type { App } from '../framework.ts'
+import { knownFields, readBody } from '../read-body.ts'
+
+const KNOWN = knownFields(QuoteRequest)
+
+/** What a payment costs, before it is asked for. */
+export function feeRoutes(app: App, { providers }: { providers: Providers }): void {
+  app.post(
+    '/fees/quote',
+    {
+      attachValidation: true,
+      schema: {
+        operationId: 'quoteFees',
+        summary: 'What a payment would cost, with each provider and channel',
+        tags: ['Integrations'],
+        body: ref(QuoteRequest),
+        response: { 200: QuoteAnswer, ...answers(400, 401, 403, 413, 415, 429, 503) },
+      },
+    },
+    async (request) => {
+      const body = readBody<QuoteRequest>(request, KNOWN)
+      const country = parseCountry(body.country)
+      const price = {
+        amount: body.amount,
+        currency: (body.currency && parseCurrency(body.currency)) || ('NGN' as Currency),
+        customerBearsCharge: body.customerBearsCharge ?? false,
+      }
+      const fitting = request.caller.integrations.filter((each) => country && canTake(each, country, price.currency))
+      return { data: fitting.flatMap((integration) => quote(providers, integration, price)), nextCursor: null }
+    },
+  )
+}
+
+function quote(providers: Providers, { provider, channels }: Integration, price: Parameters<typeof priceOf>[0]) {
+  const capabilities = providers.find(provider)?.capabilities
+  if (!capabilities) return []
+  return channels.flatMap((channel) => {
+    try {
+      const { amountCharged, fee } = priceOf(price, capabilities, channel)
+      return [{ provider, channel, fee, amountCharged, amountSettled: amountCharged - fee }]
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'amount_out_of_range') return []
+      throw error
+    }
+  })
+}

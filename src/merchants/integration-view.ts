@@ -1,0 +1,23 @@
+import type { Mode } from '../kernel/mode.ts'
+import type { Provider } from '../providers/provider.ts'
+import type { IntegrationRecord } from './integration.ts'
+
+/** What a merchant may see of an integration. Of a secret, that it is set; a setting that the provider does not declare, not at all. */
+export function integrationView(record: IntegrationRecord, mode: Mode, provider: Provider, noticeURL: string) {
+  const kept = provider.settings.filter(({ name }) => Object.hasOwn(record.settings ?? {}, name))
+  const open = kept.filter(({ secret }) => !secret)
+  return {
+    provider: record.provider,
+    enabled: record.enabled,
+    settings: Object.fromEntries(open.map(({ name }) => [name, record.settings?.[name] ?? ''])),
+    secretsSet: kept.filter(({ secret }) => secret).map(({ name }) => name),
+    baseURL: record.baseURL ?? provider.baseURL?.[mode] ?? null,
+    channels: record.channels,
+    countries: record.countries,
+    currencies: record.currencies,
+    priority: record.priority,
+    noticeURL,
+    createdAt: record.createdAt.toISOString(),
+    updatedAt: record.updatedAt.toISOString(),
+  }
+}
