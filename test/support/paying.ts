@@ -19,17 +19,19 @@ import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import { providerAccounts } from '../../src/providers/accounts.ts'
+import type { Provider } from '../../src/providers/provider.ts'
 import { PROVIDERS } from '../../src/providers/registry.ts'
 import { sandboxServers } from '../../src/providers/sandbox-servers.ts'
 import { eventRecorder } from '../../src/webhooks/announce-event.ts'
 import { startDelivering } from '../../src/webhooks/deliver-due.ts'
 import { DELIVERIES_CHANNEL } from '../../src/webhooks/delivery-store.ts'
 import { guardedHttp } from '../../src/webhooks/guarded-http.ts'
+import { startWorker } from '../../src/worker/worker.ts'
 import { buildAssets } from '../../web/build.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 import type { Answer } from './service.ts'
 
-/** The service on a real port, with the sandbox provider in it: whole payments, over HTTP. No worker runs unless a test does its work. */
+/** The service on a real port, with the sandbox provider in it: whole payments, over HTTP. No worker runs unless a test asks for one, or does its work. */
 export interface PayingService {
   app: App
   database: Database
@@ -38,7 +40,8 @@ export interface PayingService {
   live: LivePayments
   baseUrl: string
   masterKey: Buffer
-  addShop(name?: string): Promise<Shop>
+  /** `bare`: it has not even the sandbox provider. */
+  addShop(name?: string, options?: { bare?: boolean }): Promise<Shop>
 }
 
 export interface Shop {
@@ -65,6 +68,9 @@ export async function startPaying(
     databaseUrl?: string
     masterKey?: Buffer
     deliver?: boolean
+    worker?: boolean
+    /** In place of all that there are. */
+    providers?: readonly Provider[]
   } = {},
 ): Promise<PayingService> {
   const made = changes.database ? undefined : await createDatabase()
@@ -83,7 +89,10 @@ export async function startPaying(
     clock,
     log,
     links: linksOn(url),
-    providers: providerAccounts({ database, secrets, masterKey, serverUrl: url, allowPrivate }),
+    providers: providerAccounts({
+      ...{ database, secrets, masterKey, serverUrl: url, allowPrivate },
+      ...(changes.providers && { providers: changes.providers }),
+    }),
     secrets,
     record: eventRecorder({ clock, secrets }),
   }
@@ -105,6 +114,7 @@ export async function startPaying(
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   baseUrl = `http://127.0.0.1:${(app.server.address() as { port: number }).port}`
+  const worker = changes.worker ? startWorker(parts) : undefined
   const delivering = changes.deliver ? startDelivering({ ...parts, http, allowPrivate }) : undefined
   const listening =
     databaseUrl &&
@@ -114,7 +124,7 @@ export async function startPaying(
     })
   after(async () => {
     if (listening) await listening.stop()
-    await delivering?.stop()
+    await Promise.all([worker?.stop(), delivering?.stop()])
     http.close()
     await Promise.all(guests.map((guest) => guest.stop()))
     await app.close()
@@ -127,12 +137,17 @@ export async function startPaying(
     live,
     baseUrl,
     masterKey,
-    addShop: (name) => addShop(parts, baseUrl, name),
+    addShop: (name, options) => addShop(parts, baseUrl, name, options),
   }
 }
 
-async function addShop(parts: AttemptParts, baseUrl: string, name = 'Adaeze Kitchen'): Promise<Shop> {
-  const sandboxIntegrations = PROVIDERS.filter(({ capabilities }) => capabilities.sandboxOnly).map(
+async function addShop(
+  parts: AttemptParts,
+  baseUrl: string,
+  name = 'Adaeze Kitchen',
+  { bare = false } = {},
+): Promise<Shop> {
+  const sandboxIntegrations = PROVIDERS.filter(({ capabilities }) => capabilities.sandboxOnly && !bare).map(
     ({ capabilities }) => ({
       provider: capabilities.name,
       channels: capabilities.channels,

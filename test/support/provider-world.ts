@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { Webhook } from 'standardwebhooks'
+import { keepCard } from '../../src/attempts/saved-card-store.ts'
+import { type AttemptId, newId, uuidOf } from '../../src/kernel/ids.ts'
+import type { FakeProvider, StartFake } from '../../src/providers/fake-provider.ts'
+import { runCommand } from './command.ts'
+import { createDatabase } from './database.ts'
+import { defaultSecretOf } from './delivering.ts'
+import { type Listener, startListener } from './listener.ts'
+import { eventually, type PayingService, request, type Shop, startPaying } from './paying.ts'
+import type { Answer } from './service.ts'
+import { SHOP } from './visitor.ts'
+
+/** The whole service, a merchant's server that listens, and fakes of providers that are set up by the command line. */
+export interface ProviderWorld extends PayingService {
+  listener: Listener
+  /** `manilla …` on the database of this service. */
+  manilla(...args: string[]): Promise<{ code: number | null; output: string }>
+  /** A shop of its own, with this provider and no other. */
+  addProvider<Fake extends FakeProvider>(start: (t: Parameters<StartFake>[0]) => Promise<Fake>): Promise<At<Fake>>
+  /** As an operator does it. */
+  setUp(shop: Shop, fake: FakeProvider, options?: { priority?: number }): Promise<void>
+}
+
+/** A shop and its provider, and what passes between them. */
+export interface At<Fake extends FakeProvider = FakeProvider> {
+  shop: Shop
+  fake: Fake
+  name: string
+  amount: number
+  currency: string
+  checkout(changes?: Record<string, unknown>): Promise<{ id: string; url: string; shortURL: string; reference: string }>
+  initialize(changes?: Record<string, unknown>): Promise<Answer>
+  /** Sends what the provider has to tell. Returns how many notices that were. */
+  pump(times?: number): Promise<number>
+  /** Every webhook about a payment so far, in the order of arrival; all of them are well signed. */
+  heard(reference: string): Promise<Told[]>
+  /** Resolves when these were told about a payment, and nothing else, in this order and with a rising sequence. */
+  hears(reference: string, types: string[]): Promise<Told[]>
+  payment(reference: string): Promise<Answer['body']>
+  /** The last attempt's order, by the name that we gave it. */
+  orderOf(reference: string): Promise<string>
+  cards(email: string): Promise<Answer['body'][]>
+  /** A card that this customer agreed to have kept at some time, which acts as the provider's token does. */
+  plantCard(email: string, token: string): Promise<void>
+}
+
+export interface Told {
+  id: string
+  type: string
+  sequence: number
+  data: Answer['body']
+}
+
+export async function startProviderWorld(
+  changes: Omit<NonNullable<Parameters<typeof startPaying>[0]>, 'database' | 'databaseUrl'> = {},
+): Promise<ProviderWorld> {
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-providers-'))
+  after(() => rm(folder, { recursive: true, force: true }))
+  const { url, database } = await createDatabase()
+  const service = await startPaying({ database, databaseUrl: url, deliver: true, worker: true, ...changes })
+  const listener = await startListener()
+  const SECRET_KEY = service.masterKey.toString('base64')
+  const world: ProviderWorld = {
+    ...service,
+    listener,
+    manilla: (...args) =>
+      runCommand(args, { DATABASE_URL: url, SECRET_KEY, DATA_DIR: folder, PUBLIC_URL: service.baseUrl }),
+    async addProvider(start) {
+      const fake = await start({ after })
+      const shop = await service.addShop('Adaeze Kitchen', { bare: true })
+      await world.setUp(shop, fake)
+      return at(world, shop, fake)
+    },
+    async setUp({ merchantId }, { provider, settings, upstream }, { priority = 10 } = {}) {
+      const given = Object.entries(settings).flatMap(([name, value]) => ['--setting', `${name}=${value}`])
+      const { code, output } = await world.manilla(
+        ...['integration', 'set', provider.capabilities.name, '--merchant', merchantId],
+        ...['--base-url', upstream.url, '--priority', String(priority), ...given],
+      )
+      assert.equal(code, 0, output)
+    },
+  }
+  return world
+}
+
+/** What passes between a shop and one of its providers. */
+export function at<Fake extends FakeProvider>(world: ProviderWorld, shop: Shop, fake: Fake): At<Fake> {
+  const { name } = fake.provider.capabilities
+  const { amount, currency, country } = fake.price
+  const order = { amount, currency, country, redirectURL: `${SHOP}/thanks?order=7`, webhook: world.listener.url }
+  const user = { email: 'ada@example.com' }
+
+  async function heard(reference: string): Promise<Told[]> {
+    const its = world.listener.heard
+      .map((each) => ({ ...each, told: JSON.parse(each.body) }))
+      .filter(({ told }) => told.data.payment.reference === reference)
+    if (its.length === 0) return []
+    const judge = new Webhook(await defaultSecretOf(world, shop))
+    return its.map(({ body, headers, told }) => {
+      judge.verify(body, headers as Record<string, string>)
+      assert.equal(headers['webhook-id'], told.id)
+      return told
+    })
+  }
+
+  return {
+    shop,
+    fake,
+    name,
+    amount,
+    currency,
+    async checkout(changes = {}) {
+      const { status, body } = await shop.call('POST', '/payments/v1/checkouts', { ...order, user, ...changes })
+      assert.equal(status, 201, JSON.stringify(body))
+      return body.data
+    },
+    initialize: (changes = {}) => shop.initialize({ provider: name, ...order, user, ...changes }),
+    async pump(times = 1) {
+      const notices = fake.takeNotices()
+      for (const { headers, body } of notices) {
+        for (let time = 0; time < times; time++) {
+          const { status } = await request(noticeUrl(world, shop, name), 'POST', headers, body.toString())
+          assert.equal(status, 200)
+        }
+      }
+      return notices.length
+    },
+    heard,
+    async hears(reference, types) {
+      const told = await eventually(
+        () => heard(reference),
+        ({ length }) => length >= types.length,
+      )
+      assert.deepEqual(
+        told.map(({ type }) => type),
+        types,
+      )
+      const sequences = told.map(({ sequence }) => sequence)
+      assert.ok(
+        sequences.every((sequence, index) => index === 0 || sequence > Number(sequences[index - 1])),
+        'a rising sequence',
+      )
+      return told
+    },
+    payment: shop.payment,
+    async orderOf(reference) {
+      const { attempts } = await shop.payment(reference)
+      return uuidOf(attempts.at(-1).id as AttemptId).replaceAll('-', '')
+    },
+    cards: async (email) => (await shop.call('GET', `/payments/v1/cards?email=${encodeURIComponent(email)}`)).body.data,
+    async plantCard(email, token) {
+      const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+      const card = { token, brand: 'Visa', last4: '4081', expiryMonth: 12, expiryYear: new Date().getFullYear() + 3 }
+      const id = newId('card', new Date())
+      await world.database.transaction((tx) =>
+        keepCard(tx, world.parts.secrets, { id, owner, provider: name, email, card }),
+      )
+    },
+  }
+}
+
+export const noticeUrl = ({ baseUrl }: PayingService, { merchantId }: Shop, provider: string) =>
+  `${baseUrl}/notices/${provider}/sandbox/${merchantId}`
+
+export const newEmail = () => `ada.${randomBytes(5).toString('hex')}@example.com`
