@@ -11,5 +11,8 @@ alter table integrations
   add column version bigint not null default 1,
   add column updated_at timestamptz not null default now();
 
+-- Until now there were none but those with play money, which come last: whoever sets up another means to use it.
+update integrations set priority = 1000;
+
 comment on column integrations.enabled is
   'False: removed. No new payment uses it; what is under way is still checked, and refunded, with the same keys.';

@@ -15,9 +15,11 @@ import { ANNOUNCED } from '../src/events/event.ts'
 import { IntegrationRequest } from '../src/http/contract/integration.ts'
 import { logoOf } from '../src/merchants/logo.ts'
 import { findShopfront } from '../src/merchants/shopfront-store.ts'
+import { PROVIDERS } from '../src/providers/registry.ts'
 import { guardedHttp } from '../src/webhooks/guarded-http.ts'
 import { ensureDefaultSecret, findDefaultSecret } from '../src/webhooks/secret-store.ts'
 import { WIDGET_VERSION } from '../web/build.ts'
+import { withProviderTable } from './readme/provider-table.ts'
 import { openBrowser } from './support/browser.ts'
 import { createDatabase } from './support/database.ts'
 import { startListener } from './support/listener.ts'
@@ -187,7 +189,7 @@ test('every curl of the page about integrations does what it says, and its table
   const lines = (await run(script.replaceAll(/\ncurl/g, '\necho\ncurl'), env)).split('\n').filter(Boolean)
   const [listed, one, checked, changed, removed, ...others] = lines.map((line) => JSON.parse(line))
   assert.equal(others.length, 0)
-  assert.equal(listed.data[0].priority, 100)
+  assert.equal(listed.data[0].priority, 1_000)
   assert.equal(one.data.noticeURL, `${baseUrl}/notices/gateway/sandbox/${shop.merchantId}`)
   assert.deepEqual(checked.data, { keys: 'good', reason: null })
   assert.equal(changed.data.priority, 500)
@@ -318,5 +320,14 @@ test('every link between the docs leads somewhere, and so does every file that t
       const planned = page === 'ARCHITECTURE.md' && file === 'src/http/routes/notices.ts'
       assert.ok(planned || existsSync(join(ROOT, file as string)), `${page}: ${file}`)
     }
+  }
+})
+
+test('the table of providers is what their capabilities say, and each has a page', () => {
+  assert.equal(withProviderTable(read('README.md')), read('README.md'), 'run `npm run readme`')
+  for (const { capabilities, settings } of PROVIDERS.filter(({ capabilities }) => !capabilities.sandboxOnly)) {
+    const page = read(`docs/providers/${capabilities.name}.md`)
+    for (const { name } of settings) assert.ok(page.includes(`\`${name}\``), `${capabilities.name} explains ${name}`)
+    assert.ok(page.includes(`/notices/${capabilities.name}/`), `${capabilities.name} names its notice URL`)
   }
 })

@@ -18,12 +18,12 @@ function escapeHtml(text: string): string {
 type Value = string | number | Html | null | undefined
 
 /** Every value is escaped, unless it is itself made by such a tag: forgetting is not possible. */
-function tag(escape: (text: string) => string) {
+function tag(escapeText: (text: string) => string) {
   return (strings: TemplateStringsArray, ...values: Value[]): Html => {
     let text = strings[0] as string
     for (let index = 0; index < values.length; index++) {
       const value = values[index]
-      if (value !== undefined && value !== null) text += value instanceof Html ? value.text : escape(String(value))
+      if (value !== undefined && value !== null) text += value instanceof Html ? value.text : escapeText(String(value))
       text += strings[index + 1]
     }
     return new Html(text)

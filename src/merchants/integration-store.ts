@@ -4,7 +4,13 @@ import type { Country } from '../kernel/country.ts'
 import { uuidOf } from '../kernel/ids.ts'
 import type { Currency } from '../kernel/money.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import type { Channel, Integration, IntegrationOwner, IntegrationRecord } from './integration.ts'
+import {
+  type Channel,
+  type Integration,
+  type IntegrationOwner,
+  type IntegrationRecord,
+  MAX_PRIORITY,
+} from './integration.ts'
 
 /** What can take money for the `owner` (merchant_id, mode) of the statement around it, first come first. */
 export const OWNERS_INTEGRATIONS = new Fixed(`(select coalesce(json_agg(json_build_object(
@@ -13,15 +19,15 @@ export const OWNERS_INTEGRATIONS = new Fixed(`(select coalesce(json_agg(json_bui
      from integrations i
     where i.merchant_id = owner.merchant_id and i.mode = owner.mode and i.enabled)`)
 
-/** For a provider that needs no settings. False when it is already there; it is then left as it is. */
+/** For a provider that needs no settings, and so moves no money. It comes last: whoever sets up another means to use that. False when it is already there; it is then left as it is. */
 export async function addIntegration(
   tx: Transaction,
   { merchantId, mode }: IntegrationOwner,
   { provider, channels, countries, currencies }: Integration,
 ): Promise<boolean> {
   const added = await tx.row(sql`
-    insert into integrations (merchant_id, mode, provider, channels, countries, currencies)
-    values (${uuidOf(merchantId)}, ${mode}, ${provider}, ${channels}, ${countries}, ${currencies})
+    insert into integrations (merchant_id, mode, provider, channels, countries, currencies, priority)
+    values (${uuidOf(merchantId)}, ${mode}, ${provider}, ${channels}, ${countries}, ${currencies}, ${MAX_PRIORITY})
     on conflict (merchant_id, mode, provider) do nothing returning provider`)
   return added !== undefined
 }

@@ -41,7 +41,7 @@ test('a merchant who chose nothing has our look, and returns after five seconds'
         channels: ['card'],
         countries: ['NG', 'GH'],
         currencies: ['NGN', 'GHS', 'USD'],
-        priority: 100,
+        priority: 1_000,
       },
     ],
   })

@@ -140,7 +140,7 @@ test('the integrations are those that the page would offer', async () => {
         channels: ['card', 'virtual-bank-account'],
         countries: ['NG', 'GH', 'KE', 'ZA'],
         currencies: ['NGN', 'GHS', 'KES', 'ZAR', 'USD'],
-        priority: 100,
+        priority: 1_000,
       },
     ],
     nextCursor: null,

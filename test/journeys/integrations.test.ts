@@ -318,6 +318,7 @@ test('a change counts in every process with the next call; until then the connec
 
 test('what is set up is offered within two seconds, in the order of priority, and what is removed is not', async () => {
   const merchant = await addMerchant(database, { provider: 'before' })
+  await database.rows(sql`update integrations set priority = 100 where provider = 'before'`)
   const offered = async (on: App) =>
     (await ask(merchant, 'GET', '/payments/v1/integrations', undefined, on)).body.data.map(
       ({ provider, priority }: Record<string, unknown>) => `${provider} ${priority}`,

@@ -27,7 +27,7 @@ export const en: Texts = {
   newCard: 'New card',
   savedCard: (brand, last4) => `${brand} ending ${last4}`,
   cardNote: 'You enter your card on your bank’s secure page. The shop never sees it.',
-  saveCard: 'Keep this card for the next time',
+  saveCard: 'Keep this card for next time',
   bankNote: 'You get an account number for this payment alone, and transfer from your bank’s app.',
   amount: 'Amount',
   charge: 'Charge',
