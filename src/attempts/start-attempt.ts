@@ -118,8 +118,8 @@ export async function takeUp(
   return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
 }
 
-/** Calls the provider, and writes down what it says. `elsewhere`: another provider can be asked if this one does not begin. */
-export async function carryOut(parts: AttemptParts, intent: Intent, { elsewhere = false } = {}): Promise<Started> {
+/** Calls the provider, and writes down what it says. `onPage`: the customer waits on our page, for this one or for the next who begins. */
+export async function carryOut(parts: AttemptParts, intent: Intent, { onPage = false } = {}): Promise<Started> {
   const { attempt, saved } = intent
   const { provider } = attempt
   const answer = await callProvider(parts, intent)
@@ -134,7 +134,7 @@ export async function carryOut(parts: AttemptParts, intent: Intent, { elsewhere 
         // The provider forgot that card, so we do too.
         await deleteCard(parts.database, attempt, saved.id)
         // Nothing was started; the page can ask for another.
-        if (!saved.isChosen) return carryOut(parts, { ...intent, saved: undefined }, { elsewhere })
+        if (!saved.isChosen) return carryOut(parts, { ...intent, saved: undefined }, { onPage })
       }
       await settleAttempt(parts, attempt, { outcome: answer, source: 'start' })
       throw new NotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, attempt, {
@@ -142,9 +142,9 @@ export async function carryOut(parts: AttemptParts, intent: Intent, { elsewhere 
       })
     }
     case 'unknown': {
-      // An error of theirs instead of a page or an account number: the customer has nothing to pay with, so nothing can have moved. A card that
-      // is charged at once is another matter.
-      const unusable = elsewhere && answer.errorStatus !== undefined && !saved?.isChosen
+      // An error of theirs instead of a page or an account number: the customer has nothing to pay with, so nothing can have moved. Whoever
+      // is on our page can try again, or go elsewhere. A card that is charged at once is another matter.
+      const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen
       if (answer.neverSent || unusable) {
         await settleAttempt(parts, attempt, { outcome: neverBegan(answer.because), source: 'start' })
         throw new NotStarted(

@@ -45,7 +45,7 @@ export async function startOnPage(
     while (next) {
       const { intent, others }: Next = next
       try {
-        return (await carryOut(parts, intent, { elsewhere: others.length > 0 })).book
+        return (await carryOut(parts, intent, { onPage: true })).book
       } catch (error) {
         const [other, ...rest] = others
         if (!other || !(error instanceof NotStarted) || !error.nothingBegan) throw error
