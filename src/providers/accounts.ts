@@ -20,6 +20,8 @@ export interface AccountParts {
   /** Which modes may have addresses inside our own network. */
   allowPrivate: (mode: Mode) => boolean
   providers?: readonly Provider[]
+  /** For how long it is remembered that a provider did not answer. Milliseconds. */
+  now?: () => number
 }
 
 const MAX_KEPT = 10_000
@@ -31,7 +33,7 @@ const MAX_KEPT = 10_000
 export function providerAccounts(parts: AccountParts): Providers {
   const { database, secrets, providers = PROVIDERS } = parts
   const kept = new Map<string, { version: number; connection: Connection }>()
-  const health = createHealth()
+  const health = createHealth(parts.now)
   const nameOf = ({ merchantId, mode }: IntegrationOwner, name: string) => `${merchantId} ${mode} ${name}`
   const resolve = createDnsResolve()
   const find = (name: string) => providers.find(({ capabilities }) => capabilities.name === name)

@@ -71,6 +71,8 @@ export async function startPaying(
     worker?: boolean
     /** In place of all that there are. */
     providers?: readonly Provider[]
+    /** By which it is forgotten that a provider did not answer. */
+    healthNow?: () => number
   } = {},
 ): Promise<PayingService> {
   const made = changes.database ? undefined : await createDatabase()
@@ -92,6 +94,7 @@ export async function startPaying(
     providers: providerAccounts({
       ...{ database, secrets, masterKey, serverUrl: url, allowPrivate },
       ...(changes.providers && { providers: changes.providers }),
+      ...(changes.healthNow && { now: changes.healthNow }),
     }),
     secrets,
     record: eventRecorder({ clock, secrets }),

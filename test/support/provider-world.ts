@@ -7,6 +7,8 @@ import { after } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { keepCard } from '../../src/attempts/saved-card-store.ts'
 import { type AttemptId, newId, uuidOf } from '../../src/kernel/ids.ts'
+import type { IntegrationWish } from '../../src/merchants/integration-wish.ts'
+import { setIntegration } from '../../src/merchants/manage-integrations.ts'
 import type { FakeProvider, StartFake } from '../../src/providers/fake-provider.ts'
 import { runCommand } from './command.ts'
 import { createDatabase } from './database.ts'
@@ -21,10 +23,10 @@ export interface ProviderWorld extends PayingService {
   listener: Listener
   /** `manilla …` on the database of this service. */
   manilla(...args: string[]): Promise<{ code: number | null; output: string }>
-  /** A shop of its own, with this provider and no other. */
+  /** A shop of its own, with this provider and no other, as an operator sets it up. */
   addProvider<Fake extends FakeProvider>(start: (t: Parameters<StartFake>[0]) => Promise<Fake>): Promise<At<Fake>>
-  /** As an operator does it. */
-  setUp(shop: Shop, fake: FakeProvider, options?: { priority?: number }): Promise<void>
+  /** The same without a process for it. `changes`: what an operator gets wrong. */
+  setUp(shop: Shop, fake: FakeProvider, priority: number, changes?: IntegrationWish): Promise<void>
 }
 
 /** A shop and its provider, and what passes between them. */
@@ -74,16 +76,19 @@ export async function startProviderWorld(
     async addProvider(start) {
       const fake = await start({ after })
       const shop = await service.addShop('Adaeze Kitchen', { bare: true })
-      await world.setUp(shop, fake)
-      return at(world, shop, fake)
-    },
-    async setUp({ merchantId }, { provider, settings, upstream }, { priority = 10 } = {}) {
+      const { provider, settings, upstream } = fake
       const given = Object.entries(settings).flatMap(([name, value]) => ['--setting', `${name}=${value}`])
       const { code, output } = await world.manilla(
-        ...['integration', 'set', provider.capabilities.name, '--merchant', merchantId],
-        ...['--base-url', upstream.url, '--priority', String(priority), ...given],
+        ...['integration', 'set', provider.capabilities.name, '--merchant', shop.merchantId],
+        ...['--base-url', upstream.url, ...given],
       )
       assert.equal(code, 0, output)
+      return at(world, shop, fake)
+    },
+    async setUp({ merchantId }, { provider, settings, upstream }, priority, changes = {}) {
+      const parts = { database, secrets: service.parts.secrets, allowPrivate: () => true }
+      const wish = { settings, baseURL: upstream.url, priority, ...changes }
+      await setIntegration(parts, 'test', { merchantId, mode: 'sandbox' }, provider, wish)
     },
   }
   return world
