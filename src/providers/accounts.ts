@@ -6,6 +6,7 @@ import { isPublic } from '../kernel/public-address.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { IntegrationOwner, IntegrationRecord } from '../merchants/integration.ts'
 import { findIntegration, findIntegrationVersion } from '../merchants/integration-store.ts'
+import { discreetConnection, discreetHttp } from './discreet.ts'
 import { createHealth } from './health.ts'
 import { type Account, type Connection, NotSetUp, type Provider, type Providers } from './provider.ts'
 import { providerHttp } from './provider-http.ts'
@@ -46,7 +47,8 @@ export function providerAccounts(parts: AccountParts): Providers {
       ...(deadlineMs && { deadlineMs }),
       ...(isGuarded && { guard: { resolve, mayConnect: isPublic } }),
     })
-    return provider.connect({ mode, settings: account.settings, baseURL: account.baseURL, http })
+    const { settings, baseURL } = account
+    return discreetConnection(provider.connect({ mode, settings, baseURL, http: discreetHttp(http) }))
   }
 
   return {
