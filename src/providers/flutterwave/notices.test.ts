@@ -134,7 +134,7 @@ test('their sentences become our codes, and are kept', async (t) => {
   assert.deepEqual([outcome.failure.providerCode, outcome.tryId], ['cancelled', String(id)])
 })
 
-test('of what they say, nobody’s number or address is kept', async (t) => {
+test('of what they say, nobody’s number, address, token or key is kept', async (t) => {
   const { connection, addTry } = await setUp(t)
   await connection.startCard(ORDER)
   const response = 'Enter the code sent to 0803****21 and ada@example.com for card 5531886652142950'
@@ -142,6 +142,10 @@ test('of what they say, nobody’s number or address is kept', async (t) => {
   const outcome = await connection.check(HANDLE)
   assert.ok(outcome.kind === 'declined')
   assert.equal(outcome.failure.providerCode, 'Enter the code sent to … and … for card …')
+  addTry(R, { status: 'failed', response: 'No card for flw-t1nf-abc-m03k, by a-word-of-the-merchants-own' })
+  const next = await connection.check(HANDLE)
+  assert.ok(next.kind === 'declined')
+  assert.equal(next.failure.providerCode, 'No card for … by …')
 })
 
 test('a refused start is declined by a word of ours; a refusal that is not theirs is unknown', async (t) => {

@@ -56,5 +56,5 @@ export function failure(code: keyof typeof MESSAGES, providerCode: string): Fail
   return { code, message: MESSAGES[code], providerCode }
 }
 
-/** An address, a long number or a token has no place among codes. */
-const mayTellTooMuch = (text: string) => /@|\d{6}|AUTH_/.test(text)
+/** An address, a long number, a key or a token has no place among codes. */
+const mayTellTooMuch = (text: string) => /@|\d{6}|AUTH_|\S{20}/.test(text)
