@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { describe } from 'node:test'
+import { audit } from '../../src/attempts/audit.ts'
+import { recordsAfter } from '../../src/attempts/audit-records-store.ts'
+import { sql } from '../../src/database/sql.ts'
+import { ANNOUNCED } from '../../src/events/event.ts'
+import type { StartFake } from '../../src/providers/fake-provider.ts'
+import { startFakeFlutterwave } from '../../src/providers/flutterwave/fake.ts'
+import { startFakeMonnify } from '../../src/providers/monnify/fake.ts'
+import { startFakePaystack } from '../../src/providers/paystack/fake.ts'
+import { startFakeStripe } from '../../src/providers/stripe/fake.ts'
+import { eventually } from './paying.ts'
+import type { At, ProviderWorld } from './provider-world.ts'
+import { newVisitor, SHOP, type Visitor } from './visitor.ts'
+
+/** What is a provider's own way; all else is the same for each. */
+export interface Way {
+  start: StartFake
+  /** It sends a notice of a card that was declined; else we find out by asking. */
+  tellsOfDeclines: boolean
+  /** It tells one try on its page from the next; else a second decline is no news. */
+  numbersTries: boolean
+  /** What it does with a transfer that is not of the amount; absent: it has no accounts. */
+  otherAmounts?: 'goes back to its sender' | 'is kept'
+  /** A saved card may need a PIN or a code. */
+  asksForSteps: boolean
+}
+
+export const WAYS: Way[] = [
+  {
+    ...{ start: startFakePaystack, tellsOfDeclines: false, numbersTries: true, asksForSteps: true },
+    otherAmounts: 'goes back to its sender',
+  },
+  {
+    ...{ start: startFakeFlutterwave, tellsOfDeclines: true, numbersTries: true, asksForSteps: true },
+    otherAmounts: 'is kept',
+  },
+  {
+    ...{ start: startFakeMonnify, tellsOfDeclines: false, numbersTries: false, asksForSteps: false },
+    otherAmounts: 'is kept',
+  },
+  { start: startFakeStripe, tellsOfDeclines: true, numbersTries: true, asksForSteps: true },
+]
+
+/** The same tests with every provider. Each has a shop of its own, so they do not wait for each other; what one tells is for one test at a time. */
+export async function withEach(
+  world: ProviderWorld,
+  what: string,
+  register: (way: Way, place: At) => void,
+): Promise<At[]> {
+  const places = await Promise.all(WAYS.map(({ start }) => world.addProvider(start)))
+  describe(what, { concurrency: true }, () => {
+    for (const [index, place] of places.entries()) {
+      describe(place.name, { concurrency: 1 }, () => register(WAYS[index] ?? assert.fail(), place))
+    }
+  })
+  return places
+}
+
+/** Our page, and from there the provider's. */
+export async function openTheirs(
+  { fake }: At,
+  url: string,
+  more: Record<string, string | undefined> = {},
+): Promise<Visitor> {
+  const customer = newVisitor()
+  await customer.go(url)
+  assert.equal(customer.state, 'choose')
+  await customer.send({ action: 'pay', method: 'card' }, more)
+  assert.equal(customer.state, 'provider')
+  await customer.goOn()
+  assert.ok(customer.url.startsWith(fake.upstream.url), customer.url)
+  return customer
+}
+
+/** Sent there by us, after we had asked. */
+export function assertBackAtShop({ baseUrl }: ProviderWorld, customer: Visitor, reference: string): void {
+  assert.equal(customer.url, `${SHOP}/thanks?order=7&status=successful&reference=${reference}`)
+  const { url, status } = customer.hops.at(-1) ?? assert.fail()
+  assert.ok(url.startsWith(`${baseUrl}/return/att_`), url)
+  assert.equal(status, 302)
+}
+
+/** A customer pays on their page, and we hear of it by a notice. */
+export async function payByCard(
+  place: At,
+  changes: Record<string, unknown> = {},
+  { save = false } = {},
+): Promise<string> {
+  const { reference, url } = await place.checkout(changes)
+  await openTheirs(place, url, { save: save ? '1' : undefined })
+  await place.fake.customer.payByCard(await place.orderOf(reference), { save })
+  await place.pump()
+  await becomes(place, reference, 'successful')
+  return reference
+}
+
+export const becomes = ({ payment }: At, reference: string, status: string) =>
+  eventually(
+    () => payment(reference),
+    (now) => now.status === status,
+  )
+
+/** Of the payment, then of each attempt. */
+export async function statusesOf({ payment }: At, reference: string): Promise<string[]> {
+  const { status, attempts } = await payment(reference)
+  return [status, ...attempts.map((attempt: { status: string }) => attempt.status)]
+}
+
+/** Our books are theirs, every event was told once, and the audit finds nothing. */
+export async function assertAllAgree({ database, listener }: ProviderWorld, places: At[]): Promise<void> {
+  for (const { fake, name } of places) {
+    const { taken, givenBack } = fake.ledger()
+    const ours = await database.rows<{ id: string; amount: number }>(sql`
+      select r.transaction_id as id, r.amount from receipts r join attempts a on a.id = r.attempt_id
+       where a.provider = ${name}`)
+    const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1)
+    assert.deepEqual(
+      ours.toSorted(byId),
+      taken.map(({ id, amount }) => ({ id, amount: amount.amount })).toSorted(byId),
+      name,
+    )
+    const back = await database.row<{ sum: number }>(sql`
+      select coalesce(sum(r.amount), 0)::bigint as sum from refunds r join attempts a on a.id = r.attempt_id
+       where a.provider = ${name} and r.status = 'successful'`)
+    assert.equal(
+      Number(back?.sum),
+      givenBack.reduce((sum, { amount }) => sum + amount.amount, 0),
+    )
+  }
+  const events = await database.rows<{ count: number }>(
+    sql`select 1 as count from events where type = any(${[...ANNOUNCED]})`,
+  )
+  const heard = await eventually(
+    async () => listener.heard.map(({ headers }) => headers['webhook-id']),
+    ({ length }) => length >= events.length,
+  )
+  assert.deepEqual([new Set(heard).size, heard.length], [events.length, events.length])
+  const records = await database.transaction((tx) => recordsAfter(tx, undefined, 500))
+  assert.ok(records.length > 20)
+  assert.deepEqual(
+    records.flatMap((each) => audit(each)),
+    [],
+  )
+}
