@@ -81,7 +81,7 @@ export function assertBackAtShop({ baseUrl }: ProviderWorld, customer: Visitor, 
   assert.equal(status, 302)
 }
 
-/** A customer pays on their page, and we hear of it by a notice. */
+/** A customer pays on their page with a card that could be kept, and we hear of it by a notice. `save`: whether they said so on ours. */
 export async function payByCard(
   place: At,
   changes: Record<string, unknown> = {},
@@ -89,7 +89,7 @@ export async function payByCard(
 ): Promise<string> {
   const { reference, url } = await place.checkout(changes)
   await openTheirs(place, url, { save: save ? '1' : undefined })
-  await place.fake.customer.payByCard(await place.orderOf(reference), { save })
+  await place.fake.customer.payByCard(await place.orderOf(reference), { save: true })
   await place.pump()
   await becomes(place, reference, 'successful')
   return reference
