@@ -86,13 +86,13 @@ export const STRIPE_GAPS: Gap[] = [
     ...{ call: 'POST /v1/checkout/sessions', field: 'body.adaptive_pricing', rule: 'unknown field' },
     schema: { type: 'object', properties: { enabled: { type: 'boolean' } } },
     because: NEWER,
-    source: 'https://docs.stripe.com/api/checkout/sessions/create#create_checkout_session-adaptive_pricing',
+    source: 'https://rubydoc.info/gems/stripe/Stripe/Checkout/SessionCreateParams/AdaptivePricing',
   },
   {
     name: 'pages of one hour',
     ...{ call: 'GET /v1/checkout/sessions', field: 'query.created', rule: 'unknown field' },
     schema: { type: 'object', properties: { gte: { type: 'integer' }, lte: { type: 'integer' } } },
     because: NEWER,
-    source: 'https://docs.stripe.com/api/checkout/sessions/list#list_checkout_sessions-created',
+    source: 'https://stripe.dev/stripe-java/com/stripe/param/checkout/SessionListParams.html',
   },
 ]
