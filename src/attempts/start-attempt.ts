@@ -198,6 +198,7 @@ function newAttempt(
     saidPaid: false,
     needsReview: null,
     createdAt: now,
+    askedAt: now,
     resolvedAt: null,
     watch: watchAnew(now),
   }
