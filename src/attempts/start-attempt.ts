@@ -70,7 +70,8 @@ export async function startAttempt(parts: AttemptParts, paymentId: PaymentId, st
 export interface Intent {
   attempt: Attempt
   order: Order
-  saved: { id: SavedCardId; token: SavedCardToken; isChosen: boolean } | undefined
+  /** `email`: as the customer wrote it then. Providers know a card by these very letters. */
+  saved: { id: SavedCardId; token: SavedCardToken; email: string; isChosen: boolean } | undefined
 }
 
 /** Puts the intent on disk. Whoever calls this holds the payment's lock. */
@@ -220,7 +221,10 @@ async function callProvider(parts: AttemptParts, intent: Intent): Promise<Answer
     return ask(parts, attempt, 'open account', (provider) => provider.openAccount(order))
   }
   if (saved?.isChosen) {
-    return ask(parts, attempt, 'charge saved card', (provider) => provider.chargeSavedCard(order, saved.token))
+    const customer = { ...order.customer, email: saved.email }
+    return ask(parts, attempt, 'charge saved card', (provider) =>
+      provider.chargeSavedCard({ ...order, customer }, saved.token),
+    )
   }
   if (saved && !parts.providers.find(attempt.provider)?.capabilities.pageTakesSavedCards) {
     const { publicKey } = await parts.providers.connect(attempt, attempt.provider)

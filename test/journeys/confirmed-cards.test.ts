@@ -104,3 +104,11 @@ test('cancelled, deleted or over meanwhile: a yes charges nothing', async (t) =>
   assert.deepEqual(await statusesOf(shop, over.reference), ['pending', 'pending'])
   assert.deepEqual(await statusesOf(shop, deleted.reference), ['pending', 'pending'])
 })
+
+test('a card is charged with the e-mail that it was made with, however the customer writes it today', async (t) => {
+  const { shop, email, initialize, taken } = await withSavedCard(t, startFakePaystack)
+  const { reference, link } = await initialize({ user: { email: email.toUpperCase() } })
+  await send(link, await formOn(link))
+  assert.deepEqual(await statusesOf(shop, reference), ['successful', 'successful'])
+  assert.equal(taken(), 1)
+})
