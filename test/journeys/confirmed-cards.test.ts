@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { findAttempt, makeChecksDue } from '../../src/attempts/attempt-store.ts'
 import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
-import type { AttemptId } from '../../src/kernel/ids.ts'
+import { embedId } from '../../src/http/pages/embed.ts'
+import type { AttemptId, PaymentId } from '../../src/kernel/ids.ts'
 import { removeIntegration, setIntegration } from '../../src/merchants/manage-integrations.ts'
 import type { StartFake } from '../../src/providers/fake-provider.ts'
 import { startFakePaystack } from '../../src/providers/paystack/fake.ts'
@@ -111,4 +112,18 @@ test('a card is charged with the e-mail that it was made with, however the custo
   await send(link, await formOn(link))
   assert.deepEqual(await statusesOf(shop, reference), ['successful', 'successful'])
   assert.equal(taken(), 1)
+})
+
+test('whoever has not the customer’s link cannot charge a card, even one that they know', async (t) => {
+  const { shop, initialize, taken } = await withSavedCard(t, startFakePaystack)
+  const { reference, link } = await initialize()
+  const form = await formOn(link)
+  assert.match(form.card ?? '', /^crd_/)
+  const { id } = await shop.payment(reference)
+  const bare = `${baseUrl}/pay/${embedId(parts.secrets, id as PaymentId, new Date())}`
+  const shown = await formOn(bare)
+  assert.equal(shown.card, 'new')
+  await send(bare, { ...shown, card: String(form.card) })
+  assert.equal(taken(), 0)
+  assert.deepEqual(await statusesOf(shop, reference), ['pending', 'pending', 'pending'])
 })
