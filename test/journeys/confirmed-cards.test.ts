@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { findAttempt, makeChecksDue } from '../../src/attempts/attempt-store.ts'
 import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { sql } from '../../src/database/sql.ts'
 import { embedId } from '../../src/http/pages/embed.ts'
 import type { AttemptId, PaymentId } from '../../src/kernel/ids.ts'
 import { removeIntegration, setIntegration } from '../../src/merchants/manage-integrations.ts'
@@ -126,4 +127,15 @@ test('whoever has not the customer’s link cannot charge a card, even one that 
   await send(bare, { ...shown, card: String(form.card) })
   assert.equal(taken(), 0)
   assert.deepEqual(await statusesOf(shop, reference), ['pending', 'pending', 'pending'])
+})
+
+test('a yes is for the price that was shown: what was begun at a higher one is begun anew', async (t) => {
+  const { fake, shop, initialize } = await withSavedCard(t, startFakePaystack)
+  const { reference, link } = await initialize()
+  // As a version with other fees would have left it.
+  await database.rows(sql`
+    update attempts set amount_charged = amount_charged + 500 where reference like ${`${reference}%`}`)
+  await send(link, await formOn(link))
+  assert.deepEqual(await statusesOf(shop, reference), ['successful', 'abandoned', 'successful'])
+  assert.equal(fake.ledger().taken.at(-1)?.amount.amount, fake.price.amount)
 })
