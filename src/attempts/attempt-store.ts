@@ -224,10 +224,11 @@ export async function claimDueChecks(db: Queries, limit: number): Promise<Attemp
   return rows.map(attemptOf)
 }
 
-/** Makes the checks of a payment's attempts due now, whatever their schedule; a worker does the rest. */
+/** Makes the checks of a payment's attempts due now, whatever their schedule; a worker does the rest. What waits for a yes has nobody to ask. */
 export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number> {
   const rows = await db.rows(sql`
-    update attempts set next_check_at = now(), check_leased_until = '-infinity' where payment_id = ${uuidOf(id)} returning id`)
+    update attempts set next_check_at = now(), check_leased_until = '-infinity'
+     where payment_id = ${uuidOf(id)} and instructions->>'kind' is distinct from 'confirm' returning id`)
   return rows.length
 }
 

@@ -139,3 +139,12 @@ test('a yes is for the price that was shown: what was begun at a higher one is b
   assert.deepEqual(await statusesOf(shop, reference), ['successful', 'abandoned', 'successful'])
   assert.equal(fake.ledger().taken.at(-1)?.amount.amount, fake.price.amount)
 })
+
+test('what waits for a yes is nothing to ask a provider about, whoever wants it asked', async (t) => {
+  const { fake, shop, initialize } = await withSavedCard(t, startFakePaystack)
+  const { reference } = await initialize()
+  const { id } = await shop.payment(reference)
+  assert.equal(await makeChecksDue(database, id), 0)
+  assert.equal(await checkDueAttempts(parts, 10), 0)
+  assert.equal(fake.ordersMade(), 1)
+})
