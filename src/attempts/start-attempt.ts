@@ -14,6 +14,7 @@ import type {
   Order,
   SavedCardCharge,
   SavedCardToken,
+  Unknown,
 } from '../providers/provider.ts'
 import type { Attempt, Instructions } from './attempt.ts'
 import { lockBook } from './attempt-store.ts'
@@ -227,11 +228,20 @@ async function callProvider(parts: AttemptParts, intent: Intent): Promise<Answer
     )
   }
   if (saved && !parts.providers.find(attempt.provider)?.capabilities.pageTakesSavedCards) {
-    const { publicKey } = await parts.providers.connect(attempt, attempt.provider)
-    const { paymentId, orderReference: providerReference } = attempt
-    return { kind: 'confirm', link: parts.links.payment(paymentId), publicKey, providerReference }
+    return askForYes(parts, attempt)
   }
   return ask(parts, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
+}
+
+async function askForYes({ providers, links, log }: AttemptParts, attempt: Attempt): Promise<Asking | Unknown> {
+  const { id: attemptId, provider, paymentId, orderReference: providerReference } = attempt
+  try {
+    const { publicKey } = await providers.connect(attempt, provider)
+    return { kind: 'confirm', link: links.payment(paymentId), publicKey, providerReference }
+  } catch (err) {
+    log.error({ err, attemptId, provider }, 'no connection')
+    return { kind: 'unknown', because: 'there was no connection; the log has the reason', neverSent: true }
+  }
 }
 
 function orderOf(

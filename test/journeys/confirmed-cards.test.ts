@@ -3,11 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { findAttempt, makeChecksDue } from '../../src/attempts/attempt-store.ts'
 import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { startAttempt } from '../../src/attempts/start-attempt.ts'
 import { sql } from '../../src/database/sql.ts'
 import { embedId } from '../../src/http/pages/embed.ts'
 import type { AttemptId, PaymentId } from '../../src/kernel/ids.ts'
 import { removeIntegration, setIntegration } from '../../src/merchants/manage-integrations.ts'
 import type { StartFake } from '../../src/providers/fake-provider.ts'
+import { capabilities } from '../../src/providers/paystack/capabilities.ts'
 import { startFakePaystack } from '../../src/providers/paystack/fake.ts'
 import { startFakeStripe } from '../../src/providers/stripe/fake.ts'
 import { letPass } from '../support/books.ts'
@@ -147,4 +149,17 @@ test('what waits for a yes is nothing to ask a provider about, whoever wants it 
   assert.equal(await makeChecksDue(database, id), 0)
   assert.equal(await checkDueAttempts(parts, 10), 0)
   assert.equal(fake.ordersMade(), 1)
+})
+
+test('an order for which not even a yes could be asked has begun nothing, and keeps nobody from trying again', async (t) => {
+  const { shop, initialize } = await withSavedCard(t, startFakePaystack)
+  const { reference } = await initialize()
+  const { id } = await shop.payment(reference)
+  const connect = async () => Promise.reject(new Error('the database is away'))
+  const broken = { ...parts, providers: { ...parts.providers, connect } }
+  const start = { capabilities, channel: 'card' } as const
+  await assert.rejects(startAttempt(broken, id, start), { code: 'provider_error' })
+  const { attempt } = await startAttempt(parts, id, start)
+  assert.equal(attempt.instructions?.kind, 'confirm')
+  assert.deepEqual(await statusesOf(shop, reference), ['pending', 'pending', 'failed', 'pending'])
 })
