@@ -62,10 +62,10 @@ function isForgottenToken(message: string | null): boolean {
 
 const codeOf = (reason: string | null) => REASONS.find(([pattern]) => pattern.test(reason ?? ''))?.[1]
 
-/** Their sentence is the only code there is, so it is kept; but for what may be somebody's number or address in it. */
+/** Their sentence is the only code there is, so it is kept; but for what may be somebody's number, address or saved card in it. */
 function failureOf(code: FailureCode, reason: string): Failure {
   const providerCode = reason
-    .replaceAll(/\S*@\S*|[\d*]{4,}/g, '…')
+    .replaceAll(/\S*@\S*|flw-\S*|[\d*]{4,}/gi, '…')
     .slice(0, 120)
     .toWellFormed()
   return { code, message: MESSAGES[code] ?? 'The payment did not go through.', providerCode }
