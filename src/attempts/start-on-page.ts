@@ -78,7 +78,7 @@ async function intend(
   const now = parts.clock.now()
   if (await hasPageKey(tx, paymentId, wish.key)) return undefined
   const waiting = book.attempts.filter(isConfirmable).find((attempt) => isMeantBy(attempt, wish))
-  if (waiting) {
+  if (waiting && integrations.some((integration) => takesCardsAt(integration, waiting))) {
     const intent = await takeUp(tx, parts, book, waiting)
     await notePageKey(tx, waiting.id, wish.key)
     return { intent, others: [] }
@@ -133,6 +133,11 @@ function startOf({ capabilities }: Offer, { channel, card, saveCard }: PageWish)
 /** Whether a yes to this card, at the price that the page has shown, is one to this attempt. */
 function isMeantBy({ instructions, amountCharged }: Confirmable, { card, atMost = amountCharged }: PageWish): boolean {
   return instructions.savedCard === card && amountCharged <= atMost
+}
+
+/** What was removed since is asked for nothing new; and that is what a yes would be. */
+function takesCardsAt({ provider, channels }: Integration, waiting: Confirmable): boolean {
+  return provider === waiting.provider && channels.includes('card')
 }
 
 /** Whether this attempt is what the customer asks for, and can still be paid. */

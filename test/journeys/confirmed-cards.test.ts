@@ -4,9 +4,10 @@ import { type TestContext, test } from 'node:test'
 import { findAttempt, makeChecksDue } from '../../src/attempts/attempt-store.ts'
 import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
 import { startAttempt } from '../../src/attempts/start-attempt.ts'
+import { startOnPage } from '../../src/attempts/start-on-page.ts'
 import { sql } from '../../src/database/sql.ts'
 import { embedId } from '../../src/http/pages/embed.ts'
-import type { AttemptId, PaymentId } from '../../src/kernel/ids.ts'
+import { type AttemptId, type PaymentId, parseId, type SavedCardId } from '../../src/kernel/ids.ts'
 import { removeIntegration, setIntegration } from '../../src/merchants/manage-integrations.ts'
 import type { StartFake } from '../../src/providers/fake-provider.ts'
 import { capabilities } from '../../src/providers/paystack/capabilities.ts'
@@ -162,4 +163,15 @@ test('an order for which not even a yes could be asked has begun nothing, and ke
   const { attempt } = await startAttempt(parts, id, start)
   assert.equal(attempt.instructions?.kind, 'confirm')
   assert.deepEqual(await statusesOf(shop, reference), ['pending', 'pending', 'failed', 'pending'])
+})
+
+test('a provider that was removed since is asked for nothing new, and a yes is that', async (t) => {
+  const { shop, initialize, taken } = await withSavedCard(t, startFakePaystack)
+  const { reference, link } = await initialize()
+  const { card } = await formOn(link)
+  const { id } = await shop.payment(reference)
+  const wish = { channel: 'card', card: parseId('card', String(card)) as SavedCardId, key: 'one' } as const
+  await assert.rejects(startOnPage(parts, [], id, wish), { code: 'no_integration_available' })
+  assert.equal(taken(), 0)
+  assert.deepEqual(await statusesOf(shop, reference), ['pending', 'pending'])
 })
