@@ -39,7 +39,10 @@ export function failedTry(tryId: string, reason: string | null, isCancelled: boo
 
 /** A refusal of the request itself: they have done nothing. */
 export function refused(status: number, message: string | null): Declined {
-  const code = isForgottenToken(message) ? 'invalid_token' : (status === 400 && codeOf(message)) || 'provider_error'
+  // Whoever refuses our key has not looked at the card, whatever they call the key: a card is forgotten for what is said of the card alone.
+  const isOfKey = status === 401 || status === 403
+  const isForgotten = !isOfKey && isForgottenToken(message)
+  const code = isForgotten ? 'invalid_token' : (status === 400 && codeOf(message)) || 'provider_error'
   return { kind: 'declined', failure: failureOf(code, message ?? `HTTP ${status}`), tryId: null }
 }
 

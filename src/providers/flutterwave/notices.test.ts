@@ -150,6 +150,7 @@ test('a refused start is declined by a word of ours; a refusal that is not their
   for (const [status, message, code] of [
     [400, 'customer.email is required', 'provider_error'],
     [401, 'Invalid authorization key', 'provider_error'],
+    [401, 'Invalid token', 'provider_error'], // the key's, not the card's
     [403, 'Your account has a limit', 'provider_error'],
     [400, 'Invalid token', 'invalid_token'],
     [400, 'Token not found', 'invalid_token'],
