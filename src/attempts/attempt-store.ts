@@ -18,7 +18,7 @@ import type { Book } from './book.ts'
 const COLUMNS =
   new Fixed(`a.id, a.payment_id, a.merchant_id, a.mode, a.number, a.reference, a.provider, a.channel, a.status,
   a.currency, a.amount_charged, a.fee, a.amount_received, a.amount_returned, a.amount_refunded, a.order_reference, a.provider_reference, a.save_card, a.failure, a.failed_try_id,
-  a.instructions, a.instructions_expire_at, a.said_paid, a.needs_review, a.created_at, a.resolved_at, a.next_check_at, a.checks,
+  a.instructions, a.instructions_expire_at, a.said_paid, a.needs_review, a.created_at, a.asked_at, a.resolved_at, a.next_check_at, a.checks,
   a.watched_since, a.missing_in_a_row`)
 
 interface AttemptRow {
@@ -47,6 +47,7 @@ interface AttemptRow {
   said_paid: boolean
   needs_review: string | null
   created_at: Date
+  asked_at: Date | null
   resolved_at: Date | null
   next_check_at: Date | null
   checks: number
@@ -81,6 +82,7 @@ function attemptOf(row: AttemptRow): Attempt {
     saidPaid: row.said_paid,
     needsReview: row.needs_review,
     createdAt: row.created_at,
+    askedAt: row.asked_at ?? row.created_at,
     resolvedAt: row.resolved_at,
     watch: {
       since: row.watched_since,
@@ -204,7 +206,8 @@ export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<vo
            amount_returned = ${attempt.amountReturned}, amount_refunded = ${attempt.amountRefunded},
            provider_reference = ${attempt.providerReference}, failure = ${attempt.failure}, failed_try_id = ${attempt.failedTryId},
            instructions = ${attempt.instructions}, instructions_expire_at = ${attempt.instructionsExpireAt},
-           said_paid = ${attempt.saidPaid}, needs_review = ${attempt.needsReview}, resolved_at = ${attempt.resolvedAt},
+           said_paid = ${attempt.saidPaid}, needs_review = ${attempt.needsReview}, asked_at = ${attempt.askedAt},
+           resolved_at = ${attempt.resolvedAt},
            next_check_at = ${watch.nextCheckAt}, checks = ${watch.checks}, watched_since = ${watch.since},
            missing_in_a_row = ${watch.missingInARow}, check_leased_until = '-infinity'
      where id = ${uuidOf(attempt.id)}`)
@@ -221,10 +224,11 @@ export async function claimDueChecks(db: Queries, limit: number): Promise<Attemp
   return rows.map(attemptOf)
 }
 
-/** Makes the checks of a payment's attempts due now, whatever their schedule; a worker does the rest. */
+/** Makes the checks of a payment's attempts due now, whatever their schedule; a worker does the rest. What waits for a yes has nobody to ask. */
 export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number> {
   const rows = await db.rows(sql`
-    update attempts set next_check_at = now(), check_leased_until = '-infinity' where payment_id = ${uuidOf(id)} returning id`)
+    update attempts set next_check_at = now(), check_leased_until = '-infinity'
+     where payment_id = ${uuidOf(id)} and instructions->>'kind' is distinct from 'confirm' returning id`)
   return rows.length
 }
 

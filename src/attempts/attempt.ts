@@ -40,6 +40,8 @@ export interface Attempt {
   /** Why a person has to look at it; null when nobody has to. */
   needsReview: string | null
   createdAt: Date
+  /** When its provider was first asked for it: after the customer's yes, where one is needed. */
+  askedAt: Date
   resolvedAt: Date | null
   watch: Watch
 }
@@ -81,7 +83,7 @@ export type Instructions =
 
 /** The attempt as its provider knows it. */
 export function handleOf(attempt: Attempt): OrderHandle {
-  const { orderReference: reference, providerReference, channel, createdAt: startedAt } = attempt
+  const { orderReference: reference, providerReference, channel, askedAt: startedAt } = attempt
   const amount = money(attempt.amountCharged, attempt.currency)
   return { reference, providerReference, channel, startedAt, amount }
 }

@@ -70,6 +70,7 @@ export function newAttempt({ payment, attempts }: Book, channel: Attempt['channe
     saidPaid: false,
     needsReview: null,
     createdAt: now,
+    askedAt: now,
     resolvedAt: null,
     watch: watchAnew(now),
   }

@@ -1,0 +1,3 @@
+-- When an attempt's provider was first asked: later than it was made, where the customer had to say yes to a saved card first. Some
+-- providers find an order whose answer was lost by its time alone. Null: as soon as it was made.
+alter table attempts add column asked_at timestamptz;
