@@ -30,6 +30,8 @@ export interface Attempt {
   providerReference: string
   /** The customer agreed that the card be kept. */
   saveCard: boolean
+  /** A saved card is charged without a page of anybody's. */
+  chargedAtOnce: boolean
   failure: Failure | null
   /** Which try on the provider's page that failure was. */
   failedTryId: string | null

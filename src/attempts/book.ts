@@ -120,6 +120,7 @@ export function confirm(book: Book, attemptId: AttemptId, now: Date): Decision {
     instructions: null,
     instructionsExpireAt: null,
     askedAt: now,
+    chargedAtOnce: true,
     watch: watchAnew(now),
   }
   return decided(replace(book, watched(after, before, now)), changeOf(before, after))

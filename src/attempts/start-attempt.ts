@@ -170,7 +170,7 @@ export async function carryOut(parts: AttemptParts, intent: Intent, { elsewhere 
 
 function newAttempt(
   { payment, attempts }: Book,
-  { capabilities, channel, saveCard = false }: Start,
+  { capabilities, channel, card, saveCard = false }: Start,
   now: Date,
 ): Attempt {
   const id = newId('attempt', now)
@@ -193,6 +193,7 @@ function newAttempt(
     orderReference,
     providerReference: orderReference,
     saveCard,
+    chargedAtOnce: card !== undefined && card !== 'new',
     failure: null,
     failedTryId: null,
     instructions: null,

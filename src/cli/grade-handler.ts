@@ -203,6 +203,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
       orderReference: id,
       providerReference: id,
       saveCard: false,
+      chargedAtOnce: false,
       failure: null,
       failedTryId: null,
       instructions: null,
