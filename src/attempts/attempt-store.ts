@@ -17,8 +17,8 @@ import type { Book } from './book.ts'
 
 const COLUMNS =
   new Fixed(`a.id, a.payment_id, a.merchant_id, a.mode, a.number, a.reference, a.provider, a.channel, a.status,
-  a.currency, a.amount_charged, a.fee, a.amount_received, a.amount_returned, a.amount_refunded, a.order_reference, a.provider_reference, a.save_card, a.failure, a.failed_try_id,
-  a.instructions, a.instructions_expire_at, a.said_paid, a.needs_review, a.created_at, a.resolved_at, a.next_check_at, a.checks,
+  a.currency, a.amount_charged, a.fee, a.amount_received, a.amount_returned, a.amount_refunded, a.order_reference, a.provider_reference, a.save_card, a.charged_at_once, a.failure, a.failed_try_id,
+  a.instructions, a.instructions_expire_at, a.said_paid, a.needs_review, a.created_at, a.asked_at, a.resolved_at, a.next_check_at, a.checks,
   a.watched_since, a.missing_in_a_row`)
 
 interface AttemptRow {
@@ -40,6 +40,7 @@ interface AttemptRow {
   order_reference: string
   provider_reference: string
   save_card: boolean
+  charged_at_once: boolean
   failure: Failure | null
   failed_try_id: string | null
   instructions: Instructions | null
@@ -47,6 +48,7 @@ interface AttemptRow {
   said_paid: boolean
   needs_review: string | null
   created_at: Date
+  asked_at: Date | null
   resolved_at: Date | null
   next_check_at: Date | null
   checks: number
@@ -74,6 +76,7 @@ function attemptOf(row: AttemptRow): Attempt {
     orderReference: row.order_reference,
     providerReference: row.provider_reference,
     saveCard: row.save_card,
+    chargedAtOnce: row.charged_at_once,
     failure: row.failure,
     failedTryId: row.failed_try_id,
     instructions: row.instructions,
@@ -81,6 +84,7 @@ function attemptOf(row: AttemptRow): Attempt {
     saidPaid: row.said_paid,
     needsReview: row.needs_review,
     createdAt: row.created_at,
+    askedAt: row.asked_at ?? row.created_at,
     resolvedAt: row.resolved_at,
     watch: {
       since: row.watched_since,
@@ -178,11 +182,11 @@ export async function findAttemptByOrder(
 export async function insertAttempt(tx: Transaction, attempt: Attempt): Promise<void> {
   await tx.rows(sql`
     insert into attempts (id, payment_id, merchant_id, mode, number, reference, provider, channel, status, currency, amount_charged,
-                          fee, order_reference, provider_reference, save_card, created_at, watched_since, next_check_at)
+                          fee, order_reference, provider_reference, save_card, charged_at_once, created_at, watched_since, next_check_at)
     values (${uuidOf(attempt.id)}, ${uuidOf(attempt.paymentId)}, ${uuidOf(attempt.merchantId)}, ${attempt.mode},
             ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.channel}, ${attempt.status},
             ${attempt.currency}, ${attempt.amountCharged}, ${attempt.fee}, ${attempt.orderReference},
-            ${attempt.providerReference}, ${attempt.saveCard}, ${attempt.createdAt}, ${attempt.watch.since}, ${attempt.watch.nextCheckAt})`)
+            ${attempt.providerReference}, ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.createdAt}, ${attempt.watch.since}, ${attempt.watch.nextCheckAt})`)
 }
 
 /** Whether this press of the button on our page has made an attempt already. */
@@ -204,7 +208,8 @@ export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<vo
            amount_returned = ${attempt.amountReturned}, amount_refunded = ${attempt.amountRefunded},
            provider_reference = ${attempt.providerReference}, failure = ${attempt.failure}, failed_try_id = ${attempt.failedTryId},
            instructions = ${attempt.instructions}, instructions_expire_at = ${attempt.instructionsExpireAt},
-           said_paid = ${attempt.saidPaid}, needs_review = ${attempt.needsReview}, resolved_at = ${attempt.resolvedAt},
+           said_paid = ${attempt.saidPaid}, needs_review = ${attempt.needsReview}, asked_at = ${attempt.askedAt}, charged_at_once = ${attempt.chargedAtOnce},
+           resolved_at = ${attempt.resolvedAt},
            next_check_at = ${watch.nextCheckAt}, checks = ${watch.checks}, watched_since = ${watch.since},
            missing_in_a_row = ${watch.missingInARow}, check_leased_until = '-infinity'
      where id = ${uuidOf(attempt.id)}`)
@@ -221,10 +226,11 @@ export async function claimDueChecks(db: Queries, limit: number): Promise<Attemp
   return rows.map(attemptOf)
 }
 
-/** Makes the checks of a payment's attempts due now, whatever their schedule; a worker does the rest. */
+/** Makes the checks of a payment's attempts due now, whatever their schedule; a worker does the rest. What waits for a yes has nobody to ask. */
 export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number> {
   const rows = await db.rows(sql`
-    update attempts set next_check_at = now(), check_leased_until = '-infinity' where payment_id = ${uuidOf(id)} returning id`)
+    update attempts set next_check_at = now(), check_leased_until = '-infinity'
+     where payment_id = ${uuidOf(id)} and instructions->>'kind' is distinct from 'confirm' returning id`)
   return rows.length
 }
 

@@ -30,6 +30,8 @@ export interface Attempt {
   providerReference: string
   /** The customer agreed that the card be kept. */
   saveCard: boolean
+  /** A saved card is charged without a page of anybody's. */
+  chargedAtOnce: boolean
   failure: Failure | null
   /** Which try on the provider's page that failure was. */
   failedTryId: string | null
@@ -40,6 +42,8 @@ export interface Attempt {
   /** Why a person has to look at it; null when nobody has to. */
   needsReview: string | null
   createdAt: Date
+  /** When its provider was first asked for it: after the customer's yes, where one is needed. */
+  askedAt: Date
   resolvedAt: Date | null
   watch: Watch
 }
@@ -81,7 +85,7 @@ export type Instructions =
 
 /** The attempt as its provider knows it. */
 export function handleOf(attempt: Attempt): OrderHandle {
-  const { orderReference: reference, providerReference, channel, createdAt: startedAt } = attempt
+  const { orderReference: reference, providerReference, channel, askedAt: startedAt } = attempt
   const amount = money(attempt.amountCharged, attempt.currency)
   return { reference, providerReference, channel, startedAt, amount }
 }

@@ -119,6 +119,8 @@ export function confirm(book: Book, attemptId: AttemptId, now: Date): Decision {
     status: 'processing',
     instructions: null,
     instructionsExpireAt: null,
+    askedAt: now,
+    chargedAtOnce: true,
     watch: watchAnew(now),
   }
   return decided(replace(book, watched(after, before, now)), changeOf(before, after))

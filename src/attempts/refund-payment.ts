@@ -107,16 +107,35 @@ export async function carryOutDueRefunds(parts: AttemptParts, limit: number): Pr
 async function carryOut(parts: AttemptParts, refund: Refund): Promise<Refund> {
   const attempt = await findAttempt(parts.database, refund.attemptId)
   if (!attempt) throw new Error(`attempt ${refund.attemptId} is gone`)
-  const outcome = await ask(parts, attempt, 'refund', (provider) =>
-    provider.refund({
-      reference: uuidOf(refund.id).replaceAll('-', ''),
-      order: handleOf(attempt),
-      transactionIds: refund.transactionIds,
-      amount: money(refund.amount, refund.currency as Currency),
-      reason: refund.reason,
-    }),
+  const outcome = await alone(parts, refund, () =>
+    ask(parts, attempt, 'refund', (provider) =>
+      provider.refund({
+        reference: uuidOf(refund.id).replaceAll('-', ''),
+        order: handleOf(attempt),
+        transactionIds: refund.transactionIds,
+        amount: money(refund.amount, refund.currency as Currency),
+        reason: refund.reason,
+      }),
+    ),
   )
   return parts.database.transaction((tx) => conclude(tx, parts, refund, outcome))
+}
+
+const RENEW_EVERY_MS = 20_000
+
+/**
+ * Keeps the refund out of the workers' sight for as long as it takes. Some providers have no idempotency key: an adapter looks for an earlier
+ * try in several calls, each of which may be slow, and two who look at once would both find none.
+ */
+async function alone<T>({ database, log }: AttemptParts, { id: refundId }: Refund, work: () => Promise<T>): Promise<T> {
+  const renewing = setInterval(() => {
+    leaseRefund(database, refundId).catch((err) => log.warn({ err, refundId }, 'the lease of a refund was not renewed'))
+  }, RENEW_EVERY_MS)
+  try {
+    return await work()
+  } finally {
+    clearInterval(renewing)
+  }
 }
 
 async function conclude(tx: Transaction, parts: AttemptParts, wanted: Refund, outcome: RefundOutcome): Promise<Refund> {

@@ -126,7 +126,8 @@ export async function claimDueRefunds(db: Queries, limit: number): Promise<Refun
   return rows.map(refundOf)
 }
 
-/** Takes it out of the workers' sight while the one who made it asks the provider. */
-export async function leaseRefund(tx: Transaction, id: RefundId): Promise<void> {
-  await tx.rows(sql`update refunds set due_at = now() + interval '1 minute' where id = ${uuidOf(id)}`)
+/** Keeps it out of the workers' sight while somebody asks the provider. */
+export async function leaseRefund(db: Queries, id: RefundId): Promise<void> {
+  await db.rows(sql`
+    update refunds set due_at = now() + interval '1 minute' where id = ${uuidOf(id)} and status = 'pending'`)
 }

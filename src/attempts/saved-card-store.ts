@@ -22,7 +22,7 @@ export async function keepCard(
     values (${uuidOf(id)}, ${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${email}, ${card.brand},
             ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, placeOf(owner, provider, email))})
     on conflict (merchant_id, mode, provider, lower(email), brand, last4, expiry_month, expiry_year)
-    do update set sealed_token = excluded.sealed_token, used_at = now()`)
+    do update set sealed_token = excluded.sealed_token, email = excluded.email, used_at = now()`)
 }
 
 /** The card that this customer used last at this provider; or the one that is chosen, if it is theirs and kept there. */
@@ -33,14 +33,15 @@ export async function findCard(
   provider: string,
   email: string,
   chosen?: SavedCardId,
-): Promise<{ id: SavedCardId; token: SavedCardToken } | undefined> {
-  const row = await db.row<{ id: string; sealed_token: Buffer }>(sql`
-    select id, sealed_token from saved_cards
+): Promise<{ id: SavedCardId; token: SavedCardToken; email: string } | undefined> {
+  const row = await db.row<{ id: string; sealed_token: Buffer; email: string }>(sql`
+    select id, sealed_token, email from saved_cards
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
        and lower(email) = lower(${email}) and id = coalesce(${chosen ? uuidOf(chosen) : null}::uuid, id)
      order by used_at desc limit 1`)
   if (!row) return undefined
-  return { id: idOf('card', row.id), token: secrets.open(row.sealed_token, placeOf(owner, provider, email)) }
+  const token = secrets.open(row.sealed_token, placeOf(owner, provider, email))
+  return { id: idOf('card', row.id), token, email: row.email }
 }
 
 /** At which provider a card of this customer is kept. */

@@ -15,6 +15,7 @@ import {
 import type { Currency } from '../kernel/money.ts'
 import type { Attempt } from './attempt.ts'
 import { type Book, cancel } from './book.ts'
+import { watchAnew } from './watch.ts'
 
 /** So much of what an attempt has received went back, at the merchant's wish. */
 function refunded(book: Book, { id }: Attempt, amount: number): Book {
@@ -107,4 +108,24 @@ test('a card that took what was asked is paid, though dollars came with it; doll
   const dollars = receipt(PRICE, 'USD' as Currency)
   assert.equal(propose(book, attempt, paid(dollars)).book.payment.status, 'pending')
   assert.equal(propose(book, attempt, paid(dollars, receipt(PRICE))).book.payment.status, 'successful')
+})
+
+test('a saved card that is being charged stays so while the provider says "not yet": another try could charge twice', () => {
+  const { book } = waiting('card')
+  const charging: Attempt = {
+    ...(book.attempts[0] as Attempt),
+    status: 'processing',
+    chargedAtOnce: true,
+    instructions: null,
+    askedAt: after(0),
+    watch: watchAnew(after(0)),
+  }
+  const open = { ...book, attempts: [charging] }
+  const heard = (seconds: number, attempt = charging) =>
+    first(propose({ ...open, attempts: [attempt] }, attempt, pending(), { now: after(seconds) })).status
+  assert.equal(heard(10), 'processing')
+  assert.equal(heard(599), 'processing')
+  assert.equal(heard(600), 'pending', 'nobody works on it for that long')
+  assert.equal(heard(10, { ...charging, chargedAtOnce: false }), 'pending', 'a link that got lost on its way')
+  assert.equal(first(propose(open, charging, paid(receipt(PRICE)), { now: after(10) })).status, 'successful')
 })

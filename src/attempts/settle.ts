@@ -244,7 +244,7 @@ function conclude(
     case 'processing':
       return status === 'processing' ? seen : doubt(seen, now)
     case 'pending': {
-      if (status !== 'processing' || attempt.saidPaid) return seen
+      if (status !== 'processing' || attempt.saidPaid || isBeingCharged(attempt, now)) return seen
       const waiting = waitingIn(book)
       return { ...seen, status: waiting, resolvedAt: waiting === 'abandoned' ? now : null, watch: watchAnew(now) }
     }
@@ -257,6 +257,13 @@ function conclude(
       return { ...seen, status: 'failed', failure: outcome.failure, failedTryId: outcome.tryId, resolvedAt: now }
     }
   }
+}
+
+const CHARGE_TAKES_AT_MOST_MS = 10 * 60_000
+
+/** The customer was given nothing to do, so "not yet" means that the bank is at it, or that our own call is still out: another try could charge twice. */
+function isBeingCharged({ chargedAtOnce, instructions, askedAt }: Attempt, now: Date): boolean {
+  return chargedAtOnce && instructions === null && now.getTime() - askedAt.getTime() < CHARGE_TAKES_AT_MOST_MS
 }
 
 /** Money may be moving: no other try, no verdict, and a close look from now on. One that was given up stays given up, and is watched. */

@@ -14,6 +14,7 @@ import type {
   Order,
   SavedCardCharge,
   SavedCardToken,
+  Unknown,
 } from '../providers/provider.ts'
 import type { Attempt, Instructions } from './attempt.ts'
 import { lockBook } from './attempt-store.ts'
@@ -70,7 +71,8 @@ export async function startAttempt(parts: AttemptParts, paymentId: PaymentId, st
 export interface Intent {
   attempt: Attempt
   order: Order
-  saved: { id: SavedCardId; token: SavedCardToken; isChosen: boolean } | undefined
+  /** `email`: as the customer wrote it then. Providers know a card by these very letters. */
+  saved: { id: SavedCardId; token: SavedCardToken; email: string; isChosen: boolean } | undefined
 }
 
 /** Puts the intent on disk. Whoever calls this holds the payment's lock. */
@@ -168,7 +170,7 @@ export async function carryOut(parts: AttemptParts, intent: Intent, { onPage = f
 
 function newAttempt(
   { payment, attempts }: Book,
-  { capabilities, channel, saveCard = false }: Start,
+  { capabilities, channel, card, saveCard = false }: Start,
   now: Date,
 ): Attempt {
   const id = newId('attempt', now)
@@ -191,6 +193,7 @@ function newAttempt(
     orderReference,
     providerReference: orderReference,
     saveCard,
+    chargedAtOnce: card !== undefined && card !== 'new',
     failure: null,
     failedTryId: null,
     instructions: null,
@@ -198,6 +201,7 @@ function newAttempt(
     saidPaid: false,
     needsReview: null,
     createdAt: now,
+    askedAt: now,
     resolvedAt: null,
     watch: watchAnew(now),
   }
@@ -219,14 +223,26 @@ async function callProvider(parts: AttemptParts, intent: Intent): Promise<Answer
     return ask(parts, attempt, 'open account', (provider) => provider.openAccount(order))
   }
   if (saved?.isChosen) {
-    return ask(parts, attempt, 'charge saved card', (provider) => provider.chargeSavedCard(order, saved.token))
+    const customer = { ...order.customer, email: saved.email }
+    return ask(parts, attempt, 'charge saved card', (provider) =>
+      provider.chargeSavedCard({ ...order, customer }, saved.token),
+    )
   }
   if (saved && !parts.providers.find(attempt.provider)?.capabilities.pageTakesSavedCards) {
-    const { publicKey } = await parts.providers.connect(attempt, attempt.provider)
-    const { paymentId, orderReference: providerReference } = attempt
-    return { kind: 'confirm', link: parts.links.payment(paymentId), publicKey, providerReference }
+    return askForYes(parts, attempt)
   }
   return ask(parts, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
+}
+
+async function askForYes({ providers, links, log }: AttemptParts, attempt: Attempt): Promise<Asking | Unknown> {
+  const { id: attemptId, provider, paymentId, orderReference: providerReference } = attempt
+  try {
+    const { publicKey } = await providers.connect(attempt, provider)
+    return { kind: 'confirm', link: links.payment(paymentId), publicKey, providerReference }
+  } catch (err) {
+    log.error({ err, attemptId, provider }, 'no connection')
+    return { kind: 'unknown', because: 'there was no connection; the log has the reason', neverSent: true }
+  }
 }
 
 function orderOf(

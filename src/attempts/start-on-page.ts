@@ -5,7 +5,7 @@ import type { Integration } from '../merchants/integration.ts'
 import type { Channel } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { findBookById, hasPageKey, lockBook, notePageKey, recordCall } from './attempt-store.ts'
-import { type Book, isConfirmable, refuseAnother } from './book.ts'
+import { type Book, type Confirmable, isConfirmable, refuseAnother } from './book.ts'
 import { choicesOf, type Offer } from './offer.ts'
 import type { AttemptParts } from './parts.ts'
 import { findKeeper } from './saved-card-store.ts'
@@ -77,8 +77,8 @@ async function intend(
   const book = await lockBook(tx, paymentId)
   const now = parts.clock.now()
   if (await hasPageKey(tx, paymentId, wish.key)) return undefined
-  const waiting = book.attempts.filter(isConfirmable).find(({ instructions }) => instructions.savedCard === wish.card)
-  if (waiting) {
+  const waiting = book.attempts.filter(isConfirmable).find((attempt) => isMeantBy(attempt, wish))
+  if (waiting && integrations.some((integration) => takesCardsAt(integration, waiting))) {
     const intent = await takeUp(tx, parts, book, waiting)
     await notePageKey(tx, waiting.id, wish.key)
     return { intent, others: [] }
@@ -128,6 +128,16 @@ async function goElsewhere(
 
 function startOf({ capabilities }: Offer, { channel, card, saveCard }: PageWish): Start {
   return { capabilities, channel, ...(card && { card }), ...(saveCard && { saveCard }) }
+}
+
+/** Whether a yes to this card, at the price that the page has shown, is one to this attempt. */
+function isMeantBy({ instructions, amountCharged }: Confirmable, { card, atMost = amountCharged }: PageWish): boolean {
+  return instructions.savedCard === card && amountCharged <= atMost
+}
+
+/** What was removed since is asked for nothing new; and that is what a yes would be. */
+function takesCardsAt({ provider, channels }: Integration, waiting: Confirmable): boolean {
+  return provider === waiting.provider && channels.includes('card')
 }
 
 /** Whether this attempt is what the customer asks for, and can still be paid. */

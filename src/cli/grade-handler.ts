@@ -203,6 +203,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
       orderReference: id,
       providerReference: id,
       saveCard: false,
+      chargedAtOnce: false,
       failure: null,
       failedTryId: null,
       instructions: null,
@@ -210,6 +211,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
       saidPaid: false,
       needsReview: null,
       createdAt: minutesAgo(3 - number),
+      askedAt: minutesAgo(3 - number),
       resolvedAt: minutesAgo(2 - number),
       watch: { since: now, checks: 0, missingInARow: 0, nextCheckAt: null },
     }

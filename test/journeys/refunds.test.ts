@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { carryOutDueRefunds } from '../../src/attempts/refund-payment.ts'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
+import type { Connection, Providers } from '../../src/providers/provider.ts'
+import { letPass } from '../support/books.ts'
 import { doorInTrouble } from '../support/door-in-trouble.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 
@@ -349,4 +351,45 @@ test('who asked for a refund stands in the audit log, once for each that was mad
   const acts = await database.rows(sql`
     select actor, act, subject from audit_log where merchant_id = ${shop.merchantUuid} order by at desc limit 1`)
   assert.deepEqual(acts, [{ actor: 'api:sandbox', act: 'refund.asked_for', subject: id }])
+})
+
+test('a provider that takes minutes to answer is asked by one of us alone', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const payment = await paid()
+  await database.rows(sql`
+    insert into refunds (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, transaction_ids, due_at)
+    select gen_random_uuid(), payment_id, id, merchant_id, mode, 100, currency, 'surplus', false, 'pending', '{}', now()
+      from attempts where payment_id = ${uuidOf(payment.id as never)}`)
+  let asked = 0
+  const answered = Promise.withResolvers<void>()
+  const connect: Providers['connect'] = async (...of) => {
+    const connection = await parts.providers.connect(...of)
+    const refund: Connection['refund'] = async () => {
+      asked++
+      await answered.promise
+      return { kind: 'refused', because: 'it was slow, and then it refused' }
+    }
+    return { ...connection, refund }
+  }
+  const slow = { ...parts, providers: { ...parts.providers, connect } }
+  const first = carryOutDueRefunds(slow, 10)
+  await eventually(
+    async () => asked,
+    (times) => times === 1,
+  )
+  for (let seconds = 0; seconds < 180; seconds += 20) {
+    await letPass(database, payment, 20)
+    t.mock.timers.tick(20_000)
+    await eventually(
+      () =>
+        database.row(
+          sql`select from refunds where payment_id = ${uuidOf(payment.id as never)} and due_at > now() + interval '45 seconds'`,
+        ),
+      (row) => row !== undefined,
+    )
+    assert.equal(await carryOutDueRefunds(slow, 10), 0)
+  }
+  answered.resolve()
+  assert.equal(await first, 1)
+  assert.equal(asked, 1)
 })

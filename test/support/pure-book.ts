@@ -63,6 +63,7 @@ export function newAttempt({ payment, attempts }: Book, channel: Attempt['channe
     orderReference: uuidOf(id),
     providerReference: uuidOf(id),
     saveCard: false,
+    chargedAtOnce: false,
     failure: null,
     failedTryId: null,
     instructions: null,
@@ -70,6 +71,7 @@ export function newAttempt({ payment, attempts }: Book, channel: Attempt['channe
     saidPaid: false,
     needsReview: null,
     createdAt: now,
+    askedAt: now,
     resolvedAt: null,
     watch: watchAnew(now),
   }

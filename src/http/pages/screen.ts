@@ -106,7 +106,7 @@ function openScreen({ payment, attempts }: Book, offer: Offer, wish: Wish, now: 
   const underWay = attempts.find(({ status }) => status === 'processing')
   if (underWay) {
     // Once the customer has been given something to pay with, only they and the provider know what became of it.
-    const called = underWay.instructions === null && now.getTime() - underWay.createdAt.getTime() < PROCESSING_MS
+    const called = underWay.instructions === null && now.getTime() - underWay.askedAt.getTime() < PROCESSING_MS
     return { state: called ? 'processing' : 'confirming' }
   }
   if (payment.expiresAt <= now) return { state: 'expired' }

@@ -6,7 +6,7 @@ import { findAttempt } from '../../attempts/attempt-store.ts'
 import { cancelPayment } from '../../attempts/cancel-payment.ts'
 import type { AttemptParts } from '../../attempts/parts.ts'
 import { checkAttempt } from '../../attempts/settle-attempt.ts'
-import { startOnPage } from '../../attempts/start-on-page.ts'
+import { type PageWish, startOnPage } from '../../attempts/start-on-page.ts'
 import { type PaymentId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Shopfronts } from '../../merchants/read-shopfront.ts'
@@ -96,8 +96,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
         await startOnPage(parts, shopfront.integrations, payment.id, {
           channel: CHANNEL[method],
           key,
-          ...(method === 'card' && { card: parseId('card', form.get('card') ?? '') ?? 'new' }),
-          ...(method === 'card' && form.get('save') === '1' && !bare && { saveCard: true }),
+          ...(method === 'card' && cardWish(form, bare)),
           ...atMost(form),
           ...(action === 'new-account' && { fresh: true }),
         })
@@ -242,6 +241,13 @@ function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: b
     embeddedIn: origin !== undefined && allowsOrigin(shopfront, origin) ? origin : undefined,
     saveData: headers['save-data'] === 'on',
   }
+}
+
+/** Whoever has only a stand-in for the link may be anybody: no card of the customer's is charged or kept for them, even if they know its id. */
+function cardWish(form: URLSearchParams, bare: boolean): Pick<PageWish, 'card' | 'saveCard'> {
+  if (bare) return { card: 'new' }
+  const card = parseId('card', form.get('card') ?? '') ?? 'new'
+  return { card, ...(form.get('save') === '1' && { saveCard: true }) }
 }
 
 /** What the page said they would pay. One who leaves it out has seen nothing, and pays what it costs. */

@@ -39,7 +39,10 @@ export function failedTry(tryId: string, reason: string | null, isCancelled: boo
 
 /** A refusal of the request itself: they have done nothing. */
 export function refused(status: number, message: string | null): Declined {
-  const code = isForgottenToken(message) ? 'invalid_token' : (status === 400 && codeOf(message)) || 'provider_error'
+  // Whoever refuses our key has not looked at the card, whatever they call the key: a card is forgotten for what is said of the card alone.
+  const isOfKey = status === 401 || status === 403
+  const isForgotten = !isOfKey && isForgottenToken(message)
+  const code = isForgotten ? 'invalid_token' : (status === 400 && codeOf(message)) || 'provider_error'
   return { kind: 'declined', failure: failureOf(code, message ?? `HTTP ${status}`), tryId: null }
 }
 
@@ -65,7 +68,7 @@ const codeOf = (reason: string | null) => REASONS.find(([pattern]) => pattern.te
 /** Their sentence is the only code there is, so it is kept; but for what may be somebody's number or address in it, a key or a token. */
 function failureOf(code: FailureCode, reason: string): Failure {
   const providerCode = reason
-    .replaceAll(/\S*@\S*|(?=\S{10})\S*\d\S*|\S{20,}|[\d*]{4,}/g, '…')
+    .replaceAll(/\S*@\S*|flw-\S*|(?=\S{10})\S*\d\S*|\S{20,}|[\d*]{4,}/gi, '…')
     .slice(0, 120)
     .toWellFormed()
   return { code, message: MESSAGES[code] ?? 'The payment did not go through.', providerCode }

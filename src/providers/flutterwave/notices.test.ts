@@ -137,11 +137,12 @@ test('their sentences become our codes, and are kept', async (t) => {
 test('of what they say, nobody’s number, address, token or key is kept', async (t) => {
   const { connection, addTry } = await setUp(t)
   await connection.startCard(ORDER)
-  const response = 'Enter the code sent to 0803****21 and ada@example.com for card 5531886652142950'
+  const response =
+    'Enter the code sent to 0803****21 and ada@example.com for card 5531886652142950 (flw-t1nf-f9b3bf384cd30d6fca42b6df-m03k)'
   addTry(R, { status: 'failed', response })
   const outcome = await connection.check(HANDLE)
   assert.ok(outcome.kind === 'declined')
-  assert.equal(outcome.failure.providerCode, 'Enter the code sent to … and … for card …')
+  assert.equal(outcome.failure.providerCode, 'Enter the code sent to … and … for card … …')
   addTry(R, { status: 'failed', response: 'No card for flw-t1nf-abc-m03k, by a-word-of-the-merchants-own' })
   const next = await connection.check(HANDLE)
   assert.ok(next.kind === 'declined')
@@ -153,6 +154,7 @@ test('a refused start is declined by a word of ours; a refusal that is not their
   for (const [status, message, code] of [
     [400, 'customer.email is required', 'provider_error'],
     [401, 'Invalid authorization key', 'provider_error'],
+    [401, 'Invalid token', 'provider_error'], // the key's, not the card's
     [403, 'Your account has a limit', 'provider_error'],
     [400, 'Invalid token', 'invalid_token'],
     [400, 'Token not found', 'invalid_token'],

@@ -2,6 +2,7 @@ import { type Random, randomOf } from '../random.ts'
 import { SPOILT_TEXT } from './bodies.ts'
 import { type Body, goodCheckout, SPOILT } from './checkouts.ts'
 import { BROKEN } from './garbage.ts'
+import { INTEGRATIONS } from './integrations.ts'
 import { PAYING } from './paying.ts'
 import { ADDRESSES } from './targets.ts'
 import { bytesOf, type Header, inPieces } from './wire.ts'
@@ -116,7 +117,8 @@ export class FuzzCases {
       const [kind, make] = random.pick(Object.entries(ADDRESSES))
       return [kind, make]
     }
-    if (roll < 0.95) return random.pick(Object.entries(PAYING))
+    if (roll < 0.92) return random.pick(Object.entries(PAYING))
+    if (roll < 0.95) return random.pick(Object.entries(INTEGRATIONS))
     const [kind, make] = random.pick(Object.entries(BROKEN))
     return [`broken: ${kind}`, make]
   }

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { type Currency, type Money, money } from '../../src/kernel/money.ts'
+import type { FakeProvider } from '../../src/providers/fake-provider.ts'
+import type {
+  Channel,
+  Connection,
+  Order,
+  OrderHandle,
+  ProviderCall,
+  RefundOrder,
+} from '../../src/providers/provider.ts'
+import { providerHttp } from '../../src/providers/provider-http.ts'
+
+/** A request that an adapter made, and what it was asked to do. */
+export interface Made {
+  during: keyof Connection
+  call: ProviderCall
+}
+
+/** Asks an adapter for all that it can be asked for, in every variant that changes a request. What it makes of that comes into `made`. */
+export async function driveEveryCall(fake: FakeProvider, made: Made[]): Promise<void> {
+  const connection = watchedConnection(fake, made)
+  const journey = { fake, connection }
+  assert.equal((await connection.verifyKeys()).kind, 'good')
+  await startCards(journey)
+  await chargeSavedCards(journey)
+  await openAccounts(journey)
+  await loseAnswers(journey)
+  await giveBack(journey)
+  const { findReference, readNotice, publicKey, ...others } = connection
+  const silent = [...Object.keys(others), ...(findReference ? ['findReference'] : [])].filter(
+    (name) => !made.some(({ during }) => during === name),
+  )
+  const hasNoAccounts = !fake.provider.capabilities.channels.includes('virtual-bank-account')
+  assert.deepEqual(silent, hasNoAccounts ? ['openAccount'] : [], 'each of its calls was made')
+}
+
+/** Writes down each request on its way out: before any trouble there, so that none is missed. */
+function watchedConnection({ provider, settings, upstream }: FakeProvider, made: Made[]): Connection {
+  let during: keyof Connection = 'verifyKeys'
+  const http = providerHttp({ deadlineMs: 5_000 })
+  const watched: typeof http = {
+    request(call) {
+      made.push({ during, call })
+      return http.request(call)
+    },
+  }
+  const connection = provider.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http: watched })
+  return new Proxy(connection, {
+    get(target, name: keyof Connection) {
+      const part = target[name]
+      if (typeof part !== 'function') return part
+      return (...args: never[]) => {
+        during = name
+        return (part as (...args: never[]) => unknown).apply(target, args)
+      }
+    },
+  })
+}
+
+interface Journey {
+  fake: FakeProvider
+  connection: Connection
+}
+
+async function startCards({ fake, connection }: Journey): Promise<void> {
+  for (const amount of amountsFor(fake, 'card')) {
+    for (const saveCard of [true, false]) {
+      for (const customer of CUSTOMERS) {
+        const order = orderOf(fake, { amount, saveCard, customer })
+        const start = await connection.startCard(order)
+        assert.equal(start.kind, 'link', JSON.stringify(amount))
+        assert.equal((await connection.check(handleOf(order, start))).kind, 'pending')
+      }
+    }
+  }
+  const inAMinute = new Date(Date.now() + 60_000)
+  const inAYear = new Date(Date.now() + 365 * 86_400_000)
+  for (const changes of [
+    ...[{ expiresAt: inAMinute }, { expiresAt: inAYear }, { merchantName: '' }, { merchantName: 'Ọ'.repeat(500) }],
+    ...[{ returnURL: 'http://localhost:3000/r' }, { returnURL: `https://shop.example/?q=${'x'.repeat(1_500)}#top` }],
+  ]) {
+    assert.equal((await connection.startCard(orderOf(fake, changes))).kind, 'link')
+  }
+}
+
+async function chargeSavedCards({ fake, connection }: Journey): Promise<void> {
+  for (const amount of amountsFor(fake, 'card')) {
+    for (const token of Object.values(fake.savedCards)) {
+      const order = orderOf(fake, { amount })
+      const charge = await connection.chargeSavedCard(order, token)
+      assert.notEqual(charge.kind, 'unknown')
+      const providerReference = 'providerReference' in charge ? charge.providerReference : order.reference
+      await connection.check(handleOf(order, { providerReference }))
+    }
+  }
+}
+
+async function openAccounts({ fake, connection }: Journey): Promise<void> {
+  for (const amount of amountsFor(fake, 'virtual-bank-account')) {
+    for (const customer of CUSTOMERS) {
+      const order = orderOf(fake, { amount, customer })
+      const account = await connection.openAccount(order)
+      assert.equal(account.kind, 'account')
+      await connection.check(handleOf(order, account, 'virtual-bank-account'))
+    }
+  }
+}
+
+/** Orders that are known by our reference alone, among more than fit on a page of a list. */
+async function loseAnswers({ fake, connection }: Journey): Promise<void> {
+  const { upstream, savedCards } = fake
+  const order = orderOf(fake)
+  const charge = orderOf(fake)
+  upstream.trouble = 'reset after the work'
+  assert.equal((await connection.startCard(order)).kind, 'unknown')
+  assert.equal((await connection.chargeSavedCard(charge, savedCards.paying)).kind, 'unknown')
+  upstream.trouble = undefined
+  for (let more = 0; more < 51; more++) await connection.startCard(orderOf(fake))
+  for (let more = 0; more < 51; more++) await connection.chargeSavedCard(orderOf(fake), savedCards.paying)
+  const lost = ({ reference }: Order) => connection.check(handleOf({ reference }, { providerReference: reference }))
+  assert.equal((await lost(order)).kind, 'pending')
+  assert.equal((await lost(charge)).kind, 'paid')
+  assert.equal((await lost(orderOf(fake))).kind, 'missing')
+}
+
+async function giveBack({ fake, connection }: Journey): Promise<void> {
+  const { upstream, customer } = fake
+  // What can be given back in parts.
+  for (const amount of amountsFor(fake, 'card').filter(({ amount }) => amount > 100)) {
+    const order = orderOf(fake, { amount })
+    const start = await connection.startCard(order)
+    assert.equal(start.kind, 'link')
+    await customer.payByCard(order.reference, { save: false })
+    const handle = handleOf(order, start)
+    const outcome = await connection.check(handle)
+    assert.ok(outcome.kind === 'paid')
+    const transactionIds = outcome.receipts.map(({ transactionId }) => transactionId)
+    for (const id of transactionIds) assert.equal((await connection.findReference?.(id))?.kind, 'found')
+
+    const part = money(Math.floor(amount.amount / 4), amount.currency)
+    const wanted = (changes: Partial<RefundOrder> = {}): RefundOrder => {
+      return { reference: newReference(), order: handle, transactionIds, amount: part, reason: null, ...changes }
+    }
+    const first = wanted({ reason: 'Returned: “too small”' })
+    assert.notEqual((await connection.refund(first)).kind, 'refused')
+    assert.notEqual((await connection.refund(first)).kind, 'refused')
+    assert.notEqual((await connection.refund(wanted({ reason: 'x'.repeat(2_000) }))).kind, 'refused')
+    assert.equal(
+      (await connection.refund(wanted({ amount: money(amount.amount * 2, amount.currency) }))).kind,
+      'refused',
+    )
+    const lost = wanted()
+    upstream.trouble = 'reset after the work'
+    assert.equal((await connection.refund(lost)).kind, 'unknown')
+    upstream.trouble = undefined
+    assert.notEqual((await connection.refund(lost)).kind, 'refused')
+  }
+  assert.equal((await connection.findReference?.('1'))?.kind ?? 'missing', 'missing')
+}
+
+const CUSTOMERS: Order['customer'][] = [
+  { email: 'ada@example.com', name: null, phoneNumber: null },
+  { email: 'o’neil+shop@sub.example.co', name: 'Adébáyọ̀ Ọlá', phoneNumber: '+2348012345678' },
+]
+
+/** The least and a usual amount of each currency that it takes by a channel. */
+function amountsFor({ provider }: FakeProvider, channel: Channel): Money[] {
+  const { fees, limits } = provider.capabilities
+  return Object.keys(fees[channel]).flatMap((code) => {
+    const { min } = limits[code] ?? assert.fail(`${code} has limits`)
+    return [min, min * 100 + 1].map((amount) => money(amount, code as Currency))
+  })
+}
+
+let references = 0
+const newReference = () => `c${String(++references).padStart(31, '0')}`
+
+function orderOf({ price }: FakeProvider, changes: Partial<Order> = {}): Order {
+  return {
+    reference: newReference(),
+    amount: money(price.amount, price.currency as Currency),
+    country: price.country,
+    customer: { email: 'ada@example.com', name: 'Ada', phoneNumber: null },
+    merchantName: 'Ada & Sons',
+    returnURL: 'https://shop.example/return?order=1',
+    expiresAt: new Date(Date.now() + 3_600_000),
+    saveCard: false,
+    ...changes,
+  }
+}
+
+const handleOf = (
+  { reference, amount }: { reference: string; amount?: Money },
+  { providerReference }: { providerReference: string },
+  channel: Channel = 'card',
+): OrderHandle => ({ reference, providerReference, channel, startedAt: new Date(), ...(amount && { amount }) })

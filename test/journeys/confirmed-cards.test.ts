@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { findAttempt, makeChecksDue } from '../../src/attempts/attempt-store.ts'
+import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { startAttempt } from '../../src/attempts/start-attempt.ts'
+import { startOnPage } from '../../src/attempts/start-on-page.ts'
+import { sql } from '../../src/database/sql.ts'
+import { embedId } from '../../src/http/pages/embed.ts'
+import { type AttemptId, type PaymentId, parseId, type SavedCardId } from '../../src/kernel/ids.ts'
+import { removeIntegration, setIntegration } from '../../src/merchants/manage-integrations.ts'
+import type { StartFake } from '../../src/providers/fake-provider.ts'
+import { capabilities } from '../../src/providers/paystack/capabilities.ts'
+import { startFakePaystack } from '../../src/providers/paystack/fake.ts'
+import { startFakeStripe } from '../../src/providers/stripe/fake.ts'
+import { letPass } from '../support/books.ts'
+import { type Shop, startPaying } from '../support/paying.ts'
+
+// Providers without a page for saved cards: the customer's yes is asked for on ours.
+
+const service = await startPaying()
+const { database, parts, baseUrl } = service
+const newEmail = () => `ada.${randomBytes(5).toString('hex')}@example.com`
+
+/** A shop that has this provider alone, and a customer whose card is kept there. */
+async function withSavedCard(t: TestContext, start: StartFake, email = newEmail()) {
+  const fake = await start(t)
+  const { name } = fake.provider.capabilities
+  const shop = await service.addShop()
+  const owner = { merchantId: shop.merchantId, mode: 'sandbox' } as const
+  const wish = { settings: fake.settings, baseURL: fake.upstream.url }
+  await setIntegration({ ...parts, allowPrivate: () => true }, 'test', owner, fake.provider, wish)
+  await removeIntegration(parts, 'test', owner, 'gateway')
+  const initialize = async (changes: Record<string, unknown> = {}) => {
+    const { status, body } = await shop.initialize({ provider: name, ...fake.price, user: { email }, ...changes })
+    assert.equal(status, 200, JSON.stringify(body))
+    return { reference: String(body.data.reference), link: String(body.data.data.link) }
+  }
+  const { reference } = await initialize({ saveCard: true })
+  const [first] = (await shop.payment(reference)).attempts
+  await fake.customer.payByCard(await orderOf(first.id), { save: true })
+  await fetch(`${baseUrl}/return/${first.id}`, { redirect: 'manual' })
+  assert.equal((await shop.payment(reference)).status, 'successful')
+  return { fake, shop, email, initialize, taken: () => fake.ledger().taken.length - 1 }
+}
+
+const orderOf = async (id: AttemptId) => String((await findAttempt(database, id))?.orderReference)
+
+const inputOf = (page: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? ''
+
+/** What the page's form would send. */
+async function formOn(link: string): Promise<Record<string, string>> {
+  const page = await (await fetch(link)).text()
+  const names = ['token', 'key', 'total', 'card']
+  return {
+    action: 'pay',
+    method: 'card',
+    ...Object.fromEntries(names.map((name) => [name, inputOf(page, name)])),
+  }
+}
+
+const send = (link: string, form: Record<string, string>) =>
+  fetch(link, { method: 'POST', body: new URLSearchParams(form), redirect: 'manual' })
+
+const statusesOf = async (shop: Shop, reference: string) => {
+  const { status, attempts } = await shop.payment(reference)
+  return [status, ...attempts.map((attempt: { status: string }) => attempt.status)]
+}
+
+test('a yes on our page charges the card, once, however often and from however many tabs it is said', async (t) => {
+  const { shop, initialize, taken } = await withSavedCard(t, startFakePaystack)
+  const { reference, link } = await initialize()
+  assert.ok(link.startsWith(`${baseUrl}/pay/`))
+  assert.equal(taken(), 0)
+  const tabs = await Promise.all([1, 2, 3, 4].map(() => formOn(link)))
+  await Promise.all([...tabs, ...tabs].map((form) => send(link, form)))
+  assert.deepEqual(await statusesOf(shop, reference), ['successful', 'successful'])
+  assert.equal(taken(), 1)
+})
+
+test('a lost answer to a yes that came hours after the order is found all the same', async (t) => {
+  const { fake, shop, initialize, taken } = await withSavedCard(t, startFakeStripe)
+  const { reference, link } = await initialize()
+  const { id } = await shop.payment(reference)
+  await letPass(database, { id }, 3 * 3_600)
+  fake.upstream.trouble = 'reset after the work'
+  await send(link, await formOn(link))
+  fake.upstream.trouble = undefined
+  assert.deepEqual([taken(), ...(await statusesOf(shop, reference))], [1, 'pending', 'processing'])
+  for (const seconds of [700, 700]) {
+    await letPass(database, { id }, seconds)
+    await makeChecksDue(database, id)
+    await checkDueAttempts(parts, 10)
+  }
+  assert.deepEqual(await statusesOf(shop, reference), ['successful', 'successful'])
+})
+
+test('cancelled, deleted or over meanwhile: a yes charges nothing', async (t) => {
+  const { shop, email, initialize, taken } = await withSavedCard(t, startFakePaystack)
+  const [cancelled, over, deleted] = [await initialize(), await initialize(), await initialize()]
+  const forms = await Promise.all([cancelled, over, deleted].map(({ link }) => formOn(link)))
+  await shop.call('POST', `/payments/v1/payments/${cancelled.reference}/cancel`)
+  await letPass(database, await shop.payment(over.reference), 90_000)
+  const [card] = (await shop.call('GET', `/payments/v1/cards?email=${email}`)).body.data
+  await shop.call('DELETE', `/payments/v1/cards/${card.id}`)
+  await Promise.all([cancelled, over, deleted].map(({ link }, index) => send(link, forms[index] ?? {})))
+  assert.equal(taken(), 0)
+  assert.deepEqual(await statusesOf(shop, cancelled.reference), ['cancelled', 'abandoned'])
+  assert.deepEqual(await statusesOf(shop, over.reference), ['pending', 'pending'])
+  assert.deepEqual(await statusesOf(shop, deleted.reference), ['pending', 'pending'])
+})
+
+test('a card is charged with the e-mail that it was made with, however the customer writes it today', async (t) => {
+  const { shop, email, initialize, taken } = await withSavedCard(t, startFakePaystack)
+  const { reference, link } = await initialize({ user: { email: email.toUpperCase() } })
+  await send(link, await formOn(link))
+  assert.deepEqual(await statusesOf(shop, reference), ['successful', 'successful'])
+  assert.equal(taken(), 1)
+})
+
+test('whoever has not the customer’s link cannot charge a card, even one that they know', async (t) => {
+  const { shop, initialize, taken } = await withSavedCard(t, startFakePaystack)
+  const { reference, link } = await initialize()
+  const form = await formOn(link)
+  assert.match(form.card ?? '', /^crd_/)
+  const { id } = await shop.payment(reference)
+  const bare = `${baseUrl}/pay/${embedId(parts.secrets, id as PaymentId, new Date())}`
+  const shown = await formOn(bare)
+  assert.equal(shown.card, 'new')
+  await send(bare, { ...shown, card: String(form.card) })
+  assert.equal(taken(), 0)
+  assert.deepEqual(await statusesOf(shop, reference), ['pending', 'pending', 'pending'])
+})
+
+test('a yes is for the price that was shown: what was begun at a higher one is begun anew', async (t) => {
+  const { fake, shop, initialize } = await withSavedCard(t, startFakePaystack)
+  const { reference, link } = await initialize()
+  // As a version with other fees would have left it.
+  await database.rows(sql`
+    update attempts set amount_charged = amount_charged + 500 where reference like ${`${reference}%`}`)
+  await send(link, await formOn(link))
+  assert.deepEqual(await statusesOf(shop, reference), ['successful', 'abandoned', 'successful'])
+  assert.equal(fake.ledger().taken.at(-1)?.amount.amount, fake.price.amount)
+})
+
+test('what waits for a yes is nothing to ask a provider about, whoever wants it asked', async (t) => {
+  const { fake, shop, initialize } = await withSavedCard(t, startFakePaystack)
+  const { reference } = await initialize()
+  const { id } = await shop.payment(reference)
+  assert.equal(await makeChecksDue(database, id), 0)
+  assert.equal(await checkDueAttempts(parts, 10), 0)
+  assert.equal(fake.ordersMade(), 1)
+})
+
+test('an order for which not even a yes could be asked has begun nothing, and keeps nobody from trying again', async (t) => {
+  const { shop, initialize } = await withSavedCard(t, startFakePaystack)
+  const { reference } = await initialize()
+  const { id } = await shop.payment(reference)
+  const connect = async () => Promise.reject(new Error('the database is away'))
+  const broken = { ...parts, providers: { ...parts.providers, connect } }
+  const start = { capabilities, channel: 'card' } as const
+  await assert.rejects(startAttempt(broken, id, start), { code: 'provider_error' })
+  const { attempt } = await startAttempt(parts, id, start)
+  assert.equal(attempt.instructions?.kind, 'confirm')
+  assert.deepEqual(await statusesOf(shop, reference), ['pending', 'pending', 'failed', 'pending'])
+})
+
+test('a provider that was removed since is asked for nothing new, and a yes is that', async (t) => {
+  const { shop, initialize, taken } = await withSavedCard(t, startFakePaystack)
+  const { reference, link } = await initialize()
+  const { card } = await formOn(link)
+  const { id } = await shop.payment(reference)
+  const wish = { channel: 'card', card: parseId('card', String(card)) as SavedCardId, key: 'one' } as const
+  await assert.rejects(startOnPage(parts, [], id, wish), { code: 'no_integration_available' })
+  assert.equal(taken(), 0)
+  assert.deepEqual(await statusesOf(shop, reference), ['pending', 'pending'])
+})

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { StartFake } from '../../src/providers/fake-provider.ts'
+import { startFakeFlutterwave } from '../../src/providers/flutterwave/fake.ts'
+import { startFakeMonnify } from '../../src/providers/monnify/fake.ts'
+import { startFakePaystack } from '../../src/providers/paystack/fake.ts'
+import { startFakeStripe } from '../../src/providers/stripe/fake.ts'
+import { brokenKey, variableOf } from './keys.ts'
+import { SANDBOXES } from './sandboxes.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const FAKES: Record<string, StartFake> = {
+  paystack: startFakePaystack,
+  flutterwave: startFakeFlutterwave,
+  monnify: startFakeMonnify,
+  stripe: startFakeStripe,
+}
+
+/** The script as `npm run live` runs it, with no keys but these: those of whoever runs the tests stay out of it. */
+async function runLive(env: Record<string, string>): Promise<{ code: number; lines: string[] }> {
+  const child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'test/live/main.ts')], {
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'), ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  const [code] = await once(child, 'close')
+  return { code, lines: output.split('\n').filter(Boolean) }
+}
+
+function environmentFor(name: string, { settings, url }: { settings: Record<string, string>; url: string }) {
+  const entries = Object.entries(settings).map(([setting, value]) => [variableOf(name, setting), value])
+  return { ...Object.fromEntries(entries), [`LIVE_${name.toUpperCase()}_BASE_URL`]: url }
+}
+
+test('without keys no sandbox is asked, and each says what to set', async () => {
+  const { code, lines } = await runLive({})
+  assert.equal(code, 0)
+  assert.equal(lines.length, SANDBOXES.length)
+  assert.match(
+    lines.find((line) => line.includes('paystack')) ?? '',
+    /^– paystack is left out: set LIVE_PAYSTACK_SECRET_KEY \(sk_test_…\), LIVE_PAYSTACK_PUBLIC_KEY \(pk_test_…\)/,
+  )
+  for (const { provider } of SANDBOXES)
+    assert.ok(lines.some((line) => line.startsWith(`– ${provider.capabilities.name}`)))
+})
+
+for (const { provider } of SANDBOXES) {
+  const { name, channels } = provider.capabilities
+  test(`${name} is asked everything that can be asked without a customer`, async (t) => {
+    const { settings, upstream, ordersMade, refundsMade } = await (FAKES[name] ?? assert.fail(`${name} has a fake`))(t)
+    const { code, lines } = await runLive(environmentFor(name, { settings, url: upstream.url }))
+    const said = lines.filter((line) => line.includes(`${name}:`) && !line.startsWith('–'))
+    assert.deepEqual(
+      said.filter((line) => !line.startsWith(`✓ ${name}: `)),
+      [],
+    )
+    assert.equal(said.length, channels.includes('virtual-bank-account') ? 8 : 7)
+    assert.equal(lines.length - said.length, SANDBOXES.length - 1, 'the others are left out')
+    assert.equal(code, 0)
+    assert.equal(ordersMade(), channels.length)
+    assert.equal(refundsMade(), 0)
+  })
+
+  test(`${name}: a broken key still looks like one`, async (t) => {
+    const { settings } = await (FAKES[name] ?? assert.fail(`${name} has a fake`))(t)
+    const { keyToBreak } = SANDBOXES.find((sandbox) => sandbox.provider === provider) ?? assert.fail()
+    const key = settings[keyToBreak] ?? assert.fail(`${name} has ${keyToBreak}`)
+    const pattern = provider.settings.find((setting) => setting.name === keyToBreak)?.pattern.sandbox ?? /^$/
+    for (const good of [key, brokenKey(key)]) {
+      assert.match(brokenKey(good), pattern)
+      assert.notEqual(brokenKey(good), good)
+    }
+  })
+}
+
+test('a key of live mode is refused before anybody is asked, and not shown', async (t) => {
+  const { settings, upstream, asked } = await startFakePaystack(t)
+  const secretKey = settings.secretKey?.replace('test', 'live') ?? ''
+  const { code, lines } = await runLive(
+    environmentFor('paystack', { settings: { ...settings, secretKey }, url: upstream.url }),
+  )
+  assert.equal(code, 1)
+  assert.match(
+    lines.join('\n'),
+    /✗ paystack is not asked: .*LIVE_PAYSTACK_SECRET_KEY does not look like one \(sk_test_…\)/,
+  )
+  assert.ok(!lines.join('\n').includes(secretKey))
+  assert.deepEqual(asked, [])
+})
+
+test('half of the keys are a mistake', async () => {
+  const { code, lines } = await runLive({ LIVE_STRIPE_SECRET_KEY: 'sk_test_51Abcdefgh' })
+  assert.equal(code, 1)
+  assert.match(lines.join('\n'), /✗ stripe is not asked: also set LIVE_STRIPE_PUBLIC_KEY .*LIVE_STRIPE_WEBHOOK_SECRET/)
+})
+
+test('a sandbox that answers otherwise is a failure, and the other questions are asked all the same', async (t) => {
+  const { settings, upstream } = await startFakePaystack(t)
+  upstream.garble = (said) => ({ ...said, text: said.text.replace('"status":"abandoned"', '"status":"success"') })
+  const { code, lines } = await runLive(environmentFor('paystack', { settings, url: upstream.url }))
+  assert.equal(code, 1)
+  assert.ok(lines.some((line) => /^✗ paystack: a card is taken on a page.*: expected pending, and it is /.test(line)))
+  assert.ok(lines.includes('✓ paystack: a saved card that nobody has is declined'))
+})

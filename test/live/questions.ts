@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { Channel, Connection, Order, OrderHandle, RefundOrder } from '../../src/providers/provider.ts'
+import { providerHttp } from '../../src/providers/provider-http.ts'
+import { brokenKey, type Keys } from './keys.ts'
+import type { Sandbox } from './sandboxes.ts'
+
+export interface Answered {
+  question: string
+  /** What is wrong; undefined when it is as it should be. */
+  wrong?: string
+}
+
+/** What can be asked of a sandbox without a customer, one after the other. */
+export async function* askAll(sandbox: Sandbox, keys: Extract<Keys, { kind: 'there' }>): AsyncGenerator<Answered> {
+  for (const [question, ask] of questionsFor(sandbox, keys)) {
+    try {
+      await ask()
+      yield { question }
+    } catch (error) {
+      yield { question, wrong: (error as Error).message }
+    }
+  }
+}
+
+type Question = [string, () => Promise<unknown>]
+
+function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { kind: 'there' }>): Question[] {
+  const { provider, keyToBreak, wrongToken, wrongTransaction } = sandbox
+  const connect = (settings: Record<string, string>): Connection =>
+    provider.connect({ mode: 'sandbox', settings, baseURL, http: providerHttp() })
+  const connection = connect(settings)
+  const order = newOrder(sandbox)
+  let handle: OrderHandle | undefined
+
+  const questions: Question[] = [
+    ['the keys are good', async () => expect(await connection.verifyKeys(), 'good')],
+    [
+      'a wrong key is bad',
+      async () => {
+        const broken = brokenKey(settings[keyToBreak] ?? '')
+        assert.notEqual(broken, settings[keyToBreak], 'the key was broken')
+        expect(await connect({ ...settings, [keyToBreak]: broken }).verifyKeys(), 'bad')
+      },
+    ],
+    [
+      'an order that nobody made is missing',
+      async () => expect(await connection.check(handleOf(newOrder(sandbox))), 'missing'),
+    ],
+    [
+      'a card is taken on a page, and the order waits for it',
+      async () => {
+        const start = expect(await connection.startCard(order), 'link')
+        assert.match(start.link, /^https?:\/\//)
+        handle = handleOf(order, start.providerReference)
+        expect(await connection.check(handle), 'pending')
+      },
+    ],
+    [
+      'the same reference makes no second order',
+      async () => {
+        assert.ok(handle, 'there is a first one')
+        const again = expect(await connection.startCard(order), 'link', 'unknown')
+        if (again.kind === 'unknown') assert.ok(!again.neverSent && !again.errorStatus, again.because)
+        else if (sandbox.repeated === 'one order') assert.equal(again.providerReference, handle.providerReference)
+        expect(await connection.check(handle), 'pending')
+      },
+    ],
+    [
+      'a saved card that nobody has is declined',
+      async () => expect(await connection.chargeSavedCard(newOrder(sandbox), wrongToken), 'declined'),
+    ],
+    [
+      'what was never paid is not given back',
+      async () => {
+        assert.ok(handle, 'there is an order')
+        const reference = newReference()
+        const transactionIds = [wrongTransaction]
+        const wanted: RefundOrder = { reference, order: handle, transactionIds, amount: order.amount, reason: null }
+        expect(await connection.refund(wanted), ...sandbox.refundOfNothing)
+      },
+    ],
+  ]
+  if (provider.capabilities.channels.includes('virtual-bank-account')) {
+    questions.push(['an account is opened for one order', () => openAccount(sandbox, connection)])
+  }
+  return questions
+}
+
+async function openAccount(sandbox: Sandbox, connection: Connection): Promise<void> {
+  const order = newOrder(sandbox)
+  const account = expect(await connection.openAccount(order), 'account')
+  assert.match(account.accountNumber, /^\d{6,20}$/)
+  assert.ok(account.amountToTransfer >= order.amount.amount, 'it is paid by no less than was asked for')
+  // A sandbox may play the customer, and be quick about it.
+  expect(await connection.check(handleOf(order, account.providerReference, 'virtual-bank-account')), 'pending', 'paid')
+}
+
+function expect<Said extends { kind: string }, Kind extends Said['kind']>(
+  said: Said,
+  ...kinds: Kind[]
+): Extract<Said, { kind: Kind }> {
+  const isExpected = (kinds as string[]).includes(said.kind)
+  assert.ok(isExpected, `expected ${kinds.join(' or ')}, and it is ${JSON.stringify(said)}`)
+  return said as Extract<Said, { kind: Kind }>
+}
+
+/** As ours are: 32 letters and digits, and new in each run, for a sandbox forgets nothing. */
+const newReference = () => randomBytes(16).toString('hex')
+
+const newOrder = ({ price, country }: Sandbox): Order => ({
+  reference: newReference(),
+  amount: price,
+  country,
+  customer: { email: 'ada@example.com', name: 'Ada Obi', phoneNumber: '+2348012345678' },
+  merchantName: 'Manilla',
+  returnURL: 'https://example.com/return',
+  expiresAt: new Date(Date.now() + 2 * 3_600_000),
+  saveCard: false,
+})
+
+const handleOf = (
+  { reference, amount }: Order,
+  providerReference = reference,
+  channel: Channel = 'card',
+): OrderHandle => ({ reference, providerReference, channel, startedAt: new Date(), amount })

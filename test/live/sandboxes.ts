@@ -1,0 +1,53 @@
+import { type Currency, type Money, money } from '../../src/kernel/money.ts'
+import type { Provider, RefundOutcome } from '../../src/providers/provider.ts'
+import { PROVIDERS } from '../../src/providers/registry.ts'
+
+/** What the questions need to know about a provider's sandbox. */
+export interface Sandbox {
+  provider: Provider
+  price: Money
+  country: string
+  /** The setting that is wrong in the question about wrong keys. */
+  keyToBreak: string
+  /** A saved card that nobody has, written as theirs are. */
+  wrongToken: string
+  /** A transaction that nobody has made, written as theirs are. */
+  wrongTransaction: string
+  /** What may come of a repeated start. `another link`: their links are no orders, and each request has one. */
+  repeated: 'one order' | 'another link'
+  /** `unknown` where their documents do not say how they refuse it. */
+  refundOfNothing: RefundOutcome['kind'][]
+}
+
+const naira = money(1_000_000, 'NGN' as Currency)
+
+const ROWS: Record<string, Omit<Sandbox, 'provider'>> = {
+  paystack: {
+    ...{ price: naira, country: 'NG', keyToBreak: 'secretKey', repeated: 'one order' },
+    ...{ wrongToken: 'AUTH_nobody0000', wrongTransaction: '1', refundOfNothing: ['refused'] },
+  },
+  flutterwave: {
+    ...{ price: naira, country: 'NG', keyToBreak: 'secretKey', repeated: 'another link' },
+    ...{ wrongToken: 'flw-t1nf-nobody0000-m03k', wrongTransaction: '1', refundOfNothing: ['refused', 'unknown'] },
+  },
+  monnify: {
+    ...{ price: naira, country: 'NG', keyToBreak: 'secretKey', repeated: 'one order' },
+    ...{
+      wrongToken: 'MNFY_NOBODY0000',
+      wrongTransaction: 'MNFY|00|20200101000000|000000',
+      refundOfNothing: ['refused'],
+    },
+  },
+  stripe: {
+    ...{ price: money(1_099, 'USD' as Currency), country: 'US', keyToBreak: 'secretKey', repeated: 'one order' },
+    ...{ wrongToken: 'cus_nobody0000:pm_nobody0000', wrongTransaction: 'pi_nobody0000' },
+    refundOfNothing: ['refused', 'unknown'],
+  },
+}
+
+/** Every provider that has a server of its own somewhere. One without a row here is a mistake. */
+export const SANDBOXES: Sandbox[] = PROVIDERS.filter(({ baseURL }) => baseURL !== null).map((provider) => {
+  const row = ROWS[provider.capabilities.name]
+  if (!row) throw new Error(`${provider.capabilities.name} needs a row in test/live/sandboxes.ts`)
+  return { provider, ...row }
+})
