@@ -23,7 +23,7 @@ export const INTEGRATIONS: Record<string, Make> = {
       { settings: { secretKey: random.pick<unknown>([...NOT_TEXT, ...PAYLOADS, unicode(random, 40), '', 5]) } },
       { settings: { __proto__x: 'y', constructor: 'z', secretKey: 'sk_live_0123456789abcdef' } },
       { baseURL: random.pick<unknown>(['file:///etc/passwd', 'http://user:pass@127.0.0.1/', 'x', 5, ...PAYLOADS]) },
-      { priority: random.pick<unknown>([-1, 1_001, 0.5, '1', 1e400, ...NOT_TEXT]), settings: {} },
+      { priority: random.pick<unknown>([-1, 1_001, 0.5, '1', 1e300, ...NOT_TEXT]), settings: {} },
       { currencies: random.pick<unknown>(['NGN', ['XXX1'], [5], [[]], {}]), settings: {} },
       { countries: random.pick<unknown>(['NG', ['Atlantis'], [null], {}]), settings: {} },
       { channels: random.pick<unknown>(['card', ['cash'], [null], {}]), settings: {} },
