@@ -182,6 +182,25 @@ test('an outcome in doubt is asked for every minute while the customer holds the
   assert.deepEqual([first(end).watch.nextCheckAt, types(end)], [null, ['attempt.needs_review']])
 })
 
+test('a link that was paid is looked at again after ten minutes and six hours: some take a second card, whose money goes back', () => {
+  const { book, attempt } = waiting()
+  const instructions = { kind: 'link' as const, link: 'https://provider.example/pay', publicKey: 'pk' }
+  const linked: Book = { ...book, attempts: [{ ...attempt, instructions }] }
+  const once = receipt(PRICE)
+  let state = propose(linked, attempt, paid(once), { now: after(60) }).book
+  const times: number[] = []
+  for (let next = state.attempts[0]?.watch.nextCheckAt; next; next = state.attempts[0]?.watch.nextCheckAt) {
+    times.push((next.getTime() - START.getTime()) / 1_000 - 60)
+    state = propose(state, attempt, paid(once), { fresh: [], source: 'check', now: next }).book
+  }
+  assert.deepEqual(times, [600, 21_600])
+  const another = receipt(PRICE)
+  const twice = propose(state, attempt, paid(once, another), { fresh: [another], source: 'check', now: after(700) })
+  assert.deepEqual(twice.surplus, [{ attemptId: attempt.id, amount: PRICE, transactionIds: [another.transactionId] }])
+  const charged = propose(book, attempt, paid(receipt(PRICE)), { now: after(60) })
+  assert.equal(first(charged).watch.nextCheckAt, null, 'a saved card that was charged has no link')
+})
+
 test('"no such order" is believed after ten minutes, and only the second time', () => {
   const book = newBook()
   const begun = begin(book, newAttempt(book, 'card', START)).book

@@ -19,6 +19,8 @@ const UNKNOWN_AFTER = [
 /** While a customer may be paying, money whose notice was lost is found within a minute or so. */
 const OPEN_AFTER = [10 * SECOND, 30 * SECOND]
 const OPEN_EVERY = MINUTE
+/** Most links end with the money. Some take another card, from a customer with two tabs; that goes back, and its notice may be lost. */
+const PAID_LINK_AFTER = [10 * MINUTE, 6 * HOUR]
 /** Transfers take their time, and some customers use an old number. */
 const CLOSED_AFTER = [MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY]
 
@@ -32,8 +34,10 @@ export function nextCheck(attempt: Attempt, now: Date): Date | 'exhausted' | nul
     const due = after(watch.since, UNKNOWN_AFTER, now)
     return due && open && open < due ? open : (due ?? 'exhausted')
   }
-  // A card is charged once. An account number takes whatever is sent to it, even after the payment is paid.
-  if (channel === 'card' && (status === 'successful' || status === 'surplus')) return null
+  // An account number takes whatever is sent to it, even after the payment is paid. A card is charged once, wherever it has no link.
+  if (channel === 'card' && (status === 'successful' || status === 'surplus')) {
+    return attempt.instructions?.kind === 'link' ? after(watch.since, PAID_LINK_AFTER, now) : null
+  }
   if (open) return open
   return after(new Date(Math.max(closesAt(attempt).getTime(), watch.since.getTime())), CLOSED_AFTER, now)
 }
