@@ -152,6 +152,15 @@ test('the page leads back with our reference', async (t) => {
   assert.equal((await connection.check(handle())).kind, 'paid')
 })
 
+test('a page that was paid takes no second card', async (t) => {
+  const { connection, ledger } = await setUp(t)
+  const start = await connection.startCard(order())
+  assert.equal(start.kind, 'link')
+  for (let press = 0; press < 2; press++)
+    await fetch(start.link, { method: 'POST', body: 'press=pay', redirect: 'manual' })
+  assert.equal(ledger().taken.length, 1)
+})
+
 test('a refusal is declined when they do not know the reference, under any status that they use', async (t) => {
   const { connection, upstream } = await setUp(t)
   for (const status of [200, 400, 403, 404, 422]) {

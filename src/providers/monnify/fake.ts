@@ -173,6 +173,7 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
   }
 
   function payByCard(transaction: Transaction, save: boolean): void {
+    if (paidIn(transaction) > 0) return // the page has closed
     if (save) transaction.cardToken = CARDS.paying
     books.take(transaction, books.due(transaction))
   }
