@@ -33,8 +33,8 @@ export type Trouble = (typeof TROUBLES)[number]
 
 export interface Upstream {
   url: string
-  /** From now on; undefined ends it. */
-  trouble: Trouble | undefined
+  /** From now on; undefined ends it. A function chooses for each request: no trouble, some, or something else to say in place of the work. */
+  trouble: Trouble | ((asked: Asked) => Trouble | Said | undefined) | undefined
   /** Changes each answer on its way; undefined leaves them alone. */
   garble: ((said: Said) => Said) | undefined
   /** Hangs up and listens no more. */
@@ -73,17 +73,20 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { trouble, garble } = upstream
+  const { trouble: chosen, garble } = upstream
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
+  const { method = '', url: path = '', headers } = request
+  const asked: Asked = { method, path, headers, body: Buffer.concat(chunks).toString() }
+  const trouble = typeof chosen === 'function' ? chosen(asked) : chosen
+  if (typeof trouble === 'object') return void response.writeHead(trouble.status, trouble.headers).end(trouble.text)
   if (trouble === 'silent before the work') return
   if (trouble === 'reset before the work') return void request.socket.resetAndDestroy()
   if (trouble === 'answering 500 before the work') return void response.writeHead(500).end('{"error":"oops"}')
   if (trouble === 'answering 429') return void response.writeHead(429).end('{"error":"slow down"}')
   if (trouble === 'redirecting') return void response.writeHead(302, { location: upstream.url }).end()
 
-  const { method = '', url: path = '', headers } = request
-  const said = await speak({ method, path, headers, body: Buffer.concat(chunks).toString() })
+  const said = await speak(asked)
   if (trouble === 'silent after the work') return
   if (trouble === 'reset after the work') return void request.socket.resetAndDestroy()
   if (trouble === 'answering 503 after the work') return void response.writeHead(503).end(said.text)
