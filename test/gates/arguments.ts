@@ -2,14 +2,30 @@ import { parseArgs } from 'node:util'
 import { newSeed } from './random.ts'
 
 /** `--kills 20 --seed 7` as numbers; what was not given keeps its default, and a seed is made up. */
-export function numbersFrom<Name extends string>(defaults: Record<Name, number | undefined>) {
+export function numbersFrom<Name extends string>(
+  defaults: Record<Name, number | undefined>,
+  args: string[] = process.argv.slice(2),
+) {
   const names = ['seed', ...Object.keys(defaults)]
   const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]))
-  const { values } = parseArgs({ options })
+  const { values } = parseArgs({ options, args })
   const given = Object.entries(values).map(([name, text]) => {
     const number = Number(text)
     if (!Number.isSafeInteger(number) || number < 0) throw new Error(`--${name} must be a whole number, not "${text}"`)
     return [name, number]
   })
   return { seed: newSeed(), ...defaults, ...Object.fromEntries(given) } as Record<Name, number> & { seed: number }
+}
+
+/** `--provider paystack`: one of those words, and the other arguments. */
+export function wordFrom(
+  name: string,
+  words: string[],
+  args: string[] = process.argv.slice(2),
+): { word: string | undefined; rest: string[] } {
+  const place = args.indexOf(`--${name}`)
+  if (place === -1) return { word: undefined, rest: args }
+  const word = args[place + 1]
+  if (!word || !words.includes(word)) throw new Error(`--${name} must be one of ${words.join(', ')}`)
+  return { word, rest: args.toSpliced(place, 2) }
 }

@@ -110,7 +110,10 @@ function compareAttempt(attempt: AttemptRow, record: LedgerRecord | undefined): 
 }
 
 /** States: enough money is a success, once, and the books follow from their own events. */
-function comparePayment(records: Records, ledger: Map<string, LedgerRecord>): string[] {
+export function comparePayment(
+  records: Records,
+  ledger: Map<string, Pick<LedgerRecord, 'requested' | 'amount' | 'refunded'>>,
+): string[] {
   const { payment, attempts } = records.book
   const found = audit(records)
   const orders = attempts.map(({ orderReference }) => ledger.get(orderReference))
@@ -128,7 +131,7 @@ function comparePayment(records: Records, ledger: Map<string, LedgerRecord>): st
   return found.map((finding) => `${payment.reference}: ${finding}`)
 }
 
-async function compareLists(database: Database): Promise<string[]> {
+export async function compareLists(database: Database): Promise<string[]> {
   const found = await database.rows<{ what: string; count: number }>(sql`
     select 'notices that match nothing' as what, count(*) from notices where state = 'unmatched'
     union all select 'receipts that match nothing', count(*) from receipts where attempt_id is null
@@ -206,7 +209,7 @@ function readAttempts(database: Database): Promise<AttemptRow[]> {
 
 const PAGE = 500
 
-async function readRecords(database: Database): Promise<Records[]> {
+export async function readRecords(database: Database): Promise<Records[]> {
   const all: Records[] = []
   let last: PaymentId | undefined
   for (;;) {
@@ -217,7 +220,7 @@ async function readRecords(database: Database): Promise<Records[]> {
   }
 }
 
-function countBy<Row>(rows: Row[], of: (row: Row) => string): Map<string, number> {
+export function countBy<Row>(rows: Row[], of: (row: Row) => string): Map<string, number> {
   return new Map([...Map.groupBy(rows, of)].map(([name, group]) => [name, group.length]))
 }
 

@@ -80,10 +80,10 @@ export function printChaos({ seed, payments, kills, tookSeconds, calls, injected
   ].join('\n')
 }
 
-function listOf(counts: Iterable<[string, number]>): string {
+export function listOf(counts: Iterable<[string, number]>): string {
   return [...counts].map(([name, count]) => `${name} ${count}`).join(', ')
 }
 
-function bothOf({ ours, theirs }: { ours: number; theirs: number }): string {
+export function bothOf({ ours, theirs }: { ours: number; theirs: number }): string {
   return `ours ${ours}, theirs ${theirs}, difference ${ours - theirs}`
 }

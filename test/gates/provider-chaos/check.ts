@@ -1,0 +1,177 @@
+import type { Database } from '../../../src/database/database.ts'
+import { sql } from '../../../src/database/sql.ts'
+import type { Entry, FakeProvider } from '../../../src/providers/fake-provider.ts'
+import type { Heard } from '../../support/listener.ts'
+import { compareLists, comparePayment, countBy, readRecords } from '../chaos/check.ts'
+import type { Told } from './customers.ts'
+
+/** Both sides as they stand, and everything in which they differ. */
+export interface Comparison {
+  payments: Map<string, number>
+  attempts: Map<string, number>
+  refunds: Map<string, number>
+  late: number
+  needReview: number
+  taken: Totals
+  givenBack: Totals
+  differences: string[]
+}
+
+export interface Totals {
+  entries: number
+  ours: number
+  theirs: number
+}
+
+interface AttemptRow {
+  reference: string
+  order_reference: string
+  channel: string
+  status: string
+  needs_review: string | null
+  amount_charged: number
+}
+
+interface RefundRow {
+  id: string
+  payment: string
+  order_reference: string
+  provider_refund_id: string | null
+  kind: string
+  status: string
+  amount: number
+  currency: string
+  failure: string | null
+}
+
+export async function compare(
+  database: Database,
+  fake: FakeProvider,
+  told: Told,
+  heard: Heard[],
+  refusedNotices: string[],
+): Promise<Comparison> {
+  const { taken, givenBack } = fake.ledger()
+  const attempts = await readAttempts(database)
+  const receipts = await readReceipts(database)
+  const refunds = await readRefunds(database)
+  const records = await readRecords(database)
+  const orders = new Map(
+    attempts.map(({ order_reference, amount_charged }) => {
+      const of = (entries: Entry[]) => sum(entries.filter(({ reference }) => reference === order_reference))
+      return [order_reference, { requested: amount_charged, amount: of(taken), refunded: of(givenBack) }]
+    }),
+  )
+  const sentBack = refunds.filter(({ status }) => status === 'successful').map(entryOf)
+  const payments = new Map(records.map(({ book }) => [book.payment.reference, book.payment]))
+  return {
+    payments: countBy(records, ({ book }) => book.payment.status),
+    attempts: countBy(attempts, ({ status }) => status),
+    refunds: countBy(refunds, ({ kind, status }) => `${kind} ${status}`),
+    late: records.filter(({ book }) => book.payment.late).length,
+    needReview: attempts.filter(({ needs_review }) => needs_review !== null).length,
+    taken: { entries: taken.length, ours: sum(receipts), theirs: sum(taken) },
+    givenBack: { entries: givenBack.length, ours: sum(sentBack), theirs: sum(givenBack) },
+    differences: [
+      ...compareEntries('receipt', receipts, taken),
+      ...compareEntries('refund', sentBack, givenBack),
+      ...attempts.filter(({ status }) => status === 'processing').map((each) => `${each.reference}: still processing`),
+      ...attempts
+        .filter(({ needs_review }) => needs_review)
+        .map((each) => `${each.reference} (${each.status}): needs a person: ${each.needs_review}`),
+      ...refunds.flatMap(compareRefund),
+      ...records.flatMap((each) => comparePayment(each, orders)),
+      ...(await compareLists(database)),
+      ...told.payments
+        .filter((reference) => !payments.has(reference))
+        .map((reference) => `${reference}: a merchant was told of it, and it is not there`),
+      ...compareToldRefunds(told, refunds),
+      ...compareHeard([...payments.values()], heard),
+      ...refusedNotices,
+      ...(enough(records.map(({ book }) => book.payment)) ? [] : ['so few payments succeeded that this shows nothing']),
+    ],
+  }
+}
+
+/** Most customers mean to pay, and with patience most of them can. */
+const enough = (payments: { status: string }[]) =>
+  payments.filter(({ status }) => status === 'successful').length > payments.length / 3
+
+/** One by one, with their ids: nothing twice, nothing missing, nothing that the other side has never heard of. */
+function compareEntries(what: string, ours: Entry[], theirs: Entry[]): string[] {
+  const nameOf = ({ reference, id, amount }: Entry) => `${reference} ${id} of ${amount.amount} ${amount.currency}`
+  const left = new Map([...Map.groupBy(theirs, nameOf)].map(([name, same]) => [name, same.length]))
+  const unknown = ours.map(nameOf).filter((name) => {
+    const count = left.get(name) ?? 0
+    left.set(name, count - 1)
+    return count < 1
+  })
+  const missing = [...left].filter(([, count]) => count > 0).map(([name]) => name)
+  return [
+    ...unknown.map((name) => `${what} ${name}: we have it, the provider does not`),
+    ...missing.map((name) => `${what} ${name}: the provider has it, we do not`),
+  ]
+}
+
+function compareRefund({ payment, kind, status, amount, failure }: RefundRow): string[] {
+  if (status === 'pending') return [`${payment}: a refund of ${amount} is still under way`]
+  if (status === 'failed') return [`${payment}: a refund of ${amount} (${kind}) was refused: ${failure}`]
+  // The fakes give nothing back by themselves, so whatever they tell of is ours.
+  return kind === 'provider' || kind === 'chargeback'
+    ? [`${payment}: a refund of ours was taken for the provider's`]
+    : []
+}
+
+/** One refund for each key at most, and each that was answered for is there. */
+function compareToldRefunds({ refunds: told }: Told, refunds: RefundRow[]): string[] {
+  const known = Map.groupBy(refunds, ({ payment }) => payment)
+  return told.flatMap(({ payment, keys, ids }) => {
+    const made = (known.get(payment) ?? []).filter(({ kind }) => kind === 'merchant').length
+    return [
+      ...(made > keys ? [`${payment}: ${keys} refunds were asked for, ${made} were made`] : []),
+      ...(new Set(ids).size > made ? [`${payment}: a refund was answered with 201, and is not there`] : []),
+    ]
+  })
+}
+
+/** A success is told once: whatever else a merchant hears has the same event's id. */
+function compareHeard(payments: { id: string; reference: string; status: string }[], heard: Heard[]): string[] {
+  const successes = new Map<string, Set<string>>()
+  for (const { headers, body } of heard) {
+    const { type, data } = JSON.parse(body)
+    if (type !== 'payment.successful') continue
+    const ids = successes.get(data.payment.id) ?? new Set()
+    successes.set(data.payment.id, ids.add(String(headers['webhook-id'])))
+  }
+  return payments.flatMap(({ id, reference, status }) => {
+    const times = successes.get(id)?.size ?? 0
+    const wanted = status === 'successful' ? 1 : 0
+    return times === wanted ? [] : [`${reference} (${status}): its success was told ${times} times`]
+  })
+}
+
+function readAttempts(database: Database): Promise<AttemptRow[]> {
+  return database.rows(sql`
+    select reference, order_reference, channel, status, needs_review, amount_charged from attempts`)
+}
+
+async function readReceipts(database: Database): Promise<Entry[]> {
+  const rows = await database.rows<{ reference: string; id: string; amount: number; currency: string }>(sql`
+    select coalesce(a.order_reference, 'nobody''s') as reference, r.transaction_id as id, r.amount, r.currency
+      from receipts r left join attempts a on a.id = r.attempt_id`)
+  return rows.map(({ reference, id, amount, currency }) => entry(reference, id, amount, currency))
+}
+
+function readRefunds(database: Database): Promise<RefundRow[]> {
+  return database.rows(sql`
+    select r.id, p.reference as payment, a.order_reference, r.provider_refund_id, r.kind, r.status, r.amount, r.currency, r.failure
+      from refunds r join attempts a on a.id = r.attempt_id join payments p on p.id = r.payment_id`)
+}
+
+const entryOf = ({ order_reference, provider_refund_id, amount, currency }: RefundRow): Entry =>
+  entry(order_reference, provider_refund_id ?? 'without an id', amount, currency)
+
+const entry = (reference: string, id: string, amount: number, currency: string) =>
+  ({ reference, id, amount: { amount, currency } }) as Entry
+
+const sum = (entries: Entry[]) => entries.reduce((total, { amount }) => total + amount.amount, 0)

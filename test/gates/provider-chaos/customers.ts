@@ -1,0 +1,229 @@
+import { keepCard } from '../../../src/attempts/saved-card-store.ts'
+import type { Database } from '../../../src/database/database.ts'
+import { type AttemptId, newId, uuidOf } from '../../../src/kernel/ids.ts'
+import type { SecretBox } from '../../../src/kernel/secret-box.ts'
+import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
+import { pause } from '../chaos/door.ts'
+import type { Random } from '../random.ts'
+import type { Merchant } from './service.ts'
+import type { AttemptSeen, PaymentSeen, Shop } from './shop.ts'
+
+export interface World {
+  shop: Shop
+  merchant: Merchant
+  fake: FakeProvider
+  database: Database
+  secrets: SecretBox
+  /** Where the merchant listens. */
+  webhook: string
+  told: Told
+}
+
+/** What a merchant was told, to be held against the books. */
+export interface Told {
+  payments: string[]
+  /** `keys`: how many different refunds were asked for; `ids`: what was answered with 201. */
+  refunds: { payment: string; keys: number; ids: string[] }[]
+}
+
+type Channel = AttemptSeen['channel']
+type CardKind = 'paying' | 'declining' | 'askingForAStep'
+
+/** Tries at starting, until a customer gives up. */
+const START_TRIES = 4
+/** While one try is in doubt no other may begin. A patient customer waits for so long. */
+const PATIENCE_MS = 12_000
+const LOOK_EVERY_MS = 250
+/** When the provider is not even asked. */
+const AWAY_MS = 4_000
+
+/** One customer with one payment. Returns what the merchant does afterwards, if anything. */
+export class Visit {
+  readonly #world: World
+  readonly #random: Random
+  readonly #number: number
+  readonly #amount: number
+  readonly #body: Record<string, unknown>
+  readonly reference: string
+  readonly email: string
+
+  /** `again`: the same customer's next payment. */
+  constructor(world: World, random: Random, number: number, again = '') {
+    const { price } = world.fake
+    this.#world = world
+    this.#random = random
+    this.#number = number
+    this.#amount = random.between(40_000, 5_000_000)
+    this.reference = `chaos-${number}${again}`
+    this.email = `customer-${number}@example.com`
+    this.#body = {
+      reference: this.reference,
+      amount: this.#amount,
+      currency: price.currency,
+      country: price.country,
+      user: { email: this.email },
+      webhook: world.webhook,
+      customerBearsCharge: random.chance(0.2),
+    }
+  }
+
+  again(): Visit {
+    return new Visit(this.#world, this.#random, this.#number, '-again')
+  }
+
+  /** A card whose token the customer left with an earlier payment; what it does is known to the fake. */
+  async hasCard(kind: CardKind): Promise<void> {
+    const { database, secrets, merchant, fake } = this.#world
+    const token = fake.savedCards[kind]
+    if (!token) return
+    const card = { token, brand: 'visa', last4: '4081', expiryMonth: 9, expiryYear: 2035 }
+    const { name: provider } = fake.provider.capabilities
+    await database.transaction((tx) =>
+      keepCard(tx, secrets, { id: newId('card', new Date()), owner: merchant, provider, email: this.email, card }),
+    )
+  }
+
+  async checkout(): Promise<PaymentSeen | undefined> {
+    const { status } = await this.#world.shop.ask('checkout', 'POST', '/payments/v1/checkouts', this.#body)
+    if (status !== 201) return undefined
+    this.#world.told.payments.push(this.reference)
+    return this.read()
+  }
+
+  read(): Promise<PaymentSeen | undefined> {
+    return this.#world.shop.payment(this.reference)
+  }
+
+  /** The merchant asks for a try of that kind, with a key half of the time. */
+  async initialize(channel: Channel = 'card', { saveCard = false } = {}): Promise<AttemptSeen | undefined> {
+    const { shop, fake, told } = this.#world
+    const { name } = fake.provider.capabilities
+    const headers: Record<string, string> = this.#random.chance(0.5) ? { 'idempotency-key': crypto.randomUUID() } : {}
+    const provider = channel === 'card' ? name : `${name}-${channel}`
+    const body = { ...this.#body, provider, ...(saveCard && { saveCard }) }
+    for (let tries = 0; tries < START_TRIES; tries++) {
+      const answer = await shop.ask('initialize', 'POST', '/payments/v1/payments/initialize', body, headers)
+      if (answer.status === 200) {
+        told.payments.push(this.reference)
+        return (await this.read())?.attempts.find(({ reference }) => reference === answer.body.data.reference)
+      }
+      const isForNow =
+        answer.status >= 500 || ['attempt_in_progress', 'idempotency_in_progress'].includes(answer.body.code)
+      if (!isForNow) return undefined
+      await this.#waitForTurn()
+    }
+    return undefined
+  }
+
+  /** The customer presses the button on our page. `card`: one that was kept, if there is one. */
+  async press(channel: Channel = 'card', { card = 'new' as 'new' | 'saved', save = false } = {}) {
+    const { shop } = this.#world
+    const payment = await this.read()
+    if (!payment) return undefined
+    for (let tries = 0; tries < START_TRIES; tries++) {
+      const form = await shop.openForm(payment.id, channel === 'card' ? 'card' : 'bank')
+      if (form) {
+        const { fields, cards } = form
+        if (channel === 'card') fields.set('card', (card === 'saved' && cards[0]) || 'new')
+        if (save) fields.set('save', '1')
+        await shop.press(payment.id, fields)
+      }
+      const seen = await this.read()
+      const last = seen?.attempts.at(-1)
+      if (!last || seen?.status !== 'pending' || last.instructions) return last
+      if (card === 'saved' && last.status === 'failed') return last
+      await this.#waitForTurn()
+    }
+    return undefined
+  }
+
+  /** Whatever the attempt asks the customer for: the provider's page, a bank's question, or a yes on our own page. */
+  async pay(attempt: AttemptSeen | undefined, press: 'pay' | 'decline' = 'pay'): Promise<void> {
+    const link = attempt?.instructions?.link
+    if (!attempt || !link) return
+    if (link.startsWith(this.#world.shop.baseUrl)) return this.pay(await this.press('card', { card: 'saved' }), press)
+    const page = await fetch(link, { method: 'POST', body: new URLSearchParams({ press }), redirect: 'manual' })
+    await page.text()
+    const back = page.headers.get('location')
+    if (back && this.#random.chance(0.5)) await this.#comeBack(back)
+  }
+
+  /** On the provider's page, with a yes to having the card kept. */
+  async payAndKeep(attempt: AttemptSeen | undefined): Promise<void> {
+    if (attempt?.instructions) await this.#world.fake.customer.payByCard(orderOf(attempt), { save: true })
+  }
+
+  async transfer(attempt: AttemptSeen | undefined, shares: number[]): Promise<void> {
+    const due = attempt?.instructions?.amountToTransfer
+    if (!attempt || !due) return
+    for (const share of shares) {
+      await this.#world.fake.customer.transfer?.(orderOf(attempt), Math.round(due * share))
+      await this.moment()
+    }
+  }
+
+  async cancel(): Promise<void> {
+    await this.#world.shop.ask('cancel', 'POST', `/payments/v1/payments/${this.reference}/cancel`)
+  }
+
+  /** All of it, a part, or in parts; each with a key, and some asked twice. */
+  async refund(): Promise<void> {
+    const payment = await this.read()
+    if (payment?.status !== 'successful') return
+    const third = Math.ceil(payment.amountPaid / 3)
+    const amounts = this.#random.pick([[undefined], [third], [third, third], [third, undefined]])
+    const told = { payment: this.reference, keys: amounts.length, ids: [] as string[] }
+    this.#world.told.refunds.push(told)
+    for (const amount of amounts) {
+      const key = crypto.randomUUID()
+      const again = this.#random.pick(['never', 'at once', 'later'])
+      const first = this.#refund(amount, key, told.ids)
+      if (again === 'at once') await this.#refund(amount, key, told.ids)
+      await first
+      if (again === 'later') await this.#refund(amount, key, told.ids)
+    }
+  }
+
+  async #refund(amount: number | undefined, key: string, ids: string[]): Promise<void> {
+    const path = `/payments/v1/payments/${this.reference}/refunds`
+    const headers = { 'idempotency-key': key }
+    for (let tries = 0; tries < START_TRIES; tries++) {
+      const { status, body } = await this.#world.shop.ask('refund', 'POST', path, amount ? { amount } : {}, headers)
+      if (status === 201) return void ids.push(body.data.id)
+      if (status < 500 && body.code !== 'idempotency_in_progress') return
+      await this.moment()
+    }
+  }
+
+  /** Until a notice, a check or a return has told how it ended, or the customer has had enough. */
+  async untilSuccessful(): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS
+    while (performance.now() < deadline) {
+      if ((await this.read())?.status !== 'pending') return
+      await pause(LOOK_EVERY_MS)
+    }
+  }
+
+  /** People take their time. */
+  moment(): Promise<void> {
+    return pause(this.#random.between(0, 600))
+  }
+
+  async #comeBack(address: string): Promise<void> {
+    const { pathname, search, origin } = new URL(address)
+    if (origin === this.#world.shop.baseUrl) await this.#world.shop.browse('return', pathname + search)
+  }
+
+  async #waitForTurn(): Promise<void> {
+    await this.moment()
+    const deadline = performance.now() + PATIENCE_MS
+    while (performance.now() < deadline) {
+      const attempts = (await this.read())?.attempts ?? []
+      if (attempts.some(({ status }) => status === 'processing')) await pause(LOOK_EVERY_MS)
+      else return pause(attempts.at(-1)?.failure?.code === 'provider_unavailable' ? AWAY_MS : 0)
+    }
+  }
+}
+
+/** What the provider calls it by: our own word for it, which merchants never see. */
+const orderOf = ({ id }: AttemptSeen) => uuidOf(id as AttemptId).replaceAll('-', '')

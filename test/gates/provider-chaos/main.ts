@@ -1,0 +1,38 @@
+// `npm run provider-chaos`: customers pay through a strict double of each real provider, while that one times out, fails, turns us away and
+// goes away, and its notices get lost, doubled and out of order. Then our books must be its own, entry by entry.
+// --payments 500 with each, --clients 32; --provider NAME for one alone; --seed N to have the same plan again.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbedded } from '../../../src/database/embedded.ts'
+import { migrate } from '../../../src/database/migrate.ts'
+import { numbersFrom, wordFrom } from '../arguments.ts'
+import { isClean, printProvider } from './report.ts'
+import { PROVIDERS, providerChaos } from './run.ts'
+
+interface Wanted {
+  payments: number
+  clients: number
+  seed: number
+}
+
+/** On a PostgreSQL of its own. */
+async function runOne(provider: string, wanted: Wanted): Promise<boolean> {
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-provider-chaos-'))
+  const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
+  try {
+    await migrate(server.url)
+    const outcome = await providerChaos({ ...wanted, provider, databaseUrl: server.url })
+    process.stdout.write(`${printProvider(outcome)}\n`)
+    return isClean(outcome)
+  } finally {
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const names = Object.keys(PROVIDERS)
+const { word, rest } = wordFrom('provider', names)
+const wanted = numbersFrom({ payments: 500, clients: 32 }, rest)
+process.stdout.write(`seed ${wanted.seed}\n`)
+for (const name of word ? [word] : names) if (!(await runOne(name, wanted))) process.exitCode = 1

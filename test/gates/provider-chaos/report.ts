@@ -1,0 +1,50 @@
+import type { CallOutcome } from '../chaos/door.ts'
+import { bothOf, listOf } from '../chaos/report.ts'
+import type { Comparison } from './check.ts'
+
+export interface ProviderOutcome {
+  provider: string
+  seed: number
+  payments: number
+  tookSeconds: { paying: number; settling: number }
+  rounds: number
+  calls: Map<string, Record<CallOutcome, number>>
+  /** What the provider's side did to us. */
+  trouble: Map<string, number>
+  notices: Record<string, number>
+  heldBack: number
+  webhooks: number
+  books: Comparison
+}
+
+export const isClean = ({ books }: ProviderOutcome) => books.differences.length === 0
+
+export function printProvider(outcome: ProviderOutcome): string {
+  const { provider, seed, payments, tookSeconds, rounds, calls, trouble, notices, heldBack, webhooks, books } = outcome
+  const { taken, givenBack, differences } = books
+  const rows: [string, string][] = [
+    [
+      'customers',
+      `${payments}, paying for ${tookSeconds.paying} s; settled in ${rounds} rounds, ${tookSeconds.settling} s`,
+    ],
+    ...[...calls].map(([name, counts]): [string, string] => [`calls: ${name}`, listOf(Object.entries(counts))]),
+    ...[...trouble].map(([name, count]): [string, string] => [`provider: ${name}`, String(count)]),
+    ['breaker', `${heldBack} calls held back`],
+    ['notices', listOf(Object.entries(notices))],
+    ['payments', `${listOf(books.payments)}; ${books.late} of them late`],
+    ['attempts', listOf(books.attempts)],
+    ['refunds', listOf(books.refunds)],
+    ['need a person', `${books.needReview}`],
+    ['webhooks heard', `${webhooks}`],
+    ['taken', `${taken.entries} times, ${bothOf(taken)}`],
+    ['given back', `${givenBack.entries} times, ${bothOf(givenBack)}`],
+    ['differences', differences.length === 0 ? '0' : `${differences.length}  FAILED, must be 0`],
+  ]
+  const width = Math.max(...rows.map(([name]) => name.length))
+  return [
+    `provider chaos, ${provider}, seed ${seed}`,
+    ...rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
+    ...differences.slice(0, 30).map((difference) => `  FAILED  ${difference}`),
+    '',
+  ].join('\n')
+}

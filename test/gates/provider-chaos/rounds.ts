@@ -1,0 +1,84 @@
+import { checkDueAttempts } from '../../../src/attempts/check-attempts.ts'
+import type { AttemptParts } from '../../../src/attempts/parts.ts'
+import { workOffWaitingNotices } from '../../../src/attempts/receive-notice.ts'
+import { carryOutDueRefunds } from '../../../src/attempts/refund-payment.ts'
+import type { Database } from '../../../src/database/database.ts'
+import { sql } from '../../../src/database/sql.ts'
+
+const HURRY_EVERY_MS = 500
+
+/** While customers pay, whatever nobody knows yet is asked for again at once. Returns what ends that. */
+export function hurry({ database }: AttemptParts): () => Promise<void> {
+  let running: Promise<void> = Promise.resolve()
+  const timer = setInterval(() => {
+    running = running.then(() => hasten(database)).catch(() => {})
+  }, HURRY_EVERY_MS)
+  return () => {
+    clearInterval(timer)
+    return running
+  }
+}
+
+// Eleven minutes: then "no such order" is believed. Not `created_at`, which is when the provider was first asked, by its own clock too. And
+// nothing that was begun just now: its first call may still be on its way.
+async function hasten(database: Database): Promise<void> {
+  await database.rows(sql`
+    update attempts set watched_since = least(watched_since, now() - interval '11 minutes'), next_check_at = now()
+     where status = 'processing' and next_check_at > now() and check_leased_until < now()
+       and watched_since < now() - interval '3 seconds'`)
+  await database.rows(sql`
+    update refunds set due_at = now() where status = 'pending' and tries > 0 and due_at > now() + interval '1 minute'`)
+  await database.rows(sql`
+    update notices set due_at = now() where state = 'waiting' and tries > 0 and due_at > now() + interval '1 minute'`)
+}
+
+export interface Open {
+  attempts: number
+  refunds: number
+  notices: number
+}
+
+const MOST_ROUNDS = 10
+const LEAST_ROUNDS = 2
+// Few at a time: customers, service and provider share this process, and what waits its turn for too long would count as silence.
+const AT_ONCE = 8
+const ROUND_PAST_SECONDS = 660
+
+/** The provider behaves now. Everything is asked for again, in rounds, until nothing is open. `before` each of them. */
+export async function settleInRounds(
+  parts: AttemptParts,
+  before: () => Promise<void>,
+): Promise<{ rounds: number; open: Open }> {
+  for (let rounds = 1; ; rounds++) {
+    await before()
+    await makeAllDue(parts.database)
+    while ((await checkDueAttempts(parts, AT_ONCE)) > 0);
+    while ((await carryOutDueRefunds(parts, AT_ONCE)) > 0);
+    while ((await workOffWaitingNotices(parts, AT_ONCE)) > 0);
+    const open = await countOpen(parts.database)
+    const isDone = open.attempts + open.refunds + open.notices === 0 && rounds >= LEAST_ROUNDS
+    if (isDone || rounds >= MOST_ROUNDS) return { rounds, open }
+  }
+}
+
+async function makeAllDue(database: Database): Promise<void> {
+  await database.rows(sql`
+    update attempts set watched_since = watched_since - make_interval(secs => ${ROUND_PAST_SECONDS}), next_check_at = now(),
+           check_leased_until = '-infinity'
+     where next_check_at is not null`)
+  await database.rows(sql`update refunds set due_at = now() where status = 'pending'`)
+  await database.rows(sql`update notices set due_at = now() where state = 'waiting'`)
+}
+
+async function countOpen(database: Database): Promise<Open> {
+  const row = await database.row<Open>(sql`
+    select (select count(*) from attempts where status = 'processing') as attempts,
+           (select count(*) from refunds where status = 'pending') as refunds,
+           (select count(*) from notices where state = 'waiting') as notices`)
+  return row as Open
+}
+
+export async function countDeliveries(database: Database): Promise<number> {
+  const row = await database.row<{ count: number }>(sql`select count(*) from deliveries where state = 'waiting'`)
+  return row?.count ?? 0
+}

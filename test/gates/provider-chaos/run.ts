@@ -1,0 +1,166 @@
+import { sql } from '../../../src/database/sql.ts'
+import type { FakeProvider, StartFake } from '../../../src/providers/fake-provider.ts'
+import { startFakeFlutterwave } from '../../../src/providers/flutterwave/fake.ts'
+import { startFakeMonnify } from '../../../src/providers/monnify/fake.ts'
+import { startFakePaystack } from '../../../src/providers/paystack/fake.ts'
+import { startFakeStripe } from '../../../src/providers/stripe/fake.ts'
+import { openListener } from '../../support/listener.ts'
+import { pause } from '../chaos/door.ts'
+import { randomOf } from '../random.ts'
+import { compare } from './check.ts'
+import type { World } from './customers.ts'
+import type { ProviderOutcome } from './report.ts'
+import { countDeliveries, hurry, settleInRounds } from './rounds.ts'
+import { type Merchant, type RunningService, startService } from './service.ts'
+import { Shop } from './shop.ts'
+import { visit } from './stories.ts'
+import { Courier, TroubledWay } from './trouble.ts'
+
+export const PROVIDERS: Record<string, StartFake> = {
+  paystack: startFakePaystack,
+  flutterwave: startFakeFlutterwave,
+  monnify: startFakeMonnify,
+  stripe: startFakeStripe,
+}
+
+export interface ProviderChaosOptions {
+  provider: string
+  databaseUrl: string
+  payments: number
+  clients: number
+  seed: number
+}
+
+/** The whole story with one provider, on an empty database. */
+export async function providerChaos(options: ProviderChaosOptions): Promise<ProviderOutcome> {
+  const startFake = PROVIDERS[options.provider]
+  if (!startFake) throw new Error(`no provider ${options.provider}`)
+  const ends: (() => Promise<void>)[] = []
+  const fake = await startFake({ after: (end) => void ends.push(end) })
+  const listener = await openListener()
+  const service = await startService(options.databaseUrl, fake.provider)
+  try {
+    return await run(options, service, fake, listener)
+  } finally {
+    await service.stop()
+    listener.close()
+    for (const end of ends) await end()
+  }
+}
+
+async function run(
+  options: ProviderChaosOptions,
+  service: RunningService,
+  fake: FakeProvider,
+  listener: Awaited<ReturnType<typeof openListener>>,
+): Promise<ProviderOutcome> {
+  const { payments, provider, seed } = options
+  const { database, parts, baseUrl } = service
+  const merchant = await service.addMerchant()
+  const shop = new Shop(baseUrl, merchant)
+  await setUp(shop, fake)
+  const way = new TroubledWay(randomOf(seed, 1), fake)
+  const courier = new Courier(randomOf(seed, 2), fake, parts.links.notices(merchant, provider))
+  const told = { payments: [], refunds: [] }
+  const world: World = { shop, merchant, fake, database, secrets: parts.secrets, webhook: listener.url, told }
+  try {
+    const startedAt = performance.now()
+    await payInTrouble(options, service, world, way)
+    const paidAt = performance.now()
+    courier.becomeReliable()
+    await service.worker.stop() // whatever is left is done in rounds
+    const { rounds } = await settleInRounds(parts, async () => {
+      await untilAsked(service, merchant, provider)
+      await courier.allDelivered()
+    })
+    await untilTold(service)
+    const books = await compare(database, fake, told, listener.heard, courier.refused)
+    const seconds = (from: number, to: number) => Math.round((to - from) / 1_000)
+    return {
+      ...{ provider, seed, payments, rounds, books, calls: shop.tally, trouble: way.counts, notices: courier.counts },
+      tookSeconds: { paying: seconds(startedAt, paidAt), settling: seconds(paidAt, performance.now()) },
+      heldBack: await countHeldBack(service),
+      webhooks: listener.heard.length,
+    }
+  } finally {
+    courier.stop()
+  }
+}
+
+async function setUp(shop: Shop, { provider, settings, upstream }: FakeProvider): Promise<void> {
+  const wanted = { settings, baseURL: upstream.url }
+  const path = `/payments/v1/integrations/${provider.capabilities.name}`
+  const { status, body } = await shop.ask('set up', 'PUT', path, wanted)
+  if (status !== 200) throw new Error(`${provider.capabilities.name} could not be set up: ${JSON.stringify(body)}`)
+  // Others hear of it within two seconds, and this process is among them.
+  for (;;) {
+    const { body: offered } = await shop.ask('set up', 'GET', '/payments/v1/integrations')
+    if (offered.data.length > 0) return
+    await pause(100)
+  }
+}
+
+const AWAY_TIMES = 2
+const AWAY_MS = 1_500
+
+/** So many customers at a time, and then those whose money goes back; twice on the way the provider is gone for a moment. */
+async function payInTrouble(
+  { payments, clients, seed }: ProviderChaosOptions,
+  { parts }: RunningService,
+  world: World,
+  way: TroubledWay,
+): Promise<void> {
+  const goesAwayAfter = new Set(
+    Array.from({ length: AWAY_TIMES }, (_, index) => Math.ceil(((index + 1) * payments) / (AWAY_TIMES + 1))),
+  )
+  const later: (() => Promise<void>)[] = []
+  const stopHurrying = hurry(parts)
+  way.begin()
+  try {
+    let done = 0
+    await inTurn(
+      clients,
+      Array.from({ length: payments }, (_, number) => async () => {
+        const next = await visit(world, randomOf(seed, 100 + number), number)
+        if (next) later.push(next)
+        if (goesAwayAfter.has(++done)) way.goAway(AWAY_MS)
+      }),
+    )
+    await inTurn(clients, later)
+  } finally {
+    way.end()
+    await stopHurrying()
+  }
+}
+
+async function inTurn(clients: number, all: (() => Promise<void>)[]): Promise<void> {
+  let next = 0
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      while (next < all.length) await all[next++]?.()
+    }),
+  )
+}
+
+const PATIENCE_MS = 90_000
+
+/** Until the breaker lets calls through again. */
+async function untilAsked({ parts }: RunningService, merchant: Merchant, provider: string): Promise<void> {
+  const connection = await parts.providers.connect(merchant, provider)
+  for (const deadline = performance.now() + PATIENCE_MS; performance.now() < deadline; await pause(200)) {
+    if ((await connection.verifyKeys()).kind === 'good') return
+  }
+  throw new Error(`${provider} was not asked again for ${PATIENCE_MS} ms`)
+}
+
+async function untilTold({ database }: RunningService): Promise<void> {
+  for (const deadline = performance.now() + PATIENCE_MS; performance.now() < deadline; await pause(200)) {
+    if ((await countDeliveries(database)) === 0) return
+  }
+}
+
+async function countHeldBack({ database }: RunningService): Promise<number> {
+  const row = await database.row<{ count: number }>(sql`
+    select coalesce(sum(times), 0)::integer as count from provider_calls where detail like '%not being asked%'`)
+  return row?.count ?? 0
+}

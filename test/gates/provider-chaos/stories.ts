@@ -1,0 +1,158 @@
+import type { Random } from '../random.ts'
+import { Visit, type World } from './customers.ts'
+
+type Story = (visit: Visit, random: Random) => Promise<void>
+
+const BANK = 'virtual-bank-account'
+
+/** Every way in which customers pay, pay badly, or do not pay. The number is how often. */
+const BY_CARD: [number, Story][] = [
+  [12, paidOnPage],
+  [10, async (visit) => visit.pay(await visit.initialize())],
+  [4, paidInTwoTabs],
+  [6, declinedThenPaid],
+  [5, declinedThenAnotherTry],
+  [3, async (visit) => visit.pay(await visit.initialize(), 'decline')],
+  [4, async (visit) => void (await visit.initialize())],
+  [2, neverPaysOnPage],
+  [7, keepsCardThenPaysWithIt],
+  [4, async (visit) => visit.pay(await withCard(visit, 'paying'))],
+  [4, cardDeclinesThenAnother],
+  [5, bankAsks],
+  [6, paidTwice],
+  [4, cancelledThenPaid],
+  [3, cancelled],
+]
+const BY_TRANSFER: [number, Story][] = [
+  [6, async (visit) => visit.transfer(await visit.initialize(BANK), [1])],
+  [4, onPageByTransfer],
+  [4, async (visit) => visit.transfer(await visit.initialize(BANK), [0.4, 0.6])],
+  [2, async (visit) => visit.transfer(await visit.initialize(BANK), [0.7])],
+  [3, async (visit) => visit.transfer(await visit.initialize(BANK), [1.3])],
+  [3, async (visit) => visit.transfer(await visit.initialize(BANK), [1, 1])],
+  [2, async (visit) => visit.transfer(await visit.initialize(BANK), [0.5, 0.5, 0.5, 0.5])],
+  [3, partThenCard],
+  [2, accountAndCard],
+  [1, async (visit) => void (await visit.initialize(BANK))],
+]
+/** How many of those that paid once and whole are given back, wholly or in part. */
+const REFUNDED = 0.3
+const REFUNDABLE: ReadonlySet<Story> = new Set([paidOnPage, declinedThenPaid, onPageByTransfer, declinedThenAnotherTry])
+
+/** One customer from the first call to the last; with what the merchant does later, if anything. */
+export async function visit(world: World, random: Random, number: number): Promise<(() => Promise<void>) | undefined> {
+  const hasAccounts = world.fake.provider.capabilities.channels.includes(BANK)
+  const stories = hasAccounts ? [...BY_CARD, ...BY_TRANSFER] : BY_CARD
+  const total = stories.reduce((sum, [weight]) => sum + weight, 0)
+  let drawn = random.between(1, total)
+  const story = stories.find(([weight]) => {
+    drawn -= weight
+    return drawn <= 0
+  })?.[1] as Story
+  const customer = new Visit(world, random, number)
+  await story(customer, random)
+  if (!REFUNDABLE.has(story) || !random.chance(REFUNDED)) return undefined
+  return async () => {
+    await customer.untilSuccessful()
+    await customer.refund()
+  }
+}
+
+async function paidOnPage(visit: Visit): Promise<void> {
+  await visit.checkout()
+  await visit.pay(await visit.press())
+}
+
+async function onPageByTransfer(visit: Visit): Promise<void> {
+  await visit.checkout()
+  await visit.transfer(await visit.press(BANK), [1])
+}
+
+async function neverPaysOnPage(visit: Visit): Promise<void> {
+  await visit.checkout()
+  await visit.press()
+}
+
+/** On the same page of the provider's. */
+async function declinedThenPaid(visit: Visit): Promise<void> {
+  const attempt = await visit.initialize()
+  await visit.pay(attempt, 'decline')
+  await visit.moment()
+  await visit.pay(attempt)
+}
+
+async function declinedThenAnotherTry(visit: Visit): Promise<void> {
+  await visit.checkout()
+  await visit.pay(await visit.press(), 'decline')
+  await visit.moment()
+  await visit.pay(await visit.initialize())
+}
+
+async function keepsCardThenPaysWithIt(visit: Visit, random: Random): Promise<void> {
+  await visit.payAndKeep(await visit.initialize('card', { saveCard: true }))
+  await visit.untilSuccessful()
+  const next = visit.again()
+  if (random.chance(0.5)) return next.pay(await next.initialize())
+  await next.checkout()
+  await next.pay(await next.press('card', { card: 'saved' }))
+}
+
+/** With a card of that kind on file, and a checkout to use it on. */
+async function withCard(visit: Visit, kind: 'paying' | 'declining' | 'askingForAStep') {
+  await visit.hasCard(kind)
+  await visit.checkout()
+  return visit.press('card', { card: 'saved' })
+}
+
+async function cardDeclinesThenAnother(visit: Visit): Promise<void> {
+  await withCard(visit, 'declining')
+  await visit.moment()
+  await visit.pay(await visit.press('card', { card: 'new' }))
+}
+
+async function bankAsks(visit: Visit, random: Random): Promise<void> {
+  await visit.pay(await withCard(visit, 'askingForAStep'), random.pick(['pay', 'pay', 'pay', 'decline']))
+}
+
+/** One link, open in two tabs. Most providers close it after the first. */
+async function paidInTwoTabs(visit: Visit): Promise<void> {
+  const attempt = await visit.initialize()
+  await visit.pay(attempt)
+  await visit.moment()
+  await visit.pay(attempt)
+}
+
+/** Two tabs, each with a link of its own, and both are used. */
+async function paidTwice(visit: Visit, random: Random): Promise<void> {
+  const first = await visit.initialize()
+  const second = await visit.initialize()
+  if (random.chance(0.5)) return void (await Promise.all([visit.pay(first), visit.pay(second)]))
+  await visit.pay(second)
+  await visit.moment()
+  await visit.pay(first)
+}
+
+async function cancelledThenPaid(visit: Visit): Promise<void> {
+  const attempt = await visit.initialize()
+  await visit.cancel()
+  await visit.moment()
+  await visit.pay(attempt)
+}
+
+async function cancelled(visit: Visit): Promise<void> {
+  await visit.checkout()
+  await visit.press()
+  await visit.cancel()
+}
+
+/** What came in parts is not needed any more, and goes back. */
+async function partThenCard(visit: Visit, random: Random): Promise<void> {
+  await visit.transfer(await visit.initialize(BANK), random.pick([[0.5], [0.3, 0.4]]))
+  await visit.pay(await visit.initialize())
+}
+
+async function accountAndCard(visit: Visit): Promise<void> {
+  const account = await visit.initialize(BANK)
+  const card = await visit.initialize()
+  await Promise.all([visit.transfer(account, [1]), visit.pay(card)])
+}

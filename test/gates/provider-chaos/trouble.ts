@@ -1,0 +1,161 @@
+import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
+import type { Asked, Said, Trouble } from '../../../src/providers/upstream.ts'
+import { pause } from '../chaos/door.ts'
+import type { Random } from '../random.ts'
+
+/** How often a request meets which trouble, in a hundred. */
+const TROUBLE_IN_100: Record<Trouble, number> = {
+  'silent before the work': 2,
+  'silent after the work': 2,
+  'reset before the work': 2,
+  'reset after the work': 2,
+  'breaking off after the work': 2,
+  'answering 500 before the work': 5,
+  'answering 503 after the work': 5,
+  'answering 429': 5,
+  redirecting: 1,
+}
+/** So many of those with 429 say when to come back; then nobody asks until that. */
+const SAYS_WHEN = 0.01
+const COME_BACK: Said = { status: 429, text: '{"error":"slow down"}', headers: { 'retry-after': '1' } }
+const AWAY = 'reset before the work'
+
+/** Stands between the service and the fake, and counts what it does. */
+export class TroubledWay {
+  readonly counts = new Map<string, number>()
+  readonly #random: Random
+  readonly #fake: FakeProvider
+  #awayUntil = 0
+
+  constructor(random: Random, fake: FakeProvider) {
+    this.#random = random
+    this.#fake = fake
+  }
+
+  begin(): void {
+    this.#fake.upstream.trouble = (asked) => this.#choose(asked)
+  }
+
+  end(): void {
+    this.#fake.upstream.trouble = undefined
+  }
+
+  /** Nobody gets through for a moment: long enough for a breaker to open. */
+  goAway(ms: number): void {
+    this.#awayUntil = performance.now() + ms
+    this.#count('away for a moment')
+  }
+
+  #choose({ headers }: Asked): Trouble | Said | undefined {
+    if (!headers.authorization) return undefined // a customer on the provider's page
+    this.#count('requests')
+    if (performance.now() < this.#awayUntil) return AWAY
+    const trouble = this.#draw()
+    if (!trouble) return undefined
+    this.#count(trouble)
+    if (trouble !== 'answering 429' || !this.#random.chance(SAYS_WHEN)) return trouble
+    this.#count('with Retry-After')
+    return COME_BACK
+  }
+
+  #draw(): Trouble | undefined {
+    let drawn = this.#random.next() * 100
+    for (const [trouble, share] of Object.entries(TROUBLE_IN_100)) {
+      drawn -= share
+      if (drawn < 0) return trouble as Trouble
+    }
+    return undefined
+  }
+
+  #count(what: string): void {
+    this.counts.set(what, (this.counts.get(what) ?? 0) + 1)
+  }
+}
+
+const LOST = 0.2
+const DOUBLED = 0.3
+const LATE = 0.3
+const LATE_BY_MS = [300, 5_000] as const
+const LOOK_EVERY_MS = 25
+const MOST_TRIES = 20
+
+/** Carries the fake's notices to us, badly: some never come, some come twice, some after those that were sent later. */
+export class Courier {
+  readonly counts = { sent: 0, lost: 0, doubled: 0, late: 0 }
+  /** Which we turned away, and with what. */
+  readonly refused: string[] = []
+  readonly #random: Random
+  readonly #fake: FakeProvider
+  readonly #url: string
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #timer: NodeJS.Timeout
+  #isReliable = false
+
+  constructor(random: Random, fake: FakeProvider, url: string) {
+    this.#random = random
+    this.#fake = fake
+    this.#url = url
+    this.#timer = setInterval(() => this.#collect(), LOOK_EVERY_MS)
+  }
+
+  /** From now on none is lost, and each comes at once. */
+  becomeReliable(): void {
+    this.#isReliable = true
+  }
+
+  /** Until all that there was to tell has been told. */
+  async allDelivered(): Promise<void> {
+    for (;;) {
+      this.#collect()
+      if (this.#underWay.size === 0) return
+      await Promise.all(this.#underWay)
+    }
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  #collect(): void {
+    for (const notice of this.#fake.takeNotices()) this.#carry(notice)
+  }
+
+  #carry(notice: Notice): void {
+    if (this.#isReliable) return void this.#send(notice, 0)
+    if (this.#random.chance(LOST)) return void this.counts.lost++
+    this.#send(notice, this.#delay())
+    if (!this.#random.chance(DOUBLED)) return
+    this.counts.doubled++
+    this.#send(notice, this.#delay())
+  }
+
+  #delay(): number {
+    if (!this.#random.chance(LATE)) return 0
+    this.counts.late++
+    return this.#random.between(...LATE_BY_MS)
+  }
+
+  #send(notice: Notice, delayMs: number): void {
+    this.counts.sent++
+    const sending = this.#deliver(notice, delayMs).finally(() => this.#underWay.delete(sending))
+    this.#underWay.add(sending)
+  }
+
+  /** As providers do: again, until it is taken. */
+  async #deliver({ headers, body }: Notice, delayMs: number): Promise<void> {
+    await pause(delayMs)
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const { status } = await fetch(this.#url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: new Uint8Array(body),
+      })
+      if (status === 200) return
+      if (status < 500) return void this.refused.push(`a notice was answered with ${status}: ${body}`)
+      await pause(250)
+    }
+    this.refused.push(`a notice was not taken ${MOST_TRIES} times: ${body}`)
+  }
+}
+
+type Notice = ReturnType<FakeProvider['takeNotices']>[number]
