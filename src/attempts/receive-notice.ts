@@ -80,7 +80,10 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
       ? // Nothing to prove: it keeps other tries and verdicts away until the outcome is known, which the checks will tell. (After a decline it may
         // be old news, so then the provider is asked.)
         await settleAttempt(parts, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
-      : await checkAttempt(parts, attempt, { source: 'notice', ...(noticeSays && { noticeSays }) })
+      : await checkAttempt(parts, attempt, {
+          source: 'notice',
+          ...(noticeSays && { noticeSays, tells: reading.receipts }),
+        })
   const after = book.attempts.find(({ id }) => id === attempt.id)
   const changed = after && (after.status !== attempt.status || after.amountReceived !== attempt.amountReceived)
   await endNotice(database, notice.id, {

@@ -1,6 +1,6 @@
 import type { Transaction } from '../database/database.ts'
 import { newId } from '../kernel/ids.ts'
-import type { Connection, Outcome, SavedCard, Unknown } from '../providers/provider.ts'
+import type { Connection, Outcome, Receipt, SavedCard, Unknown } from '../providers/provider.ts'
 import { type Attempt, handleOf } from './attempt.ts'
 import { findBookById, lockBook, recordCall } from './attempt-store.ts'
 import type { Book } from './book.ts'
@@ -10,7 +10,10 @@ import { keepCard } from './saved-card-store.ts'
 import { disagree, type Proposal, settle } from './settle.ts'
 import { writeDecision } from './write-decision.ts'
 
-export type Signal = Pick<Proposal, 'outcome' | 'source' | 'noticeSays' | 'asked'>
+export type Signal = Pick<Proposal, 'outcome' | 'source' | 'noticeSays' | 'asked'> & {
+  /** The money that the notice tells of. */
+  tells?: Receipt[]
+}
 
 /**
  * The one door through which an outcome becomes a state, whoever brought it: a notice, the customer's return, our own check. Under the
@@ -26,7 +29,9 @@ export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: At
   const before = await lockBook(tx, attempt.paymentId)
   const receipts = 'receipts' in outcome ? outcome.receipts : []
   const fresh = await findFresh(tx, attempt, receipts)
-  const decision = settle(before, { ...signal, outcome, attemptId: attempt.id, fresh, now })
+  const { tells, noticeSays, ...rest } = signal
+  const claim = noticeSays && (await isNews(tx, attempt, signal, fresh)) ? { noticeSays } : {}
+  const decision = settle(before, { ...rest, ...claim, outcome, attemptId: attempt.id, fresh, now })
   await insertReceipts(tx, attempt, fresh, decision.counted)
   await writeDecision(tx, parts, before, decision, causeOf(signal))
   // Only with the money, once: a card that was deleted since must not come back because somebody asked again.
@@ -52,6 +57,14 @@ function believable({ noticeSays, outcome }: Signal): Outcome {
   return total > ABSURD ? { kind: 'unknown', because: 'the amounts cannot be' } : outcome
 }
 
+/** A notice may call a part of the money "paid". When all that it tells of is on record, it leaves nothing in doubt. */
+async function isNews(tx: Transaction, attempt: Attempt, signal: Signal, fresh: Receipt[]): Promise<boolean> {
+  const { noticeSays, tells = [] } = signal
+  if (noticeSays !== 'paid' || tells.length === 0) return true
+  const arriving = new Set(fresh.map(({ transactionId }) => transactionId))
+  return (await findFresh(tx, attempt, tells)).some(({ transactionId }) => !arriving.has(transactionId))
+}
+
 function causeOf({ source, noticeSays, outcome }: Signal): string {
   return `${source}${noticeSays ? ` (${noticeSays})` : ''}: ${outcome.kind}`
 }
@@ -60,7 +73,7 @@ function causeOf({ source, noticeSays, outcome }: Signal): string {
 export async function checkAttempt(
   parts: AttemptParts,
   attempt: Attempt,
-  why: Pick<Proposal, 'source' | 'noticeSays'>,
+  why: Pick<Signal, 'source' | 'noticeSays' | 'tells'>,
 ): Promise<Book> {
   if (attempt.instructions?.kind === 'confirm') return lookUp(parts, attempt) // the provider has not heard of it
   const outcome = await ask(parts, attempt, 'check', (provider) => provider.check(handleOf(attempt)))

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { makeChecksDue } from '../../src/attempts/attempt-store.ts'
+import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { type AttemptId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { startFakeFlutterwave } from '../../src/providers/flutterwave/fake.ts'
+import { noticesAbout } from '../support/books.ts'
+import { eventually, startPaying } from '../support/paying.ts'
+
+const service = await startPaying()
+const { parts, database } = service
+const fake = await startFakeFlutterwave({ after })
+const shop = await service.addShop()
+await shop.call('PUT', '/payments/v1/integrations/flutterwave', { settings: fake.settings, baseURL: fake.upstream.url })
+await eventually(
+  async () => (await shop.call('GET', '/payments/v1/integrations')).body.data,
+  (offered) => offered.some(({ provider }: { provider: string }) => provider === 'flutterwave'),
+)
+
+const start = async (provider: string, reference: string) => {
+  const { status, body } = await shop.initialize({ provider, reference })
+  assert.equal(status, 200, JSON.stringify(body))
+  const payment = await shop.payment(reference)
+  const attempt = payment.attempts.at(-1)
+  return { payment, attempt, order: uuidOf(attempt.id as AttemptId).replaceAll('-', '') }
+}
+
+async function check({ id }: { id: string }): Promise<void> {
+  await makeChecksDue(database, id as PaymentId)
+  await checkDueAttempts(parts, 10)
+}
+
+async function deliverNotices(): Promise<void> {
+  for (const { headers, body } of fake.takeNotices()) {
+    const url = parts.links.notices({ merchantId: shop.merchantId, mode: 'sandbox' }, 'flutterwave')
+    await fetch(url, { method: 'POST', headers, body: new Uint8Array(body) })
+  }
+}
+
+const isWorkedOff = (notices: { state: string }[]) => notices.every(({ state }) => state !== 'waiting')
+
+test('a notice that calls a part "paid", and comes after the part is on record, leaves nothing in doubt', async () => {
+  const { payment, order } = await start('flutterwave-virtual-bank-account', 'part-1')
+  await fake.customer.transfer?.(order, 500_000)
+  await check(payment)
+  assert.equal((await shop.payment('part-1')).amountPaid, 500_000)
+  await deliverNotices()
+  const [notice] = await eventually(() => noticesAbout(database, order), isWorkedOff)
+  assert.equal(notice?.says, 'paid')
+  assert.equal((await shop.payment('part-1')).attempts[0].status, 'pending')
+  assert.equal((await shop.initialize({ provider: 'flutterwave', reference: 'part-1' })).status, 200, 'by card, then')
+})
