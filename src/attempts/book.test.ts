@@ -118,7 +118,7 @@ test('parts that came through another attempt are not lost when the payment is p
   const second = begin(part, newAttempt(part, 'card', START)).book
   const done = propose(second, second.attempts[1] as Attempt, paid(receipt(PRICE)))
   assert.ok(types(done).includes('payment.surplus'))
-  assert.deepEqual(done.surplus, [{ attemptId: attempt.id, amount: 400, transactionIds: null }])
+  assert.deepEqual(done.surplus, [{ attemptId: attempt.id, amount: 400, receipt: null }])
   assert.equal(done.book.payment.amountPaid, PRICE)
 })
 
@@ -196,7 +196,7 @@ test('a link that was paid is looked at again after ten minutes and six hours: s
   assert.deepEqual(times, [600, 21_600])
   const another = receipt(PRICE)
   const twice = propose(state, attempt, paid(once, another), { fresh: [another], source: 'check', now: after(700) })
-  assert.deepEqual(twice.surplus, [{ attemptId: attempt.id, amount: PRICE, transactionIds: [another.transactionId] }])
+  assert.deepEqual(twice.surplus, [{ attemptId: attempt.id, amount: PRICE, receipt: another.transactionId }])
   const charged = propose(book, attempt, paid(receipt(PRICE)), { now: after(60) })
   assert.equal(first(charged).watch.nextCheckAt, null, 'a saved card that was charged has no link')
 })

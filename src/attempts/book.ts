@@ -26,8 +26,8 @@ export interface Fact {
 export interface Decision {
   book: Book
   facts: Fact[]
-  /** Money beyond the payment, to be sent back where the provider can. `transactionIds` is null for all that the attempt has. */
-  surplus: { attemptId: AttemptId; amount: number; transactionIds: string[] | null }[]
+  /** Money beyond the payment, to be sent back where the provider can. `receipt` is null for all that the attempt has. */
+  surplus: { attemptId: AttemptId; amount: number; receipt: string | null }[]
   /** Attempts whose money and refunds do not count towards the payment any more. */
   uncounted: AttemptId[]
   /** Whether the fresh receipts in the payment's currency count towards it. */

@@ -57,10 +57,15 @@ export async function insertUnmatched(
 }
 
 /** The payment was paid another way, so what came through this attempt does not count towards it any more. Returns which that was. */
-export async function uncountReceipts(tx: Transaction, attemptId: AttemptId): Promise<string[]> {
-  const rows = await tx.rows<{ transaction_id: string }>(sql`
-    update receipts set counted = false where attempt_id = ${uuidOf(attemptId)} and counted returning transaction_id`)
-  return rows.map(({ transaction_id }) => transaction_id)
+export async function uncountReceipts(tx: Transaction, attemptId: AttemptId): Promise<Uncounted[]> {
+  const rows = await tx.rows<{ transaction_id: string; amount: number }>(sql`
+    update receipts set counted = false where attempt_id = ${uuidOf(attemptId)} and counted returning transaction_id, amount`)
+  return rows.map(({ transaction_id, amount }) => ({ transactionId: transaction_id, amount }))
+}
+
+export interface Uncounted {
+  transactionId: string
+  amount: number
 }
 
 export async function transactionsOf(tx: Transaction, attemptId: AttemptId): Promise<string[]> {

@@ -63,7 +63,7 @@ test('of a part on another attempt only what is still there goes back', () => {
   const given = refunded(cancel(part, after(70)).book, one.attempt, 300)
   const done = propose(given, attempt, paid(receipt(PRICE)))
   assert.deepEqual(sums(done.book), ['successful', PRICE, 0])
-  assert.deepEqual(done.surplus, [{ attemptId: one.attempt.id, amount: 100, transactionIds: null }])
+  assert.deepEqual(done.surplus, [{ attemptId: one.attempt.id, amount: 100, receipt: null }])
   assert.equal(first(done).amountReturned, 400, 'the rest is promised')
 })
 

@@ -111,7 +111,7 @@ function succeed(book: Book, before: Attempt, paid: Attempt, now: Date): Decisio
   const stranded = others.attempts.filter((other) => other.id !== attempt.id && other.amountReceived > 0)
   const surplus = stranded
     .filter((other) => held(other) > 0)
-    .map((other) => ({ attemptId: other.id, amount: held(other), transactionIds: null }))
+    .map((other) => ({ attemptId: other.id, amount: held(other), receipt: null }))
   const excess = held(attempt) - attempt.amountCharged
   const facts: Fact[] = [
     { type: 'attempt.successful', attemptId: attempt.id },
@@ -161,7 +161,11 @@ function takeSurplus(book: Book, before: Attempt, attempt: Attempt, fresh: Recei
   ]
   return {
     ...decided(replace(book, watched(after, before, now)), facts),
-    surplus: [{ attemptId: after.id, amount, transactionIds: fresh.map(({ transactionId }) => transactionId) }],
+    surplus: fresh.map((receipt) => ({
+      attemptId: after.id,
+      amount: receipt.amount.amount,
+      receipt: receipt.transactionId,
+    })),
   }
 }
 

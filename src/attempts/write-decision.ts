@@ -5,7 +5,7 @@ import { insertAttempt, saveAttempt } from './attempt-store.ts'
 import type { Book, Decision } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { attemptView, viewOf } from './payment-view.ts'
-import { uncountReceipts } from './receipt-store.ts'
+import { type Uncounted, uncountReceipts } from './receipt-store.ts'
 import { insertRefund, uncountRefunds } from './refund-store.ts'
 
 /** The one way to change a payment and its attempts: the new state, the events that tell of it, and what follows, in one transaction. */
@@ -39,21 +39,31 @@ export async function writeDecision(
       occurredAt: parts.clock.now(),
     })
   }
-  const strandedTransactions = new Map<AttemptId, string[]>()
+  const stranded = new Map<AttemptId, Uncounted[]>()
   for (const attemptId of uncounted) {
-    strandedTransactions.set(attemptId, await uncountReceipts(tx, attemptId))
+    stranded.set(attemptId, await uncountReceipts(tx, attemptId))
     await uncountRefunds(tx, attemptId)
   }
-  for (const { attemptId, amount, transactionIds } of surplus) {
-    await insertRefund(tx, {
-      id: newId('refund', parts.clock.now()),
-      book,
-      attemptId,
-      amount,
-      kind: 'surplus',
-      counted: false,
-      reason: 'The payment was paid already.',
-      transactionIds: transactionIds ?? strandedTransactions.get(attemptId) ?? [],
-    })
+  for (const { attemptId, amount, receipt } of surplus) {
+    const shares = receipt === null ? partsOf(stranded.get(attemptId) ?? [], amount) : [{ amount, ids: [receipt] }]
+    for (const share of shares) {
+      await insertRefund(tx, {
+        id: newId('refund', parts.clock.now()),
+        book,
+        attemptId,
+        amount: share.amount,
+        kind: 'surplus',
+        counted: false,
+        reason: 'The payment was paid already.',
+        transactionIds: share.ids,
+      })
+    }
   }
+}
+
+/** Each receipt goes back by itself, for some providers give back one transaction at a time; unless some of it has gone back already. */
+function partsOf(receipts: Uncounted[], amount: number): { amount: number; ids: string[] }[] {
+  const isWhole = receipts.reduce((sum, receipt) => sum + receipt.amount, 0) === amount
+  if (isWhole) return receipts.map((receipt) => ({ amount: receipt.amount, ids: [receipt.transactionId] }))
+  return [{ amount, ids: receipts.map(({ transactionId }) => transactionId) }]
 }

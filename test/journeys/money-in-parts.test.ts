@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { makeChecksDue } from '../../src/attempts/attempt-store.ts'
 import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { carryOutDueRefunds } from '../../src/attempts/refund-payment.ts'
 import { type AttemptId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { startFakeFlutterwave } from '../../src/providers/flutterwave/fake.ts'
-import { noticesAbout } from '../support/books.ts'
+import { booksOf, noticesAbout } from '../support/books.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 
 const service = await startPaying()
@@ -49,4 +50,35 @@ test('a notice that calls a part "paid", and comes after the part is on record, 
   assert.equal(notice?.says, 'paid')
   assert.equal((await shop.payment('part-1')).attempts[0].status, 'pending')
   assert.equal((await shop.initialize({ provider: 'flutterwave', reference: 'part-1' })).status, 200, 'by card, then')
+})
+
+test('parts that are not needed any more go back one by one, for some providers give back one transaction at a time', async () => {
+  const account = await start('flutterwave-virtual-bank-account', 'part-2')
+  for (const amount of [300_000, 400_000]) await fake.customer.transfer?.(account.order, amount)
+  await check(account.payment)
+  const card = await start('flutterwave', 'part-2')
+  await fake.customer.payByCard(card.order, { save: false })
+  await check(card.payment)
+  assert.equal((await shop.payment('part-2')).status, 'successful')
+  await carryOutDueRefunds(parts, 10)
+  const { refunds } = await booksOf(database, card.payment)
+  assert.deepEqual(refunds.map(({ amount, status }) => [amount, status]).sort(), [
+    [300_000, 'successful'],
+    [400_000, 'successful'],
+  ])
+})
+
+test('so do two transfers of which we hear together, after the payment was paid', async () => {
+  const account = await start('flutterwave-virtual-bank-account', 'part-3')
+  const card = await start('flutterwave', 'part-3')
+  await fake.customer.payByCard(card.order, { save: false })
+  await check(card.payment)
+  for (const amount of [300_000, 400_000]) await fake.customer.transfer?.(account.order, amount)
+  await check(account.payment)
+  await carryOutDueRefunds(parts, 10)
+  const { refunds } = await booksOf(database, card.payment)
+  assert.deepEqual(refunds.map(({ amount, status }) => [amount, status]).sort(), [
+    [300_000, 'successful'],
+    [400_000, 'successful'],
+  ])
 })
