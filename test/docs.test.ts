@@ -294,7 +294,7 @@ test('every command that the docs name is there', () => {
   const { scripts } = JSON.parse(read('package.json'))
   const cli = read('src/cli/main.ts') + globSync('src/cli/commands/*.ts', { cwd: ROOT }).map(read).join('')
   for (const page of pages) {
-    for (const [, script] of read(page).matchAll(/npm run ([a-z]+)/g))
+    for (const [, script] of read(page).matchAll(/npm run ([a-z]+(?:-[a-z]+)*)/g))
       assert.ok(scripts[script as string], `${page}: npm run ${script}`)
     for (const [, noun, verb] of read(page).matchAll(/manilla -- (\w+) (\w+)/g))
       assert.ok(cli.includes(`'${noun} ${verb}'`), `${page}: ${noun} ${verb}`)

@@ -27,7 +27,8 @@ import { Adversary, type ChargeKind, FATES, type Fate } from '../support/adversa
 import { createDatabase } from '../support/database.ts'
 
 const PRICE = 1_000
-const RUNS = 200
+// RUNS=200 and more for a longer look.
+const RUNS = Number(process.env.RUNS ?? 60)
 const STEPS = 25
 
 const { database } = await createDatabase()
