@@ -35,6 +35,8 @@ export interface Rig {
     payByCard(reference: string, options: { save: boolean }): Promise<void>
     failByCard(reference: string): Promise<void>
     transfer?(reference: string, amount: number): Promise<void>
+    /** Nobody entered the PIN or code that the bank had asked for, if it had, and the bank ends the try. */
+    letStepRunOut?(reference: string): Promise<void>
   }
   /** Tokens of saved cards and what becomes of them; absent when the provider knows no such thing. */
   savedCards: { paying: string; declining: string; unheardOf: string; askingForAStep?: string }
@@ -286,10 +288,14 @@ export function behavesAsProvider(
     const rig = await rigFor(t)
     const { askingForAStep } = rig.savedCards
     assert.ok(askingForAStep, 'the rig has such a card')
-    const charge = await rig.connection.chargeSavedCard(orderOf(rig), askingForAStep)
+    const order = orderOf(rig)
+    const charge = await rig.connection.chargeSavedCard(order, askingForAStep)
     assert.equal(charge.kind, 'step')
     assert.match(charge.link, /^https?:\/\//)
     assert.ok(charge.providerReference)
+    if (!rig.customer.letStepRunOut) return
+    await rig.customer.letStepRunOut(order.reference)
+    assertDeclined(await rig.connection.check(handleOf(order, charge, 'card')))
   })
 
   test('a saved card that is declined, or that they do not know, is declined', async (t) => {

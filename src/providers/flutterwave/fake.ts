@@ -51,6 +51,9 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
       async failByCard(reference) {
         books.fail(find(reference))
       },
+      async letStepRunOut(reference) {
+        books.end(reference, { status: 'failed', response: 'Authentication failed' })
+      },
       async transfer(reference, amount) {
         const order = find(reference)
         const isSmall = amount < order.amount.amount && odd.smallTransfer === 'less charged_amount'

@@ -243,6 +243,10 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
     customer: {
       payByCard: async (reference) => pay(find(reference)),
       failByCard: async (reference) => fail(find(reference), 'Declined'),
+      async letStepRunOut(reference) {
+        const sale = sales.get(reference)
+        if (sale?.channel === 'card' && sale.status === 'ongoing') fail(sale, 'Authentication failed')
+      },
       async transfer(reference, amount) {
         const sale = find(reference)
         const isOpen = Date.parse(sale.account?.expiresAt ?? '') > Date.now() && !sale.paidAt

@@ -129,6 +129,10 @@ export const startFakeStripe = (async (t) => {
       async failByCard(reference: string) {
         books.decline(intentFor(reference), 'insufficient_funds')
       },
+      async letStepRunOut(reference: string) {
+        const intent = books.intents.find((one) => one.reference === reference && one.status === 'requires_action')
+        if (intent) books.decline(intent, 'authentication_required')
+      },
     },
     savedCards: {
       paying: 'cus_ada:pm_paying',

@@ -32,7 +32,7 @@ type CardKind = 'paying' | 'declining' | 'askingForAStep'
 /** Tries at starting, until a customer gives up. */
 const START_TRIES = 4
 /** While one try is in doubt no other may begin. A patient customer waits for so long. */
-const PATIENCE_MS = 12_000
+const PATIENCE_MS = 10_000
 const LOOK_EVERY_MS = 250
 /** When the provider is not even asked. */
 const AWAY_MS = 4_000
