@@ -1,5 +1,6 @@
 // `npm test`: format, lint, types and tests, on a PostgreSQL of its own. `npm test -- src/kernel/ids.test.ts` runs those files only.
 // `npm run browser`: every state of the page in a real browser, with all that can go wrong on it; ten minutes, so not part of `npm test`.
+// `npm run providers`: money, failover and secrets with every real provider's double; a minute or two.
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -12,9 +13,9 @@ import { TEMPLATE, urlOfDatabase } from './support/database.ts'
 
 const root = join(import.meta.dirname, '..')
 const chosen = process.argv.slice(2)
-const THOROUGH = 'test/browser/thorough/'
+const THOROUGH = /^test\/\w+\/thorough\//
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root }).sort()
-const files = chosen.length > 0 ? chosen : all.filter((file) => !file.startsWith(THOROUGH))
+const files = chosen.length > 0 ? chosen : all.filter((file) => !THOROUGH.test(file))
 
 async function main(): Promise<number> {
   if (chosen.length === 0) {

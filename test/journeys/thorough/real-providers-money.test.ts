@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeChecksDue } from '../../src/attempts/attempt-store.ts'
-import { letPass } from '../support/books.ts'
+import { makeChecksDue } from '../../../src/attempts/attempt-store.ts'
+import { letPass } from '../../support/books.ts'
 import {
   assertAllAgree,
   assertBackAtShop,
@@ -9,9 +9,9 @@ import {
   statusesOf,
   type Way,
   withEach,
-} from '../support/provider-journey.ts'
-import { type At, newEmail, startProviderWorld } from '../support/provider-world.ts'
-import { newVisitor, SHOP } from '../support/visitor.ts'
+} from '../../support/provider-journey.ts'
+import { type At, newEmail, startProviderWorld } from '../../support/provider-world.ts'
+import { newVisitor, SHOP } from '../../support/visitor.ts'
 
 const world = await startProviderWorld()
 const { database } = world
