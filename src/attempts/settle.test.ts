@@ -10,6 +10,7 @@ import {
   propose,
   receipt,
   types,
+  UNKNOWN,
   waiting,
 } from '../../test/support/pure-book.ts'
 import type { Currency } from '../kernel/money.ts'
@@ -128,4 +129,17 @@ test('a saved card that is being charged stays so while the provider says "not y
   assert.equal(heard(600), 'pending', 'nobody works on it for that long')
   assert.equal(heard(10, { ...charging, chargedAtOnce: false }), 'pending', 'a link that got lost on its way')
   assert.equal(first(propose(open, charging, paid(receipt(PRICE)), { now: after(10) })).status, 'successful')
+})
+
+test('a part that a notice told of, and that comes after the payment was paid another way, leaves its attempt in no doubt', () => {
+  const account = waiting('virtual-bank-account')
+  const both = waiting('card', account.book)
+  const told = propose(both.book, account.attempt, UNKNOWN, { noticeSays: 'paid' })
+  assert.equal(first(told).status, 'processing')
+  const done = propose(told.book, both.attempt, paid(receipt(PRICE)))
+  const part = receipt(PRICE / 2)
+  const back = propose(done.book, account.attempt, pending(part), { source: 'check' })
+  assert.deepEqual(types(back), ['payment.surplus'])
+  const after = propose(back.book, account.attempt, pending(part), { fresh: [], source: 'check' })
+  assert.equal(first(after).status, 'abandoned')
 })

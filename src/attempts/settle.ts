@@ -152,6 +152,7 @@ function takeSurplus(book: Book, before: Attempt, attempt: Attempt, fresh: Recei
     ...attempt,
     status,
     resolvedAt: status === before.status ? attempt.resolvedAt : now,
+    saidPaid: false,
     amountReturned: attempt.amountReturned + amount,
   }
   const facts: Fact[] = [
