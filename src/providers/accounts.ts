@@ -9,7 +9,7 @@ import { findIntegration, findIntegrationVersion } from '../merchants/integratio
 import { discreetConnection, discreetHttp } from './discreet.ts'
 import { createHealth } from './health.ts'
 import { type Account, type Connection, NotSetUp, type Provider, type Providers } from './provider.ts'
-import { providerHttp } from './provider-http.ts'
+import { type ProviderHttpOptions, providerHttp } from './provider-http.ts'
 import { PROVIDERS } from './registry.ts'
 
 export interface AccountParts {
@@ -21,6 +21,8 @@ export interface AccountParts {
   /** Which modes may have addresses inside our own network. */
   allowPrivate: (mode: Mode) => boolean
   providers?: readonly Provider[]
+  /** Deadline and breaker, where they are not the usual ones. */
+  http?: Pick<ProviderHttpOptions, 'deadlineMs' | 'breaker'>
   /** For how long it is remembered that a provider did not answer. Milliseconds. */
   now?: () => number
 }
@@ -45,6 +47,7 @@ export function providerAccounts(parts: AccountParts): Providers {
     const isGuarded = account.isChosen && !parts.allowPrivate(mode)
     const http = providerHttp({
       ...(deadlineMs && { deadlineMs }),
+      ...parts.http,
       ...(isGuarded && { guard: { resolve, mayConnect: isPublic } }),
     })
     const { settings, baseURL } = account

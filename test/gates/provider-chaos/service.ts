@@ -38,12 +38,8 @@ export interface Merchant {
   headers: Record<string, string>
 }
 
-/** A run of minutes cannot wait half a minute for each answer that does not come. */
-const ANSWERS_WITHIN_MS = 1_000
-const inAHurry = (provider: Provider): Provider => ({
-  ...provider,
-  capabilities: { ...provider.capabilities, answersWithinMs: ANSWERS_WITHIN_MS },
-})
+/** A run of minutes cannot wait half a minute for each answer that does not come, nor a minute for a provider that is well again. */
+const IN_A_HURRY = { deadlineMs: 1_500, breaker: { openMs: 1_500, openMostMs: 6_000 } }
 
 /** The whole service in this process, over a real port and a real database: doors, worker, deliveries. */
 export async function startService(databaseUrl: string, provider: Provider): Promise<RunningService> {
@@ -67,7 +63,8 @@ export async function startService(databaseUrl: string, provider: Provider): Pro
       masterKey,
       serverUrl: url,
       allowPrivate,
-      providers: [inAHurry(provider)],
+      providers: [provider],
+      http: IN_A_HURRY,
     }),
     secrets,
     record: eventRecorder({ clock, secrets }),
