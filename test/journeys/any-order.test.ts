@@ -28,7 +28,7 @@ import { createDatabase } from '../support/database.ts'
 
 const PRICE = 1_000
 // RUNS=200 and more for a longer look.
-const RUNS = Number(process.env.RUNS ?? 60)
+const RUNS = Number(process.env.RUNS ?? 40)
 const STEPS = 25
 
 const { database } = await createDatabase()

@@ -235,7 +235,7 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
     }
   }
   const customers = Promise.all(Array.from({ length: 4 }, (_, index) => customer(`c${index}`)))
-  const ROUNDS = 3
+  const ROUNDS = 2
   for (let round = 0; round < ROUNDS; round++) {
     const enough = acknowledged + 5 + Math.floor(Math.random() * 20)
     await eventually(
@@ -243,7 +243,7 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
       (count) => count >= enough,
       30_000,
     )
-    const chosen = round === 2 ? copies : [copies[round] as Copy]
+    const chosen = round === 1 ? copies : [copies[round] as Copy]
     await Promise.all(chosen.map((copy) => copy.kill()))
     await Promise.all(chosen.map((copy) => copy.start()))
   }
