@@ -48,8 +48,13 @@ function escapeSigns(text: string): string {
   if (!SIGN.test(text)) return text
   const known = remembered.get(text)
   if (known !== undefined) return known
-  const escaped = text.replaceAll(SIGNS, (sign) => ESCAPES[sign] ?? `&#${sign.charCodeAt(0)};`)
+  const escaped = narrow(text.replaceAll(SIGNS, (sign) => ESCAPES[sign] ?? `&#${sign.charCodeAt(0)};`))
   if (remembered.size >= MOST_REMEMBERED) remembered.clear()
   if (text.length < 200) remembered.set(text, escaped)
   return escaped
+}
+
+/** V8 keeps what comes of a text with wide letters as wide, though it has none any more, and then the whole page with it. */
+function narrow(text: string): string {
+  return /^[\0-\x7f]*$/.test(text) ? Buffer.from(text, 'latin1').toString('latin1') : text
 }
