@@ -106,8 +106,8 @@ test('a failure says why and that nothing was charged; after three of one method
     const said = 'Payment not completed. This card has expired. You have not been charged.'
     if (failures === 1) await comesUpAndStays(page, 'failed', 'Payment not completed', said)
     await reaches(page, 'failed')
-    assert.equal(await primary.innerText(), failures === 3 ? 'Use another method' : 'Try again')
-    if (failures < 3) await page.getByRole('button', { name: 'Try again' }).click()
+    assert.equal(await primary.innerText(), failures === 3 ? 'Use another method' : 'Use another card')
+    if (failures < 3) await page.getByRole('button', { name: 'Use another card' }).click()
   }
   assert.match(await page.locator('#panel .small').innerText(), /card_expired · /)
   await primary.click()

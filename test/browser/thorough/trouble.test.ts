@@ -203,7 +203,7 @@ test('the second half of a double click does not press what came up under the po
   await charge(shop, reference, EXPIRED_CARD)
   await reaches(page, 'failed')
   const sent = requestsOf(page, isForm)
-  const again = page.getByRole('button', { name: 'Try again' })
+  const again = page.getByRole('button', { name: 'Use another card' })
   await again.hover()
   await page.mouse.down({ clickCount: 2 })
   await page.mouse.up({ clickCount: 2 })
