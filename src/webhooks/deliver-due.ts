@@ -52,7 +52,7 @@ const OWN_SECONDS = 30
 const LONGEST_CALL_MS = 16_000
 const IN_FLIGHT_PER_DESTINATION = 8
 /** Taken for an endpoint that has shown to be quick, so that it never waits for the database. Any other gets what can fly at once. */
-const TAKEN_WHEN_QUICK = 128
+const TAKEN_WHEN_QUICK = 256
 const QUICK_MS = 1_000
 const DESTINATIONS_AT_ONCE = 32
 const MOST_IN_HAND = 8_192
@@ -60,7 +60,7 @@ const LOOK_EVERY_MS = 1_000
 const FAILING_DAYS = 5
 const STOP_WITHIN_MS = 5_000
 const NOTE_AGAIN_AFTER_MS = 1_000
-const GATHER_MS = 20
+const GATHER_MS = 50
 
 /** Carries events out: each destination at its own pace, none in another's way. */
 export function startDelivering(parts: DeliveryParts): DeliveryEngine {
