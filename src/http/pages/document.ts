@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Assets } from '../../../web/build.ts'
 import { Html, pageHtml as html } from '../../kernel/html.ts'
 import type { Language } from '../../merchants/shopfront.ts'
+import { Blanks } from './blank.ts'
 import { type Beginning, beginWith } from './squeeze.ts'
 import type { Texts } from './texts/texts.ts'
 
@@ -25,11 +26,12 @@ export interface Frame {
 
 export interface Page {
   beginning: Beginning
-  rest: Buffer
+  rest: string
   headers: Record<string, string>
 }
 
 export interface Documents {
+  blanks: Blanks
   render(frame: Frame, body: Html, script: boolean): Page
 }
 
@@ -54,6 +56,7 @@ ${attributes.includes('data-script') ? `<script type="module">${assets.checkoutS
   )
 
   return {
+    blanks: new Blanks(),
     render(frame, body, withScript) {
       const { language, texts, theme, title, themeStyle, embeddedIn, saveData } = frame
       const attributes = [
@@ -74,7 +77,7 @@ ${body}
       const policy = [withScript ? scriptSource : "'none'", themeSourceOf(themeStyle), frameSource, frameAncestors]
       return {
         beginning: beginningOf(attributes.join('')),
-        rest: Buffer.from(rest.text),
+        rest: rest.text,
         headers: headersOf(policy.join(';')),
       }
     },
@@ -99,6 +102,7 @@ ${body}
       'x-content-type-options': 'nosniff',
       'x-robots-tag': 'noindex',
       'cache-control': 'no-store',
+      vary: 'accept-encoding',
       'strict-transport-security': 'max-age=31536000; includeSubDomains',
       // Who is framed by a shop cannot be alone with its own window, and older browsers know no list of hosts.
       ...(frameAncestors === "'none'"

@@ -1,12 +1,14 @@
 import type { Book } from '../../attempts/book.ts'
 import { type Html, pageHtml as html } from '../../kernel/html.ts'
+import { type Currency, formatMoney, money } from '../../kernel/money.ts'
 import { frameAncestors, type Shopfront } from '../../merchants/shopfront.ts'
 import { returnAddress } from '../../payments/return-address.ts'
+import { GAPS, type Words } from './blank.ts'
 import type { Documents, Frame, Page } from './document.ts'
 import { type Offer, type Screen, screenOf, type Wish } from './screen.ts'
 import { languageFor, TEXTS } from './texts/texts.ts'
 import { themeStyle } from './theme.ts'
-import { confirming, copyButton, panel, processing, show, spoken, type View } from './views.ts'
+import { confirming, copyButton, panel, processing, spoken, type View } from './views.ts'
 
 /** What the address and the browser ask for. */
 export interface Visit {
@@ -43,6 +45,8 @@ function viewOf(
     language,
     texts: TEXTS[language],
     payment: book.payment,
+    show: showIn(book.payment.currency, TEXTS[language].locale),
+    count: String,
     merchantName: shortened(shopfront.name),
     here: visit.path + keptQuery(visit),
     token,
@@ -53,6 +57,10 @@ function viewOf(
     mayFrame,
     now,
   }
+}
+
+function showIn(currency: Currency, locale: string): (minor: number) => string {
+  return (minor) => formatMoney(money(minor, currency), locale)
 }
 
 /** What must not be lost on the way: where it is embedded, and how it is to look. */
@@ -79,12 +87,61 @@ function screenFor({ book, offer, now }: Shown, { wish }: Visit): Screen {
 }
 
 export function paymentPage(documents: Documents, shown: Shown, visit: Visit): Page {
+  const { book, offer, shopfront, token, key, shortLink } = shown
+  const { payment, attempts } = book
+  const screen = screenFor(shown, visit)
+  // As most pages are when they are opened: nothing has been tried, no card is known, and the price is all that there is to pay.
+  const isPlain = attempts.length === 0 && offer.cards.length === 0 && !payment.customerBearsCharge
+  if (screen.state !== 'choose' || !isPlain) return drawnPage(documents, shown, visit)
+
+  const language = languageFor(visit.language, shopfront.brand.language, visit.acceptLanguage)
+  const words: Words = {
+    path: visit.path,
+    reference: payment.reference,
+    amount: showIn(payment.currency, TEXTS[language].locale)(payment.amount),
+    total: String(payment.amount),
+    token,
+    key,
+    shortLink: shortLink ?? '',
+  }
+  const methods = offer.methods.map(({ name }) => name).join()
+  // What anyone can write into an address stands last, so that it cannot be taken for anything else.
+  const look = `${lookOf(shopfront)} ${language} ${methods} ${screen.chosen.name} ${offer.asksToSave} ${shortLink !== undefined} ${visit.theme} ${visit.saveData} ${visit.embeddedIn} ${visit.language}`
+  return documents.blanks.fill(look, words, () => blankPage(documents, shown, visit))
+}
+
+const LOOKS = new WeakMap<Shopfront, string>()
+
+/** All that a page shows of a shop. */
+function lookOf(shopfront: Shopfront): string {
+  const known = LOOKS.get(shopfront)
+  if (known !== undefined) return known
+  const { merchantId, mode, name, brand, origins } = shopfront
+  const look = JSON.stringify([merchantId, mode, name, brand, origins])
+  LOOKS.set(shopfront, look)
+  return look
+}
+
+/** The page with gaps for whatever is this customer's. */
+function blankPage(documents: Documents, shown: Shown, visit: Visit): Page {
+  const { reference, token, key, shortLink, path, amount, total } = GAPS
+  const gapped: Shown = {
+    ...shown,
+    book: { ...shown.book, payment: { ...shown.book.payment, reference } },
+    shortLink: shown.shortLink === undefined ? undefined : shortLink,
+    token,
+    key,
+  }
+  return drawnPage(documents, gapped, { ...visit, path }, { show: () => amount, count: () => total })
+}
+
+export function drawnPage(documents: Documents, shown: Shown, visit: Visit, figures: Partial<View> = {}): Page {
+  const screen = screenFor(shown, visit)
+  const view = { ...viewOf(shown, visit), ...figures }
   const { shopfront, book } = shown
   const { payment } = book
-  const view = viewOf(shown, visit)
   const { texts, merchantName } = view
-  const screen = screenFor(shown, visit)
-  const amount = show(texts, payment, payment.amount)
+  const amount = view.show(payment.amount)
   const frame: Frame = {
     language: view.language,
     texts,
@@ -135,11 +192,11 @@ function initials(name: string): string {
     .toUpperCase()
 }
 
-// They turn around the text that follows, which would be ours: an amount, a sentence.
-const BIDI_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g
+// Some turn around the text that follows, which would be ours: an amount, a sentence. Others are what gaps in a page are marked with.
+const CONTROLS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
 function shortened(name: string): string {
-  const plain = name.replaceAll(BIDI_CONTROLS, '')
+  const plain = name.replaceAll(CONTROLS, '')
   if (plain.length <= NAME_LENGTH) return plain
   const letters = [...plain]
   return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : plain

@@ -9,7 +9,7 @@ test('a beginning that was squeezed before and a rest are one gzip file of both'
     fc.property(fc.string({ maxLength: 70_000, unit: 'binary' }), fc.string({ unit: 'binary' }), (first, second) => {
       const beginning = beginWith(first)
       for (const rest of [second, `${second}${first.slice(0, 500)}`]) {
-        assert.equal(gunzipSync(gzip(beginning, Buffer.from(rest))).toString(), Buffer.from(first + rest).toString())
+        assert.equal(gunzipSync(gzip(beginning, rest)).toString(), Buffer.from(first + rest).toString())
       }
     }),
     { numRuns: 50 },

@@ -1,5 +1,5 @@
 import { Html, pageHtml as html } from '../../kernel/html.ts'
-import { type Currency, formatMoney, money, plainAmount } from '../../kernel/money.ts'
+import { money, plainAmount } from '../../kernel/money.ts'
 import type { Payment } from '../../payments/payment.ts'
 import type { AccountDetails, Method, MethodName, Offer, Screen, State } from './screen.ts'
 import type { Texts } from './texts/texts.ts'
@@ -8,6 +8,10 @@ import type { Texts } from './texts/texts.ts'
 export interface View {
   texts: Texts
   payment: Payment
+  /** An amount of the payment's money, for people to read: ₦12,500.00. */
+  show(minor: number): string
+  /** The same for a form to send back: 1250000. */
+  count(minor: number): string
   merchantName: string
   /** This page's own address, with what must stay in it. */
   here: string
@@ -67,8 +71,8 @@ function body(screen: Screen, view: View): Html {
 }
 
 /** What a screen reader says when this comes up. */
-export function spoken(screen: Screen, { texts, payment, merchantName }: View): string | undefined {
-  const amount = (minor: number) => show(texts, payment, minor)
+export function spoken(screen: Screen, view: View): string | undefined {
+  const { texts, merchantName } = view
   switch (screen.state) {
     case 'choose':
       return undefined
@@ -81,13 +85,13 @@ export function spoken(screen: Screen, { texts, payment, merchantName }: View): 
     case 'checking':
       return `${texts.checking}.`
     case 'partial':
-      return partialText(screen.account, { texts, payment })
+      return partialText(screen.account, view)
     case 'failed':
       return `${texts.failed}. ${failureText(screen, texts)}`
     case 'confirming':
       return `${texts.confirming}. ${texts.confirmingNote(merchantName)}`
     case 'succeeded':
-      return texts.spokenSuccess(amount(screen.paid))
+      return texts.spokenSuccess(view.show(screen.paid))
     case 'already_paid':
       return `${texts.alreadyPaid}.`
     case 'cancelled':
@@ -143,11 +147,11 @@ function cardForm(method: Method, { cards, asksToSave }: Offer, view: View): Htm
   return form(
     view,
     'pay',
-    html`<input type="hidden" name="method" value="card">${shownTotal(method)}
+    html`<input type="hidden" name="method" value="card">${shownTotal(method, view)}
 ${cards.length > 0 ? html`<fieldset><legend class="away">${texts.card}</legend>${all(choices)}</fieldset>` : html`<input type="hidden" name="card" value="new"><p class="note">${texts.cardNote}</p>`}
 ${asksToSave ? html`<label class="choice"><input type="checkbox" name="save" value="1"><span>${texts.saveCard}</span></label>` : null}
 ${priceRows(method, view)}
-<button class="main">${texts.pay(show(texts, view.payment, method.amountCharged))}</button>`,
+<button class="main">${texts.pay(view.show(method.amountCharged))}</button>`,
   )
 }
 
@@ -156,7 +160,7 @@ function bankForm(method: Method, view: View): Html {
   return form(
     view,
     'pay',
-    html`<input type="hidden" name="method" value="bank">${shownTotal(method)}
+    html`<input type="hidden" name="method" value="bank">${shownTotal(method, view)}
 <p class="note">${texts.bankNote}</p>
 ${priceRows(method, view)}
 <button class="main">${texts.showAccount}</button>`,
@@ -166,15 +170,14 @@ ${priceRows(method, view)}
 const bankOf = ({ methods }: Offer) => methods.find(({ name }) => name === 'bank')
 
 /** What the page says they pay, so that nobody is charged more than they have seen. */
-function shownTotal(method: Method | undefined): Html | null {
-  return method ? html`<input type="hidden" name="total" value="${method.amountCharged}">` : null
+function shownTotal(method: Method | undefined, { count }: View): Html | null {
+  return method ? html`<input type="hidden" name="total" value="${count(method.amountCharged)}">` : null
 }
 
 /** Only where the customer pays more than the price: what for, before they press the button. */
-function priceRows({ amountCharged }: Method, { texts, payment }: View): Html | null {
+function priceRows({ amountCharged }: Method, { texts, payment, show }: View): Html | null {
   if (!payment.customerBearsCharge) return null
-  const row = (label: string, amount: number) =>
-    html`<div><dt>${label}</dt><dd>${show(texts, payment, amount)}</dd></div>`
+  const row = (label: string, amount: number) => html`<div><dt>${label}</dt><dd>${show(amount)}</dd></div>`
   return html`<dl class="rows">${row(texts.amount, payment.amount)}${row(texts.charge, amountCharged - payment.amount)}${row(texts.total, amountCharged)}</dl>`
 }
 
@@ -200,36 +203,32 @@ ${cancelAsking(view)}`
 }
 
 function awaiting(screen: Of<'awaiting' | 'partial'>, view: View): Html {
-  const { texts, payment } = view
+  const { texts, show } = view
   const { account } = screen
   const rest = account.amountToTransfer - account.received
   const heading =
     screen.state === 'partial'
-      ? texts.partial(show(texts, payment, account.received), show(texts, payment, account.amountToTransfer))
-      : texts.transferExactly(show(texts, payment, account.amountToTransfer))
+      ? texts.partial(show(account.received), show(account.amountToTransfer))
+      : texts.transferExactly(show(account.amountToTransfer))
   return html`<h2 id="heading" tabindex="-1">${heading}</h2>
-${screen.state === 'partial' ? html`<p class="warn">${texts.sendTheRest(show(texts, payment, rest))}</p>` : null}
+${screen.state === 'partial' ? html`<p class="warn">${texts.sendTheRest(show(rest))}</p>` : null}
 ${accountRows(account, view)}
 <p class="note">${texts.forThisPaymentOnly} ${countdown(account, view)}</p>
 ${form(view, 'check', html`<button class="main">${texts.sentIt}</button>`)}
-${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankOf(screen.offer))}<button class="quiet">${texts.newAccount}</button>`)}
+${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankOf(screen.offer), view)}<button class="quiet">${texts.newAccount}</button>`)}
 ${another('bank', screen.offer, view)}
 ${cancelAsking(view)}`
 }
 
-function partialText(
-  { received, amountToTransfer }: AccountDetails,
-  { texts, payment }: Pick<View, 'texts' | 'payment'>,
-) {
-  const amount = (minor: number) => show(texts, payment, minor)
-  return `${texts.partial(amount(received), amount(amountToTransfer))} ${texts.sendTheRest(amount(amountToTransfer - received))}`
+function partialText({ received, amountToTransfer }: AccountDetails, { texts, show }: View): string {
+  return `${texts.partial(show(received), show(amountToTransfer))} ${texts.sendTheRest(show(amountToTransfer - received))}`
 }
 
-function accountRows(account: AccountDetails, { texts, payment }: View): Html {
-  const rest = money(Math.max(0, account.amountToTransfer - account.received), payment.currency)
+function accountRows(account: AccountDetails, { texts, payment, show }: View): Html {
+  const rest = Math.max(0, account.amountToTransfer - account.received)
   const row = (label: string, shown: string, copied?: string) =>
     html`<div><dt>${label}</dt><dd><bdi>${shown}</bdi>${copied === undefined ? null : copyButton(texts, label, copied)}</dd></div>`
-  return html`<dl class="rows account">${row(texts.bankName, account.bankName)}${row(texts.accountNumber, account.accountNumber, account.accountNumber)}${row(texts.accountName, account.accountName)}${row(texts.amount, formatMoney(rest, texts.locale), plainAmount(rest))}</dl>`
+  return html`<dl class="rows account">${row(texts.bankName, account.bankName)}${row(texts.accountNumber, account.accountNumber, account.accountNumber)}${row(texts.accountName, account.accountName)}${row(texts.amount, show(rest), plainAmount(money(rest, payment.currency)))}</dl>`
 }
 
 /** Time left, not a time of day: the clock of the phone may be wrong. */
@@ -271,7 +270,7 @@ function failed(screen: Of<'failed'>, view: View): Html {
       : form(
           view,
           'pay',
-          html`<input type="hidden" name="method" value="${method}"><input type="hidden" name="card" value="new">${shownTotal(same)}${screen.saveCard ? html`<input type="hidden" name="save" value="1">` : null}<button class="${style(!otherFirst)}">${retry}</button>`,
+          html`<input type="hidden" name="method" value="${method}"><input type="hidden" name="card" value="new">${shownTotal(same, view)}${screen.saveCard ? html`<input type="hidden" name="save" value="1">` : null}<button class="${style(!otherFirst)}">${retry}</button>`,
         )
   const elsewhere =
     other &&
@@ -307,15 +306,14 @@ ${form(view, 'check', html`<button class="main">${texts.checkNow}</button>`)}`
 }
 
 function paid(screen: Of<'succeeded' | 'already_paid'>, view: View): Html {
-  const { texts, payment, merchantName, returnTo, returnAfterSeconds, embedded } = view
+  const { texts, merchantName, returnTo, returnAfterSeconds, embedded } = view
   const isNews = screen.state === 'succeeded'
-  const amount = show(texts, payment, screen.paid)
   const when = new Intl.DateTimeFormat(texts.locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
   const returning = isNews && returnTo && returnAfterSeconds !== null && !embedded
   return html`<div class="state"><span class="mark good" aria-hidden="true">&#10003;</span>
 <h2 id="heading" tabindex="-1">${isNews ? texts.succeeded : texts.alreadyPaid}</h2>
-<p>${texts.paidTo(amount, merchantName)}${isNews ? null : html` ${texts.nothingMore}`}</p>
-${screen.refunded > 0 ? html`<p>${texts.refundedNote(show(texts, payment, screen.refunded))}</p>` : null}
+<p>${texts.paidTo(view.show(screen.paid), merchantName)}${isNews ? null : html` ${texts.nothingMore}`}</p>
+${screen.refunded > 0 ? html`<p>${texts.refundedNote(view.show(screen.refunded))}</p>` : null}
 <p class="note">${texts.paidOn(`${when.format(screen.at)} UTC`)}</p></div>
 ${referenceRow(view)}
 ${onwards(view)}
@@ -332,9 +330,8 @@ ${onwards(view)}`
 }
 
 /** Part of the money may have come before it ended. */
-function whatCameIn({ texts, payment }: View): string {
-  const amount = (minor: number) => show(texts, payment, minor)
-  return payment.amountPaid > 0 ? texts.partial(amount(payment.amountPaid), amount(payment.amount)) : texts.notCharged
+function whatCameIn({ texts, payment, show }: View): string {
+  return payment.amountPaid > 0 ? texts.partial(show(payment.amountPaid), show(payment.amount)) : texts.notCharged
 }
 
 function accountExpired({ offer }: Of<'account_expired'>, view: View): Html {
@@ -342,7 +339,7 @@ function accountExpired({ offer }: Of<'account_expired'>, view: View): Html {
   return html`<div class="state"><span class="mark" aria-hidden="true">!</span>
 <h2 id="heading" tabindex="-1">${texts.accountExpired}</h2>
 <p>${texts.accountExpiredNote}</p></div>
-${form(view, 'new-account', html`${shownTotal(bankOf(offer))}<button class="main">${texts.newAccount}</button>`)}
+${form(view, 'new-account', html`${shownTotal(bankOf(offer), view)}<button class="main">${texts.newAccount}</button>`)}
 ${another('bank', offer, view)}
 ${cancelAsking(view)}`
 }
@@ -397,10 +394,6 @@ const ICONS: Record<MethodName, Html> = {
   bank: new Html(
     '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 9.5 12 4l9 5.5M5 10v8m4.7-8v8m4.6-8v8M19 10v8M3 20h18"/></svg>',
   ),
-}
-
-export function show(texts: Texts, { currency }: { currency: Currency }, amount: number): string {
-  return formatMoney(money(amount, currency), texts.locale)
 }
 
 function addTo(here: string, query: string): string {

@@ -28,7 +28,7 @@ import {
 } from '../pages/payment-page.ts'
 import { isOwnForm, pageReader } from '../pages/read-page.ts'
 import { CHANNEL, type MethodName } from '../pages/screen.ts'
-import { gzip } from '../pages/squeeze.ts'
+import { bytesOf, gzip } from '../pages/squeeze.ts'
 import { STATUS, toProblem } from '../problems.ts'
 
 export type PageParts = AttemptParts & {
@@ -54,9 +54,10 @@ export function pageRoutes(app: App, parts: PageParts): void {
     { parseAs: 'string', bodyLimit: FORM_LIMIT },
     (_request, body, done) => done(null, new URLSearchParams(body as string)),
   )
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     limits.page(request)
     limits.beforeLink(request)
+    done()
   })
 
   app.setErrorHandler((error, request, reply) => {
@@ -306,9 +307,9 @@ function sendPanel(reply: FastifyReply, status: number, panel: string): FastifyR
 
 function sendPage(request: FastifyRequest, reply: FastifyReply, status: number, page: Page): FastifyReply {
   const { headers, beginning, rest } = page
-  reply.code(status).headers(headers).header('vary', 'accept-encoding')
+  reply.code(status).headers(headers)
   if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) {
-    return reply.send(Buffer.concat([beginning.bytes, rest]))
+    return reply.send(bytesOf(beginning, rest))
   }
   return reply.header('content-encoding', 'gzip').send(gzip(beginning, rest))
 }
