@@ -54,6 +54,7 @@ function choicesFor(payment: Payable, integrations: Integration[], providers: Kn
   const unwell = new Set(
     choices.map(({ capabilities }) => capabilities.name).filter((name) => !providers.isWell(payment, name)),
   )
+  if (unwell.size === 0) return choices
   const rank = ({ capabilities }: Offer) => Number(unwell.has(capabilities.name))
   return choices.toSorted((a, b) => rank(a) - rank(b))
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify from 'fastify'
+import Fastify, { type FastifyReply } from 'fastify'
 import type { Assets } from '../../web/build.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
 import { Problem, refuse } from '../kernel/problem.ts'
@@ -38,6 +38,7 @@ import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
 import { paymentRoutes } from './routes/payments.ts'
 import { webhookEndpointRoutes } from './routes/webhook-endpoints.ts'
 import { widgetRoutes } from './routes/widget.ts'
+import { addSendPieces } from './send-pieces.ts'
 
 export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
@@ -140,8 +141,8 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     if (url.length > MAX_URL_LENGTH) return done(new Problem('invalid_request', 'The address is longer than 8 KiB.'))
     done()
   })
-  // As the answer leaves, not when the client has it: waiting for that would put listeners on every response.
-  app.addHook('onSend', (request, reply, _payload, done) => {
+  const answered = (reply: FastifyReply) => {
+    const { request } = reply
     const { routeOptions, method } = request
     const route = routeOptions.url ?? 'unknown'
     const status = reply.statusCode
@@ -151,8 +152,13 @@ export async function buildApp(parts: HttpParts): Promise<App> {
       const { merchantId, mode } = request.caller ?? {}
       log.info({ requestId: request.id, method, route, status, tookMs, merchantId, mode }, 'answered')
     }
+  }
+  // As the answer leaves, not when the client has it: waiting for that would put listeners on every response.
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    answered(reply)
     done()
   })
+  addSendPieces(app, answered)
   app.decorateRequest('caller')
   app.setErrorHandler((error, request, reply) => {
     const { validation } = error as { validation?: Parameters<typeof mistakesOf>[0] }

@@ -120,10 +120,14 @@ interface PaymentRow {
   completed_at: Date | null
 }
 
-function paymentOf(row: PaymentRow): Payment {
+function paymentOf(
+  row: PaymentRow,
+  id = idOf('payment', row.id),
+  merchantId = idOf('merchant', row.merchant_id),
+): Payment {
   return {
-    id: idOf('payment', row.id),
-    merchantId: idOf('merchant', row.merchant_id),
+    id,
+    merchantId,
     mode: row.mode,
     reference: row.reference,
     shortCode: row.short_code,
@@ -227,7 +231,7 @@ export async function pageOfPayments(db: Queries, last: PaymentId | undefined, l
   const rows = await db.rows<PaymentRow>(
     sql`select ${COLUMNS} from payments p where id > ${after}::uuid order by id limit ${limit}`,
   )
-  return rows.map(paymentOf)
+  return rows.map((row) => paymentOf(row))
 }
 
 /** For the operator: whoever's it is. Several merchants may use one reference; each is looked up in the index that they have. */
@@ -236,7 +240,7 @@ export async function findPaymentsByReference(db: Queries, reference: string): P
     select ${COLUMNS} from merchants m cross join (values ('sandbox'), ('live')) modes (mode)
       join payments p on p.merchant_id = m.id and p.mode = modes.mode and p.reference = ${reference}
      order by p.id limit 20`)
-  return rows.map(paymentOf)
+  return rows.map((row) => paymentOf(row))
 }
 
 export interface PaymentFilter {
@@ -280,7 +284,7 @@ export async function listPayments(db: Queries, owner: Owner, filter: PaymentFil
                where merchant_id = ${merchant} and mode = ${owner.mode} and (${status}::text is null or status = ${status})
                  and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
                order by id desc limit ${limit}`
-  return (await db.rows<PaymentRow>(statement)).map(paymentOf)
+  return (await db.rows<PaymentRow>(statement)).map((row) => paymentOf(row))
 }
 
 export async function lockPayment(tx: Transaction, id: PaymentId): Promise<Payment | undefined> {
@@ -292,7 +296,7 @@ export async function lockOverduePayments(tx: Transaction, limit: number): Promi
   const rows = await tx.rows<PaymentRow>(sql`
     select ${COLUMNS} from payments p where status = 'pending' and expires_at <= now()
      order by expires_at limit ${limit} for update skip locked`)
-  return rows.map(paymentOf)
+  return rows.map((row) => paymentOf(row))
 }
 
 /** Its time is over as of now, whatever it was given. In sandbox alone, for whoever wants to see what follows; false when it is not pending. */
@@ -323,12 +327,22 @@ export interface PaymentOnPage {
 
 /** For payment pages, where the link itself is the permission: for all who look at the same moment, in one question. */
 export async function findPaymentsForPage(db: Queries, ids: PaymentId[]): Promise<Map<PaymentId, PaymentOnPage>> {
+  const uuids = new Map(ids.map((id) => [uuidOf(id), id]))
   const rows = await db.rows<PaymentRow & { has_cards: boolean }>(sql`
     select ${COLUMNS}, exists (
              select from saved_cards c
               where c.merchant_id = p.merchant_id and c.mode = p.mode and lower(c.email) = lower(p.user_email)) as has_cards
-      from payments p where p.id = any(${textArray(ids.map(uuidOf))}::uuid[])`)
-  return new Map(rows.map((row) => [idOf('payment', row.id), { payment: paymentOf(row), hasCards: row.has_cards }]))
+      from payments p where p.id = any(${textArray([...uuids.keys()])}::uuid[])`)
+  // Writing out an id costs as much as reading a row. We were given those of the payments, and few merchants have many.
+  const merchants = new Map<string, MerchantId>()
+  const found = new Map<PaymentId, PaymentOnPage>()
+  for (const row of rows) {
+    const merchantId = merchants.get(row.merchant_id) ?? idOf('merchant', row.merchant_id)
+    merchants.set(row.merchant_id, merchantId)
+    const payment = paymentOf(row, uuids.get(row.id), merchantId)
+    found.set(payment.id, { payment, hasCards: row.has_cards })
+  }
+  return found
 }
 
 export async function findPaymentIdByShortCode(db: Queries, code: string): Promise<PaymentId | undefined> {

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { addMerchant, BASE_URL, call, checkout, startService } from '../support/service.ts'
 
 const { app, database } = await startService()
@@ -96,4 +101,32 @@ test('a link with a trailing slash, a query or in another case does not open a p
   const { data } = (await checkout(app, shop)).body
   assert.equal((await open(`${pathOf(data.url)}?utm=x`)).status, 200)
   assert.equal((await open(pathOf(data.url).toUpperCase())).status, 404)
+})
+
+test('a page arrives whole however it is asked for, in any script, and is counted', async () => {
+  const arabic = await addMerchant(database, { name: 'متجر السوق', provider: 'gateway' })
+  const { data } = (await checkout(app, arabic)).body
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const ask = async (method: string, coding: string) => {
+    const asked = request({ port, method, path: pathOf(data.url), headers: { 'accept-encoding': coding } }).end()
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    assert.equal(answer.statusCode, 200)
+    assert.ok(answer.headers['request-id'])
+    return { headers: answer.headers, bytes: await buffer(answer) }
+  }
+  const withoutKey = (text: string) => text.replaceAll(/name="key" value="[\w-]+"/g, '')
+  const plain = await ask('GET', 'identity')
+  assert.equal(plain.headers['content-length'], String(plain.bytes.length))
+  const page = plain.bytes.toString()
+  assert.match(page, /<h1>متجر السوق<\/h1>/)
+  assert.match(page, /<\/html>\n$/)
+  const squeezed = await ask('GET', 'br, gzip')
+  assert.equal(squeezed.headers['content-encoding'], 'gzip')
+  assert.equal(withoutKey(gunzipSync(squeezed.bytes).toString()), withoutKey(page))
+  const head = await ask('HEAD', 'identity')
+  assert.deepEqual([head.bytes.length, head.headers['content-length']], [0, plain.headers['content-length']])
+  const { body } = await open('/metrics')
+  for (const method of ['GET', 'HEAD'])
+    assert.match(body, new RegExp(`_count{method="${method}",route="/pay/:id",status="200"} [1-9]`))
 })

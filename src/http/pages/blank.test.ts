@@ -59,6 +59,7 @@ const shown: fc.Arbitrary<Shown> = fc
     reference: texts,
     amount: fc.integer({ min: 1, max: 999_999_999_999 }),
     currency: fc.constantFrom('NGN', 'XOF', 'USD'),
+    sequence: mostly(0, 3),
     redirectURL: fc.constantFrom(null, 'https://shop.example/back'),
     customerBearsCharge: mostly(false, true),
     seconds: mostly(1, 90_000),

@@ -88,10 +88,10 @@ function screenFor({ book, offer, now }: Shown, { wish }: Visit): Screen {
 
 export function paymentPage(documents: Documents, shown: Shown, visit: Visit): Page {
   const { book, offer, shopfront, token, key, shortLink } = shown
-  const { payment, attempts } = book
+  const { payment } = book
   const screen = screenFor(shown, visit)
   // As most pages are when they are opened: nothing has been tried, no card is known, and the price is all that there is to pay.
-  const isPlain = attempts.length === 0 && offer.cards.length === 0 && !payment.customerBearsCharge
+  const isPlain = payment.sequence === 0 && offer.cards.length === 0 && !payment.customerBearsCharge
   if (screen.state !== 'choose' || !isPlain) return drawnPage(documents, shown, visit)
 
   const language = languageFor(visit.language, shopfront.brand.language, visit.acceptLanguage)

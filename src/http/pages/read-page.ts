@@ -37,11 +37,13 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
     const found = await readPayment(id)
     const shopfront = found && (await findShopfront(found.payment))
     if (!found || !shopfront || shopfront.suspended) return undefined
-    const book = bare ? withoutSavedCards(await bookOf(found)) : await bookOf(found)
+    // A payment that nothing has happened to has no attempts.
+    const whole = found.payment.sequence === 0 ? undefined : await findBookById(database, id)
+    const book = whole ?? { payment: found.payment, attempts: [] }
     const { payment } = book
     const isOpen = payment.status === 'pending'
     return {
-      book,
+      book: bare ? withoutSavedCards(book) : book,
       shopfront,
       // Whoever has only the reference learns nothing about the customer, and gets no link to pass on.
       offer: isOpen ? await offerFor(book, shopfront, { withCards: found.hasCards && !bare, mayAsk: !bare }) : NOTHING,
@@ -51,12 +53,6 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
       mayFrame: (provider) => providers.find(provider)?.capabilities.framed ?? false,
       now: clock.now(),
     }
-  }
-
-  /** A payment that nothing has happened to has no attempts. */
-  async function bookOf({ payment }: PaymentOnPage): Promise<Book> {
-    if (payment.sequence === 0) return { payment, attempts: [] }
-    return (await findBookById(database, payment.id)) ?? { payment, attempts: [] }
   }
 
   async function offerFor(

@@ -28,7 +28,7 @@ import {
 } from '../pages/payment-page.ts'
 import { isOwnForm, pageReader } from '../pages/read-page.ts'
 import { CHANNEL, type MethodName } from '../pages/screen.ts'
-import { bytesOf, gzip } from '../pages/squeeze.ts'
+import { gzip } from '../pages/squeeze.ts'
 import { STATUS, toProblem } from '../problems.ts'
 
 export type PageParts = AttemptParts & {
@@ -295,7 +295,11 @@ function sendTrouble(
   status: number,
   trouble: Trouble,
 ): FastifyReply {
-  return sendPage(request, reply, status, troublePage(documents, trouble, request.headers['accept-language']))
+  // In one piece, for the framework's own errors come before it knows of any other way to send.
+  const page = troublePage(documents, trouble, request.headers['accept-language'])
+  return reply.send(
+    begin(request, reply, status, page) ?? Buffer.concat([page.beginning.bytes, Buffer.from(page.rest)]),
+  )
 }
 
 function sendPanel(reply: FastifyReply, status: number, panel: string): FastifyReply {
@@ -306,10 +310,14 @@ function sendPanel(reply: FastifyReply, status: number, panel: string): FastifyR
 }
 
 function sendPage(request: FastifyRequest, reply: FastifyReply, status: number, page: Page): FastifyReply {
-  const { headers, beginning, rest } = page
-  reply.code(status).headers(headers)
-  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) {
-    return reply.send(bytesOf(beginning, rest))
-  }
-  return reply.header('content-encoding', 'gzip').send(gzip(beginning, rest))
+  const squeezed = begin(request, reply, status, page)
+  return squeezed ? reply.send(squeezed) : reply.sendPieces(page.beginning.bytes, page.rest)
+}
+
+/** Everything but the body, which is given back when it is to be squeezed. */
+function begin(request: FastifyRequest, reply: FastifyReply, status: number, page: Page): Buffer | undefined {
+  reply.code(status).headers(page.headers)
+  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return undefined
+  reply.header('content-encoding', 'gzip')
+  return gzip(page.beginning, page.rest)
 }
