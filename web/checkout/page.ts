@@ -559,9 +559,11 @@ document.addEventListener('keydown', ({ key, target }) => {
   if (key === 'Escape' && embedded && !document.querySelector('dialog[open]')) askClose()
   const all = tabs()
   const here = all.indexOf(target as HTMLElement)
+  // Side by side on a phone, one below the other where there is room: either pair of arrows will do.
   const forwards = root.dir === 'rtl' ? 'ArrowLeft' : 'ArrowRight'
-  if (here === -1 || (key !== 'ArrowLeft' && key !== 'ArrowRight')) return
-  const next = all[(here + (key === forwards ? 1 : -1) + all.length) % all.length]
+  if (here === -1 || !/^Arrow/.test(key)) return
+  const step = key === forwards || key === 'ArrowDown' ? 1 : -1
+  const next = all[(here + step + all.length) % all.length]
   choose(next?.dataset.method)?.focus()
 })
 

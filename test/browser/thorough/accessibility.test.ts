@@ -324,17 +324,22 @@ test('the keyboard alone cancels, and is asked first when money may be on its wa
   await page.waitForURL(`${redirectURL}?status=cancelled&reference=${reference}`)
 })
 
-test('the tabs are one stop, and arrows follow the direction of reading', async () => {
+test('the tabs are one stop, and arrows follow the direction of reading, or of the column where there is room for one', async () => {
   const page = await newPage()
-  for (const [lang, forwards, back] of [
-    ['en', 'ArrowRight', 'ArrowLeft'],
-    ['ar', 'ArrowLeft', 'ArrowRight'],
+  for (const [lang, width, forwards, back] of [
+    ['en', 360, 'ArrowRight', 'ArrowLeft'],
+    ['ar', 360, 'ArrowLeft', 'ArrowRight'],
+    ['en', 1280, 'ArrowDown', 'ArrowUp'],
+    ['ar', 1280, 'ArrowDown', 'ArrowUp'],
   ] as const) {
+    await page.setViewportSize({ width, height: 800 })
     await page.goto(`${states.choose.url}?lang=${lang}`)
     const tabs = page.getByRole('tab')
     const [card = '', bank = ''] = await tabs.allInnerTexts()
-    const x = async (index: number) => (await tabs.nth(index).boundingBox())?.x ?? 0
-    assert.equal((await x(0)) < (await x(1)), lang === 'en', 'they stand in the direction of reading')
+    const [first, second] = [await tabs.nth(0).boundingBox(), await tabs.nth(1).boundingBox()]
+    assert.ok(first && second)
+    if (width === 1280) assert.deepEqual([first.x === second.x, first.y < second.y], [true, true])
+    else assert.deepEqual([first.y === second.y, first.x < second.x], [true, lang === 'en'])
     await tabTo(page, card.trim())
     await page.keyboard.press(forwards)
     assert.equal(await focused(page), bank.trim())
