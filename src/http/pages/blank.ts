@@ -1,5 +1,4 @@
 import { pageHtml } from '../../kernel/html.ts'
-import type { Page } from './document.ts'
 
 /** What differs between two customers of one shop who open a page that nothing has happened to yet. */
 export interface Words {
@@ -31,7 +30,7 @@ export const GAPS: Words = {
   shortLink: gap('shortLink'),
 }
 
-interface Blank {
+interface Blank<Page> {
   page: Page
   first: string
   parts: { word: Word; after: string }[]
@@ -40,8 +39,8 @@ interface Blank {
 const MOST_KEPT = 500 // of some 6 KB each
 
 /** Pages with gaps, drawn once for each look and then only filled in, at a seventh of the cost of drawing each anew. */
-export class Blanks {
-  readonly #blanks = new Map<string, Blank>()
+export class Blanks<Page extends { rest: string }> {
+  readonly #blanks = new Map<string, Blank<Page>>()
 
   /** `look` says everything that the page depends on beside the words. */
   fill(look: string, words: Words, draw: () => Page): Page {
@@ -52,16 +51,16 @@ export class Blanks {
     return { ...page, rest }
   }
 
-  #keep(look: string, blank: Blank): Blank {
+  #keep(look: string, blank: Blank<Page>): Blank<Page> {
     if (this.#blanks.size >= MOST_KEPT) this.#blanks.clear()
     this.#blanks.set(look, blank)
     return blank
   }
 }
 
-function blankOf(page: Page): Blank {
+function blankOf<Page extends { rest: string }>(page: Page): Blank<Page> {
   const [first = '', ...others] = page.rest.split(GAP)
-  const parts: Blank['parts'] = []
+  const parts: Blank<Page>['parts'] = []
   for (let index = 0; index < others.length; index += 2)
     parts.push({ word: others[index] as Word, after: others[index + 1] as string })
   return { page, first, parts }

@@ -31,7 +31,7 @@ export interface Page {
 }
 
 export interface Documents {
-  blanks: Blanks
+  blanks: Blanks<Page>
   render(frame: Frame, body: Html, script: boolean): Page
 }
 
