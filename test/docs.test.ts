@@ -13,6 +13,7 @@ import { gradeHandler } from '../src/cli/grade-handler.ts'
 import { readConfig } from '../src/config.ts'
 import { ANNOUNCED } from '../src/events/event.ts'
 import { IntegrationRequest } from '../src/http/contract/integration.ts'
+import { readWidgetToken } from '../src/http/pages/embed.ts'
 import { logoOf } from '../src/merchants/logo.ts'
 import { findShopfront } from '../src/merchants/shopfront-store.ts'
 import { PROVIDERS } from '../src/providers/registry.ts'
@@ -232,12 +233,13 @@ test('every command of the page about branding does what it says', async () => {
     returnAfterSeconds: 10,
   })
   assert.deepEqual(shopfront.origins, ['https://shop.example', 'https://www.shop.example'])
+  assert.equal(shopfront.widget, 'strict')
   const options = [...read('docs/branding.md').matchAll(/^\| `--([a-z-]+)`/gm)].map(([, option]) => option)
   assert.deepEqual(['merchant', ...options], Object.keys(merchantBrand.options), 'the table names every option')
 })
 
 test('every snippet of the page about the widget opens the payment page, and the server knows the payment', async () => {
-  const { baseUrl, addShop } = await startPaying()
+  const { baseUrl, addShop, parts } = await startPaying()
   const shop = await addShop()
   const { body } = await shop.call('POST', '/payments/v1/checkouts', {
     reference: 'ORD-20931',
@@ -264,8 +266,12 @@ test('every snippet of the page about the widget opens the payment page, and the
   }
 
   const env = { CLIENT_ID: clientId, CLIENT_SECRET: shop.headers['client-secret'] }
-  const asked = await run(fill(blocksOf('docs/widget.md', 'sh').join('\n')), env)
-  assert.equal(JSON.parse(asked).data.status, 'pending')
+  const script = fill(blocksOf('docs/widget.md', 'sh').join('\n')).replaceAll(/\ncurl/g, '\necho\ncurl')
+  const answers = (await run(script, env)).split('\n').filter(Boolean)
+  const [payment, made, ...others] = answers.map((line) => JSON.parse(line))
+  assert.equal(others.length, 0)
+  assert.equal(payment.data.status, 'pending')
+  assert.equal(readWidgetToken(parts.secrets, made.data.token, parts.clock.now()), body.data.id)
   for (const name of ['load_timeout', 'not_found', 'origin_not_allowed', 'unknown'])
     assert.ok(read('docs/widget.md').includes(`\`${name}\``))
   assert.ok(read('docs/widget.md').includes(`/widget/v${WIDGET_VERSION}.js`))

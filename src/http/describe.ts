@@ -3,7 +3,7 @@ import scalar from '@scalar/fastify-api-reference'
 import { Card, Initialized, InitializeRequest, QuoteRequest, Refund, RefundRequest } from './contract/attempt.ts'
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
 import { Integration, IntegrationRequest } from './contract/integration.ts'
-import { Payment } from './contract/payment.ts'
+import { Payment, WidgetToken } from './contract/payment.ts'
 import { ProblemAnswer } from './contract/problem.ts'
 import { Endpoint, EndpointChanges, EndpointRequest, RedeliverRequest } from './contract/webhook.ts'
 import type { App } from './framework.ts'
@@ -27,6 +27,7 @@ const SCHEMAS = [
   InitializeRequest,
   Initialized,
   Payment,
+  WidgetToken,
   RefundRequest,
   Refund,
   Card,

@@ -35,6 +35,7 @@ test('a merchant who chose nothing has our look, and returns after five seconds'
     suspended: false,
     brand: { colour: null, corners: 'rounded', language: null, logo: null, returnAfterSeconds: 5 },
     origins: [],
+    widget: 'open',
     integrations: [
       {
         provider: 'anything',
@@ -54,7 +55,7 @@ test('what is changed changes, what is not named stays, and the log tells which'
   const { merchantId } = await addMerchant(database)
   const brand = (changes: Parameters<typeof brandMerchant>[3]) => brandMerchant(parts, 'test', merchantId, changes)
   await brand({ colour: '#0b6e4f', logo, origins: ['https://shop.example'] })
-  await brand({ name: 'Ada', corners: 'pill', language: 'ar', returnAfterSeconds: null })
+  await brand({ name: 'Ada', corners: 'pill', language: 'ar', returnAfterSeconds: null, widget: 'strict' })
   assert.deepEqual(await brand({ colour: '#0b6e4f', logo }), {
     name: 'Ada',
     colour: '#0b6e4f',
@@ -63,10 +64,12 @@ test('what is changed changes, what is not named stays, and the log tells which'
     logo: { version: logo.version },
     returnAfterSeconds: null,
     origins: ['https://shop.example'],
+    widget: 'strict',
   })
   await brand({ logo: null, colour: null, origins: [] })
-  const { brand: now, origins } = (await findShopfront(database, merchantId, 'sandbox')) ?? assert.fail()
-  assert.deepEqual([now.colour, now.logo, origins, now.corners], [null, null, [], 'pill'])
+  const { brand: now, origins, widget } = (await findShopfront(database, merchantId, 'sandbox')) ?? assert.fail()
+  assert.deepEqual([now.colour, now.logo, origins, now.corners, widget], [null, null, [], 'pill', 'strict'])
+  assert.equal((await findShopfront(database, merchantId, 'live'))?.widget, 'strict', 'in both modes')
   const acts = await database.rows<{ subject: string }>(
     sql`select subject from audit_log where act = 'merchant.branded' order by id`,
   )
@@ -74,7 +77,7 @@ test('what is changed changes, what is not named stays, and the log tells which'
     acts.map(({ subject }) => subject.split(' ').sort()),
     [
       ['colour', 'logo', 'origins'],
-      ['corners', 'language', 'name', 'returnAfterSeconds'],
+      ['corners', 'language', 'name', 'returnAfterSeconds', 'widget'],
       ['colour', 'logo', 'origins'],
     ],
   )
@@ -88,6 +91,7 @@ test('a change that the schema refuses leaves everything as it was', async () =>
     { origins: ['https://shop.example https://b.example'] },
     { origins: Array.from({ length: 21 }, (_, index) => `https://${index}.example`) },
     { returnAfterSeconds: 61 },
+    { widget: 'closed' as 'strict' },
     { logo: { ...logo, bytes: Buffer.alloc(10_241) } },
     { logo: { ...logo, type: 'image/svg+xml' as Logo['type'] } },
   ])

@@ -5,7 +5,7 @@ import type { Mode } from '../kernel/mode.ts'
 import type { RankedIntegration } from './integration.ts'
 import { OWNERS_INTEGRATIONS } from './integration-store.ts'
 import type { Logo } from './logo.ts'
-import type { Brand, Choices, Corners, Language, Shopfront } from './shopfront.ts'
+import type { Brand, Choices, Corners, Language, Shopfront, WidgetAccess } from './shopfront.ts'
 
 interface ChoicesRow {
   name: string
@@ -14,10 +14,11 @@ interface ChoicesRow {
   language: Language | null
   return_after_seconds: number | null
   origins: string[]
+  widget: WidgetAccess
   logo_version: string | null
 }
 
-const CHOICES = new Fixed(`m.name, m.colour, m.corners, m.language, m.return_after_seconds, m.origins,
+const CHOICES = new Fixed(`m.name, m.colour, m.corners, m.language, m.return_after_seconds, m.origins, m.widget,
   (select l.version from merchant_logos l where l.merchant_id = m.id) as logo_version`)
 
 function brandOf(row: ChoicesRow): Brand {
@@ -43,6 +44,7 @@ export async function findShopfront(db: Queries, merchantId: MerchantId, mode: M
       suspended: row.status === 'suspended',
       brand: brandOf(row),
       origins: row.origins,
+      widget: row.widget,
       integrations: row.integrations,
     }
   )
@@ -53,16 +55,16 @@ export async function lockChoices(tx: Transaction, id: MerchantId): Promise<Choi
   const row = await tx.row<ChoicesRow>(
     sql`select ${CHOICES} from merchants m where m.id = ${uuidOf(id)} for update of m`,
   )
-  return row && { name: row.name, origins: row.origins, ...brandOf(row) }
+  return row && { name: row.name, origins: row.origins, widget: row.widget, ...brandOf(row) }
 }
 
 /** All but the logo, which has a table of its own. */
 export async function saveChoices(tx: Transaction, id: MerchantId, choices: Choices): Promise<void> {
-  const { name, colour, corners, language, returnAfterSeconds, origins } = choices
+  const { name, colour, corners, language, returnAfterSeconds, origins, widget } = choices
   await tx.rows(sql`
     update merchants
        set name = ${name}, colour = ${colour}, corners = ${corners}, language = ${language},
-           return_after_seconds = ${returnAfterSeconds}, origins = ${origins}
+           return_after_seconds = ${returnAfterSeconds}, origins = ${origins}, widget = ${widget}
      where id = ${uuidOf(id)}`)
 }
 

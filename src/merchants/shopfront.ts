@@ -11,6 +11,7 @@ export interface Shopfront {
   brand: Brand
   /** As a browser writes them (`https://shop.example`); the port of a local one may be `*`. */
   origins: string[]
+  widget: WidgetAccess
   integrations: RankedIntegration[]
 }
 
@@ -26,13 +27,17 @@ export interface Brand {
 }
 
 /** What a merchant chooses, the same in both modes. */
-export type Choices = Pick<Shopfront, 'name' | 'origins'> & Brand
+export type Choices = Pick<Shopfront, 'name' | 'origins' | 'widget'> & Brand
 
 export const CORNERS = ['square', 'rounded', 'pill'] as const
 export type Corners = (typeof CORNERS)[number]
 
 export const LANGUAGES = ['en', 'fr', 'ar'] as const
 export type Language = (typeof LANGUAGES)[number]
+
+/** What opens the widget: the reference of a payment, or only together with a token that the merchant's server asked for. */
+export const WIDGET_ACCESS = ['open', 'strict'] as const
+export type WidgetAccess = (typeof WIDGET_ACCESS)[number]
 
 export const DEFAULT_RETURN_AFTER_SECONDS = 5
 export const MAX_RETURN_AFTER_SECONDS = 60
@@ -45,6 +50,7 @@ export const RULES = {
   corners: `must be one of ${CORNERS.join(', ')}`,
   language: `must be one of ${LANGUAGES.join(', ')}`,
   returnAfterSeconds: `must be a whole number of seconds from 0 to ${MAX_RETURN_AFTER_SECONDS}`,
+  widget: `must be one of ${WIDGET_ACCESS.join(', ')}`,
   origins: `must be at most ${MAX_ORIGINS} origins`,
   origin:
     'must be an origin, like https://shop.example or http://localhost:* (http for this machine only), without a path',
@@ -67,6 +73,10 @@ export function parseLanguage(text: string): Language | undefined {
 
 export function parseReturnAfterSeconds(text: string): number | undefined {
   return /^\d{1,2}$/.test(text) && Number(text) <= MAX_RETURN_AFTER_SECONDS ? Number(text) : undefined
+}
+
+export function parseWidgetAccess(text: string): WidgetAccess | undefined {
+  return WIDGET_ACCESS.find((each) => each === text)
 }
 
 const LOCAL_HOSTS = ['localhost', '127.0.0.1']

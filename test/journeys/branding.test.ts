@@ -27,6 +27,7 @@ test('a brand is set in one go, served, changed and taken back', async () => {
     ...['--merchant', merchantId, '--name', 'Adaeze & Sons', '--colour', '0B6E4F', '--corners', 'pill'],
     ...['--language', 'fr', '--logo', await file('logo.png', PNG), '--return-after', '0'],
     ...['--origins', 'https://Shop.example/, http://localhost:*,https://shop.example'],
+    ...['--widget', 'strict'],
   ]
   const set = await json(...asked)
   const { version } = set.logo
@@ -34,6 +35,7 @@ test('a brand is set in one go, served, changed and taken back', async () => {
     merchantId,
     name: 'Adaeze & Sons',
     origins: ['https://shop.example', 'http://localhost:*'],
+    widget: 'strict',
     colour: '#0b6e4f',
     corners: 'pill',
     language: 'fr',
@@ -61,6 +63,8 @@ test('a brand is set in one go, served, changed and taken back', async () => {
     'off',
     '--origins',
     'none',
+    '--widget',
+    'open',
   )
   for (const line of [
     /name +Adaeze & Sons/,
@@ -68,6 +72,7 @@ test('a brand is set in one go, served, changed and taken back', async () => {
     /logo +none/,
     /return after +off/,
     /origins +none/,
+    /widget +open: a reference opens it/,
     /within 2 s/,
   ])
     assert.match(output, line)
@@ -75,7 +80,8 @@ test('a brand is set in one go, served, changed and taken back', async () => {
   assert.deepEqual([gone.status, gone.headers.get('cache-control')], [404, 'no-store'])
 
   const shown = await json('--merchant', merchantId)
-  assert.deepEqual([shown.logo, shown.returnAfterSeconds, shown.origins, shown.corners], [null, null, [], 'pill'])
+  assert.deepEqual([shown.logo, shown.returnAfterSeconds, shown.origins, shown.widget], [null, null, [], 'open'])
+  assert.equal(shown.corners, 'pill')
   const acts = await database.rows<{ actor: string }>(sql`select actor from audit_log where act = 'merchant.branded'`)
   assert.equal(acts.length, 2, 'looking is no act')
   assert.match(acts[0]?.actor ?? '', /^cli:/)
@@ -85,6 +91,7 @@ test('all mistakes are told at once, each with what to do, and nothing is change
   const { merchantId } = await addShop()
   const wrong = [
     ...['--name', ' ', '--colour', 'green', '--corners', 'round', '--language', 'de', '--return-after', '61'],
+    ...['--widget', 'closed'],
     ...[
       '--origins',
       'https://shop.example/pay,http://shop.example',
@@ -104,10 +111,11 @@ test('all mistakes are told at once, each with what to do, and nothing is change
     /^--return-after must be a whole number of seconds from 0 to 60, or off\.$/,
     /^--origins: "https:\/\/shop\.example\/pay" must be an origin, like https:/,
     /^--origins: "http:\/\/shop\.example" must be an origin/,
+    /^--widget must be one of open, strict\.$/,
     /^--logo: .*big\.png has 11 KB, and 10 KB is the most.*cwebp/,
   ].entries())
     assert.match(lines[index] ?? '', line)
-  assert.equal(lines.length, 9)
+  assert.equal(lines.length, 10)
   const good = ['--merchant', merchantId, '--name', 'Changed']
   for (const [name, bytes, expected] of [
     [

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { test } from 'node:test'
+import { afterEach, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { readEmbedId } from '../../src/http/pages/embed.ts'
+import { embedId, readEmbedId, readWidgetToken, widgetToken } from '../../src/http/pages/embed.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
 import {
   brandMerchant,
   createCredential,
@@ -10,10 +11,14 @@ import {
   setMerchantStatus,
 } from '../../src/merchants/manage-merchants.ts'
 import { buildAssets, WIDGET_VERSION } from '../../web/build.ts'
-import { startPaying } from '../support/paying.ts'
+import { type Shop, startPaying } from '../support/paying.ts'
 import { type Answer, addMerchant, call, checkout, startService } from '../support/service.ts'
 
-const { app, parts, addShop } = await startPaying()
+let stopped: Date | undefined
+const { app, parts, addShop } = await startPaying({ clock: { now: () => stopped ?? new Date() } })
+afterEach(() => {
+  stopped = undefined
+})
 const assets = await buildAssets()
 const SHOP = 'http://localhost:8080'
 
@@ -81,7 +86,7 @@ test('an exact version is kept for good, and the hash of every script is publish
 })
 
 test('the version that shops have pinned is this one, byte for byte', () => {
-  const pinned = { '1.0.0': 'sha384-CyeOk0Rhgj7JA7klh4KUBlHpNVjpfZEg4OLRU4ogV5drpcemL9+IMf+qB4knhz1M' }
+  const pinned = { '1.0.0': 'sha384-veE+TSDBrsQxllpv1lDp+Oo0DSZIzUD454SFBKayA8VpPApDRYiDCfWJNoBBVs4q' }
   assert.deepEqual(
     { [WIDGET_VERSION]: hash('sha384', assets.widgetScript) },
     pinned,
@@ -227,4 +232,141 @@ test('references are guessed ten times a minute, then the widget hears of troubl
   assert.deepEqual(said(limited), ['unknown', '*'])
   assert.ok(Number(limited.headers['retry-after']) >= 1)
   assert.equal((await call(fresh.app, 'GET', '/widget/v1.js')).status, 200, 'the script is for everybody')
+})
+
+async function addStrictShop(): Promise<Shop> {
+  const shop = await addShop()
+  await brandMerchant(parts, 'test', shop.merchantId, { widget: 'strict' })
+  await shop.initialize({ reference: 'ORD-1' })
+  return shop
+}
+
+const askForToken = (shop: Shop, name: string) => shop.call('POST', `/payments/v1/payments/${name}/widget-token`)
+const tokenFor = async (shop: Shop, name: string): Promise<string> => (await askForToken(shop, name)).body.data.token
+
+/** All of an answer but what differs from one request to the next. */
+function tellingOf({ status, headers, body }: Answer): unknown {
+  const { 'request-id': _, date: __, ...telling } = headers
+  return { status, headers: telling, body }
+}
+
+test('a merchant’s server gets a token for its payment by any of its names, before the mode is strict, too', async () => {
+  const [shop, other] = [await addShop(), await addShop()]
+  const attempt = (await shop.initialize({ reference: 'ORD-1' })).body.data.reference
+  const { id } = await shop.payment('ORD-1')
+  stopped = new Date()
+  for (const name of ['ORD-1', attempt, id]) {
+    const { status, headers, body } = await askForToken(shop, name)
+    assert.deepEqual([status, headers['cache-control']], [201, 'no-store'])
+    const { token, ...rest } = body.data
+    assert.equal(readWidgetToken(parts.secrets, token, stopped), id)
+    assert.deepEqual(rest, { expiresAt: new Date(stopped.getTime() + 15 * 60_000).toISOString() })
+  }
+  for (const unknown of [await askForToken(shop, 'ORD-2'), await askForToken(other, 'ORD-1')])
+    assert.deepEqual([unknown.status, unknown.body.code], [404, 'not_found'])
+  const anyone = await call(app, 'POST', '/payments/v1/payments/ORD-1/widget-token', {
+    headers: { 'client-id': shop.headers['client-id'] },
+  })
+  assert.equal(anyone.status, 401)
+})
+
+test('a strict widget opens with a token of its payment, framed or not, and the token goes no further', async () => {
+  const shop = await addStrictShop()
+  const asked = { 'client-id': shop.headers['client-id'], reference: 'ORD-1', token: await tokenFor(shop, 'ORD-1') }
+  for (const [query, search] of [
+    [{ ...asked, origin: SHOP }, `\\?embed=1&origin=${encodeURIComponent(SHOP)}`],
+    [asked, ''],
+  ] as const) {
+    for (const again of [await open(query), await open(query)]) {
+      assert.equal(again.status, 302)
+      assert.match(String(again.headers.location), new RegExp(`^\\.\\./pay/emb_[\\w-]+${search}$`))
+    }
+  }
+})
+
+test('in strict mode a token that is missing or wrong is answered as a payment that never was', async () => {
+  const [shop, other] = [await addStrictShop(), await addStrictShop()]
+  await shop.initialize({ reference: 'ORD-2' })
+  const { id } = await shop.payment('ORD-1')
+  const token = await tokenFor(shop, 'ORD-1')
+  const altered = token.replace(/.(?=.{20}$)/, (sign) => (sign === 'A' ? 'B' : 'A'))
+  assert.notEqual(altered, token)
+  for (const framed of [{ origin: SHOP }, {}] as Record<string, string>[]) {
+    const ask = (reference: string, given?: string) =>
+      open({
+        'client-id': shop.headers['client-id'],
+        reference,
+        ...framed,
+        ...(given !== undefined && { token: given }),
+      })
+    const unknown = tellingOf(await ask('ORD-NOWHERE'))
+    assert.equal((unknown as Answer).status, 404)
+    assert.deepEqual(tellingOf(await ask('ORD-NOWHERE', token)), unknown)
+    for (const wrong of [
+      undefined,
+      '',
+      'nonsense',
+      altered,
+      await tokenFor(shop, 'ORD-2'),
+      await tokenFor(other, 'ORD-1'),
+      embedId(parts.secrets, id, parts.clock.now()),
+      id,
+    ])
+      assert.deepEqual(tellingOf(await ask('ORD-1', wrong)), unknown, wrong)
+    assert.equal((await ask('ORD-1', token)).status, 302, 'the right one')
+  }
+})
+
+test('a token ends at the moment that its answer named', async () => {
+  const shop = await addStrictShop()
+  const { token, expiresAt } = (await askForToken(shop, 'ORD-1')).body.data
+  const ask = () => open({ 'client-id': shop.headers['client-id'], reference: 'ORD-1', origin: SHOP, token })
+  const end = new Date(expiresAt).getTime()
+  stopped = new Date(end - 1)
+  assert.equal((await ask()).status, 302)
+  stopped = new Date(end)
+  assert.deepEqual(said(await ask()), ['not_found', SHOP])
+})
+
+test('a merchant is strict in both modes', async () => {
+  const live = await addMerchant(parts.database, { mode: 'live' })
+  await checkout(app, live, { reference: 'ORD-1' })
+  await brandMerchant(parts, 'test', live.merchantId, { origins: ['https://shop.example'], widget: 'strict' })
+  const asked = { 'client-id': live.clientId, reference: 'ORD-1', origin: 'https://shop.example' }
+  assert.equal((await open(asked)).status, 404)
+  const { headers } = live
+  const made = await call(app, 'POST', '/payments/v1/payments/ORD-1/widget-token', { headers })
+  assert.equal((await open({ ...asked, token: made.body.data.token })).status, 302)
+})
+
+test('strict or not, the links of a payment and the way back from the provider are as they were', async () => {
+  const shop = await addStrictShop()
+  const { url, shortURL, attempts } = await shop.payment('ORD-1')
+  const visit = (address: string) => call(app, 'GET', new URL(address).pathname)
+  const short = await visit(shortURL)
+  assert.deepEqual([(await visit(url)).status, short.status, short.headers.location], [200, 302, url])
+  const back = await call(app, 'GET', `/return/${attempts[0].id}`)
+  assert.match(String(back.headers.location), /\/pay\/emb_/)
+  assert.equal((await visit(String(back.headers.location))).status, 200)
+})
+
+test('where the mode is not strict, nobody looks at a token', async () => {
+  const shop = await addShop()
+  await shop.initialize({ reference: 'ORD-1' })
+  const { token: old } = widgetToken(parts.secrets, (await shop.payment('ORD-1')).id, new Date(0))
+  for (const token of ['nonsense', 'x'.repeat(500), old])
+    assert.equal((await open({ 'client-id': shop.headers['client-id'], reference: 'ORD-1', token })).status, 302)
+})
+
+test('a wrong token counts as a guess, framed or not', async () => {
+  const fresh = await startService({ rateLimit: true })
+  const shop = await addMerchant(fresh.database)
+  await brandMerchant({ ...fresh, clock: systemClock }, 'test', shop.merchantId, { widget: 'strict' })
+  await checkout(fresh.app, shop, { reference: 'ORD-1' })
+  const statuses = []
+  for (let guess = 0; guess < 11; guess++) {
+    const query = { 'client-id': shop.clientId, reference: 'ORD-1', ...(guess % 2 && { origin: SHOP }) }
+    statuses.push((await call(fresh.app, 'GET', `/widget/open?${new URLSearchParams(query)}`)).status)
+  }
+  assert.deepEqual(statuses, [...Array(10).fill(404), 429])
 })

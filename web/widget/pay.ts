@@ -23,7 +23,7 @@ const STATUSES = ['pending', 'cancelled', 'expired', 'successful']
 
 const REASONS: Record<Failure['code'], string> = {
   load_timeout: 'The payment page did not load within 15 s.',
-  not_found: 'There is no payment with this client-id and reference.',
+  not_found: 'There is no payment with this client-id and reference, or its token is missing or no longer valid.',
   origin_not_allowed: `${location.origin} is not among the origins of this merchant.`,
   unknown: 'The payment page could not be opened.',
 }
@@ -53,7 +53,7 @@ export function widgetFrom(
   }
 
   function open(options: Options, opener?: HTMLElement): Handle {
-    const { reference, clientId = ownClientId, locale, theme } = options
+    const { reference, clientId = ownClientId, token, locale, theme } = options
     if (!reference || !clientId) throw new TypeError('Pay.open needs a reference and a client-id')
     const name = `${clientId} ${reference}`
     if (opened?.name === name) {
@@ -61,7 +61,7 @@ export function widgetFrom(
       return opened.handle
     }
 
-    const query = { 'client-id': clientId, reference, lang: locale, theme }
+    const query = { 'client-id': clientId, reference, token, lang: locale, theme }
     const fullPage = (opener as HTMLAnchorElement | undefined)?.href || addressFor(query)
     const modal = modalFor(options, { framed: addressFor({ ...query, origin: location.origin }), fullPage })
     if (!modal) {

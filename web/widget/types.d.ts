@@ -16,6 +16,8 @@ export interface Options {
   reference: string
   /** Your public client-id; by default the `data-client-id` of the script's tag. */
   clientId?: string
+  /** What your server asked for with `POST …/{reference}/widget-token`. A merchant in strict mode needs one. */
+  token?: string
   /** A language tag, like `fr`. */
   locale?: string
   theme?: 'auto' | 'light' | 'dark'

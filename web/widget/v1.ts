@@ -10,12 +10,13 @@ document.addEventListener('click', (event) => {
   const element = (event.target as Element).closest<HTMLElement>('[data-pay-reference]')
   // A link that is opened in another tab stays a link.
   if (!element || event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
-  const { payReference: reference = '', payLocale: locale, payTheme: theme } = element.dataset
+  const { payReference: reference = '', payToken: token, payLocale: locale, payTheme: theme } = element.dataset
   const fire = (type: string) => (detail: Result) =>
     void element.dispatchEvent(new CustomEvent(`pay:${type}`, { bubbles: true, detail }))
   open(
     {
       reference,
+      token,
       locale,
       theme: theme as Options['theme'],
       onStatus: fire('status'),

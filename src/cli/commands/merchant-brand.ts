@@ -14,7 +14,9 @@ import {
   parseLanguage,
   parseOrigin,
   parseReturnAfterSeconds,
+  parseWidgetAccess,
   RULES,
+  WIDGET_ACCESS,
 } from '../../merchants/shopfront.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print } from '../print.ts'
@@ -35,6 +37,7 @@ export const merchantBrand: Command = {
     logo: { value: 'FILE|none', summary: 'PNG, JPEG or WebP of at most 10 KB; none: initials' },
     'return-after': { value: '0..60|off', summary: 'Seconds until a paid page goes back to the shop' },
     origins: { value: 'https://a.example,…|none', summary: 'All sites that may show the page in a frame' },
+    widget: { value: WIDGET_ACCESS.join('|'), summary: 'What opens it: a reference; strict: only with a token' },
   },
   async run(options) {
     const merchantId = parseId('merchant', options.text('merchant') ?? '')
@@ -77,6 +80,8 @@ async function readChanges(options: Options): Promise<{ changes: Changes; mistak
 
   const origins = read('origins', '', (text) => text.split(',').map((origin) => origin.trim()), 'none')
   if (origins !== undefined) changes.origins = readOrigins(origins ?? [], mistakes)
+  const widget = read('widget', RULES.widget, parseWidgetAccess)
+  if (widget) changes.widget = widget
   const logo = read('logo', '', (file) => file, 'none')
   if (logo !== undefined) changes.logo = logo === null ? null : await readLogo(logo, mistakes)
   return { changes, mistakes }
@@ -110,7 +115,7 @@ async function readLogo(file: string, mistakes: string[]): Promise<Logo | null> 
 }
 
 function describe(choices: Choices): string {
-  const { name, colour, corners, language, logo, returnAfterSeconds, origins } = choices
+  const { name, colour, corners, language, logo, returnAfterSeconds, origins, widget } = choices
   const shown = [...name].length > SHOWN_NAME_LENGTH ? ` (the page shows ${SHOWN_NAME_LENGTH} characters)` : ''
   return [
     `name          ${name}${shown}`,
@@ -120,5 +125,6 @@ function describe(choices: Choices): string {
     `logo          ${logo ? `version ${logo.version}` : 'none, initials instead'}`,
     `return after  ${returnAfterSeconds === null ? 'off' : `${returnAfterSeconds} s`}`,
     `origins       ${origins.join(', ') || 'none: no site may embed the page (in sandbox mode, any localhost)'}`,
+    `widget        ${widget === 'strict' ? 'strict: opens only with a token' : 'open: a reference opens it'}`,
   ].join('\n')
 }

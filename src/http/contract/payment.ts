@@ -39,6 +39,15 @@ export type Payment = Type.Static<typeof Payment>
 export const PaymentAnswer = dataOf(ref(Payment))
 export const PaymentsAnswer = listOf(ref(Payment))
 
+export const WidgetToken = Type.Object(
+  {
+    token: Type.String({ description: 'For `Pay.open({ reference, token })`. Good for this payment only.' }),
+    expiresAt: Time,
+  },
+  { $id: 'WidgetToken' },
+)
+export const WidgetTokenAnswer = dataOf(ref(WidgetToken))
+
 export const PaymentName = Type.Object({
   reference: Type.String({ description: 'Reference of the payment or of one of its attempts, or the `chk_` id.' }),
 })

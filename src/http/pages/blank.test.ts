@@ -35,6 +35,7 @@ const shopfronts: fc.Arbitrary<Shopfront> = fc.record({
     returnAfterSeconds: fc.constant(5),
   }),
   origins: mostly<string[]>([], ['https://shop.example']),
+  widget: fc.constant('open'),
   integrations: fc.constant([]),
 })
 

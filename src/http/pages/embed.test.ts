@@ -4,13 +4,14 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { newId, parseId, uuidOf } from '../../kernel/ids.ts'
 import { secretBox } from '../../kernel/secret-box.ts'
-import { embedId, readEmbedId } from './embed.ts'
+import { embedId, readEmbedId, readWidgetToken, widgetToken } from './embed.ts'
 
 const secrets = secretBox(randomBytes(32))
 const now = new Date('2026-11-15T07:16:33.470Z')
 const payment = newId('payment', now)
 const later = (ms: number) => new Date(now.getTime() + ms)
 const DAY_MS = 86_400_000
+const QUARTER_MS = 15 * 60_000
 
 test('the stand-in leads back to its payment for a day, and not a moment longer', () => {
   const standIn = embedId(secrets, payment, now)
@@ -57,4 +58,35 @@ test('garbage is nothing, and breaks nothing', () => {
   assert.equal(readEmbedId(secrets, `emb_${'A'.repeat(100_000)}`, now), undefined)
   const strange = secrets.seal('chk_nonsense 9999999999999 and more words than there should be', 'embed')
   assert.equal(readEmbedId(secrets, `emb_${strange.toString('base64url')}`, now), undefined)
+})
+
+test('a token of the widget names its payment until the moment that it says, and not at that moment', () => {
+  const { token, expiresAt } = widgetToken(secrets, payment, now)
+  assert.match(token, /^wgt_[\w-]+$/)
+  assert.ok(token.length <= 200, 'as long as a name in an address may be')
+  assert.deepEqual(expiresAt, later(QUARTER_MS))
+  assert.equal(readWidgetToken(secrets, token, now), payment)
+  assert.equal(readWidgetToken(secrets, token, new Date(expiresAt.getTime() - 1)), payment)
+  assert.equal(readWidgetToken(secrets, token, expiresAt), undefined)
+  const other = newId('payment', now)
+  assert.equal(readWidgetToken(secrets, widgetToken(secrets, other, now).token, now), other, 'each its own')
+})
+
+test('a token that is altered, cut or of another key is nothing', () => {
+  const { token } = widgetToken(secrets, payment, now)
+  const sealed = Buffer.from(token.slice(4), 'base64url')
+  for (let index = 0; index < sealed.length; index++) {
+    const altered = Buffer.from(sealed)
+    altered[index] = (altered[index] as number) ^ 1
+    assert.equal(readWidgetToken(secrets, `wgt_${altered.toString('base64url')}`, now), undefined)
+    assert.equal(readWidgetToken(secrets, token.slice(0, index), now), undefined)
+  }
+  assert.equal(readWidgetToken(secretBox(randomBytes(32)), token, now), undefined)
+})
+
+test('a token opens no page and a stand-in is no token, whatever is written in front of them', () => {
+  const { token } = widgetToken(secrets, payment, now)
+  const standIn = embedId(secrets, payment, now)
+  for (const text of [token, `emb_${token.slice(4)}`]) assert.equal(readEmbedId(secrets, text, now), undefined)
+  for (const text of [standIn, `wgt_${standIn.slice(4)}`]) assert.equal(readWidgetToken(secrets, text, now), undefined)
 })

@@ -19,13 +19,14 @@ import * as contract from '../contract/payment.ts'
 import { ref } from '../contract/schema.ts'
 import type { App } from '../framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../idempotency.ts'
+import { widgetToken } from '../pages/embed.ts'
 import { knownFields, readBody } from '../read-body.ts'
 
 const DEFAULT_PAGE_SIZE = 20
 const REFUND_FIELDS = knownFields(RefundRequest)
 
 export function paymentRoutes(app: App, parts: AttemptParts): void {
-  const { database, links } = parts
+  const { database, links, secrets, clock } = parts
 
   app.get(
     '/payments/:reference',
@@ -121,6 +122,24 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
       )
       if (replayed) reply.header('idempotent-replayed', 'true')
       return reply.code(201).send({ data: answer })
+    },
+  )
+
+  app.post(
+    '/payments/:reference/widget-token',
+    {
+      schema: {
+        operationId: 'createWidgetToken',
+        summary: 'Let a strict widget open a payment, for 15 minutes',
+        tags: ['Payments'],
+        params: contract.PaymentName,
+        response: { 201: contract.WidgetTokenAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async (request, reply) => {
+      const { payment } = await ownPayment(database, request.caller, request.params.reference)
+      const { token, expiresAt } = widgetToken(secrets, payment.id, clock.now())
+      return reply.code(201).send({ data: { token, expiresAt: expiresAt.toISOString() } })
     },
   )
 

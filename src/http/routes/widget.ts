@@ -3,18 +3,18 @@ import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { type Assets, WIDGET_VERSION } from '../../../web/build.ts'
 import { findBook } from '../../attempts/attempt-store.ts'
+import type { Book } from '../../attempts/book.ts'
 import type { Database } from '../../database/database.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { html } from '../../kernel/html.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import { findLiveCredential } from '../../merchants/credential-store.ts'
 import type { Shopfronts } from '../../merchants/read-shopfront.ts'
-import { allowsOrigin } from '../../merchants/shopfront.ts'
-import type { Owner } from '../../payments/payment-store.ts'
+import { allowsOrigin, type Shopfront } from '../../merchants/shopfront.ts'
 import type { App } from '../framework.ts'
 import type { Limits } from '../limits.ts'
 import type { Documents } from '../pages/document.ts'
-import { embedId } from '../pages/embed.ts'
+import { embedId, readWidgetToken } from '../pages/embed.ts'
 import { prepareText } from '../prepared-text.ts'
 import { STATUS, toProblem } from '../problems.ts'
 import { sendUnknownPayment } from './pages.ts'
@@ -76,7 +76,7 @@ function hashOf(algorithm: 'sha256' | 'sha384', text: string): string {
 
 /**
  * From a public client-id and a reference to the page. Anyone may ask, so the answer is a stand-in for the link, and the page behind it
- * shows nothing private. Without an `origin` it is the full page, for browsers and moments in which no frame will do.
+ * shows nothing private; a strict shop wants a token as well. Without an `origin` it is the full page, for browsers and moments in which no frame will do.
  */
 function openingRoute(app: App, parts: Parts): void {
   const { database, secrets, clock, log, limits, findShopfront } = parts
@@ -96,18 +96,19 @@ function openingRoute(app: App, parts: Parts): void {
     { schema: { hide: true } },
     async (request, reply) => {
       const asked = (name: string) => readName(request.query[name])
-      const owner = await findOwner(asked('client-id'))
+      const shop = await findShop(asked('client-id'))
       const isFramed = request.query.origin !== undefined
       const origin = asked('origin') ?? ''
       // Before the payment is looked for: where a shop has no business, a reference that exists is like one that does not.
-      if (owner && isFramed && !(await isAllowed(owner, origin))) return sendError(reply, 403, 'origin_not_allowed')
+      if (shop && isFramed && !(isOrigin(origin) && allowsOrigin(shop, origin)))
+        return sendError(reply, 403, 'origin_not_allowed')
 
       const reference = asked('reference')
-      const book = owner && reference ? await findBook(database, owner, reference) : undefined
+      const book = shop && reference ? await findAllowed(shop, reference, asked('token')) : undefined
       if (!book) {
         if (!isFramed) return sendUnknownPayment(request, reply, parts)
         limits.wrongLink(request)
-        return sendError(reply, 404, 'not_found', owner && origin)
+        return sendError(reply, 404, 'not_found', shop && origin)
       }
       const query = new URLSearchParams(isFramed ? { embed: '1', origin } : {})
       for (const name of ['lang', 'theme']) {
@@ -119,18 +120,21 @@ function openingRoute(app: App, parts: Parts): void {
     },
   )
 
-  async function findOwner(clientId: string | undefined): Promise<Owner | undefined> {
+  async function findShop(clientId: string | undefined): Promise<Shopfront | undefined> {
     const known = clientId ? await findLiveCredential(database, clientId) : undefined
-    return known && !known.caller.suspended ? known.caller : undefined
+    return known && !known.caller.suspended ? findShopfront(known.caller) : undefined
   }
 
-  async function isAllowed(owner: Owner, origin: string): Promise<boolean> {
-    const shopfront = await findShopfront(owner)
-    return shopfront !== undefined && isOrigin(origin) && allowsOrigin(shopfront, origin)
+  async function findAllowed(shop: Shopfront, reference: string, token = ''): Promise<Book | undefined> {
+    if (shop.widget === 'open') return findBook(database, shop, reference)
+    // Before the payment is looked for: even the time that it takes tells nothing to whoever has no token.
+    const id = readWidgetToken(secrets, token, clock.now())
+    const book = id && (await findBook(database, shop, reference))
+    return book?.payment.id === id ? book : undefined
   }
 }
 
-/** A client-id, a reference, an origin: printable ASCII all of them. Anything else names nothing. */
+/** A client-id, a reference, a token, an origin: printable ASCII all of them. Anything else names nothing. */
 function readName(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\x21-\x7e]{1,200}$/.test(value) ? value : undefined
 }

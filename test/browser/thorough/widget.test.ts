@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { afterEach, test } from 'node:test'
 import type { Frame, Page } from 'playwright-core'
-import { createCredential } from '../../../src/merchants/manage-merchants.ts'
+import { brandMerchant, createCredential } from '../../../src/merchants/manage-merchants.ts'
 import { openBrowser } from '../../support/browser.ts'
+import { fillCard, providerFrame, reaches, VISA } from '../../support/customer.ts'
 import { eventually, startPaying } from '../../support/paying.ts'
 import { openWidgetShop } from '../../support/widget-shop.ts'
 
@@ -509,4 +510,44 @@ test('with the real page in it: asked before it closes while money may be on its
   await framed.getByRole('button', { name: 'Stop', exact: true }).click()
   await there.hears('load', 'status cancelled', 'cancel cancelled', 'close cancelled', 'result cancelled')
   assert.equal((await merchant.payment('ORD-1')).status, 'cancelled')
+})
+
+test('in strict mode nothing opens without a token; with one it opens in every way there is, and the customer pays', async () => {
+  const strict = await service.addShop()
+  await brandMerchant(service.parts, 'test', strict.merchantId, { widget: 'strict' })
+  const order = { reference: 'ORD-1', amount: 1_250_000, country: 'NG', user: { email: 'ada@example.com' } }
+  await strict.call('POST', '/payments/v1/checkouts', order)
+  const { token } = (await strict.call('POST', '/payments/v1/payments/ORD-1/widget-token')).body.data
+  const id = strict.headers['client-id']
+  const script = `<script src="${service.baseUrl}/widget/v1.js" data-client-id="${id}"></script>`
+  const button = `<button data-pay-reference="ORD-1" data-pay-token="${token}">Pay</button>`
+  // The page in the frame is the real one here, so the shop is without the policy that is made for the stand-in.
+  const strictShop = stock('/strict', `<!doctype html><html lang="en"><title>Shop</title>${button}${script}`, {})
+
+  const without = await visit(strictShop)
+  await without.page.evaluate(start('ORD-1'))
+  await without.hears('error not_found')
+
+  const byElement = await visit(strictShop)
+  await byElement.page.click('button')
+  await byElement.page.frameLocator('dialog iframe').getByText('Reference ORD-1').waitFor()
+
+  const byModule = await visit(strictShop)
+  const options = JSON.stringify({ clientId: id, reference: 'ORD-1', token })
+  await byModule.page.evaluate(`import('${service.baseUrl}/widget/v1.mjs').then(({ open }) => void open(${options}))`)
+  await byModule.page.frameLocator('dialog iframe').getByText('Reference ORD-1').waitFor()
+
+  const withoutDialogs = await visit(strictShop)
+  await withoutDialogs.page.evaluate('delete HTMLDialogElement.prototype.showModal')
+  await withoutDialogs.page.evaluate(start('ORD-1', { token }))
+  await withoutDialogs.page.waitForURL(/\/pay\/emb_/)
+  await withoutDialogs.page.getByText('Reference ORD-1').waitFor()
+
+  const byCall = await visit(strictShop)
+  await byCall.page.evaluate(start('ORD-1', { token }))
+  const framed = byCall.page.frameLocator('dialog iframe')
+  await framed.getByRole('button', { name: 'Pay ₦12,500.00' }).click()
+  await fillCard(providerFrame(framed), VISA)
+  await reaches(framed, 'succeeded')
+  assert.equal((await strict.payment('ORD-1')).status, 'successful')
 })
