@@ -16,5 +16,5 @@ export function dateOfSeconds(value: unknown): Date | undefined {
   return isTime ? new Date((value as number) * 1000) : undefined
 }
 
-/** Theirs may be long: their description of the API says 5,000. */
+/** Theirs end in a fragment of hundreds of characters, so they may be longer than others'. */
 export const linkOf = (value: unknown) => webAddress(value, 5_000)
