@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openBrowser } from '../support/browser.ts'
 import {
   fillCard,
   NO_MONEY,
   newCheckout,
   newCustomer,
-  openMerchantSite,
   providerFrame,
   reaches,
   SILENT,
@@ -15,13 +13,11 @@ import {
   VERVE,
   VISA,
 } from '../support/customer.ts'
-import { eventually, startPaying } from '../support/paying.ts'
+import { openShop } from '../support/open-shop.ts'
+import { eventually } from '../support/paying.ts'
 
-const service = await startPaying()
-const shop = await service.addShop()
-const site = await openMerchantSite()
+const { shop, site, browser } = await openShop()
 const redirectURL = `${site}/thanks?cart=5#top`
-const browser = await openBrowser()
 
 test('declined, told why, paid with another card on the same payment, and back in the shop', async () => {
   const { url, reference } = await newCheckout(shop, { redirectURL })

@@ -8,7 +8,7 @@ import type { Connection, Providers } from '../../src/providers/provider.ts'
 import { providerHttp } from '../../src/providers/provider-http.ts'
 import { findProvider } from '../../src/providers/registry.ts'
 import { type Asked, type Said, startUpstream, type Upstream } from '../../src/providers/upstream.ts'
-import { type PayingService, request, type Shop } from './paying.ts'
+import { callingBy, type PayingService, request, type Shop } from './paying.ts'
 import { startOn } from './service.ts'
 
 /** Another copy of the service, which hears the sandbox provider through a server that can be in every kind of trouble. */
@@ -92,17 +92,5 @@ export function shopAt(baseUrl: string, shop: Shop): Shop {
     path.startsWith('/sandbox/')
       ? shop.call(method, path, body, more)
       : request(baseUrl + path, method, { ...shop.headers, ...more }, body)
-  return {
-    ...shop,
-    call,
-    initialize: (wanted = {}, more = {}) =>
-      call(
-        'POST',
-        '/payments/v1/payments/initialize',
-        { provider: 'gateway', amount: 1_250_000, user: { email: 'ada@example.com' }, ...wanted },
-        more,
-      ),
-    payment: async (reference) =>
-      (await call('GET', `/payments/v1/payments/${encodeURIComponent(reference)}`)).body.data,
-  }
+  return { ...shop, ...callingBy(call) }
 }

@@ -12,9 +12,15 @@ export const DECLINED = '4000 0000 0000 0002'
 export const VERVE = '5060 6666 6666 6666 666' // asks for a code
 export const SILENT = '4000 0000 0000 0119' // charged, and never says so
 
-/** The merchant's own site, on another origin than ours: where customers end up. */
+const THANKS = '<h1>Thank you</h1>'
+
+/** The merchant's own site, on another origin than ours: where customers end up. `/around?…` puts a frame around an address. */
 export async function openMerchantSite(): Promise<string> {
-  const server = createServer((_, response) => response.end('<!doctype html><title>Shop</title><h1>Thank you</h1>'))
+  const server = createServer(({ url = '' }, response) => {
+    const framed = url.split('/around?')[1]
+    const body = framed ? `<iframe title="Payment" src="${framed}" width="390" height="400"></iframe>` : THANKS
+    response.end(`<!doctype html><title>Shop</title><style>body{margin:0}iframe{border:0}</style>${body}`)
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   after(() => {

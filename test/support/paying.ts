@@ -28,7 +28,7 @@ import { DELIVERIES_CHANNEL } from '../../src/webhooks/delivery-store.ts'
 import { guardedHttp } from '../../src/webhooks/guarded-http.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { buildAssets } from '../../web/build.ts'
-import { createDatabase, type TestDatabase } from './database.ts'
+import { createDatabase } from './database.ts'
 import type { Answer } from './service.ts'
 
 /** The service on a real port, with the sandbox provider in it: whole payments, over HTTP. No worker runs unless a test asks for one, or does its work. */
@@ -59,25 +59,36 @@ export interface Shop {
   payment(reference: string): Promise<Answer['body']>
 }
 
+interface Changes {
+  clock?: Clock
+  log?: Logger
+  masterKey?: Buffer
+  deliver?: boolean
+  worker?: boolean
+  /** In place of all that there are. */
+  providers?: readonly Provider[]
+  /** How long a provider is waited for. */
+  providerHttp?: NonNullable<Parameters<typeof providerAccounts>[0]['http']>
+  /** By which it is forgotten that a provider did not answer. */
+  healthNow?: () => number
+}
+
+/** `databaseUrl`: of the given database, when its pages are to be live. */
 export async function startPaying(
-  changes: {
-    clock?: Clock
-    log?: Logger
-    database?: Database
-    /** Of the given database, when its pages are to be live. */
-    databaseUrl?: string
-    masterKey?: Buffer
-    deliver?: boolean
-    worker?: boolean
-    /** In place of all that there are. */
-    providers?: readonly Provider[]
-    /** By which it is forgotten that a provider did not answer. */
-    healthNow?: () => number
-  } = {},
+  changes: Changes & { database?: Database; databaseUrl?: string } = {},
 ): Promise<PayingService> {
-  const made = changes.database ? undefined : await createDatabase()
-  const database = changes.database ?? (made as TestDatabase).database
-  const databaseUrl = made?.url ?? changes.databaseUrl
+  const { database, databaseUrl, ...others } = changes
+  const made = database ? { database, url: databaseUrl } : await createDatabase()
+  const { stop, ...service } = await openPaying(made, others)
+  after(stop)
+  return service
+}
+
+/** Whoever opens it must stop it: for gates, which are no tests. */
+export async function openPaying(
+  { database, url: databaseUrl }: { database: Database; url: string | undefined },
+  changes: Changes,
+): Promise<PayingService & { stop(): Promise<void> }> {
   const masterKey = changes.masterKey ?? randomBytes(32)
   const { clock = systemClock, log = pino({ level: 'silent' }) } = changes
   let baseUrl = ''
@@ -94,6 +105,7 @@ export async function startPaying(
     providers: providerAccounts({
       ...{ database, secrets, masterKey, serverUrl: url, allowPrivate },
       ...(changes.providers && { providers: changes.providers }),
+      ...(changes.providerHttp && { http: changes.providerHttp }),
       ...(changes.healthNow && { now: changes.healthNow }),
     }),
     secrets,
@@ -125,13 +137,6 @@ export async function startPaying(
       ...(delivering && { [DELIVERIES_CHANNEL]: { heard: delivering.wake, missed: delivering.wake } }),
       [PAYMENTS_CHANNEL]: { heard: live.changed, missed: live.missed },
     })
-  after(async () => {
-    if (listening) await listening.stop()
-    await Promise.all([worker?.stop(), delivering?.stop()])
-    http.close()
-    await Promise.all(guests.map((guest) => guest.stop()))
-    await app.close()
-  })
   return {
     app,
     database,
@@ -141,6 +146,13 @@ export async function startPaying(
     baseUrl,
     masterKey,
     addShop: (name, options) => addShop(parts, baseUrl, name, options),
+    async stop() {
+      if (listening) await listening.stop()
+      await Promise.all([worker?.stop(), delivering?.stop()])
+      http.close()
+      await Promise.all(guests.map((guest) => guest.stop()))
+      await app.close()
+    },
   }
 }
 
@@ -163,10 +175,12 @@ async function addShop(
   const headers = { 'client-id': clientId, 'client-secret': clientSecret }
   const call: Shop['call'] = (method, path, body, more = {}) =>
     request(baseUrl + path, method, { ...headers, ...more }, body)
+  return { merchantId: id, merchantUuid: uuidOf(id), headers, ...callingBy(call) }
+}
+
+/** What a shop asks for, by its way to call. */
+export function callingBy(call: Shop['call']): Pick<Shop, 'call' | 'initialize' | 'payment'> {
   return {
-    merchantId: id,
-    merchantUuid: uuidOf(id),
-    headers,
     call,
     initialize: (wanted = {}, more = {}) =>
       call(

@@ -1,4 +1,17 @@
-import { type Currency, parseCurrency } from '../../kernel/money.ts'
+import type { Currency } from '../../kernel/money.ts'
+import {
+  all,
+  currencyOf,
+  date,
+  decode,
+  fields,
+  line,
+  parse,
+  webAddress,
+  wholeCard,
+  word,
+} from '../../kernel/their-json.ts'
+import type { SavedCard } from '../provider.ts'
 import { minorOf } from './amounts.ts'
 
 /**
@@ -26,17 +39,9 @@ export interface Transaction {
   authModel: string | null
   reason: string | null
   at: Date
-  card: Card | null
+  card: SavedCard | null
   /** Where the customer has to go for a PIN or a code. */
   redirect: string | null
-}
-
-export interface Card {
-  token: string
-  brand: string
-  last4: string
-  expiryMonth: number
-  expiryYear: number
 }
 
 export interface BankAccount {
@@ -64,7 +69,7 @@ export interface NoticeBody {
 
 /** Undefined when somebody else has answered in their place. */
 export function readEnvelope(text: string): Envelope | undefined {
-  const envelope = fields(parse(text))
+  const envelope = fields(parseAsText(text))
   const status = envelope?.status
   if (!envelope || (status !== 'success' && status !== 'error')) return undefined
   const { message, data, meta } = envelope
@@ -151,7 +156,7 @@ export function readRefunds(value: unknown, transactionId: string, currency: Cur
 }
 
 export function readNoticeBody(body: Buffer, receivedAt: Date): NoticeBody | undefined {
-  const notice = fields(parse(decode(body)))
+  const notice = fields(parseAsText(decode(body)))
   const event = word(notice?.event)
   if (!notice || !event) return undefined
   const data = fields(notice.data)
@@ -163,55 +168,20 @@ export function readNoticeBody(body: Buffer, receivedAt: Date): NoticeBody | und
   }
 }
 
-/** A card that cannot be read is no card: the money that came with it counts all the same. */
-function readCard(value: unknown): Card | null {
+function readCard(value: unknown): SavedCard | null {
   const card = fields(value)
-  const token = word(card?.token)
-  const brand = line(card?.type)
-  const last4 = numeric(card?.last_4digits)
-  const expiry = typeof card?.expiry === 'string' ? /^(0?[1-9]|1[0-2])\/(\d{2})$/.exec(card.expiry) : null
-  if (!token || !brand || last4?.length !== 4 || !expiry) return null
-  return { token, brand, last4, expiryMonth: Number(expiry[1]), expiryYear: 2000 + Number(expiry[2]) }
+  const [, month, year] = /^(\d{1,2})\/(\d{2})$/.exec(word(card?.expiry) ?? '') ?? []
+  return wholeCard({
+    token: word(card?.token),
+    brand: line(card?.type),
+    last4: numeric(card?.last_4digits),
+    expiryMonth: Number(month),
+    expiryYear: 2000 + Number(year),
+  })
 }
 
-function decode(body: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body)
-  } catch {
-    return ''
-  }
-}
-
-const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
-
-/**
- * Numbers come out as the digits that were sent: they write amounts as numbers here and as text there, and a float would round. What is not
- * JSON is undefined.
- */
-function parse(text: string): unknown {
-  try {
-    JSON.parse(text)
-    return JSON.parse(text.replace(TEXT_OR_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`)))
-  } catch {
-    return undefined
-  }
-}
-
-function fields(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
-}
-
-function all<T>(values: unknown[], read: (one: unknown) => T | undefined): T[] | undefined {
-  const parts = values.map(read)
-  return parts.includes(undefined) ? undefined : (parts as T[])
-}
-
-/** An id, a reference: something that can be stored and compared. */
-function word(value: unknown): string | undefined {
-  return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined
-}
+/** Numbers come out as text: they write amounts as numbers here and as text there, and a float would round. */
+const parseAsText = (text: string) => parse(text, (digits) => digits)
 
 /** A status: `pending auth` is one. */
 function phrase(value: unknown): string | undefined {
@@ -223,35 +193,7 @@ function numeric(value: unknown): string | undefined {
   return typeof value === 'string' && /^\d{1,20}$/.test(value) ? value : undefined
 }
 
-/** A line for people. PostgreSQL takes neither NUL nor half a character, and nobody wants a control character on a page. */
-function line(value: unknown): string | null {
-  if (typeof value !== 'string') return null
-  return (
-    value
-      .slice(0, 255)
-      .toWellFormed()
-      .replaceAll(/\p{Cc}/gu, ' ')
-      .trim() || null
-  )
-}
-
-function currencyOf(value: unknown): Currency | undefined {
-  return typeof value === 'string' ? parseCurrency(value) : undefined
-}
-
-function date(value: unknown): Date | undefined {
-  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT[\d:.]{5,18}(Z|[+-]\d\d:\d\d)$/.test(value)) return undefined
-  const at = new Date(value)
-  return Number.isNaN(at.getTime()) ? undefined : at
-}
-
 /** Milliseconds since 1970 or a date. A date without its time zone may be an hour off, so it is none. */
 function moment(value: unknown): Date | undefined {
   return typeof value === 'string' && /^\d{12,14}$/.test(value) ? new Date(Number(value)) : date(value)
-}
-
-/** Customers are sent there, so it is a web page or nothing. */
-function webAddress(value: unknown): string | null {
-  const url = typeof value === 'string' && value.length <= 2_048 ? URL.parse(value) : null
-  return url && /^https?:$/.test(url.protocol) ? url.href : null
 }

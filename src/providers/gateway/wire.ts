@@ -1,4 +1,18 @@
-import { type Currency, parseCurrency } from '../../kernel/money.ts'
+import type { Currency } from '../../kernel/money.ts'
+import {
+  all,
+  currencyOf,
+  date,
+  decode,
+  fields,
+  line,
+  parse,
+  webAddress,
+  wholeCard,
+  wholeNumber,
+  word,
+} from '../../kernel/their-json.ts'
+import type { SavedCard } from '../provider.ts'
 
 /**
  * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined: an answer that we
@@ -16,7 +30,7 @@ export interface GatewayRecord {
   publicKey: string
   expiresAt: Date
   transactions: GatewayTransaction[]
-  savedCard: GatewayCard | null
+  savedCard: SavedCard | null
 }
 
 export interface GatewayTransaction {
@@ -27,14 +41,6 @@ export interface GatewayTransaction {
   currency: Currency
   at: Date
   failure: GatewayError | null
-}
-
-export interface GatewayCard {
-  token: string
-  brand: string
-  last4: string
-  expiryMonth: number
-  expiryYear: number
 }
 
 export interface GatewayRefund {
@@ -73,7 +79,7 @@ export function readRecord(value: unknown): GatewayRecord | undefined {
   const reference = word(record.reference)
   const channel = word(record.channel)
   const status = word(record.status)
-  const requested = amount(record.requested)
+  const requested = wholeNumber(record.requested)
   const currency = currencyOf(record.currency)
   const publicKey = word(record.publicKey)
   const expiresAt = date(record.expiresAt)
@@ -129,7 +135,7 @@ function readTransaction(value: unknown): GatewayTransaction | undefined {
 function readSum(value: unknown): { id: string; amount: number; currency: Currency } | undefined {
   const sum = fields(value)
   const id = word(sum?.id)
-  const minor = amount(sum?.amount)
+  const minor = wholeNumber(sum?.amount)
   const currency = currencyOf(sum?.currency)
   return id && minor !== undefined && currency ? { id, amount: minor, currency } : undefined
 }
@@ -142,86 +148,19 @@ function readAccount(value: unknown): GatewayRecord['account'] {
   return { name: line(account.name), number, bank, expiresAt: date(account.expiresAt) ?? null }
 }
 
-/** A card that cannot be read is no card: the money that came with it counts all the same. */
-function readCard(value: unknown): GatewayCard | null {
+function readCard(value: unknown): SavedCard | null {
   const card = fields(value)
-  const token = word(card?.token)
-  const brand = line(card?.brand)
-  const last4 = word(card?.last4)
-  const expiryMonth = amount(card?.expiryMonth)
-  const expiryYear = amount(card?.expiryYear)
-  if (!token || !brand || !last4 || !/^\d{4}$/.test(last4)) return null
-  if (!expiryMonth || expiryMonth > 12 || !expiryYear || expiryYear < 2000 || expiryYear > 2999) return null
-  return { token, brand, last4, expiryMonth, expiryYear }
+  return wholeCard({
+    token: word(card?.token),
+    brand: line(card?.brand),
+    last4: word(card?.last4),
+    expiryMonth: wholeNumber(card?.expiryMonth),
+    expiryYear: wholeNumber(card?.expiryYear),
+  })
 }
 
 function readFailure(value: unknown): GatewayError | null {
   const failure = fields(value)
   const code = line(failure?.code)
   return failure && code ? { code, message: line(failure.message) } : null
-}
-
-function decode(body: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body)
-  } catch {
-    return ''
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function fields(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
-}
-
-function all<T>(value: unknown, read: (one: unknown) => T | undefined): T[] | undefined {
-  if (!Array.isArray(value)) return undefined
-  const parts = value.map(read)
-  return parts.includes(undefined) ? undefined : (parts as T[])
-}
-
-/** An id, a code, a status: something that can be stored and compared. */
-function word(value: unknown): string | undefined {
-  return typeof value === 'string' && /^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined
-}
-
-/** A line for people. PostgreSQL takes neither NUL nor half a character, and nobody wants a control character on a page. */
-function line(value: unknown): string | null {
-  if (typeof value !== 'string') return null
-  return (
-    value
-      .slice(0, 255)
-      .toWellFormed()
-      .replaceAll(/\p{Cc}/gu, ' ')
-      .trim() || null
-  )
-}
-
-function amount(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
-}
-
-function currencyOf(value: unknown): Currency | undefined {
-  return typeof value === 'string' ? parseCurrency(value) : undefined
-}
-
-function date(value: unknown): Date | undefined {
-  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT[\d:.]{5,18}(Z|[+-]\d\d:\d\d)$/.test(value)) return undefined
-  const at = new Date(value)
-  return Number.isNaN(at.getTime()) ? undefined : at
-}
-
-/** Customers are sent there, so it is a web page or nothing. */
-function webAddress(value: unknown): string | null {
-  const url = typeof value === 'string' && value.length <= 2_048 ? URL.parse(value) : null
-  return url && /^https?:$/.test(url.protocol) ? url.href : null
 }

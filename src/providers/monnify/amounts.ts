@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Money } from '../../kernel/money.ts'
+import { digitsOf } from '../../kernel/their-json.ts'
 
 /**
  * They speak naira with decimals, we speak kobo. Everything here goes through the digits: 5000.10 * 100 is 500010.00000000006, and
@@ -16,34 +17,6 @@ export function nairaOf({ amount, currency }: Money): string {
 /** A JSON object with an amount in it, which stands there as its digits: `JSON.stringify` has no way to write 5000.10. */
 export function jsonWith(name: string, sum: Money, others: Record<string, unknown>): string {
   return `{${JSON.stringify(name)}:${nairaOf(sum)},${JSON.stringify(others).slice(1)}`
-}
-
-/** A number as it was written. */
-interface Digits {
-  digits: string
-}
-
-const TOKENS = /"(?:[^"\\]+|\\.)*"|(-?\d[\d.eE+-]*)/g
-
-/** JSON in which every number is a `Digits`, exactly as it came; undefined for what is no JSON. */
-export function parseExactly(text: string): unknown {
-  try {
-    JSON.parse(text) // so that what is outside of quotes and begins with a digit is a number
-    return JSON.parse(
-      text.replaceAll(TOKENS, (token, digits?: string) =>
-        digits ? JSON.stringify({ digits } satisfies Digits) : token,
-      ),
-    )
-  } catch {
-    return undefined
-  }
-}
-
-/** A number, or a string that holds one: their answers have both for the same thing. */
-export function digitsOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value
-  const digits = typeof value === 'object' && value !== null ? (value as Partial<Digits>).digits : undefined
-  return typeof digits === 'string' ? digits : undefined
 }
 
 // "5000", "5000.1", "5000.00", and 1.0E7, which is how Java writes ten million.

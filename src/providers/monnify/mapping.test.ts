@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { type Currency, money } from '../../kernel/money.ts'
 import type { Channel, Outcome } from '../provider.ts'
 import { outcomeOf } from './mapping.ts'
-import { readEnvelope, readTransaction } from './wire.ts'
+import { readEnvelope, readStart, readToken, readTransaction } from './wire.ts'
 
 const THEIRS = 'MNFY|17|20260626231846|000311'
 const PAID_ON = '25/07/2026 11:20:20 AM'
@@ -205,4 +205,26 @@ test('a card can be kept when there is a token, and one that cannot be read hide
   ]) {
     assert.deepEqual(outcome(paid({ cardDetails: { ...CARD, ...odd } })), outcome(paid()), JSON.stringify(odd))
   }
+})
+
+test('a word of theirs has 200 characters at the most, a token that opens their doors 8,192', () => {
+  const long = (length: number) => 'x'.repeat(length)
+  const names = (transactionReference: string) => ({ transactionReference, paymentReference: 'pay-7f3c' })
+  assert.equal(readStart(names(long(200)))?.transactionReference, long(200))
+  assert.equal(readStart(names(long(201))), undefined)
+  const login = (accessToken: unknown) => readToken({ accessToken, expiresIn: '3600' })?.token
+  assert.equal(login(long(8_192)), long(8_192))
+  for (const odd of [long(8_193), 'a b', 'a\r\nb', '', 5, undefined]) assert.equal(login(odd), undefined)
+})
+
+test('a bar in a link is written so that a header and a page can have it', () => {
+  const names = { transactionReference: THEIRS, paymentReference: 'pay-7f3c' }
+  const checkoutUrl = `https://sandbox.example/checkout/${THEIRS}`
+  assert.equal(readStart({ ...names, checkoutUrl })?.checkoutURL, checkoutUrl.replaceAll('|', '%7C'))
+  assert.equal(readStart({ ...names, checkoutUrl: 'javascript:alert(1)' })?.checkoutURL, null)
+})
+
+test('an object that looks like a number of ours is none of theirs', () => {
+  assert.deepEqual(outcome(paid({ amountPaid: { digits: '5000.00' } })), unreadable)
+  assert.deepEqual(outcome({ ...paid(), ...transfers({ digits: '5000.00' }) }, account), unreadable)
 })

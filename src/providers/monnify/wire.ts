@@ -1,6 +1,19 @@
-import { type Currency, parseCurrency } from '../../kernel/money.ts'
+import type { Currency } from '../../kernel/money.ts'
+import {
+  all,
+  asWritten,
+  currencyOf,
+  decode,
+  digitsOf,
+  fields,
+  line,
+  parse,
+  webAddress,
+  wholeCard,
+  word as wordOf,
+} from '../../kernel/their-json.ts'
 import type { SavedCard } from '../provider.ts'
-import { digitsOf, parseExactly, readNaira } from './amounts.ts'
+import { readNaira } from './amounts.ts'
 import { readTime } from './times.ts'
 
 /**
@@ -66,7 +79,7 @@ export type Envelope = { kind: 'good'; body: unknown } | { kind: 'error'; code: 
  * when the two contradict each other, or when somebody else has answered in their place.
  */
 export function readEnvelope(text: string): Envelope | undefined {
-  const { requestSuccessful, responseCode, responseBody } = fields(parseExactly(text)) ?? {}
+  const { requestSuccessful, responseCode, responseBody } = fields(parse(text, asWritten)) ?? {}
   const code = word(responseCode)
   if (requestSuccessful !== undefined && typeof requestSuccessful !== 'boolean') return undefined
   if (code === '0') return requestSuccessful === false ? undefined : { kind: 'good', body: responseBody }
@@ -75,17 +88,15 @@ export function readEnvelope(text: string): Envelope | undefined {
 
 export function readToken(value: unknown): { token: string; expiresInSeconds: number } | undefined {
   const body = fields(value)
-  const token = body?.accessToken
+  const token = wordOf(body?.accessToken, 8_192) // It goes into a header, and is longer than other words.
   const expiresInSeconds = seconds(body?.expiresIn)
-  // It goes into a header, and is longer than other words.
-  if (typeof token !== 'string' || !/^[\x21-\x7e]{1,8192}$/.test(token) || !expiresInSeconds) return undefined
-  return { token, expiresInSeconds }
+  return token && expiresInSeconds ? { token, expiresInSeconds } : undefined
 }
 
 export function readStart(value: unknown): MonnifyStart | undefined {
   const body = fields(value)
   const names = readNames(body)
-  return names && { ...names, apiKey: word(body?.apiKey) ?? null, checkoutURL: webAddress(body?.checkoutUrl) }
+  return names && { ...names, apiKey: word(body?.apiKey) ?? null, checkoutURL: linkOf(body?.checkoutUrl) }
 }
 
 export function readAccount(value: unknown): MonnifyAccount | undefined {
@@ -119,7 +130,7 @@ export function readTransaction(
   const status = word(body?.paymentStatus)
   const amountPaid = readNaira(body?.amountPaid)
   const totalPayable = readNaira(body?.totalPayable)
-  const currency = typeof body?.currency === 'string' ? parseCurrency(body.currency) : undefined
+  const currency = currencyOf(body?.currency)
   if (!body || !names || !status || amountPaid === undefined || totalPayable === undefined || !currency)
     return undefined
   const method = word(body.paymentMethod) ?? null
@@ -153,7 +164,7 @@ export function readRefund(value: unknown): MonnifyRefund | undefined {
 }
 
 export function readNoticeBody(body: Buffer): MonnifyNotice | undefined {
-  const notice = fields(parseExactly(decode(body)))
+  const notice = fields(parse(decode(body), asWritten))
   const type = word(notice?.eventType)
   if (!notice || !type) return undefined
   const data = fields(notice.eventData)
@@ -176,23 +187,21 @@ function readNames(body: Record<string, unknown> | undefined) {
 function readTransfers(value: unknown): number[] | undefined {
   const one = fields(value)
   const list = one ? (Object.keys(one).length > 0 ? [one] : []) : (value ?? [])
-  if (!Array.isArray(list)) return undefined
-  const amounts = list.map((transfer) => readNaira(fields(transfer)?.amountPaid))
-  return amounts.includes(undefined) ? undefined : (amounts as number[])
+  return all(list, (transfer) => readNaira(fields(transfer)?.amountPaid))
 }
 
 /** A card without a token is one that cannot be kept, which is the usual case. One that cannot be read hides no money. */
 function readCard(value: unknown): SavedCard | null {
   const card = fields(value)
-  const token = word(card?.cardToken)
-  const last4 = word(card?.last4)
-  const expiryMonth = Number(word(card?.expMonth))
-  const year = word(card?.expYear)
-  if (!card || !token || card.reusable === false || !last4 || !/^\d{4}$/.test(last4)) return null
-  if (!(expiryMonth >= 1 && expiryMonth <= 12) || !Number.isInteger(expiryMonth)) return null
-  if (!year || !/^(20)?\d\d$/.test(year)) return null
-  const brand = line(card.cardType) ?? brandOf(word(card.bin) ?? '')
-  return { token, brand, last4, expiryMonth, expiryYear: 2000 + (Number(year) % 100) }
+  if (!card || card.reusable === false) return null
+  const [, year] = /^(?:20)?(\d\d)$/.exec(word(card.expYear) ?? '') ?? []
+  return wholeCard({
+    token: word(card.cardToken),
+    brand: line(card.cardType) ?? brandOf(word(card.bin) ?? ''),
+    last4: word(card.last4),
+    expiryMonth: Number(word(card.expMonth)),
+    expiryYear: 2000 + Number(year),
+  })
 }
 
 /** They often leave the brand out. These are the three that they take. */
@@ -202,44 +211,13 @@ function brandOf(bin: string): string {
   return /^(5[1-5]|2[2-7])/.test(bin) ? 'Mastercard' : 'Card'
 }
 
-function decode(body: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body)
-  } catch {
-    return ''
-  }
-}
+// Theirs are short, and so is the limit.
+const word = (value: unknown) => wordOf(value, 200)
 
-function fields(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined
-}
-
-/** An id, a code, a status: something that can be stored and compared. */
-function word(value: unknown): string | undefined {
-  return typeof value === 'string' && /^[\x21-\x7e]{1,200}$/.test(value) ? value : undefined
-}
-
-/** A line for people. PostgreSQL takes neither NUL nor half a character, and nobody wants a control character on a page. */
-function line(value: unknown): string | null {
-  if (typeof value !== 'string') return null
-  return (
-    value
-      .slice(0, 255)
-      .toWellFormed()
-      .replaceAll(/\p{Cc}/gu, ' ')
-      .trim() || null
-  )
-}
+/** Their links have `|` in them, which a header and a page must not have. */
+const linkOf = (value: unknown) => webAddress(value)?.replaceAll('|', '%7C') ?? null
 
 function seconds(value: unknown): number | undefined {
   const digits = digitsOf(value)
   return digits && /^[1-9]\d{0,7}$/.test(digits) ? Number(digits) : undefined
-}
-
-/** Customers are sent there, so it is a web page or nothing. Their links have `|` in them, which a header and a page must not have. */
-function webAddress(value: unknown): string | null {
-  const url = typeof value === 'string' && value.length <= 2_048 ? URL.parse(value) : null
-  return url && /^https?:$/.test(url.protocol) ? url.href.replaceAll('|', '%7C') : null
 }

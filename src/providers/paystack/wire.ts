@@ -1,19 +1,20 @@
 import { type Money, money } from '../../kernel/money.ts'
-import type { SavedCard } from '../provider.ts'
-import { fromHundredths } from './amounts.ts'
 import {
+  asWritten,
   currencyOf,
   date,
   decode,
-  digits,
+  digitsOf,
   type Fields,
   fields,
   line,
   parse,
   webAddress,
-  wholeNumber,
+  wholeCard,
   word,
-} from './json.ts'
+} from '../../kernel/their-json.ts'
+import type { SavedCard } from '../provider.ts'
+import { fromHundredths } from './amounts.ts'
 
 /**
  * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined. What we do not need is not looked at:
@@ -70,13 +71,13 @@ export interface PaystackNotice {
 
 /** `data` of an answer that says `status: true`, which only means that the call was understood. */
 export function readData(text: string): unknown {
-  const answer = fields(parse(text))
+  const answer = fields(parse(text, asWritten))
   return answer?.status === true ? answer.data : undefined
 }
 
 /** A refusal; undefined when somebody else has answered in their place. */
 export function readError(text: string): PaystackError | undefined {
-  const answer = fields(parse(text))
+  const answer = fields(parse(text, asWritten))
   const message = line(answer?.message)
   if (answer?.status !== false || !message) return undefined
   return { message, code: word(answer.code) ?? null, type: word(answer.type) ?? null }
@@ -123,18 +124,18 @@ function readMoney(hundredths: number | undefined, code: unknown): Money | undef
   return amount === undefined || !currency ? undefined : money(amount, currency)
 }
 
-/** A card that cannot be read, or not be charged again, is no card: the money that came with it counts all the same. */
+/** One that cannot be charged again is none either. */
 function readCard(value: unknown): SavedCard | null {
   const card = fields(value)
   if (card?.channel !== 'card' || card.reusable !== true) return null
   const token = word(card.authorization_code)
-  const brand = line(card.brand) ?? line(card.card_type)
-  const last4 = word(card.last4)
-  const expiryMonth = wholeNumber(trimZero(card.exp_month))
-  const expiryYear = wholeNumber(card.exp_year)
-  if (!token?.startsWith('AUTH_') || !brand || !last4 || !/^\d{4}$/.test(last4)) return null
-  if (!expiryMonth || expiryMonth > 12 || !expiryYear || expiryYear < 2000 || expiryYear > 2999) return null
-  return { token, brand, last4, expiryMonth, expiryYear }
+  return wholeCard({
+    token: token?.startsWith('AUTH_') ? token : undefined,
+    brand: line(card.brand) ?? line(card.card_type),
+    last4: word(card.last4),
+    expiryMonth: wholeNumber(trimZero(card.exp_month)),
+    expiryYear: wholeNumber(card.exp_year),
+  })
 }
 
 const trimZero = (value: unknown) => (typeof value === 'string' ? value.replace(/^0(?=\d)/, '') : value)
@@ -194,7 +195,7 @@ export function readNotes(value: unknown): { note: string; refund: unknown }[] |
 }
 
 export function readNoticeBody(body: Buffer): PaystackNotice | undefined {
-  const notice = fields(parse(decode(body)))
+  const notice = fields(parse(decode(body), asWritten))
   const event = word(notice?.event)
   const data = fields(notice?.data)
   return event && data ? { event, data } : undefined
@@ -225,4 +226,15 @@ export function readDispute(
   const amount = readMoney(wholeNumber(data.refund_amount), data.currency)
   if (!id || !reference || !domain || !amount) return undefined
   return { id, reference, domain, resolution: word(data.resolution) ?? null, amount }
+}
+
+/** A whole number, written as one: not 1.0, not 1e3. Some come as text. */
+function digits(value: unknown): string | undefined {
+  const text = digitsOf(value)
+  return text && /^(0|[1-9]\d{0,19})$/.test(text) ? text : undefined
+}
+
+function wholeNumber(value: unknown): number | undefined {
+  const number = Number(digits(value) ?? Number.NaN)
+  return Number.isSafeInteger(number) ? number : undefined
 }

@@ -1,4 +1,5 @@
-import { type Currency, parseCurrency } from '../../kernel/money.ts'
+import type { Currency } from '../../kernel/money.ts'
+import { currencyOf } from '../../kernel/their-json.ts'
 
 /** docs.stripe.com/currencies: these are sent whole, … */
 const WHOLE = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '))
@@ -10,12 +11,8 @@ const THOUSANDTHS = new Set('BHD JOD KWD OMR TND'.split(' '))
  * number would be another sum: such a currency is one that we cannot read.
  */
 export function readCurrency(value: unknown): Currency | undefined {
-  const currency = typeof value === 'string' ? parseCurrency(value) : undefined
+  const currency = currencyOf(value)
   return currency && digitsAtStripe(currency) === digitsHere(currency) ? currency : undefined
-}
-
-export function readAmount(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined
 }
 
 function digitsAtStripe(currency: string): number {

@@ -248,3 +248,9 @@ test('a charge fits into eight digits and is worth its fee', () => {
     assert.ok(feeOf(fee, min) < min, currency)
   }
 })
+
+test('a link of theirs may have 5,000 characters', () => {
+  const link = (length: number) => SESSION.url.padEnd(length, 'x')
+  assert.equal(session({ url: link(5_000) })?.link, link(5_000))
+  assert.equal(session({ url: link(5_001) })?.link, null)
+})

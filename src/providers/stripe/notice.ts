@@ -1,19 +1,19 @@
 import type { Mode } from '../../kernel/mode.ts'
 import { type Money, money } from '../../kernel/money.ts'
+import { decode, type Fields, fields, parse, wholeNumber, word } from '../../kernel/their-json.ts'
 import type { NoticeReading, Receipt } from '../provider.ts'
-import { readAmount, readCurrency } from './amounts.ts'
-import { date, decode, fields, idOf, noteOf, parse, word } from './read.ts'
+import { readCurrency } from './amounts.ts'
+import { dateOfSeconds, idOf, noteOf } from './read.ts'
 import { readRefund } from './wire.ts'
 
 type Notice = Extract<NoticeReading, { kind: 'notice' }>
-type Fields = Record<string, unknown>
 
 /** An event of theirs, whose signature was good. Its shape follows the version of the endpoint, so as little as possible is asked of it. */
 export function readingOf(body: Buffer, mode: Mode): NoticeReading {
   const event = fields(parse(decode(body)))
   const type = word(event?.type)
   const object = fields(fields(event?.data)?.object)
-  const at = date(event?.created)
+  const at = dateOfSeconds(event?.created)
   if (event?.object !== 'event' || !type || !object || !at) return unreadable('not an event of the documented shape')
   if (event.livemode !== (mode === 'live')) return unreadable('an event of the other mode')
   const read = READERS.get(type)
@@ -118,7 +118,7 @@ function referenceOf(object: Fields): string | null {
 }
 
 function readSum(amount: unknown, currency: unknown): Money | undefined {
-  const minor = readAmount(amount)
+  const minor = wholeNumber(amount)
   const code = readCurrency(currency)
   return minor !== undefined && code ? money(minor, code) : undefined
 }

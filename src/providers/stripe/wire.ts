@@ -1,7 +1,8 @@
 import type { Currency } from '../../kernel/money.ts'
+import { all, type Fields, fields, parse, wholeCard, wholeNumber, word } from '../../kernel/their-json.ts'
 import type { SavedCard } from '../provider.ts'
-import { readAmount, readCurrency } from './amounts.ts'
-import { all, date, fields, idOf, noteOf, parse, webAddress, word } from './read.ts'
+import { readCurrency } from './amounts.ts'
+import { dateOfSeconds, idOf, linkOf, noteOf } from './read.ts'
 
 /**
  * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined: an answer that we
@@ -103,17 +104,10 @@ export function readListed(value: unknown): StripeListed | undefined {
 
 export function readRefund(value: unknown): StripeRefund | undefined {
   const refund = fields(value)
-  if (refund?.object !== 'refund') return undefined
-  const id = word(refund.id)
-  const status = word(refund.status)
-  const amount = readAmount(refund.amount)
-  const currency = readCurrency(refund.currency)
-  if (!id || !status || amount === undefined || !currency) return undefined
+  const sum = readSum(refund, 'refund', 'amount')
+  if (!refund || !sum) return undefined
   return {
-    id,
-    status,
-    amount,
-    currency,
+    ...sum,
     intentId: idOf(refund.payment_intent) ?? null,
     refundReference: noteOf(refund, 'refund'),
     orderReference: noteOf(refund, 'reference'),
@@ -122,50 +116,48 @@ export function readRefund(value: unknown): StripeRefund | undefined {
 
 function readSession(value: unknown): StripeSession | undefined {
   const session = fields(value)
-  if (session?.object !== 'checkout.session') return undefined
-  const id = word(session.id)
-  const status = word(session.status)
+  const sum = readSum(session, 'checkout.session', 'amount_total')
+  if (!session || !sum) return undefined
   const paymentStatus = word(session.payment_status)
-  const amount = readAmount(session.amount_total)
-  const currency = readCurrency(session.currency)
-  const expiresAt = date(session.expires_at)
+  const expiresAt = dateOfSeconds(session.expires_at)
   const { livemode, payment_intent: given } = session
   const intent = given === null || given === undefined ? null : (word(given) ?? readIntent(given))
-  if (!id || !status || !paymentStatus || amount === undefined || !currency || !expiresAt) return undefined
-  if (typeof livemode !== 'boolean' || intent === undefined) return undefined
+  if (!paymentStatus || !expiresAt || typeof livemode !== 'boolean' || intent === undefined) return undefined
   const reference = word(session.client_reference_id) ?? null
-  const link = webAddress(session.url)
-  return { id, reference, status, paymentStatus, amount, currency, livemode, link, expiresAt, intent }
+  return { ...sum, reference, paymentStatus, livemode, link: linkOf(session.url), expiresAt, intent }
 }
 
 function readIntent(value: unknown): StripeIntent | undefined {
   const intent = fields(value)
-  if (intent?.object !== 'payment_intent') return undefined
-  const id = word(intent.id)
-  const status = word(intent.status)
-  const amount = readAmount(intent.amount)
-  const received = readAmount(intent.amount_received)
-  const currency = readCurrency(intent.currency)
-  const createdAt = date(intent.created)
+  const sum = readSum(intent, 'payment_intent', 'amount')
+  if (!intent || !sum) return undefined
+  const received = wholeNumber(intent.amount_received)
+  const createdAt = dateOfSeconds(intent.created)
   const { livemode } = intent
-  if (!id || !status || amount === undefined || received === undefined || !currency) return undefined
-  if (!createdAt || typeof livemode !== 'boolean') return undefined
+  if (received === undefined || !createdAt || typeof livemode !== 'boolean') return undefined
   const chargeId = idOf(intent.latest_charge)
   return {
-    id,
+    ...sum,
     reference: noteOf(intent, 'reference'),
-    status,
-    amount,
     received,
-    currency,
     livemode,
     createdAt,
-    charge: chargeId ? { id: chargeId, at: date(fields(intent.latest_charge)?.created) ?? null } : null,
+    charge: chargeId ? { id: chargeId, at: dateOfSeconds(fields(intent.latest_charge)?.created) ?? null } : null,
     lastError: readFailure(intent.last_payment_error) ?? null,
     cancellationReason: word(intent.cancellation_reason) ?? null,
-    stepLink: webAddress(fields(fields(intent.next_action)?.redirect_to_url)?.url),
+    stepLink: linkOf(fields(fields(intent.next_action)?.redirect_to_url)?.url),
     savedCard: intent.setup_future_usage === 'off_session' ? readCard(intent) : null,
   }
+}
+
+/** What all three have, if it is of the kind that it should be. Only the amount has several names. */
+function readSum(object: Fields | undefined, kind: string, amountIn: string) {
+  const id = word(object?.id)
+  const status = word(object?.status)
+  const amount = wholeNumber(object?.[amountIn])
+  const currency = readCurrency(object?.currency)
+  if (object?.object !== kind || !id || !status || amount === undefined || !currency) return undefined
+  return { id, status, amount, currency }
 }
 
 function readFailure(value: unknown): StripeFailure | undefined {
@@ -181,17 +173,16 @@ function readFailure(value: unknown): StripeFailure | undefined {
   }
 }
 
-/** A card that cannot be read is no card: the money that came with it counts all the same. */
-function readCard(intent: Record<string, unknown>): SavedCard | null {
-  const token = tokenOf(idOf(intent.customer), idOf(intent.payment_method))
+function readCard(intent: Fields): SavedCard | null {
   const card = fields(fields(fields(intent.latest_charge)?.payment_method_details)?.card)
   const brand = word(card?.brand)
-  const last4 = word(card?.last4)
-  const expiryMonth = readAmount(card?.exp_month)
-  const expiryYear = readAmount(card?.exp_year)
-  if (!token || !brand || !last4 || !/^\d{4}$/.test(last4)) return null
-  if (!expiryMonth || expiryMonth > 12 || !expiryYear || expiryYear < 2000 || expiryYear > 2999) return null
-  return { token, brand: BRANDS.get(brand) ?? brand, last4, expiryMonth, expiryYear }
+  return wholeCard({
+    token: tokenOf(idOf(intent.customer), idOf(intent.payment_method)),
+    brand: brand && (BRANDS.get(brand) ?? brand),
+    last4: word(card?.last4),
+    expiryMonth: wholeNumber(card?.exp_month),
+    expiryYear: wholeNumber(card?.exp_year),
+  })
 }
 
 /** As people write them; Stripe writes them small. */
@@ -206,9 +197,9 @@ const BRANDS = new Map([
 ])
 
 /** A card can be charged only together with the customer that it is kept for, so a token is both. */
-function tokenOf(customer: string | undefined, paymentMethod: string | undefined): string | null {
+function tokenOf(customer: string | undefined, paymentMethod: string | undefined): string | undefined {
   const token = `${customer}:${paymentMethod}`
-  return readToken(token) ? token : null
+  return readToken(token) ? token : undefined
 }
 
 export function readToken(token: string): { customer: string; paymentMethod: string } | undefined {

@@ -7,27 +7,14 @@ import { documents, type Page as Rendered } from '../../../src/http/pages/docume
 import { type Trouble, troublePage } from '../../../src/http/pages/payment-page.ts'
 import { brandMerchant } from '../../../src/merchants/manage-merchants.ts'
 import { buildAssets } from '../../../web/build.ts'
-import { openBrowser } from '../../support/browser.ts'
-import {
-  fillCard,
-  newCheckout,
-  openMerchantSite,
-  providerFrame,
-  reaches,
-  transfer,
-  VERVE,
-  VISA,
-} from '../../support/customer.ts'
+import { fillCard, newCheckout, providerFrame, reaches, transfer, VERVE, VISA } from '../../support/customer.ts'
 import { everyState } from '../../support/every-state.ts'
-import { request, startPaying } from '../../support/paying.ts'
+import { openShop } from '../../support/open-shop.ts'
+import { request } from '../../support/paying.ts'
 
-const service = await startPaying()
-const shop = await service.addShop()
-const site = await openMerchantSite()
-const redirectURL = `${site}/thanks`
+const { service, shop, site, redirectURL, browser } = await openShop()
 await brandMerchant(service.parts, 'test', shop.merchantId, { returnAfterSeconds: 60 })
 const states = await everyState(service, shop, { redirectURL, customerBearsCharge: true })
-const browser = await openBrowser()
 afterEach(() => Promise.all(browser.contexts().map((context) => context.close())))
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

@@ -1,37 +1,14 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openBrowser } from '../../support/browser.ts'
+import { openMerchantSite, VERVE, VISA } from '../../support/customer.ts'
 import { eventually, startPaying } from '../../support/paying.ts'
 
 const service = await startPaying()
 const shop = await service.addShop('Adaeze <b>Kitchen</b>')
 const merchant = await openMerchantSite()
 const browser = await openBrowser()
-
-const VISA = '4084 0840 8408 4081'
-const VERVE = '5060 6666 6666 6666 666'
-
-/** The merchant's own site, on another origin than ours: where customers end up. `/around?…` puts a frame around an address. */
-async function openMerchantSite(): Promise<string> {
-  const server = createServer(({ url = '' }, response) => {
-    const framed = url.split('/around?')[1]
-    const body = framed
-      ? `<iframe title="Payment" src="${framed}" width="390" height="400"></iframe>`
-      : '<h1>Thank you</h1>'
-    response.end(`<!doctype html><title>Shop</title><style>body{margin:0}iframe{border:0}</style>${body}`)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://localhost:${(server.address() as AddressInfo).port}`
-}
 
 /** A page without scripts, and all that went wrong on it. */
 async function newPage(options = {}): Promise<{ page: Page; complaints: string[] }> {

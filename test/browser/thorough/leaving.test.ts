@@ -2,14 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { brandMerchant } from '../../../src/merchants/manage-merchants.ts'
-import { openBrowser } from '../../support/browser.ts'
 import {
   askForAccount,
   charge,
   fillCard,
   newCheckout,
   newCustomer,
-  openMerchantSite,
   reaches,
   setHidden,
   spokenOn,
@@ -18,13 +16,10 @@ import {
   transfer,
   VISA,
 } from '../../support/customer.ts'
-import { eventually, type Shop, startPaying } from '../../support/paying.ts'
+import { openShop } from '../../support/open-shop.ts'
+import { eventually, type Shop } from '../../support/paying.ts'
 
-const service = await startPaying()
-const shop = await service.addShop()
-const site = await openMerchantSite()
-const redirectURL = `${site}/thanks`
-const browser = await openBrowser()
+const { service, shop, redirectURL, browser } = await openShop()
 
 /** A payment that has just been paid, and its page as it is for someone who was there. */
 async function newPaid(at: Shop): Promise<{ news: string; back: string }> {

@@ -6,7 +6,6 @@ import { sql } from '../../../src/database/sql.ts'
 import { setMerchantStatus } from '../../../src/merchants/manage-merchants.ts'
 import { startBetween } from '../../support/between.ts'
 import { letPass } from '../../support/books.ts'
-import { openBrowser } from '../../support/browser.ts'
 import {
   askForAccount,
   charge,
@@ -14,21 +13,17 @@ import {
   NO_MONEY,
   newCheckout,
   newCustomer,
-  openMerchantSite,
   reaches,
   spokenOn,
   stateOf,
   stopTime,
   transfer,
 } from '../../support/customer.ts'
-import { eventually, startPaying } from '../../support/paying.ts'
+import { openShop } from '../../support/open-shop.ts'
+import { eventually } from '../../support/paying.ts'
 
-const service = await startPaying()
+const { service, shop, redirectURL, browser } = await openShop()
 const { database, parts } = service
-const shop = await service.addShop()
-const site = await openMerchantSite()
-const redirectURL = `${site}/thanks`
-const browser = await openBrowser()
 
 const EXPIRED_CARD = '4000 0000 0000 0069'
 const HALF_AN_HOUR_SECONDS = 1_800

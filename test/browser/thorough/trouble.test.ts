@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page, Request } from 'playwright-core'
-import { openBrowser } from '../../support/browser.ts'
 import {
   askForAccount,
   charge,
@@ -18,11 +17,10 @@ import {
   transfer,
   VISA,
 } from '../../support/customer.ts'
-import { eventually, startPaying } from '../../support/paying.ts'
+import { openShop } from '../../support/open-shop.ts'
+import { eventually } from '../../support/paying.ts'
 
-const service = await startPaying()
-const shop = await service.addShop()
-const browser = await openBrowser()
+const { shop, browser } = await openShop()
 
 const OFFLINE = 'You are offline. We will continue when the connection is back.'
 const EXPIRED_CARD = '4000 0000 0000 0069'

@@ -1,0 +1,22 @@
+import type { Browser } from 'playwright-core'
+import { openBrowser } from './browser.ts'
+import { openMerchantSite } from './customer.ts'
+import { type PayingService, type Shop, startPaying } from './paying.ts'
+
+export interface OpenShop {
+  service: PayingService
+  shop: Shop
+  /** The shop's own pages, on another origin than ours. */
+  site: string
+  /** Where customers are to end up. */
+  redirectURL: string
+  browser: Browser
+}
+
+/** Where a test of our pages begins: the service, a shop that uses it, and a browser for its customers. */
+export async function openShop(): Promise<OpenShop> {
+  const service = await startPaying()
+  const shop = await service.addShop()
+  const site = await openMerchantSite()
+  return { service, shop, site, redirectURL: `${site}/thanks`, browser: await openBrowser() }
+}
