@@ -51,6 +51,14 @@ test('amounts are written as people write them, whatever the currency', async ()
   }
 })
 
+test('a language that we do not speak leaves nothing behind, on this page or on the next', async () => {
+  const fresh = await addMerchant(database, { name: 'Fresh Shop', provider: 'gateway' }) // nobody has opened a page of it
+  const { data } = (await checkout(app, fresh)).body
+  for (const query of ['?lang=undefined', '', `?lang=${"'".repeat(7_000)}`])
+    assert.deepEqual((await open(pathOf(data.url) + query)).body.match(/[?&]lang=[^"&]*/g), null, query.slice(0, 20))
+  assert.match((await open(`${pathOf(data.url)}?lang=fr`)).body, /action="\.\/\w+\?lang=fr"/)
+})
+
 test('markup in a reference is shown as text', async () => {
   const { data } = (await checkout(app, shop, { reference: '"><script>alert(1)</script>' })).body
   const { body } = await open(pathOf(data.url))

@@ -10,7 +10,7 @@ import { type PageWish, startOnPage } from '../../attempts/start-on-page.ts'
 import { type PaymentId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Shopfronts } from '../../merchants/read-shopfront.ts'
-import { allowsOrigin } from '../../merchants/shopfront.ts'
+import { allowsOrigin, parseLanguage } from '../../merchants/shopfront.ts'
 import { findPaymentById, findPaymentIdByShortCode } from '../../payments/payment-store.ts'
 import { returnAddress } from '../../payments/return-address.ts'
 import type { App } from '../framework.ts'
@@ -236,7 +236,7 @@ function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: b
       sent: changes.sent ?? text('sent') === '1',
       following: FOLLOWING.has(String(headers['x-panel'])) || text('back') === '1',
     },
-    language: text('lang'),
+    language: parseLanguage(text('lang') ?? ''),
     acceptLanguage: headers['accept-language'],
     theme: theme === 'dark' || theme === 'light' ? theme : 'auto',
     embeddedIn: origin !== undefined && allowsOrigin(shopfront, origin) ? origin : undefined,
