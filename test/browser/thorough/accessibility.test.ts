@@ -215,6 +215,25 @@ test('with the text spaced out, or twice as large, or magnified four times, noth
   assert.deepEqual(found, [])
 })
 
+test('who has set the browser to letters twice as large can read and press everything, at every width', async () => {
+  const large = await openBrowser('--blink-settings=defaultFontSize=32')
+  const page = await large.newPage()
+  const found: string[] = []
+  for (const lang of ['en', 'fr', 'ar']) {
+    for (const width of [360, 719, 720, 900, 1280, 1440]) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.goto(`${states.choose.url}?lang=${lang}`)
+      assert.equal(await page.evaluate('getComputedStyle(document.documentElement).fontSize'), '32px')
+      for (const tab of await page.getByRole('tab').all()) {
+        await tab.click()
+        const seen = await page.evaluate<string[]>(SIDEWAYS)
+        found.push(...seen.map((each) => `${lang} ${width}: ${each}`))
+      }
+    }
+  }
+  assert.deepEqual(found, [])
+})
+
 test('with the colours of the system, what is chosen and what can be pressed still shows; who wants no motion sees none', async () => {
   const page = await newPage({ forcedColors: 'active', reducedMotion: 'reduce' })
   const styleOf = (selector: string, name: string) =>
