@@ -372,3 +372,21 @@ test('the tabs are one stop, and arrows follow the direction of reading, or of t
     assert.equal(await page.evaluate(`document.activeElement.closest('#method-bank') !== null`), true, 'one stop')
   }
 })
+
+test('an arrow that chooses a method does not scroll the page as well; with Alt, Control or Meta it is the browser’s', async () => {
+  const page = await newPage()
+  await page.goto(states.choose.url)
+  await page.evaluate('addEventListener("keydown", ({ defaultPrevented }) => { window.isTaken = defaultPrevented })')
+  const [card, bank] = await page.getByRole('tab').all()
+  await card?.focus()
+  for (const other of ['Alt', 'Control', 'Meta']) {
+    await page.keyboard.press(`${other}+ArrowDown`)
+    assert.deepEqual(
+      [await page.evaluate('isTaken'), await card?.getAttribute('aria-selected')],
+      [false, 'true'],
+      other,
+    )
+  }
+  await page.keyboard.press('ArrowDown')
+  assert.deepEqual([await page.evaluate('isTaken'), await bank?.getAttribute('aria-selected')], [true, 'true'])
+})
