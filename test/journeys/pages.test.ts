@@ -111,6 +111,25 @@ test('a link with a trailing slash, a query or in another case does not open a p
   assert.equal((await open(pathOf(data.url).toUpperCase())).status, 404)
 })
 
+test('a page is squeezed for whoever takes gzip, and for nobody who refuses it', async () => {
+  const path = pathOf((await checkout(app, shop)).body.data.url)
+  for (const [coding, expected] of [
+    ['gzip', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['br;q=1.0, gzip;q=0.8, *;q=0.1', 'gzip'],
+    ['gzip ; q=0.001,br', 'gzip'],
+    ['gzip;q=0', undefined],
+    ['br, gzip; q=0.000, identity', undefined],
+    ['not-gzip', undefined],
+    ['identity;q=0', undefined], // a page that may be of use, before none
+    ['*', undefined],
+    ['', undefined],
+  ] as const) {
+    const { headers } = await call(app, 'GET', path, { headers: { 'accept-encoding': coding } })
+    assert.equal(headers['content-encoding'], expected, coding)
+  }
+})
+
 test('a page arrives whole however it is asked for, in any script, and is counted', async () => {
   const arabic = await addMerchant(database, { name: 'متجر السوق', provider: 'gateway' })
   const { data } = (await checkout(app, arabic)).body

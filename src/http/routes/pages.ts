@@ -29,6 +29,7 @@ import {
 import { isOwnForm, pageReader } from '../pages/read-page.ts'
 import { CHANNEL, type MethodName } from '../pages/screen.ts'
 import { gzip } from '../pages/squeeze.ts'
+import { accepts } from '../prepared-text.ts'
 import { STATUS, toProblem } from '../problems.ts'
 
 export type PageParts = AttemptParts & {
@@ -317,7 +318,7 @@ function sendPage(request: FastifyRequest, reply: FastifyReply, status: number, 
 /** Everything but the body, which is given back when it is to be squeezed. */
 function begin(request: FastifyRequest, reply: FastifyReply, status: number, page: Page): Buffer | undefined {
   reply.code(status).headers(page.headers)
-  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return undefined
+  if (!accepts(request.headers['accept-encoding'], 'gzip')) return undefined
   reply.header('content-encoding', 'gzip')
   return gzip(page.beginning, page.rest)
 }
