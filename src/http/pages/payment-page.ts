@@ -157,7 +157,7 @@ export function drawnPage(documents: Documents, shown: Shown, visit: Visit, figu
 <div class="card">
 <header>
 ${visit.saveData ? null : logo(shopfront, merchantName)}
-<div class="who"><h1>${merchantName}</h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
+<div class="who"><h1><bdi>${merchantName}</bdi></h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
 <p class="price"><bdi>${amount}</bdi></p>
 ${view.embedded ? html`<button type="button" class="x" data-close aria-label="${texts.close}">&#215;</button>` : null}
 <p id="offline" class="warn" hidden data-back="${texts.backOnline}">${texts.offline}</p>

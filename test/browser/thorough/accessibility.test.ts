@@ -390,3 +390,23 @@ test('an arrow that chooses a method does not scroll the page as well; with Alt,
   await page.keyboard.press('ArrowDown')
   assert.deepEqual([await page.evaluate('isTaken'), await bank?.getAttribute('aria-selected')], [true, 'true'])
 })
+
+test('a shop’s name is read in its own direction, whatever the page’s: a full stop stays at its end', async () => {
+  const page = await newPage()
+  for (const [name, lang, endsRight] of [
+    ['Acme Inc.', 'ar', true],
+    ['متجر السوق!', 'en', false],
+  ] as const) {
+    await page.goto(`${(await newCheckout(await service.addShop(name))).url}?lang=${lang}`)
+    const [first, last] = await page.evaluate<[number, number]>(`(() => {
+      const text = document.createTreeWalker(document.querySelector('h1'), NodeFilter.SHOW_TEXT).nextNode()
+      return [0, text.length - 1].map((at) => {
+        const range = document.createRange()
+        range.setStart(text, at)
+        range.setEnd(text, at + 1)
+        return range.getBoundingClientRect().x
+      })
+    })()`)
+    assert.equal(last > first, endsRight, name)
+  }
+})
