@@ -210,7 +210,7 @@ test('G1: in a real browser they are read, not run: on the page, in its panel, i
       `[document.querySelector('h1').textContent, document.querySelector('header p bdi').textContent]`,
     )) as string[]
     assert.equal(reference, asParsed(text))
-    const letters = [...text.replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, '')]
+    const letters = [...text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '')]
     assert.equal(name, asParsed(letters.length > 40 ? `${letters.slice(0, 39).join('')}…` : letters.join('')))
     assert.deepEqual(harm, [], text)
   }
