@@ -21,7 +21,8 @@ export async function prepareText(text: string, headers: Record<string, string>)
   }
 }
 
-function accepts(header: string | string[] | undefined, coding: string): boolean {
+/** A weight of 0 refuses it. */
+export function accepts(header: string | string[] | undefined, coding: string): boolean {
   return String(header ?? '')
     .split(',')
     .map((part) => part.replaceAll(/\s/g, '').toLowerCase())

@@ -51,6 +51,14 @@ test('amounts are written as people write them, whatever the currency', async ()
   }
 })
 
+test('a language that we do not speak leaves nothing behind, on this page or on the next', async () => {
+  const fresh = await addMerchant(database, { name: 'Fresh Shop', provider: 'gateway' }) // nobody has opened a page of it
+  const { data } = (await checkout(app, fresh)).body
+  for (const query of ['?lang=undefined', '', `?lang=${"'".repeat(7_000)}`])
+    assert.deepEqual((await open(pathOf(data.url) + query)).body.match(/[?&]lang=[^"&]*/g), null, query.slice(0, 20))
+  assert.match((await open(`${pathOf(data.url)}?lang=fr`)).body, /action="\.\/\w+\?lang=fr"/)
+})
+
 test('markup in a reference is shown as text', async () => {
   const { data } = (await checkout(app, shop, { reference: '"><script>alert(1)</script>' })).body
   const { body } = await open(pathOf(data.url))
@@ -103,6 +111,25 @@ test('a link with a trailing slash, a query or in another case does not open a p
   assert.equal((await open(pathOf(data.url).toUpperCase())).status, 404)
 })
 
+test('a page is squeezed for whoever takes gzip, and for nobody who refuses it', async () => {
+  const path = pathOf((await checkout(app, shop)).body.data.url)
+  for (const [coding, expected] of [
+    ['gzip', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['br;q=1.0, gzip;q=0.8, *;q=0.1', 'gzip'],
+    ['gzip ; q=0.001,br', 'gzip'],
+    ['gzip;q=0', undefined],
+    ['br, gzip; q=0.000, identity', undefined],
+    ['not-gzip', undefined],
+    ['identity;q=0', undefined], // a page that may be of use, before none
+    ['*', undefined],
+    ['', undefined],
+  ] as const) {
+    const { headers } = await call(app, 'GET', path, { headers: { 'accept-encoding': coding } })
+    assert.equal(headers['content-encoding'], expected, coding)
+  }
+})
+
 test('a page arrives whole however it is asked for, in any script, and is counted', async () => {
   const arabic = await addMerchant(database, { name: 'متجر السوق', provider: 'gateway' })
   const { data } = (await checkout(app, arabic)).body
@@ -119,7 +146,7 @@ test('a page arrives whole however it is asked for, in any script, and is counte
   const plain = await ask('GET', 'identity')
   assert.equal(plain.headers['content-length'], String(plain.bytes.length))
   const page = plain.bytes.toString()
-  assert.match(page, /<h1>متجر السوق<\/h1>/)
+  assert.match(page, /<h1><bdi>متجر السوق<\/bdi><\/h1>/)
   assert.match(page, /<\/html>\n$/)
   const squeezed = await ask('GET', 'br, gzip')
   assert.equal(squeezed.headers['content-encoding'], 'gzip')

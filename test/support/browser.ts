@@ -4,14 +4,14 @@ import { after } from 'node:test'
 import { type Browser, chromium } from 'playwright-core'
 
 /** For a test file: closed when the file is done. */
-export async function openBrowser(): Promise<Browser> {
-  const browser = await launchBrowser()
+export async function openBrowser(...settings: string[]): Promise<Browser> {
+  const browser = await launchBrowser(...settings)
   after(() => browser.close())
   return browser
 }
 
 /** The browser that bin/bootstrap.mjs made sure of. */
-export function launchBrowser(): Promise<Browser> {
+export function launchBrowser(...settings: string[]): Promise<Browser> {
   return chromium.launch({
     executablePath: findChromium(),
     args: [
@@ -21,6 +21,7 @@ export function launchBrowser(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...settings,
     ],
   })
 }

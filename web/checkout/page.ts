@@ -555,13 +555,15 @@ document.addEventListener('click', (event) => {
   else if (at('[data-close-now]')) tell('close')
 })
 
-document.addEventListener('keydown', ({ key, target }) => {
+document.addEventListener('keydown', (event) => {
+  const { key, target } = event
   if (key === 'Escape' && embedded && !document.querySelector('dialog[open]')) askClose()
   const all = tabs()
   const here = all.indexOf(target as HTMLElement)
   // Side by side on a phone, one below the other where there is room: either pair of arrows will do.
   const forwards = root.dir === 'rtl' ? 'ArrowLeft' : 'ArrowRight'
-  if (here === -1 || !/^Arrow/.test(key)) return
+  if (here === -1 || !/^Arrow/.test(key) || event.altKey || event.ctrlKey || event.metaKey) return
+  event.preventDefault() // or the page would scroll as well
   const step = key === forwards || key === 'ArrowDown' ? 1 : -1
   const next = all[(here + step + all.length) % all.length]
   choose(next?.dataset.method)?.focus()

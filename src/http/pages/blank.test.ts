@@ -46,7 +46,7 @@ const visits: fc.Arbitrary<Visit> = fc.record({
     sent: fc.boolean(),
     following: fc.boolean(),
   }),
-  language: mostly<string | undefined>(undefined, 'fr', 'xx', 'fr true auto', GAPS.key),
+  language: mostly<Language | undefined>(undefined, ...LANGUAGES),
   acceptLanguage: mostly<string | undefined>(undefined, 'ar', 'de, fr;q=0.5'),
   theme: mostly<Visit['theme']>('auto', 'light', 'dark'),
   embeddedIn: mostly<string | undefined>(undefined, 'https://shop.example'),

@@ -1,7 +1,7 @@
 import type { Book } from '../../attempts/book.ts'
 import { type Html, pageHtml as html } from '../../kernel/html.ts'
 import { type Currency, formatMoney, money } from '../../kernel/money.ts'
-import { frameAncestors, type Shopfront } from '../../merchants/shopfront.ts'
+import { frameAncestors, type Language, type Shopfront } from '../../merchants/shopfront.ts'
 import { returnAddress } from '../../payments/return-address.ts'
 import { GAPS, type Words } from './blank.ts'
 import type { Documents, Frame, Page } from './document.ts'
@@ -15,7 +15,8 @@ export interface Visit {
   /** This page, as seen from itself. */
   path: string
   wish: Wish
-  language: string | undefined
+  /** One that we speak. Whatever else an address says is not repeated, and no page is kept for it. */
+  language: Language | undefined
   acceptLanguage: string | undefined
   theme: Frame['theme']
   /** The shop's origin, checked against what the merchant registered. */
@@ -105,7 +106,6 @@ export function paymentPage(documents: Documents, shown: Shown, visit: Visit): P
     shortLink: shortLink ?? '',
   }
   const methods = offer.methods.map(({ name }) => name).join()
-  // What anyone can write into an address stands last, so that it cannot be taken for anything else.
   const look = `${lookOf(shopfront)} ${language} ${methods} ${screen.chosen.name} ${offer.asksToSave} ${shortLink !== undefined} ${visit.theme} ${visit.saveData} ${visit.embeddedIn} ${visit.language}`
   return documents.blanks.fill(look, words, () => blankPage(documents, shown, visit))
 }
@@ -157,7 +157,7 @@ export function drawnPage(documents: Documents, shown: Shown, visit: Visit, figu
 <div class="card">
 <header>
 ${visit.saveData ? null : logo(shopfront, merchantName)}
-<div class="who"><h1>${merchantName}</h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
+<div class="who"><h1><bdi>${merchantName}</bdi></h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
 <p class="price"><bdi>${amount}</bdi></p>
 ${view.embedded ? html`<button type="button" class="x" data-close aria-label="${texts.close}">&#215;</button>` : null}
 <p id="offline" class="warn" hidden data-back="${texts.backOnline}">${texts.offline}</p>

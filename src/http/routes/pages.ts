@@ -10,7 +10,7 @@ import { type PageWish, startOnPage } from '../../attempts/start-on-page.ts'
 import { type PaymentId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Shopfronts } from '../../merchants/read-shopfront.ts'
-import { allowsOrigin } from '../../merchants/shopfront.ts'
+import { allowsOrigin, parseLanguage } from '../../merchants/shopfront.ts'
 import { findPaymentById, findPaymentIdByShortCode } from '../../payments/payment-store.ts'
 import { returnAddress } from '../../payments/return-address.ts'
 import type { App } from '../framework.ts'
@@ -29,6 +29,7 @@ import {
 import { isOwnForm, pageReader } from '../pages/read-page.ts'
 import { CHANNEL, type MethodName } from '../pages/screen.ts'
 import { gzip } from '../pages/squeeze.ts'
+import { accepts } from '../prepared-text.ts'
 import { STATUS, toProblem } from '../problems.ts'
 
 export type PageParts = AttemptParts & {
@@ -236,7 +237,7 @@ function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: b
       sent: changes.sent ?? text('sent') === '1',
       following: FOLLOWING.has(String(headers['x-panel'])) || text('back') === '1',
     },
-    language: text('lang'),
+    language: parseLanguage(text('lang') ?? ''),
     acceptLanguage: headers['accept-language'],
     theme: theme === 'dark' || theme === 'light' ? theme : 'auto',
     embeddedIn: origin !== undefined && allowsOrigin(shopfront, origin) ? origin : undefined,
@@ -317,7 +318,7 @@ function sendPage(request: FastifyRequest, reply: FastifyReply, status: number, 
 /** Everything but the body, which is given back when it is to be squeezed. */
 function begin(request: FastifyRequest, reply: FastifyReply, status: number, page: Page): Buffer | undefined {
   reply.code(status).headers(page.headers)
-  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return undefined
+  if (!accepts(request.headers['accept-encoding'], 'gzip')) return undefined
   reply.header('content-encoding', 'gzip')
   return gzip(page.beginning, page.rest)
 }

@@ -202,6 +202,25 @@ test('with the text spaced out, or twice as large, or magnified four times, noth
   assert.deepEqual(found, [])
 })
 
+test('who has set the browser to letters twice as large can read and press everything, at every width', async () => {
+  const large = await openBrowser('--blink-settings=defaultFontSize=32')
+  const page = await large.newPage()
+  const found: string[] = []
+  for (const lang of ['en', 'fr', 'ar']) {
+    for (const width of [360, 719, 720, 900, 1280, 1440]) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.goto(`${states.choose.url}?lang=${lang}`)
+      assert.equal(await page.evaluate('getComputedStyle(document.documentElement).fontSize'), '32px')
+      for (const tab of await page.getByRole('tab').all()) {
+        await tab.click()
+        const seen = await page.evaluate<string[]>(SIDEWAYS)
+        found.push(...seen.map((each) => `${lang} ${width}: ${each}`))
+      }
+    }
+  }
+  assert.deepEqual(found, [])
+})
+
 test('with the colours of the system, what is chosen and what can be pressed still shows; who wants no motion sees none', async () => {
   const page = await newPage({ forcedColors: 'active', reducedMotion: 'reduce' })
   const styleOf = (selector: string, name: string) =>
@@ -338,5 +357,43 @@ test('the tabs are one stop, and arrows follow the direction of reading, or of t
     assert.equal(await focused(page), bank.trim())
     await page.keyboard.press('Tab')
     assert.equal(await page.evaluate(`document.activeElement.closest('#method-bank') !== null`), true, 'one stop')
+  }
+})
+
+test('an arrow that chooses a method does not scroll the page as well; with Alt, Control or Meta it is the browser’s', async () => {
+  const page = await newPage()
+  await page.goto(states.choose.url)
+  await page.evaluate('addEventListener("keydown", ({ defaultPrevented }) => { window.isTaken = defaultPrevented })')
+  const [card, bank] = await page.getByRole('tab').all()
+  await card?.focus()
+  for (const other of ['Alt', 'Control', 'Meta']) {
+    await page.keyboard.press(`${other}+ArrowDown`)
+    assert.deepEqual(
+      [await page.evaluate('isTaken'), await card?.getAttribute('aria-selected')],
+      [false, 'true'],
+      other,
+    )
+  }
+  await page.keyboard.press('ArrowDown')
+  assert.deepEqual([await page.evaluate('isTaken'), await bank?.getAttribute('aria-selected')], [true, 'true'])
+})
+
+test('a shop’s name is read in its own direction, whatever the page’s: a full stop stays at its end', async () => {
+  const page = await newPage()
+  for (const [name, lang, endsRight] of [
+    ['Acme Inc.', 'ar', true],
+    ['متجر السوق!', 'en', false],
+  ] as const) {
+    await page.goto(`${(await newCheckout(await service.addShop(name))).url}?lang=${lang}`)
+    const [first, last] = await page.evaluate<[number, number]>(`(() => {
+      const text = document.createTreeWalker(document.querySelector('h1'), NodeFilter.SHOW_TEXT).nextNode()
+      return [0, text.length - 1].map((at) => {
+        const range = document.createRange()
+        range.setStart(text, at)
+        range.setEnd(text, at + 1)
+        return range.getBoundingClientRect().x
+      })
+    })()`)
+    assert.equal(last > first, endsRight, name)
   }
 })

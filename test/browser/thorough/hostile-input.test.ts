@@ -207,10 +207,10 @@ test('G1: in a real browser they are read, not run: on the page, in its panel, i
     const answer = await page.goto(withQuery(url, { ...query, ...embed }))
     assert.equal(answer?.status(), 200, text)
     const [name, reference] = (await page.evaluate(
-      `[document.querySelector('h1').textContent, document.querySelector('header bdi').textContent]`,
+      `[document.querySelector('h1').textContent, document.querySelector('header p bdi').textContent]`,
     )) as string[]
     assert.equal(reference, asParsed(text))
-    const letters = [...text.replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, '')]
+    const letters = [...text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '')]
     assert.equal(name, asParsed(letters.length > 40 ? `${letters.slice(0, 39).join('')}…` : letters.join('')))
     assert.deepEqual(harm, [], text)
   }

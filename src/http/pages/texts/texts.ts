@@ -124,11 +124,11 @@ export const TEXTS: Record<Language, Texts> = { en, fr, ar }
 
 /** The link's own wish, then the merchant's, then the browser's. */
 export function languageFor(
-  asked: string | undefined,
+  asked: Language | undefined,
   merchants: Language | null,
   accepts: string | undefined,
 ): Language {
-  return parseLanguage(asked ?? '') ?? merchants ?? accepted(accepts) ?? 'en'
+  return asked ?? merchants ?? accepted(accepts) ?? 'en'
 }
 
 /** `fr-CA;q=0.8, en` in order of weight; the first that we speak. */
