@@ -157,3 +157,22 @@ test('a page arrives whole however it is asked for, in any script, and is counte
   for (const method of ['GET', 'HEAD'])
     assert.match(body, new RegExp(`_count{method="${method}",route="/pay/:id",status="200"} [1-9]`))
 })
+
+test('a name in the other direction stands by itself in the sentences around it', async () => {
+  const [latin, arabic] = [
+    await addMerchant(database, { name: 'Acme Inc.', provider: 'gateway' }),
+    await addMerchant(database, { name: 'متجر السوق', provider: 'gateway' }),
+  ]
+  for (const [merchant, lang, shown] of [
+    [latin, 'ar', '&#8296;Acme Inc.&#8297;'],
+    [latin, 'fr-CA', 'Acme Inc.'],
+    [arabic, 'ar', 'متجر السوق'],
+    [arabic, 'en', '&#8296;متجر السوق&#8297;'],
+  ] as const) {
+    const { data } = (await checkout(app, merchant)).body
+    const { body } = await open(`${pathOf(data.url)}?lang=${lang}`)
+    assert.ok(body.includes(`<html lang="${lang.slice(0, 2)}"`))
+    const [, help = ''] = /<footer><p>(.*?)<\/p>/.exec(body) ?? []
+    assert.ok(help.includes(` ${shown} `), help)
+  }
+})

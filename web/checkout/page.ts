@@ -195,6 +195,7 @@ function makeTabs(): void {
   const bar = inPanel('.tabs')
   if (!bar) return
   bar.setAttribute('role', 'tablist')
+  if (getComputedStyle(bar).flexDirection === 'column') bar.setAttribute('aria-orientation', 'vertical')
   for (const tab of tabs()) {
     tab.setAttribute('role', 'tab')
     tab.setAttribute('aria-controls', `method-${tab.dataset.method}`)

@@ -6,7 +6,7 @@ import { returnAddress } from '../../payments/return-address.ts'
 import { GAPS, type Words } from './blank.ts'
 import type { Documents, Frame, Page } from './document.ts'
 import { type Offer, type Screen, screenOf, type Wish } from './screen.ts'
-import { languageFor, TEXTS } from './texts/texts.ts'
+import { languageFor, TEXTS, type Texts } from './texts/texts.ts'
 import { themeStyle } from './theme.ts'
 import { confirming, copyButton, panel, processing, spoken, type View } from './views.ts'
 
@@ -48,7 +48,7 @@ function viewOf(
     payment: book.payment,
     show: showIn(book.payment.currency, TEXTS[language].locale),
     count: String,
-    merchantName: shortened(shopfront.name),
+    merchantName: inSentence(shortened(shopfront.name), TEXTS[language].direction),
     here: visit.path + keptQuery(visit),
     token,
     key,
@@ -141,6 +141,7 @@ export function drawnPage(documents: Documents, shown: Shown, visit: Visit, figu
   const { shopfront, book } = shown
   const { payment } = book
   const { texts, merchantName } = view
+  const name = shortened(shopfront.name)
   const amount = view.show(payment.amount)
   const frame: Frame = {
     language: view.language,
@@ -156,8 +157,8 @@ export function drawnPage(documents: Documents, shown: Shown, visit: Visit, figu
   const body = html`${payment.mode === 'sandbox' ? html`<aside class="mode">${texts.testMode}</aside>` : null}
 <div class="card">
 <header>
-${visit.saveData ? null : logo(shopfront, merchantName)}
-<div class="who"><h1><bdi>${merchantName}</bdi></h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
+${visit.saveData ? null : logo(shopfront, name)}
+<div class="who"><h1><bdi>${name}</bdi></h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
 <p class="price"><bdi>${amount}</bdi></p>
 ${view.embedded ? html`<button type="button" class="x" data-close aria-label="${texts.close}">&#215;</button>` : null}
 <p id="offline" class="warn" hidden data-back="${texts.backOnline}">${texts.offline}</p>
@@ -200,6 +201,13 @@ function shortened(name: string): string {
   if (plain.length <= NAME_LENGTH) return plain
   const letters = [...plain]
   return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : plain
+}
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/
+
+/** A name of the other direction stands by itself in a sentence, or it would take the full stop and the amount beside it along. */
+function inSentence(name: string, direction: Texts['direction']): string {
+  return RIGHT_TO_LEFT.test(name) === (direction === 'rtl') ? name : `\u2068${name}\u2069`
 }
 
 /** Shut until it is asked for, and its picture is not loaded before that: on a phone it would be of no use. */

@@ -237,7 +237,7 @@ function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: b
       sent: changes.sent ?? text('sent') === '1',
       following: FOLLOWING.has(String(headers['x-panel'])) || text('back') === '1',
     },
-    language: parseLanguage(text('lang') ?? ''),
+    language: parseLanguage((text('lang') ?? '').slice(0, 2).toLowerCase()), // of fr-CA its fr
     acceptLanguage: headers['accept-language'],
     theme: theme === 'dark' || theme === 'light' ? theme : 'auto',
     embeddedIn: origin !== undefined && allowsOrigin(shopfront, origin) ? origin : undefined,

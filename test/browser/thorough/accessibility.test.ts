@@ -7,6 +7,7 @@ import { documents, type Page as Rendered } from '../../../src/http/pages/docume
 import { type Trouble, troublePage } from '../../../src/http/pages/payment-page.ts'
 import { brandMerchant } from '../../../src/merchants/manage-merchants.ts'
 import { buildAssets } from '../../../web/build.ts'
+import { openBrowser } from '../../support/browser.ts'
 import { fillCard, newCheckout, providerFrame, reaches, transfer, VERVE, VISA } from '../../support/customer.ts'
 import { everyState } from '../../support/every-state.ts'
 import { openShop } from '../../support/open-shop.ts'
