@@ -40,16 +40,17 @@ export function choicesOf(payment: Payable, integrations: Integration[], provide
 
 /** By health first, then as the merchant has ordered them: whoever has not been answering is the last resort, not out of the question. */
 function choicesFor(payment: Payable, integrations: Integration[], providers: Known): Offer[] {
-  const choices = fitting(payment, integrations).flatMap(({ provider, channels }) => {
+  const choices: Offer[] = []
+  for (const { provider, channels } of fitting(payment, integrations)) {
     const capabilities = providers.find(provider)?.capabilities
-    if (!capabilities) return []
-    return channels.flatMap((channel): Offer[] => {
-      if (!takes(capabilities, channel, payment.currency)) return []
+    if (!capabilities) continue
+    const limits = limitsOf(payment, capabilities)
+    for (const channel of channels) {
+      if (!takes(capabilities, channel, payment.currency)) continue
       const price = reckon(payment, capabilities, channel)
-      const isWithin = isTaken(price.amountCharged, limitsOf(payment, capabilities))
-      return isWithin ? [{ channel, capabilities, ...price }] : []
-    })
-  })
+      if (isTaken(price.amountCharged, limits)) choices.push({ channel, capabilities, ...price })
+    }
+  }
   // Asked once for each: sorting asks more often, and the answer may change meanwhile.
   const unwell = new Set(
     choices.map(({ capabilities }) => capabilities.name).filter((name) => !providers.isWell(payment, name)),

@@ -297,10 +297,11 @@ function sendTrouble(
   trouble: Trouble,
 ): FastifyReply {
   // In one piece, for the framework's own errors come before it knows of any other way to send.
-  const page = troublePage(documents, trouble, request.headers['accept-language'])
-  return reply.send(
-    begin(request, reply, status, page) ?? Buffer.concat([page.beginning.bytes, Buffer.from(page.rest)]),
-  )
+  const { headers, beginning, rest } = troublePage(documents, trouble, request.headers['accept-language'])
+  reply.code(status).headers(headers)
+  return takesGzip(request)
+    ? reply.header('content-encoding', 'gzip').send(gzip(beginning, rest))
+    : reply.send(Buffer.concat([beginning.bytes, Buffer.from(rest)]))
 }
 
 function sendPanel(reply: FastifyReply, status: number, panel: string): FastifyReply {
@@ -311,14 +312,14 @@ function sendPanel(reply: FastifyReply, status: number, panel: string): FastifyR
 }
 
 function sendPage(request: FastifyRequest, reply: FastifyReply, status: number, page: Page): FastifyReply {
-  const squeezed = begin(request, reply, status, page)
-  return squeezed ? reply.send(squeezed) : reply.sendPieces(page.beginning.bytes, page.rest)
+  const { headers, beginning, rest } = page
+  reply.code(status)
+  return takesGzip(request)
+    ? reply.headers(headers).header('content-encoding', 'gzip').send(gzip(beginning, rest))
+    : reply.sendPieces(headers, beginning.bytes, rest)
 }
 
-/** Everything but the body, which is given back when it is to be squeezed. */
-function begin(request: FastifyRequest, reply: FastifyReply, status: number, page: Page): Buffer | undefined {
-  reply.code(status).headers(page.headers)
-  if (!accepts(request.headers['accept-encoding'], 'gzip')) return undefined
-  reply.header('content-encoding', 'gzip')
-  return gzip(page.beginning, page.rest)
+function takesGzip({ headers }: FastifyRequest): boolean {
+  const codings = headers['accept-encoding']
+  return codings !== undefined && /gzip/i.test(codings) && accepts(codings, 'gzip')
 }
