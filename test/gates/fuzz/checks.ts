@@ -22,7 +22,7 @@ export function faultsOf(sent: FuzzCase, answer: RawAnswer, dependable: boolean)
 
 /** Customers get a page, whatever goes wrong. */
 function isPage({ target }: FuzzCase, headers: Map<string, string>): boolean {
-  return /^\/(pay|s|return)\//.test(target) && headers.get('content-type') === 'text/html; charset=utf-8'
+  return /^\/(pay|s|return|widget)\//.test(target) && headers.get('content-type') === 'text/html; charset=utf-8'
 }
 
 const MEMBERS = {
@@ -76,9 +76,10 @@ export function readBackFaults(
     .map(([member]) => `read back with another ${member}`)
 }
 
-/** A page without what every page has: its script, and the picture that takes it to a phone. */
+/** A page without what every page has: its script (the widget's tells of an error), and the picture that takes it to a phone. */
 function withoutOurOwn(page: string): string {
   return page
     .replace(/<script type="module">[\s\S]*?<\/script>/, '')
+    .replace(/<script>\{const\{code,to\}=[^<]*<\/script>\n$/, '')
     .replace(/<img src="[^"]*\/s\/\w+\/qr\.svg" alt="" width="148" height="148" loading="lazy">/, '')
 }

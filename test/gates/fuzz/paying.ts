@@ -157,6 +157,29 @@ export const PAYING: Record<string, Make> = {
     const target = `${V1}/payments/${encodeURIComponent(name)}/timeline`
     return whole([200, 404], { method: 'GET', target, headers: bench.credentials })
   },
+  'widget token': (bench) => {
+    const name = bench.random.chance(0.7) ? bench.earlierReference() : bench.random.pick(PAYLOADS)
+    const target = `${V1}/payments/${encodeURIComponent(name)}/widget-token`
+    return whole([201, 404], { method: 'POST', target, headers: bench.credentials })
+  },
+  'opening the widget': (bench) => {
+    const { random } = bench
+    const odd = () => random.pick([...PAYLOADS, 'http://localhost:99999', 'null', 'wgt_x', unicode(random, 20)])
+    const query = new URLSearchParams({ reference: random.chance(0.5) ? bench.earlierReference() : odd() })
+    const [, clientId = ''] = bench.credentials.find(([name]) => name === 'client-id') ?? []
+    query.set('client-id', random.chance(0.7) ? String(clientId) : odd())
+    for (const name of ['token', 'origin', 'lang', 'theme']) if (random.chance(0.4)) query.append(name, odd())
+    return whole([302, 403, 404], { method: 'GET', target: `/widget/open?${query}` })
+  },
+  'page with an odd query': ({ random, known }) => {
+    const query = new URLSearchParams()
+    for (const name of ['lang', 'theme', 'origin', 'embed', 'method', 'sent', 'back'])
+      if (random.chance(0.4)) query.append(name, random.pick([...PAYLOADS, '1', 'fr', unicode(random, 20)]))
+    return whole([200, 404], {
+      method: random.pick(['GET', 'HEAD']),
+      target: `/pay/${random.pick(known.ids)}?${query}`,
+    })
+  },
   'return link': ({ random, known }) => {
     const name = random.pick(['att_', 'att_zzzzzzzzzzzzzzzzzzzzzz', 'x', '%00', '%zz', '..%2f', ...known.ids])
     return whole([400, 404], { method: random.pick(['GET', 'HEAD']), target: `/return/${name}` })
