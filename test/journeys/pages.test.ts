@@ -176,3 +176,15 @@ test('a name in the other direction stands by itself in the sentences around it'
     assert.ok(help.includes(` ${shown} `), help)
   }
 })
+
+test('the way to a phone is shown where there is something to go on with', async () => {
+  const bare = await addMerchant(database) // with nothing set up that takes money
+  for (const [merchant, state, shown] of [
+    [shop, 'choose', true],
+    [bare, 'unpayable', false],
+  ] as const) {
+    const { data } = (await checkout(app, merchant)).body
+    const { body } = await open(pathOf(data.url))
+    assert.deepEqual([body.includes(`data-state="${state}"`), body.includes('/qr.svg')], [true, shown], state)
+  }
+})

@@ -164,7 +164,7 @@ ${view.embedded ? html`<button type="button" class="x" data-close aria-label="${
 <p id="offline" class="warn" hidden data-back="${texts.backOnline}">${texts.offline}</p>
 </header>
 ${panel(screen, view)}
-${payment.status === 'pending' ? onPhone(shown, view) : null}
+${payment.status === 'pending' && !ENDED.has(screen.state) ? onPhone(shown, view) : null}
 </div>
 <footer><p>${texts.help(merchantName)}</p><p>${texts.securedBy} Manilla</p></footer>
 <p id="speak" class="away" role="status"></p>
@@ -209,6 +209,9 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/
 function inSentence(name: string, direction: Texts['direction']): string {
   return RIGHT_TO_LEFT.test(name) === (direction === 'rtl') ? name : `\u2068${name}\u2069`
 }
+
+/** Nothing to go on with, there or here. */
+const ENDED: ReadonlySet<Screen['state']> = new Set(['expired', 'unpayable'])
 
 /** Shut until it is asked for, and its picture is not loaded before that: on a phone it would be of no use. */
 function onPhone({ shortLink }: Shown, { texts, embedded }: View): Html | null {
