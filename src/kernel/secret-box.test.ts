@@ -22,3 +22,17 @@ test('it opens nowhere else, with no other key, and not after a bit was turned',
     assert.throws(() => box.open(turned, 'saved_cards.token:1'))
   }
 })
+
+test('a mark is ours alone, of that text, in that place, and the same each time', () => {
+  const box = secretBox(Buffer.alloc(32, 1))
+  const mark = box.mark('chk_1', 'form')
+  assert.match(mark, /^[\w-]{43}$/)
+  assert.equal(secretBox(Buffer.alloc(32, 1)).mark('chk_1', 'form'), mark)
+  const others = [
+    secretBox(Buffer.alloc(32, 2)).mark('chk_1', 'form'),
+    box.mark('chk_2', 'form'),
+    box.mark('chk_1', 'other'),
+    box.mark('1', 'formchk_'),
+  ]
+  assert.equal(new Set([mark, ...others]).size, 5)
+})

@@ -43,7 +43,7 @@ export function secretBox(key: Buffer): SecretBox {
       const text = [decipher.update(sealed.subarray(HEAD_BYTES, sealed.length - TAG_BYTES)), decipher.final()]
       return Buffer.concat(text).toString('utf8')
     },
-    // The key in front is enough for SHA-3, which nobody can go on from; an HMAC costs four times as much, and every page has a mark.
+    // The key in front is enough for SHA-3, which nobody can go on from; an HMAC costs three times as much, and every page has a mark.
     mark: (text, place) => hash('sha3-256', `${markKey}\0${place}\0${text}`, 'base64url'),
   }
 }
