@@ -9,7 +9,7 @@ export interface Notice {
   mode: Mode
   provider: string
   /** What its adapter read in it when it came, after the signature held. */
-  reading: Exclude<NoticeReading, { kind: 'forged' }>
+  reading: Exclude<NoticeReading, { kind: 'forged' | 'hint' }>
 }
 
 /** `waiting` is worked off; `unmatched` names nothing of ours and is for a person to look at. */

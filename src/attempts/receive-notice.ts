@@ -35,6 +35,7 @@ export async function receiveNotice(
   if (!connection) return { kind: 'forged', because: 'not set up' }
   const reading = read(() => connection.readNotice({ ...raw, receivedAt: parts.clock.now() }))
   if (reading.kind === 'forged') return reading
+  if (reading.kind === 'hint') return { kind: 'forged', because: 'not signed' }
   return {
     kind: 'kept',
     ...(await insertNotice(parts.database, parts.secrets, owner, { provider, body: raw.body, reading })),

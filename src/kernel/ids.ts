@@ -16,6 +16,7 @@ export type SavedCardId = Id<'card'>
 export type RefundId = Id<'refund'>
 export type DeliveryId = Id<'delivery'>
 export type EndpointId = Id<'endpoint'>
+export type DisputeId = Id<'dispute'>
 
 const PREFIX = {
   payment: 'chk_',
@@ -26,6 +27,7 @@ const PREFIX = {
   refund: 'rfd_',
   delivery: 'dlv_',
   endpoint: 'whe_',
+  dispute: 'dsp_',
 } as const
 const ENCODED_LENGTH = 22 // 58^22 > 2^128
 

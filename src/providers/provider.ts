@@ -97,6 +97,51 @@ export interface Connection {
   /** The reference of the order that a transaction belongs to, for a provider with notices that name the transaction alone. */
   findReference?(transactionId: string): Promise<{ kind: 'found'; reference: string } | { kind: 'missing' } | Unknown>
   refund(wanted: RefundOrder): Promise<RefundOutcome>
+  /** Refunds and disputes of one order, as the provider lists them now, whoever made them. For reconciliation. */
+  listReturns?(order: OrderHandle, transactionIds: string[]): Promise<ReturnsAnswer>
+  /** Money that the provider took in a range of time, page by page. For `manilla audit --provider`. */
+  listTransactions?(range: { from: Date; to: Date }, cursor: string | null): Promise<TransactionsAnswer>
+}
+
+export type ReturnsAnswer =
+  | { kind: 'returns'; refunds: ListedRefund[]; disputes: ListedDispute[] }
+  /** The provider does not know this order. */
+  | { kind: 'missing' }
+  | Unknown
+
+/** A refund as the provider lists it: one of ours, or one that was made in its dashboard. */
+export interface ListedRefund {
+  refundId: string
+  /** Our reference of the refund (`RefundOrder.reference`), when the provider repeats it; else null. */
+  reference: string | null
+  amount: Money
+  status: 'pending' | 'successful' | 'failed'
+  at: Date
+  /** The dispute that this refund settles, when the provider says so: its money must not be counted twice. */
+  disputeId?: string
+}
+
+/** A cardholder disputes a charge with their bank. `lost`: the money has gone back; `won`: it stays. */
+export interface ListedDispute {
+  disputeId: string
+  amount: Money
+  status: 'open' | 'won' | 'lost'
+  reason: string | null
+  /** When the merchant has to have answered it. */
+  respondBy: Date | null
+  openedAt: Date
+}
+
+export type TransactionsAnswer =
+  | { kind: 'page'; transactions: ListedTransaction[]; nextCursor: string | null }
+  /** The provider has no such list for this kind of account, and why. */
+  | { kind: 'unsupported'; because: string }
+  | Unknown
+
+/** A successful transaction as the provider lists it. */
+export interface ListedTransaction extends Receipt {
+  /** Our reference of the order, or the provider's own; null when it names neither. */
+  reference: string | null
 }
 
 export type KeysVerdict = { kind: 'good' } | { kind: 'bad'; because: string } | Unknown
@@ -167,6 +212,8 @@ export interface Declined {
   failure: Failure
   /** Tells one try on the provider's page from the next; null where the provider does not number them. */
   tryId: string | null
+  /** The provider refused the merchant's keys: trying again changes nothing until they are corrected. */
+  keysRefused?: true
 }
 
 /** Silence, an error of theirs, an answer that makes no sense. Money may or may not have moved: ask again, never guess. */
@@ -184,6 +231,8 @@ export interface Receipt {
   transactionId: string
   amount: Money
   at: Date
+  /** What the provider had given back of it (reversal, refund, lost dispute) when it answered. Absent: nothing. */
+  returned?: number
 }
 
 export interface Failure {
@@ -205,6 +254,7 @@ export const FAILURE_CODES = [
   'limit_exceeded',
   'suspected_fraud',
   'invalid_token',
+  'reversed',
   'amount_mismatch',
   'transfer_expired',
   'customer_cancelled',
@@ -236,11 +286,14 @@ export type NoticeReading =
   | { kind: 'forged'; because: string }
   /** From the provider, but about nothing that we can read. Kept for a person to look at. */
   | { kind: 'unreadable'; because: string }
+  /** Not signed, as some sandboxes send it. Nothing is stored; at most a check of that order is scheduled. */
+  | { kind: 'hint'; reference: string }
   | {
       kind: 'notice'
       /** Our reference, or the provider's own: whichever it names. */
       reference: string | null
-      says: 'paid' | 'failed' | 'processing' | 'pending' | 'refunded' | 'charged_back' | 'other'
+      /** `refund` and `dispute` are a reason to list the order's refunds and disputes; nothing else is read from them. */
+      says: 'paid' | 'failed' | 'processing' | 'pending' | 'refund' | 'dispute' | 'refunded' | 'charged_back' | 'other'
       receipts: Receipt[]
       /** The provider's transaction, where it names that and no reference. */
       transactionId?: string

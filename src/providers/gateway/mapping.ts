@@ -88,7 +88,7 @@ export function readingOf({ type, reference, data, refund }: GatewayNotice): Not
   }
 }
 
-const SAYS = new Map<string, Exclude<NoticeReading, { kind: 'forged' | 'unreadable' }>['says']>([
+const SAYS = new Map<string, Extract<NoticeReading, { kind: 'notice' }>['says']>([
   ['payment.paid', 'paid'],
   ['payment.failed', 'failed'],
   ['payment.processing', 'processing'],

@@ -80,6 +80,7 @@ export const ar: Texts = {
     limit_exceeded: NOT_ALLOWED,
     suspected_fraud: DECLINED,
     invalid_token: 'لم يعد ممكنًا استخدام هذه البطاقة المحفوظة.',
+    reversed: 'أُلغيت الدفعة بعد تنفيذها، وسيعود المال إليك.',
     amount_mismatch: 'لم يطابق المبلغ، لذلك لم تُنفَّذ الدفعة.',
     transfer_expired: 'انتهت صلاحية رقم الحساب قبل وصول المال.',
     customer_cancelled: 'توقفت قبل الدفع.',

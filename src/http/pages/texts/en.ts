@@ -80,6 +80,7 @@ export const en: Texts = {
     limit_exceeded: NOT_ALLOWED,
     suspected_fraud: DECLINED,
     invalid_token: 'This saved card can no longer be used.',
+    reversed: 'The payment was reversed, so your money goes back to you.',
     amount_mismatch: 'The amount did not match, so the payment was not taken.',
     transfer_expired: 'The account number expired before the money came.',
     customer_cancelled: 'You stopped before paying.',

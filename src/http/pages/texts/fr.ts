@@ -81,6 +81,7 @@ export const fr: Texts = {
     limit_exceeded: NOT_ALLOWED,
     suspected_fraud: DECLINED,
     invalid_token: 'Cette carte enregistrée ne peut plus être utilisée.',
+    reversed: 'Le paiement a été annulé ; votre argent vous est rendu.',
     amount_mismatch: 'Le montant ne correspondait pas ; le paiement n’a pas été pris.',
     transfer_expired: 'Le numéro de compte a expiré avant l’arrivée de l’argent.',
     customer_cancelled: 'Vous vous êtes arrêté avant de payer.',
