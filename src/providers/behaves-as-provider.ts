@@ -43,6 +43,17 @@ export interface Rig {
   /** From now on accounts have no name to show. */
   hideAccountNames?(): void
   notices: NoticeRig
+  /**
+   * A refund made in the provider's dashboard, completed at once. `amount` is in our minor units. Returns the provider's id of the refund.
+   * A fake with notices also queues the notice that the provider sends, and enters the refund in `ledger().givenBack`.
+   */
+  refundAtProvider?(reference: string, amount: number): Promise<string>
+  /** A cardholder disputes the payment. Returns the provider's id of the dispute. Queues the provider's notice. */
+  disputeAtProvider?(reference: string, dispute: { amount: number; reason: string }): Promise<string>
+  /** `lost`: the money is taken from the merchant, and `ledger().givenBack` has it exactly once. Queues the provider's notice. */
+  closeDispute?(disputeId: string, outcome: 'won' | 'lost'): Promise<void>
+  /** From now on a list holds at most this many entries per page, whatever the adapter asks for. */
+  limitPages?(size: number): void
 }
 
 export interface NoticeRig {
@@ -56,7 +67,16 @@ export interface NoticeRig {
   signAsAnother(body: Buffer, at: Date): RawNotice
 }
 
-export type NoticeKind = 'paid' | 'failed' | 'processing' | 'pending' | 'refunded' | 'charged_back'
+/** `refunded` and `charged_back` are replaced by `refund` and `dispute`, adapter by adapter. */
+export type NoticeKind =
+  | 'paid'
+  | 'failed'
+  | 'processing'
+  | 'pending'
+  | 'refund'
+  | 'dispute'
+  | 'refunded'
+  | 'charged_back'
 
 /** What a provider has beyond what its capabilities say, so that no test is registered that could only be skipped. */
 export interface Manners {
@@ -66,6 +86,14 @@ export interface Manners {
   asksForSteps: boolean
   /** Its accounts may come without a name. */
   hidesAccountNames: boolean
+  /** It implements `listReturns`; the rig has `refundAtProvider`. */
+  listsReturns?: boolean
+  /** Its `listReturns` has disputes; the rig has `disputeAtProvider` and `closeDispute`. */
+  listsDisputes?: boolean
+  /** It implements `listTransactions`; the rig has `limitPages`. */
+  listsTransactions?: boolean
+  /** 401 and 403 at a start call are a decline with `keysRefused`. */
+  tellsRefusedKeys?: boolean
 }
 
 /** What must hold for every provider, whoever it is. */
@@ -562,7 +590,11 @@ async function noticeOf(rig: Rig, kind: NoticeKind) {
   const { order, reference, handle } = await startedCard(rig)
   if (kind === 'failed') await rig.customer.failByCard(reference)
   else if (kind !== 'pending' && kind !== 'processing') await rig.customer.payByCard(reference, { save: false })
-  if (kind === 'refunded') {
+  if (kind === 'dispute') {
+    assert.ok(rig.disputeAtProvider, 'the rig can open a dispute')
+    await rig.disputeAtProvider(reference, { amount: order.amount.amount, reason: 'fraudulent' })
+  }
+  if (kind === 'refunded' || kind === 'refund') {
     const outcome = await rig.connection.check(handle)
     const transactionIds = outcome.kind === 'paid' ? outcome.receipts.map((receipt) => receipt.transactionId) : []
     const wanted = { reference: newReference(), order: handle, transactionIds, amount: order.amount, reason: null }

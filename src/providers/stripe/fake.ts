@@ -101,10 +101,12 @@ export const startFakeStripe = (async (t) => {
         return aboutIntent('payment_intent.processing', reference, { status: 'processing' })
       case 'pending':
         return aboutIntent('payment_intent.requires_action', reference, { status: 'requires_action' })
+      case 'refund':
       case 'refunded': {
         const refund = books.refunds.findLast(({ intent }) => intent.reference === reference)
         return refund && books.eventOf('refund.updated', books.refundObject(refund))
       }
+      case 'dispute':
       case 'charged_back':
         return books.eventOf('charge.dispute.created', books.disputeObject(intentFor(reference)))
     }
