@@ -261,6 +261,7 @@ function orderOf(
     customer: payment.user,
     merchantName,
     returnURL: links.comeBack(attempt.id),
+    startedAt: attempt.createdAt,
     // Whoever pays before it closes has paid in time.
     expiresAt: isAccount ? new Date(Math.min(openUntil, payment.expiresAt.getTime())) : payment.expiresAt,
     saveCard: attempt.saveCard,

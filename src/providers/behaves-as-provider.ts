@@ -626,6 +626,7 @@ function orderOf(rig: Rig, changes: Partial<Order> = {}): Order {
     customer: { email: 'ada@example.com', name: 'Adébáyọ̀ Ọlá', phoneNumber: null },
     merchantName: 'Ada & Sons',
     returnURL: 'https://shop.example/return?order=1',
+    startedAt: new Date(),
     expiresAt: new Date(Date.now() + 3_600_000),
     saveCard: false,
     ...changes,

@@ -156,6 +156,8 @@ export interface Order {
   merchantName: string
   /** Where the provider's page sends the customer afterwards. */
   returnURL: string
+  /** When the attempt was written. Fixed, so that a repeat of the call can send the same body. */
+  startedAt: Date
   /** When the link or the account number should end. */
   expiresAt: Date
   /** The customer agreed that the card be kept, on a page of ours. */

@@ -184,6 +184,7 @@ function orderOf({ price }: FakeProvider, changes: Partial<Order> = {}): Order {
     customer: { email: 'ada@example.com', name: 'Ada', phoneNumber: null },
     merchantName: 'Ada & Sons',
     returnURL: 'https://shop.example/return?order=1',
+    startedAt: new Date(),
     expiresAt: new Date(Date.now() + 3_600_000),
     saveCard: false,
     ...changes,

@@ -115,6 +115,7 @@ const newOrder = ({ price, country }: Sandbox): Order => ({
   customer: { email: 'ada@example.com', name: 'Ada Obi', phoneNumber: '+2348012345678' },
   merchantName: 'Manilla',
   returnURL: 'https://example.com/return',
+  startedAt: new Date(),
   expiresAt: new Date(Date.now() + 2 * 3_600_000),
   saveCard: false,
 })

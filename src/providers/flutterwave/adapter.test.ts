@@ -33,6 +33,7 @@ const orderOf = (changes: Partial<Order> = {}): Order => ({
   customer: { email: 'ada@example.com', name: 'Ada', phoneNumber: '+2348012345678' },
   merchantName: 'Ada & Sons',
   returnURL: 'https://shop.example/return?order=1',
+  startedAt: new Date(),
   expiresAt: new Date(Date.now() + 1_800_500),
   saveCard: false,
   ...changes,

@@ -15,6 +15,7 @@ const ORDER: Order = {
   customer: { email: 'ada@example.com', name: null, phoneNumber: null },
   merchantName: 'Ada & Sons',
   returnURL: 'https://shop.example/return?order=1',
+  startedAt: new Date(),
   expiresAt: new Date(Date.now() + 3_600_000),
   saveCard: false,
 }

@@ -22,6 +22,7 @@ async function setUp(t: TestContext, parts = [150_000]) {
     customer: { email: 'ada@example.com', name: null, phoneNumber: null },
     merchantName: 'Ada & Sons',
     returnURL: 'https://shop.example/return',
+    startedAt: new Date(),
     expiresAt: new Date(Date.now() + 3_600_000),
     saveCard: false,
   }

@@ -191,6 +191,7 @@ const order = (changes: Partial<Order> = {}): Order => ({
   customer: { email: 'ada@example.com', name: null, phoneNumber: null },
   merchantName: 'Ada & Sons',
   returnURL: 'https://shop.example/return',
+  startedAt: new Date(),
   expiresAt: new Date('2036-01-02T03:04:05.678Z'),
   saveCard: false,
   ...changes,

@@ -53,6 +53,7 @@ const order = (changes: Partial<Order> = {}): Order => ({
   customer: { email: 'ada@example.com', name: 'Ada', phoneNumber: null },
   merchantName: 'Ada & Sons',
   returnURL: 'https://shop.example/return?order=1',
+  startedAt: new Date(),
   expiresAt: new Date('2036-01-02T03:04:05.678Z'),
   saveCard: false,
   ...changes,

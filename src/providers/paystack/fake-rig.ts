@@ -52,6 +52,7 @@ export const order = (changes: Partial<Order> = {}): Order => ({
   customer: { email: 'ada@example.com', name: 'Ada', phoneNumber: '+2348000000000' },
   merchantName: 'Ada & Sons',
   returnURL: 'https://shop.example/return?order=1',
+  startedAt: new Date(),
   expiresAt: new Date(Date.now() + 1_800_000),
   saveCard: false,
   ...changes,

@@ -107,7 +107,7 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
     },
 
     async startCard(order) {
-      const answer = await post('/v1/checkout/sessions', keyOf(order), sessionFor(order, new Date()))
+      const answer = await post('/v1/checkout/sessions', keyOf(order), sessionFor(order))
       if (answer.kind === 'unknown') return answer
       if (answer.status !== 200) {
         const error = refusal(answer)

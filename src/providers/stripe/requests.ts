@@ -6,8 +6,9 @@ type Form = Record<string, string | number | boolean>
 export const encode = (form: Form) =>
   new URLSearchParams(Object.entries(form).map(([name, value]): [string, string] => [name, String(value)])).toString()
 
-export function sessionFor(order: Order, now: Date): Form {
-  const { reference, amount, customer, merchantName, returnURL, expiresAt, saveCard } = order
+/** The same order always gives the same form: Stripe refuses an idempotency key that comes with another body. */
+export function sessionFor(order: Order): Form {
+  const { reference, amount, customer, merchantName, returnURL, saveCard } = order
   return {
     mode: 'payment',
     'line_items[0][quantity]': 1,
@@ -24,7 +25,7 @@ export function sessionFor(order: Order, now: Date): Form {
     'allowed_payment_method_types[]': 'card',
     // Else Stripe may offer the customer's own currency, at a rate of its own.
     'adaptive_pricing[enabled]': false,
-    expires_at: endOf(expiresAt, now),
+    expires_at: endOf(order),
     ...(saveCard && { customer_creation: 'always', 'payment_intent_data[setup_future_usage]': 'off_session' }),
   }
 }
@@ -59,12 +60,16 @@ export function refundFor({ reference, order, amount, reason }: RefundOrder, int
 }
 
 const MINUTE_MS = 60_000
-const SHORTEST_MS = 31 * MINUTE_MS
+const SHORTEST_MS = 35 * MINUTE_MS
 const LONGEST_MS = (24 * 60 - 1) * MINUTE_MS
 
-/** They allow 30 minutes to 24 hours from when *they* make it; a minute on either side is for their clock. */
-function endOf(expiresAt: Date, now: Date): number {
-  const end = Math.min(Math.max(expiresAt.getTime(), now.getTime() + SHORTEST_MS), now.getTime() + LONGEST_MS)
+/**
+ * Stripe allows 30 minutes to 24 hours from when it receives the call. The bounds are counted from `startedAt`, not from now, so that a repeat
+ * sends the same time. The margins allow for clocks that differ and for a call that leaves up to five minutes after the start.
+ */
+function endOf({ startedAt, expiresAt }: Order): number {
+  const started = startedAt.getTime()
+  const end = Math.min(Math.max(expiresAt.getTime(), started + SHORTEST_MS), started + LONGEST_MS)
   return Math.floor(end / 1000)
 }
 
