@@ -1,0 +1,1 @@
+-- Reserved for this change; whoever makes it replaces this line.
