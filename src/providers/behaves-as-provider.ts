@@ -1,19 +1,18 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { type Currency, money, parseCurrency } from '../kernel/money.ts'
+import { money, parseCurrency } from '../kernel/money.ts'
 import {
   type Connection,
   type Declined,
   FAILURE_CODES,
-  type Order,
   type OrderHandle,
-  type Outcome,
   type Provider,
   type RawNotice,
   type Receipt,
-  type RefundOrder,
 } from './provider.ts'
+import { behavesWhenMoneyGoesBack } from './returns-suite.ts'
+import { handleOf, newReference, orderOf, priceOf, refundable, startedCard } from './rig.ts'
 import { TROUBLES, type Upstream } from './upstream.ts'
 
 /** What an adapter's tests provide: a server that speaks the provider's protocol, and a customer who uses it. */
@@ -99,9 +98,11 @@ export interface Manners {
 /** What must hold for every provider, whoever it is. */
 export function behavesAsProvider(
   provider: Provider,
-  { sends, asksForSteps, hidesAccountNames }: Manners,
+  manners: Manners,
   rigFor: (t: TestContext) => Promise<Rig>,
 ): void {
+  const { sends, asksForSteps, hidesAccountNames } = manners
+  behavesWhenMoneyGoesBack(provider, manners, rigFor)
   const { name, pageTakesSavedCards, channels } = provider.capabilities
   const test = (what: string, run: (t: TestContext) => Promise<void>) => nodeTest(`${name}: ${what}`, run)
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) => applies && test(what, run)
@@ -416,7 +417,8 @@ export function behavesAsProvider(
       const reading = rig.connection.readNotice(notice.signed)
       assert.equal(reading.kind, 'notice')
       assert.equal(reading.says, kind)
-      assert.ok([notice.handle.reference, notice.handle.providerReference].includes(reading.reference ?? ''))
+      const named = reading.reference ?? (await findByTransaction(rig, reading.transactionId))
+      assert.ok([notice.handle.reference, notice.handle.providerReference].includes(named))
       if (kind === 'paid') assert.deepEqual(reading.receipts[0]?.amount, notice.order.amount)
       if (kind === 'failed') assert.deepEqual(reading.receipts, [])
       if (kind === 'refunded') assert.ok(reading.refund?.refundId)
@@ -560,7 +562,13 @@ async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string, string
     ['check', () => connection.check(handle)],
     ['refund', () => connection.refund(refund)],
   ]
-  if (hasAccounts(rig)) calls.push(['openAccount', () => connection.openAccount(orderOf(rig))])
+  if (rig.provider.capabilities.channels.includes('virtual-bank-account')) {
+    calls.push(['openAccount', () => connection.openAccount(orderOf(rig))])
+  }
+  const { listReturns, listTransactions } = connection
+  if (listReturns) calls.push(['listReturns', () => listReturns(handle, ['1'])])
+  const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
+  if (listTransactions) calls.push(['listTransactions', () => listTransactions(range, null)])
   return Promise.all(
     calls.map(async ([name, call]): Promise<[string, string, string]> => {
       const said = await call()
@@ -569,20 +577,12 @@ async function everyCall(rig: Rig, handle: OrderHandle): Promise<[string, string
   )
 }
 
-async function startedCard(rig: Rig, changes: Partial<Order> = {}) {
-  const order = orderOf(rig, changes)
-  const start = await rig.connection.startCard(order)
-  assert.equal(start.kind, 'link')
-  return { order, start, reference: order.reference, handle: handleOf(order, start, 'card') }
-}
-
-async function refundable(rig: Rig): Promise<RefundOrder> {
-  const { order, reference, handle } = await startedCard(rig)
-  await rig.customer.payByCard(reference, { save: false })
-  const outcome: Outcome = await rig.connection.check(handle)
-  assert.equal(outcome.kind, 'paid')
-  const transactionIds = outcome.receipts.map(({ transactionId }) => transactionId)
-  return { reference: newReference(), order: handle, transactionIds, amount: order.amount, reason: 'returned' }
+/** Some notices name a transaction and no order. */
+async function findByTransaction({ connection }: Rig, transactionId: string | undefined): Promise<string> {
+  assert.ok(transactionId, 'a notice names an order or a transaction')
+  const found = await connection.findReference?.(transactionId)
+  assert.equal(found?.kind, 'found')
+  return found.reference
 }
 
 /** Something happens to an order, and they tell us. */
@@ -602,33 +602,4 @@ async function noticeOf(rig: Rig, kind: NoticeKind) {
   }
   const body = rig.notices.bodyOf(kind, reference)
   return body && { order, handle, signed: rig.notices.sign(body, new Date()) }
-}
-
-const handleOf = (
-  { reference, amount }: Pick<Order, 'reference'> & Partial<Pick<Order, 'amount'>>,
-  { providerReference }: { providerReference: string },
-  channel: OrderHandle['channel'],
-): OrderHandle => ({ reference, providerReference, channel, startedAt: new Date(), ...(amount && { amount }) })
-
-const hasAccounts = ({ provider }: Rig) => provider.capabilities.channels.includes('virtual-bank-account')
-
-const priceOf = ({ price }: Rig) => money(price.amount, price.currency as Currency)
-
-let references = 0
-/** As ours are: 32 letters and digits. */
-const newReference = () => `r${Date.now().toString(36)}${String(++references).padStart(22, '0')}`.padStart(32, 'r')
-
-function orderOf(rig: Rig, changes: Partial<Order> = {}): Order {
-  return {
-    reference: newReference(),
-    amount: priceOf(rig),
-    country: rig.price.country,
-    customer: { email: 'ada@example.com', name: 'Adébáyọ̀ Ọlá', phoneNumber: null },
-    merchantName: 'Ada & Sons',
-    returnURL: 'https://shop.example/return?order=1',
-    startedAt: new Date(),
-    expiresAt: new Date(Date.now() + 3_600_000),
-    saveCard: false,
-    ...changes,
-  }
 }

@@ -8,6 +8,7 @@ import type {
   OrderHandle,
   ProviderCall,
   RefundOrder,
+  TransactionsAnswer,
 } from '../../src/providers/provider.ts'
 import { providerHttp } from '../../src/providers/provider-http.ts'
 
@@ -27,6 +28,7 @@ export async function driveEveryCall(fake: FakeProvider, made: Made[]): Promise<
   await openAccounts(journey)
   await loseAnswers(journey)
   await giveBack(journey)
+  await listAll(journey)
   const { findReference, readNotice, publicKey, ...others } = connection
   const silent = [...Object.keys(others), ...(findReference ? ['findReference'] : [])].filter(
     (name) => !made.some(({ during }) => during === name),
@@ -157,6 +159,32 @@ async function giveBack({ fake, connection }: Journey): Promise<void> {
     assert.notEqual((await connection.refund(lost)).kind, 'refused')
   }
   assert.equal((await connection.findReference?.('1'))?.kind ?? 'missing', 'missing')
+}
+
+/** Refunds and disputes of one payment, and everything that was paid, over several pages. */
+async function listAll({ fake, connection }: Journey): Promise<void> {
+  const order = orderOf(fake)
+  const start = await connection.startCard(order)
+  assert.equal(start.kind, 'link')
+  await fake.customer.payByCard(order.reference, { save: false })
+  const handle = handleOf(order, start)
+  const outcome = await connection.check(handle)
+  assert.ok(outcome.kind === 'paid')
+  const transactionIds = outcome.receipts.map(({ transactionId }) => transactionId)
+  await fake.disputeAtProvider?.(order.reference, { amount: order.amount.amount, reason: 'fraudulent' })
+  await fake.refundAtProvider?.(order.reference, 100)
+  if (connection.listReturns) {
+    assert.equal((await connection.listReturns(handle, transactionIds)).kind, 'returns')
+    assert.equal((await connection.check(handle)).kind, 'paid')
+  }
+  const range = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() + 60_000) }
+  let cursor: string | null = null
+  do {
+    const page: TransactionsAnswer | undefined = await connection.listTransactions?.(range, cursor)
+    if (!page) return
+    assert.equal(page.kind, 'page')
+    cursor = page.nextCursor
+  } while (cursor !== null)
 }
 
 const CUSTOMERS: Order['customer'][] = [

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { test as nodeTest, type TestContext } from 'node:test'
+import { money } from '../kernel/money.ts'
+import type { Manners, Rig } from './behaves-as-provider.ts'
+import type { Connection, ListedTransaction, OrderHandle, Provider, ReturnsAnswer } from './provider.ts'
+import { providerHttp } from './provider-http.ts'
+import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
+
+/** Conformance of refunds and disputes made at the provider, of the list of transactions, and of refused keys. */
+export function behavesWhenMoneyGoesBack(
+  provider: Provider,
+  { listsReturns = false, listsDisputes = false, listsTransactions = false, tellsRefusedKeys = false }: Manners,
+  rigFor: (t: TestContext) => Promise<Rig>,
+): void {
+  const { name, channels } = provider.capabilities
+  const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) =>
+    applies && nodeTest(`${name}: ${what}`, run)
+
+  testIf(listsReturns, 'a payment without refunds and disputes lists none', async (t) => {
+    const rig = await rigFor(t)
+    const { handle, transactionIds } = await paid(rig)
+    assert.deepEqual(await listReturns(rig, handle, transactionIds), { kind: 'returns', refunds: [], disputes: [] })
+  })
+
+  testIf(listsReturns, 'an order that the provider does not know has no returns', async (t) => {
+    const rig = await rigFor(t)
+    const reference = newReference()
+    const answer = await listReturns(rig, handleOf({ reference }, { providerReference: reference }, 'card'), [])
+    if (answer.kind === 'returns') assert.deepEqual([answer.refunds, answer.disputes], [[], []])
+    else assert.equal(answer.kind, 'missing')
+  })
+
+  testIf(listsReturns, 'refunds are listed with our reference, and those of the dashboard without', async (t) => {
+    const rig = await rigFor(t)
+    const wanted = await refundable(rig)
+    const part = money(Math.floor(wanted.amount.amount / 4), wanted.amount.currency)
+    const made = await rig.connection.refund({ ...wanted, amount: part })
+    assert.ok(made.kind === 'refunded' || made.kind === 'pending', made.kind)
+    const theirs = await refundAtProvider(rig, wanted.order, part.amount + 100)
+    const answer = await listReturns(rig, wanted.order, wanted.transactionIds)
+    assert.ok(answer.kind === 'returns', answer.kind)
+    assert.deepEqual(answer.disputes, [])
+    assert.equal(answer.refunds.length, 2)
+
+    const ours = answer.refunds.find(({ reference }) => reference === wanted.reference)
+    assert.ok(ours, 'one carries our reference')
+    assert.deepEqual(ours.amount, part)
+    assert.notEqual(ours.status, 'failed')
+    if (made.refundId !== null) assert.equal(ours.refundId, made.refundId)
+
+    const other = answer.refunds.find(({ refundId }) => refundId === theirs)
+    assert.ok(other, 'the other is known by its id')
+    assert.notEqual(other.reference, wanted.reference)
+    assert.deepEqual(other.amount, money(part.amount + 100, part.currency))
+    assert.equal(other.status, 'successful')
+    for (const { at } of answer.refunds) assert.ok(!Number.isNaN(at.getTime()))
+  })
+
+  testIf(listsDisputes, 'a dispute is open, then won or lost', async (t) => {
+    const rig = await rigFor(t)
+    for (const outcome of ['won', 'lost'] as const) {
+      const { order, handle, transactionIds } = await paid(rig)
+      const disputeId = await disputeAtProvider(rig, handle, order.amount.amount)
+      const open = await onlyDispute(rig, handle, transactionIds)
+      assert.equal(open.disputeId, disputeId)
+      assert.equal(open.status, 'open')
+      assert.deepEqual(open.amount, order.amount)
+      assert.ok(open.reason, 'a reason')
+      assert.ok(!Number.isNaN(open.openedAt.getTime()))
+      assert.ok(open.respondBy === null || open.respondBy > open.openedAt)
+      await closeDispute(rig, disputeId, outcome)
+      const closed = await onlyDispute(rig, handle, transactionIds)
+      assert.deepEqual([closed.disputeId, closed.status], [disputeId, outcome])
+    }
+  })
+
+  testIf(listsReturns, 'a refused key is unknown to the list of returns', async (t) => {
+    const rig = await rigFor(t)
+    const { handle, transactionIds } = await paid(rig)
+    const answer = await withWrongKeys(rig).listReturns?.(handle, transactionIds)
+    assert.equal(answer?.kind, 'unknown')
+  })
+
+  testIf(listsReturns, 'an unreadable page of the returns makes the whole list unknown', async (t) => {
+    const rig = await rigFor(t)
+    const wanted = await refundable(rig)
+    await refundAtProvider(rig, wanted.order, 100)
+    const calls = await countAnswers(rig, () => listReturns(rig, wanted.order, wanted.transactionIds))
+    assert.ok(calls > 0)
+    for (let broken = 1; broken <= calls; broken++) {
+      let answers = 0
+      rig.upstream.garble = (said) => (++answers === broken ? { ...said, text: '{"data":[{}]}' } : said)
+      const { kind } = await listReturns(rig, wanted.order, wanted.transactionIds)
+      assert.equal(kind, 'unknown', `answer ${broken} of ${calls}`)
+    }
+  })
+
+  testIf(listsReturns, 'money that was refunded before the first check is told with its receipt', async (t) => {
+    const rig = await rigFor(t)
+    const { amount } = rig.price
+    for (const given of [amount, Math.floor(amount / 3)]) {
+      const { reference, handle } = await startedCard(rig)
+      await rig.customer.payByCard(reference, { save: false })
+      await refundAtProvider(rig, handle, given)
+      const outcome = await rig.connection.check(handle)
+      assert.equal(outcome.kind, 'paid')
+      assert.deepEqual(
+        outcome.receipts.map((receipt) => [receipt.amount.amount, receipt.returned]),
+        [[amount, given]],
+      )
+    }
+  })
+
+  testIf(listsTransactions, 'every payment of a range is listed once, page by page', async (t) => {
+    const rig = await rigFor(t)
+    assert.ok(rig.limitPages, 'the rig can limit pages')
+    rig.limitPages(2)
+    const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
+    const payments = []
+    for (let i = 0; i < 5; i++) payments.push(await paid(rig))
+    const failed = await startedCard(rig)
+    await rig.customer.failByCard(failed.reference)
+    await startedCard(rig)
+    const [first, second] = payments
+    assert.ok(first && second)
+    const returned = new Map<string, number>()
+    if (rig.refundAtProvider) {
+      await refundAtProvider(rig, first.handle, 300)
+      returned.set(first.order.reference, 300)
+    }
+    if (listsDisputes) {
+      await closeDispute(rig, await disputeAtProvider(rig, second.handle, second.order.amount.amount), 'lost')
+      returned.set(second.order.reference, second.order.amount.amount)
+    }
+
+    const listed = await everyTransaction(rig.connection, range)
+    assert.equal(listed.length, payments.length)
+    for (const { order, handle, transactionIds } of payments) {
+      const found = listed.filter(({ transactionId }) => transactionIds.includes(transactionId))
+      assert.equal(found.length, 1, 'listed once')
+      assert.ok([handle.reference, handle.providerReference].includes(found[0]?.reference ?? ''))
+      assert.deepEqual(found[0]?.amount, order.amount)
+      assert.equal(found[0]?.returned ?? 0, returned.get(order.reference) ?? 0)
+    }
+    const hour = 3_600_000
+    const before = { from: new Date(range.from.getTime() - hour), to: range.from }
+    assert.deepEqual(await everyTransaction(rig.connection, before), [])
+  })
+
+  testIf(tellsRefusedKeys, 'a start that is refused because of the keys says so', async (t) => {
+    const rig = await rigFor(t)
+    const connection = withWrongKeys(rig)
+    for (const status of [401, 403]) {
+      rig.upstream.garble = (said) => (said.status === 401 ? { ...said, status } : said)
+      const starts = [
+        await connection.startCard(orderOf(rig)),
+        await connection.chargeSavedCard(orderOf(rig), rig.savedCards.paying),
+        ...(channels.includes('virtual-bank-account') ? [await connection.openAccount(orderOf(rig))] : []),
+      ]
+      for (const start of starts) {
+        assert.ok(start.kind === 'declined', `${status}: ${start.kind}`)
+        assert.equal(start.keysRefused, true)
+      }
+    }
+    assert.equal(rig.ordersMade(), 0)
+  })
+}
+
+async function paid(rig: Rig) {
+  const { order, reference, handle } = await startedCard(rig)
+  await rig.customer.payByCard(reference, { save: false })
+  const outcome = await rig.connection.check(handle)
+  assert.equal(outcome.kind, 'paid')
+  return { order, handle, transactionIds: outcome.receipts.map(({ transactionId }) => transactionId) }
+}
+
+function listReturns({ connection }: Rig, order: OrderHandle, transactionIds: string[]): Promise<ReturnsAnswer> {
+  assert.ok(connection.listReturns, 'the adapter lists returns')
+  return connection.listReturns(order, transactionIds)
+}
+
+async function onlyDispute(rig: Rig, order: OrderHandle, transactionIds: string[]) {
+  const answer = await listReturns(rig, order, transactionIds)
+  assert.ok(answer.kind === 'returns', answer.kind)
+  const [dispute, ...more] = answer.disputes
+  assert.ok(dispute && more.length === 0, 'one dispute')
+  return dispute
+}
+
+async function everyTransaction(connection: Connection, range: { from: Date; to: Date }) {
+  assert.ok(connection.listTransactions, 'the adapter lists transactions')
+  const listed: ListedTransaction[] = []
+  let cursor: string | null = null
+  for (let pages = 0; pages < 50; pages++) {
+    const answer = await connection.listTransactions(range, cursor)
+    assert.ok(answer.kind === 'page', answer.kind)
+    listed.push(...answer.transactions)
+    cursor = answer.nextCursor
+    if (cursor === null) return listed
+  }
+  assert.fail('the list ends')
+}
+
+function refundAtProvider({ refundAtProvider }: Rig, { reference }: OrderHandle, amount: number): Promise<string> {
+  assert.ok(refundAtProvider, 'the rig can refund at the provider')
+  return refundAtProvider(reference, amount)
+}
+
+function disputeAtProvider({ disputeAtProvider }: Rig, { reference }: OrderHandle, amount: number): Promise<string> {
+  assert.ok(disputeAtProvider, 'the rig can open a dispute')
+  return disputeAtProvider(reference, { amount, reason: 'fraudulent' })
+}
+
+function closeDispute({ closeDispute }: Rig, disputeId: string, outcome: 'won' | 'lost'): Promise<void> {
+  assert.ok(closeDispute, 'the rig can close a dispute')
+  return closeDispute(disputeId, outcome)
+}
+
+/** The same account with other secrets, which still match their patterns. */
+function withWrongKeys({ provider, settings, upstream }: Rig): Connection {
+  const secrets = new Set(provider.settings.filter(({ secret }) => secret).map(({ name }) => name))
+  const wrong = Object.entries(settings).map(([name, value]) => [
+    name,
+    secrets.has(name) ? value.replace(/[0-9a-z](?=[^0-9a-z]*$)/, (last) => (last === '1' ? '2' : '1')) : value,
+  ])
+  const http = providerHttp({ deadlineMs: 500 })
+  return provider.connect({ mode: 'sandbox', settings: Object.fromEntries(wrong), baseURL: upstream.url, http })
+}
+
+async function countAnswers({ upstream }: Rig, work: () => Promise<unknown>): Promise<number> {
+  let answers = 0
+  upstream.garble = (said) => {
+    answers++
+    return said
+  }
+  await work()
+  upstream.garble = undefined
+  return answers
+}
