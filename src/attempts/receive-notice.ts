@@ -1,11 +1,11 @@
-import { findMerchant } from '../merchants/merchant-store.ts'
 import type { Owner } from '../payments/payment-store.ts'
-import { type NoticeReading, NotSetUp } from '../providers/provider.ts'
+import type { NoticeReading, RawNotice } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { findAttemptByOrder } from './attempt-store.ts'
 import type { Notice } from './notice.ts'
 import { claimWaitingNotices, endNotice, insertNotice } from './notice-store.ts'
 import type { AttemptParts } from './parts.ts'
+import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
 import { insertUnmatched } from './receipt-store.ts'
 import { recordProviderRefund } from './refund-payment.ts'
 import { checkAttempt, settleAttempt } from './settle-attempt.ts'
@@ -14,32 +14,56 @@ export type Received =
   /** On disk: answer 2xx, then work it off. */
   { kind: 'kept'; notice: Notice; isNew: boolean } | { kind: 'forged'; because: string } | { kind: 'nobody' }
 
-/** Who sent it, and is it really them? Only then is it kept. Nothing is asked of the provider for what a stranger made up. */
+export interface NoticeGuards {
+  accounts: NoticeAccountCache
+  /** Called before a look-up that the cache cannot answer. Throws when the sender has made too many. */
+  beforeLookUp(): void
+  /** Whether keys may be read anew for a notice that failed with the cached ones. */
+  mayReadAgain(): boolean
+}
+
+/**
+ * Verifies who sent a notice and stores it. A forged notice costs no query, except that keys which changed a moment ago are read anew, at
+ * a bounded rate. The provider is not asked anything here.
+ */
 export async function receiveNotice(
   parts: AttemptParts,
   owner: Owner,
   provider: string,
   raw: { body: Buffer; headers: Record<string, string> },
+  guards: NoticeGuards = unguarded(parts),
 ): Promise<Received> {
   const known = parts.providers.find(provider)
   if (!known) return { kind: 'nobody' }
-  // The same answer as for a bad signature: who our merchants are is nobody's business.
-  if (!(await findMerchant(parts.database, owner.merchantId))) return { kind: 'forged', because: 'no such merchant' }
   // No key of that mode exists, so nothing there can be signed with it.
   if (known.capabilities.sandboxOnly && owner.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
-  const connection = await parts.providers.connect(owner, provider).catch((error) => {
-    if (error instanceof NotSetUp) return undefined
-    throw error
-  })
-  // The same again: which providers a merchant uses is nobody's business either.
-  if (!connection) return { kind: 'forged', because: 'not set up' }
-  const reading = read(() => connection.readNotice({ ...raw, receivedAt: parts.clock.now() }))
+  const { accounts } = guards
+  const cached = accounts.cached(owner, provider)
+  if (!cached) guards.beforeLookUp()
+  const notice = { ...raw, receivedAt: parts.clock.now() }
+  let reading = readWith(cached ?? (await accounts.read(owner, provider)), notice)
+  if (reading.kind === 'forged' && cached && guards.mayReadAgain())
+    reading = readWith(await accounts.read(owner, provider), notice)
   if (reading.kind === 'forged') return reading
   if (reading.kind === 'hint') return { kind: 'forged', because: 'not signed' }
   return {
     kind: 'kept',
     ...(await insertNotice(parts.database, parts.secrets, owner, { provider, body: raw.body, reading })),
   }
+}
+
+function unguarded(parts: AttemptParts): NoticeGuards {
+  return { accounts: noticeAccountCache(parts), beforeLookUp: () => {}, mayReadAgain: () => false }
+}
+
+/** The answer for an unknown merchant or provider is that of a bad signature: who uses what is not told to strangers. */
+function readWith(accounts: NoticeAccounts, notice: RawNotice): NoticeReading {
+  let reading: NoticeReading = { kind: 'forged', because: 'no such account' }
+  for (const { connection } of accounts) {
+    reading = read(() => connection.readNotice(notice))
+    if (reading.kind !== 'forged') return reading
+  }
+  return reading
 }
 
 /** An adapter must not throw; if one does, the notice is kept all the same. */

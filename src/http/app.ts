@@ -172,7 +172,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   )
 
   if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics, documents })
-  await openToProviders(app, { ...parts, links }, metrics)
+  await openToProviders(app, { ...parts, links, limits }, metrics)
   await app.register(async (operations: App) =>
     operationsRoutes(operations, { database, metrics, isStopping: parts.isStopping }),
   )
@@ -228,7 +228,11 @@ async function openToCallers(
 }
 
 /** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */
-async function openToProviders(app: App, parts: HttpParts & { links: Links }, metrics: Metrics): Promise<void> {
+async function openToProviders(
+  app: App,
+  parts: HttpParts & { links: Links; limits: Limits },
+  metrics: Metrics,
+): Promise<void> {
   const underWay = new Set<Promise<void>>()
   const track = (work: Promise<void>) => {
     underWay.add(work)

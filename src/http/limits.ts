@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { PaymentId } from '../kernel/ids.ts'
+import type { MerchantId, PaymentId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type RateLimit, RateLimiter, type Verdict } from './rate-limit.ts'
@@ -18,6 +18,10 @@ export const LIMITS = {
   /** How a payment stands, asked by open pages: an office or a carrier has hundreds of them behind one address. */
   status: { perSecond: 100, burst: 500 },
   wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
+  /** Providers' notices, by address and by merchant. A notice with a valid signature costs nothing here. */
+  forgedNotices: { perSecond: 5, burst: 50 },
+  /** Look-ups of merchants and keys that the cache cannot answer, by address. */
+  noticeLookUps: { perSecond: 5, burst: 50 },
 } satisfies Record<string, RateLimit>
 
 /** Pages that are kept up to date at one time. Whoever is over it polls. */
@@ -106,6 +110,15 @@ export class Limits {
 
   wrongLink(request: FastifyRequest): void {
     if (this.#on) this.#limiters.wrongLinks.take(request.ip)
+  }
+
+  forgedNotice(request: FastifyRequest, merchantId: MerchantId): void {
+    this.#spend('forgedNotices', request.ip, 'Too many notices with a bad signature from this address.')
+    this.#spend('forgedNotices', merchantId, 'Too many notices with a bad signature for this merchant.')
+  }
+
+  noticeLookUp(request: FastifyRequest): void {
+    this.#spend('noticeLookUps', request.ip, 'Too many notices for unknown accounts from this address.')
   }
 
   #spend(name: keyof typeof LIMITS, key: string, why: string): void {

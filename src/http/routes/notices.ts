@@ -1,18 +1,27 @@
 import { MAX_NOTICE_BYTES } from '../../attempts/notice.ts'
 import type { AttemptParts } from '../../attempts/parts.ts'
+import { noticeAccountCache } from '../../attempts/read-notice-accounts.ts'
 import { receiveNotice, workOffNotice } from '../../attempts/receive-notice.ts'
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { App } from '../framework.ts'
+import type { Limits } from '../limits.ts'
+import { RateLimiter } from '../rate-limit.ts'
+
+/** How often keys are read anew because a notice failed with the cached ones, by account. RATE_LIMIT=off does not lift it. */
+const READ_AGAIN = { perSecond: 1, burst: 10 }
 
 /**
- * Where providers tell us what happened. Whatever they send is kept before it is answered, and worked off after; a forged one costs
- * nothing but the check of its signature.
+ * Where providers tell us what happened. A signed notice is stored before it is answered, and worked off after. A forged one costs nothing
+ * but the check of its signature.
  */
 export function noticeRoutes(
   app: App,
-  parts: AttemptParts & { onForged(): void; track(work: Promise<void>): void },
+  parts: AttemptParts & { limits: Limits; onForged(): void; track(work: Promise<void>): void },
 ): void {
+  const { limits } = parts
+  const accounts = noticeAccountCache(parts)
+  const readAgain = new RateLimiter(READ_AGAIN)
   app.removeAllContentTypeParsers()
   // The signature is over the bytes, whatever they call themselves.
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_NOTICE_BYTES }, (_, body, done) => done(null, body))
@@ -28,10 +37,22 @@ export function noticeRoutes(
       const headers = Object.fromEntries(
         Object.entries(request.headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
       )
-      const received = await receiveNotice(parts, { merchantId, mode }, provider, { body, headers })
+      const owner = { merchantId, mode } as const
+      const received = await receiveNotice(
+        parts,
+        owner,
+        provider,
+        { body, headers },
+        {
+          accounts,
+          beforeLookUp: () => limits.noticeLookUp(request),
+          mayReadAgain: () => readAgain.take(`${merchantId} ${mode} ${provider}`).allowed,
+        },
+      )
       if (received.kind === 'nobody') throw nobody()
       if (received.kind === 'forged') {
         parts.onForged()
+        limits.forgedNotice(request, merchantId)
         throw new Problem('invalid_credentials', 'The signature of this notice does not hold.')
       }
       if (received.isNew) {
