@@ -3,7 +3,7 @@ import { sql } from '../database/sql.ts'
 import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 
 export interface AuditEntry {
-  /** Who did it: `cli:ada`, `seed`. */
+  /** `credential:cid_…` for the API, `cli:{user}` for the command line, `worker`, `seed`. */
   actor: string
   /** What they did: `credential.created`. */
   act: string

@@ -25,6 +25,7 @@ export async function findLiveCredential(db: Queries, clientId: string): Promise
      where owner.client_id = ${clientId} and owner.revoked_at is null`)
   if (!row) return undefined
   const caller = {
+    clientId,
     merchantId: idOf('merchant', row.merchant_id),
     mode: row.mode,
     suspended: row.status === 'suspended',

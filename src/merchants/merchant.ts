@@ -18,8 +18,15 @@ export function parseMerchantName(text: string): string | undefined {
 
 /** Whoever is behind a request: a merchant, in the mode of its credential, with what can take money for it there. */
 export interface Caller {
+  /** The credential of the request. The audit log names it. */
+  clientId: string
   merchantId: MerchantId
   mode: Mode
   suspended: boolean
   integrations: RankedIntegration[]
+}
+
+/** The actor in the audit log for a change that was made through the API. */
+export function actorOf({ clientId }: Pick<Caller, 'clientId'>): string {
+  return `credential:${clientId}`
 }

@@ -44,7 +44,13 @@ const { id: merchantId } = await createMerchant(
   'test',
   { name: 'Adaeze Kitchen', country: 'NG' as Country },
 )
-const caller: Caller = { merchantId, mode: 'sandbox', suspended: false, integrations: [integration] }
+const caller: Caller = {
+  clientId: 'cid_sandbox_test',
+  merchantId,
+  mode: 'sandbox',
+  suspended: false,
+  integrations: [integration],
+}
 
 /** `which` chooses among what there is at that moment. */
 type Step =

@@ -283,7 +283,13 @@ function wantedBy(
   const [countries, currencies] = [['NG' as Country], ['NGN' as Currency]]
   const integration = { provider: 'x', channels: [], countries, currencies, priority: 100 }
   return {
-    caller: { merchantId, mode: 'sandbox', suspended: false, integrations: [integration] },
+    caller: {
+      clientId: 'cid_sandbox_test',
+      merchantId,
+      mode: 'sandbox',
+      suspended: false,
+      integrations: [integration],
+    },
     reference: undefined,
     expiresInSeconds: 900,
     idempotency: key === undefined ? undefined : { key, digest: Buffer.alloc(32) },

@@ -133,19 +133,20 @@ test('a provider is set up, read, checked, changed and removed, and no answer ho
 
   const acts = await database.rows(sql`
     select actor, act, subject from audit_log where merchant_id = ${uuidOf(merchant.merchantId)} and act like 'integration.%' order by id`)
+  const actor = `credential:${merchant.headers['client-id']}`
   assert.deepEqual(acts, [
-    { actor: 'api:sandbox', act: 'integration.created', subject: 'sandbox acme' },
+    { actor, act: 'integration.created', subject: 'sandbox acme' },
     {
-      actor: 'api:sandbox',
+      actor,
       act: 'integration.changed',
       subject: 'sandbox acme settings.noticeSecret countries currencies priority',
     },
     {
-      actor: 'api:sandbox',
+      actor,
       act: 'integration.changed',
       subject: 'sandbox acme settings.noticeSecret countries currencies',
     },
-    { actor: 'api:sandbox', act: 'integration.removed', subject: 'sandbox acme' },
+    { actor, act: 'integration.removed', subject: 'sandbox acme' },
   ])
 })
 

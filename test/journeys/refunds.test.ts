@@ -350,7 +350,8 @@ test('who asked for a refund stands in the audit log, once for each that was mad
   assert.equal((await refund(reference, { amount: AMOUNT })).status, 422)
   const acts = await database.rows(sql`
     select actor, act, subject from audit_log where merchant_id = ${shop.merchantUuid} order by at desc limit 1`)
-  assert.deepEqual(acts, [{ actor: 'api:sandbox', act: 'refund.asked_for', subject: id }])
+  const actor = `credential:${shop.headers['client-id']}`
+  assert.deepEqual(acts, [{ actor, act: 'refund.asked_for', subject: id }])
 })
 
 test('a provider that takes minutes to answer is asked by one of us alone', async (t) => {

@@ -358,12 +358,13 @@ test('INV-14: every change of an endpoint or secret is on record, and no secret 
   await shop.call('DELETE', `${ENDPOINTS}/${id}`)
   const acts = await database.rows(sql`
     select actor, act, subject from audit_log where merchant_id = ${shop.merchantUuid} and act like 'webhook%' order by id`)
+  const actor = `credential:${shop.headers['client-id']}`
   assert.deepEqual(acts, [
-    { actor: 'api:sandbox', act: 'webhook_endpoint.created', subject: id },
-    { actor: 'api:sandbox', act: 'webhook_endpoint.changed', subject: id },
-    { actor: 'api:sandbox', act: 'webhook_endpoint.secret_rotated', subject: id },
-    { actor: 'api:sandbox', act: 'webhook_secret.rotated', subject: 'sandbox' },
-    { actor: 'api:sandbox', act: 'webhook_endpoint.deleted', subject: id },
+    { actor, act: 'webhook_endpoint.created', subject: id },
+    { actor, act: 'webhook_endpoint.changed', subject: id },
+    { actor, act: 'webhook_endpoint.secret_rotated', subject: id },
+    { actor, act: 'webhook_secret.rotated', subject: 'sandbox' },
+    { actor, act: 'webhook_endpoint.deleted', subject: id },
   ])
 })
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { type CardOnFile, deleteCard, listCards } from '../../attempts/saved-card-store.ts'
+import { deleteSavedCard } from '../../attempts/manage-saved-cards.ts'
+import { type CardOnFile, listCards } from '../../attempts/saved-card-store.ts'
 import type { Database } from '../../database/database.ts'
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
@@ -45,7 +46,7 @@ export function cardRoutes(app: App, { database }: { database: Database }): void
     },
     async (request) => {
       const id = parseId('card', request.params.id)
-      const card = id && (await deleteCard(database, request.caller, id))
+      const card = id && (await deleteSavedCard(database, request.caller, id))
       if (!card) throw new Problem('not_found', 'You have no saved card with this id in this mode.')
       return { data: cardView(card) }
     },

@@ -10,7 +10,7 @@ import { findIntegration } from '../../merchants/integration-store.ts'
 import { integrationView } from '../../merchants/integration-view.ts'
 import type { IntegrationWish } from '../../merchants/integration-wish.ts'
 import { checkIntegration, notSetUp, removeIntegration, setIntegration } from '../../merchants/manage-integrations.ts'
-import type { Caller } from '../../merchants/merchant.ts'
+import { actorOf, type Caller } from '../../merchants/merchant.ts'
 import type { Links } from '../../payments/links.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
 import { answers } from '../contract/answers.ts'
@@ -34,7 +34,6 @@ interface Parts {
 export function integrationRoutes(app: App, parts: Parts): void {
   const { database, secrets, providers, links } = parts
   const tags = ['Integrations']
-  const actorOf = ({ mode }: Caller) => `api:${mode}`
 
   function provider(name: string): Provider {
     const found = providers.find(name)

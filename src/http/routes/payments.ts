@@ -8,7 +8,7 @@ import { refundPayment } from '../../attempts/refund-payment.ts'
 import { timelineOf } from '../../attempts/timeline-store.ts'
 import type { Database } from '../../database/database.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { Caller } from '../../merchants/merchant.ts'
+import { actorOf, type Caller } from '../../merchants/merchant.ts'
 import { callOnce } from '../../payments/call-once.ts'
 import type { PaymentStatus } from '../../payments/payment.ts'
 import { listPayments } from '../../payments/payment-store.ts'
@@ -117,7 +117,7 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
       const wanted = { amount: amount ?? undefined, reason: reason ?? null }
       const { answer, replayed } = await callOnce(parts, request.caller, call, async ({ reference }) =>
         refundView(
-          await refundPayment(parts, `api:${payment.mode}`, payment.id, { ...wanted, callReference: reference }),
+          await refundPayment(parts, actorOf(request.caller), payment.id, { ...wanted, callReference: reference }),
         ),
       )
       if (replayed) reply.header('idempotent-replayed', 'true')

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { type EndpointId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { Caller } from '../../merchants/merchant.ts'
+import { actorOf } from '../../merchants/merchant.ts'
 import type { DeliveryParts } from '../../webhooks/deliver-due.ts'
 import type { Answer } from '../../webhooks/delivery.ts'
 import { endpointView, ROTATION_HOURS } from '../../webhooks/endpoint.ts'
@@ -36,7 +36,6 @@ const HOUR_MS = 3_600_000
 export function webhookEndpointRoutes(app: App, parts: DeliveryParts): void {
   const { database, clock } = parts
   const tags = ['Webhooks']
-  const actorOf = ({ mode }: Caller) => `api:${mode}`
   const previousValidUntil = () => new Date(clock.now().getTime() + ROTATION_HOURS * HOUR_MS).toISOString()
 
   app.get(
