@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { addMerchant, checkout, startService } from '../test/support/service.ts'
+import { newId, newShortCode } from './kernel/ids.ts'
 import { createLog } from './log.ts'
 
 function memory() {
@@ -58,4 +59,19 @@ test('a line break in what is logged cannot forge a line', () => {
   const { lines, stream } = memory()
   createLog('info', stream).info({ route: '/x\n{"level":"fatal"}' }, 'answered')
   assert.equal(lines.join('').trim().split('\n').length, 1)
+})
+
+test('a line never holds a whole page id or short code, wherever they are, and still tells which payment it is about', () => {
+  const { lines, stream } = memory()
+  const id = newId('payment', new Date())
+  const code = newShortCode(new Date())
+  const embedded = `emb_${'Ab-_'.repeat(20)}`
+  const log = createLog('info', stream)
+  log.info({ paymentId: id, outcome: `https://pay.test/s/${code}` }, `see https://pay.test/pay/${id}`)
+  log.error({ err: new Error(`payment ${id} is gone; https://pay.test/pay/${embedded}?x=1`) }, 'request failed')
+  for (const secret of [id, id.slice(13), code, embedded.slice(8)]) assert.ok(!lines.join('').includes(secret), secret)
+  const [first, second] = lines.map((line) => JSON.parse(line))
+  assert.equal(first.paymentId, `${id.slice(0, 12)}…`)
+  assert.equal(first.msg, `see https://pay.test/pay/${id.slice(0, 12)}…`)
+  assert.equal(second.err.message, `payment ${id.slice(0, 12)}… is gone; https://pay.test/pay/emb_…?x=1`)
 })

@@ -38,6 +38,17 @@ function pickFields(fields: Record<string, unknown>): Record<string, unknown> {
   return picked
 }
 
+// `chk_` ids and short codes open the payment page; `emb_`, `emt_` and `wgt_` open it for a while.
+const PAGE_SECRETS = /\b(chk_\w{8}|emb_|emt_|wgt_)[\w-]{6,}|(\/s\/\w{4})\w{6,}/g
+
+/**
+ * Shortens everything in a log line that opens a payment page. The first 12 characters of a payment's id stay: they hold
+ * its time of creation to the millisecond and no random bits, so lines about one payment can still be found.
+ */
+export function shortenPageIds(line: string): string {
+  return line.replace(PAGE_SECRETS, (_, prefix, short) => `${prefix ?? short}…`)
+}
+
 export function createLog(
   level: string,
   stream: DestinationStream = destination({ dest: 2, sync: false, minLength: 4096, periodicFlush: 100 }),
@@ -51,6 +62,8 @@ export function createLog(
         level: (label) => ({ level: label }),
         log: pickFields,
       },
+      // On the whole line: an id may also be in an error's message or in a URL.
+      hooks: { streamWrite: shortenPageIds },
       // Of an error its kind, words and place. Not its other members: a database error carries the values of the row.
       serializers: {
         err: (error: unknown) =>

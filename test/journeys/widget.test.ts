@@ -279,7 +279,7 @@ test('a strict widget opens with a token of its payment, framed or not, and the 
   ] as const) {
     for (const again of [await open(query), await open(query)]) {
       assert.equal(again.status, 302)
-      assert.match(String(again.headers.location), new RegExp(`^\\.\\./pay/emb_[\\w-]+${search}$`))
+      assert.match(String(again.headers.location), new RegExp(`^\\.\\./pay/emt_[\\w-]+${search}$`))
     }
   }
 })

@@ -68,28 +68,45 @@ const shown: fc.Arbitrary<Shown> = fc
     asksToSave: mostly(false, true),
     cards: mostly(0, 1),
     shortLink: fc.option(texts, { nil: undefined, freq: 6 }),
+    mayCancel: fc.boolean(),
     token: texts,
     key: texts,
   })
-  .map(({ shopfront, methods, amount, seconds, asksToSave, cards, shortLink, token, key, currency, ...changes }) => {
-    const book = newBook()
-    Object.assign(book.payment, changes, { amount, mode: shopfront.mode, currency: currency as Currency })
-    const charged = changes.customerBearsCharge ? amount + 150 : amount
-    return {
-      book,
+  .map(
+    ({
       shopfront,
-      offer: {
-        methods: methods.map((name) => ({ name, amountCharged: charged })),
-        cards: [{ id: 'crd_1' as never, brand: 'visa', last4: '4081' }].slice(0, cards),
-        asksToSave,
-      },
+      methods,
+      amount,
+      seconds,
+      asksToSave,
+      cards,
       shortLink,
+      mayCancel,
       token,
       key,
-      mayFrame: () => true,
-      now: after(seconds),
-    }
-  })
+      currency,
+      ...changes
+    }) => {
+      const book = newBook()
+      Object.assign(book.payment, changes, { amount, mode: shopfront.mode, currency: currency as Currency })
+      const charged = changes.customerBearsCharge ? amount + 150 : amount
+      return {
+        book,
+        shopfront,
+        offer: {
+          methods: methods.map((name) => ({ name, amountCharged: charged })),
+          cards: [{ id: 'crd_1' as never, brand: 'visa', last4: '4081' }].slice(0, cards),
+          asksToSave,
+        },
+        shortLink,
+        token,
+        key,
+        mayCancel,
+        mayFrame: () => true,
+        now: after(seconds),
+      }
+    },
+  )
 
 test('a page that is filled in is, byte for byte, the page as it would be drawn', async () => {
   const pages = documents(await buildAssets())

@@ -11,6 +11,8 @@ interface Kind {
 
 const MINUTES_MS = 60_000
 const EMBED: Kind = { prefix: 'emb_', place: 'embed', lifetimeMs: 24 * 60 * MINUTES_MS }
+// The merchant's own server asked for this page with a widget token, so its customer may cancel.
+const EMBED_BY_TOKEN: Kind = { prefix: 'emt_', place: 'embed by token', lifetimeMs: 24 * 60 * MINUTES_MS }
 // Long enough to press a button and to find a signal, too short to be passed around.
 const WIDGET_TOKEN: Kind = { prefix: 'wgt_', place: 'widget token', lifetimeMs: 15 * MINUTES_MS }
 
@@ -20,6 +22,11 @@ const WIDGET_TOKEN: Kind = { prefix: 'wgt_', place: 'widget token', lifetimeMs: 
  */
 export function embedId(secrets: SecretBox, paymentId: PaymentId, now: Date): string {
   return seal(secrets, EMBED, paymentId, now).text
+}
+
+/** The same for a widget that was opened with a valid token. */
+export function tokenEmbedId(secrets: SecretBox, paymentId: PaymentId, now: Date): string {
+  return seal(secrets, EMBED_BY_TOKEN, paymentId, now).text
 }
 
 /** The payment that it stands for, until its time is over; undefined for anything else, however long or odd. */
@@ -55,13 +62,24 @@ function unseal(secrets: SecretBox, { prefix, place }: Kind, text: string, now: 
   }
 }
 
-/** The payment that a page's address names. Whoever has only a stand-in for it is shown nothing private: `bare`. */
+export interface PageAddress {
+  id: PaymentId
+  /** Opened without the link: nothing private is shown and no saved card is used. */
+  bare: boolean
+  /** Opened with the link or with a widget token. A client-id and a reference are public, so they cannot cancel. */
+  mayCancel: boolean
+}
+
+/** The payment that a page's address names, and what its visitor may do. */
 export function pageOf(
   { secrets, clock }: { secrets: SecretBox; clock: Clock },
   text: string,
-): { id: PaymentId; bare: boolean } | undefined {
+): PageAddress | undefined {
   const known = parseId('payment', text)
-  if (known) return { id: known, bare: false }
-  const id = readEmbedId(secrets, text, clock.now())
-  return id && { id, bare: true }
+  if (known) return { id: known, bare: false, mayCancel: true }
+  const now = clock.now()
+  const byToken = unseal(secrets, EMBED_BY_TOKEN, text, now)
+  if (byToken) return { id: byToken, bare: true, mayCancel: true }
+  const id = readEmbedId(secrets, text, now)
+  return id && { id, bare: true, mayCancel: false }
 }

@@ -28,6 +28,8 @@ export interface Shown {
   book: Book
   shopfront: Shopfront
   offer: Offer
+  /** False on a page that was opened by client-id and reference alone. */
+  mayCancel: boolean
   shortLink: string | undefined
   token: string
   key: string
@@ -38,7 +40,7 @@ export interface Shown {
 const NAME_LENGTH = 40
 
 function viewOf(
-  { book, shopfront, token, key, mayFrame, now }: Shown,
+  { book, shopfront, token, key, mayCancel, mayFrame, now }: Shown,
   visit: Visit,
 ): View & { language: Frame['language'] } {
   const language = languageFor(visit.language, shopfront.brand.language, visit.acceptLanguage)
@@ -55,6 +57,7 @@ function viewOf(
     embedded: visit.embeddedIn !== undefined,
     returnTo: returnAddress(book.payment),
     returnAfterSeconds: shopfront.brand.returnAfterSeconds,
+    mayCancel,
     mayFrame,
     now,
   }
@@ -106,7 +109,7 @@ export function paymentPage(documents: Documents, shown: Shown, visit: Visit): P
     shortLink: shortLink ?? '',
   }
   const methods = offer.methods.map(({ name }) => name).join()
-  const look = `${lookOf(shopfront)} ${language} ${methods} ${screen.chosen.name} ${offer.asksToSave} ${shortLink !== undefined} ${visit.theme} ${visit.saveData} ${visit.embeddedIn} ${visit.language}`
+  const look = `${lookOf(shopfront)} ${language} ${methods} ${screen.chosen.name} ${offer.asksToSave} ${shortLink !== undefined} ${shown.mayCancel} ${visit.theme} ${visit.saveData} ${visit.embeddedIn} ${visit.language}`
   return documents.blanks.fill(look, words, () => blankPage(documents, shown, visit))
 }
 

@@ -14,10 +14,11 @@ import type { Shopfronts } from '../../merchants/read-shopfront.ts'
 import type { Shopfront } from '../../merchants/shopfront.ts'
 import type { Payment } from '../../payments/payment.ts'
 import { findPaymentsForPage, type PaymentOnPage } from '../../payments/payment-store.ts'
+import type { PageAddress } from './embed.ts'
 import type { Shown } from './payment-page.ts'
 import { methodOf, type Offer } from './screen.ts'
 
-export type ReadPage = (page: { id: PaymentId; bare: boolean }) => Promise<Shown | undefined>
+export type ReadPage = (page: PageAddress) => Promise<Shown | undefined>
 
 /** Everything that a page shows. Those who open pages at the same moment share one question to the database. */
 export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): ReadPage {
@@ -33,7 +34,7 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
     failsAll: () => true,
   })
 
-  return async ({ id, bare }) => {
+  return async ({ id, bare, mayCancel }) => {
     const found = await readPayment(id)
     const shopfront = found && (await findShopfront(found.payment))
     if (!found || !shopfront || shopfront.suspended) return undefined
@@ -47,6 +48,7 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
       shopfront,
       // Whoever has only the reference learns nothing about the customer, and gets no link to pass on.
       offer: isOpen ? await offerFor(book, shopfront, { withCards: found.hasCards && !bare, mayAsk: !bare }) : NOTHING,
+      mayCancel,
       shortLink: bare ? undefined : links.short(payment.shortCode),
       token: isOpen ? secrets.mark(payment.id, FORM) : '',
       key: isOpen ? randomBytesFast(12).toString('base64url') : '',

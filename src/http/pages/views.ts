@@ -1,6 +1,7 @@
 import { Html, pageHtml as html } from '../../kernel/html.ts'
 import { money, plainAmount } from '../../kernel/money.ts'
 import type { Payment } from '../../payments/payment.ts'
+import { addTo, all, attributes, flag } from './markup.ts'
 import type { AccountDetails, Method, MethodName, Offer, Screen, State } from './screen.ts'
 import type { Texts } from './texts/texts.ts'
 
@@ -22,6 +23,7 @@ export interface View {
   embedded: boolean
   returnTo: string | undefined
   returnAfterSeconds: number | null
+  mayCancel: boolean
   /** Whether this provider's page may stand in a frame of ours. */
   mayFrame(provider: string): boolean
   now: Date
@@ -366,12 +368,14 @@ function another(method: MethodName, { methods }: Offer, { texts, here }: View):
     : null
 }
 
-function cancelNow(view: View): Html {
+function cancelNow(view: View): Html | null {
+  if (!view.mayCancel) return null
   return form(view, 'cancel', html`<button class="quiet cancel">${view.texts.cancel}</button>`)
 }
 
 /** Asks first, for money may already be on its way. */
-function cancelAsking(view: View): Html {
+function cancelAsking(view: View): Html | null {
+  if (!view.mayCancel) return null
   const { texts } = view
   return html`<details class="ask"><summary>${texts.cancel}</summary>
 <p><strong>${texts.cancelQuestion}</strong> ${texts.cancelNote}</p>
@@ -394,22 +398,4 @@ const ICONS: Record<MethodName, Html> = {
   bank: new Html(
     '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 9.5 12 4l9 5.5M5 10v8m4.7-8v8m4.6-8v8M19 10v8M3 20h18"/></svg>',
   ),
-}
-
-function addTo(here: string, query: string): string {
-  return `${here}${here.includes('?') ? '&' : '?'}${query}`
-}
-
-function all(parts: (Html | null)[]): Html {
-  return new Html(parts.map((part) => part?.text ?? '').join(''))
-}
-
-function flag(attribute: string, isSet: boolean): Html | null {
-  return isSet ? new Html(` ${attribute}`) : null
-}
-
-function attributes(values: Record<string, string | undefined>): Html {
-  return all(
-    Object.entries(values).map(([name, value]) => (value === undefined ? null : html` ${new Html(name)}="${value}"`)),
-  )
 }

@@ -16,7 +16,7 @@ import { returnAddress } from '../../payments/return-address.ts'
 import type { App } from '../framework.ts'
 import type { Limits } from '../limits.ts'
 import type { Documents, Page } from '../pages/document.ts'
-import { embedId, pageOf } from '../pages/embed.ts'
+import { embedId, type PageAddress, pageOf } from '../pages/embed.ts'
 import {
   framedReturnPage,
   paymentPage,
@@ -82,6 +82,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     if (isFromAnotherSite(request, links.payment(meant.id)) || !isOwnForm(parts, meant.id, form.get('token') ?? ''))
       return answerAnew(request, reply, meant, 403)
+    if (form.get('action') === 'cancel' && !meant.mayCancel) return answerAnew(request, reply, meant, 403)
     const done = await act(shown, form, meant.bare)
     return answerAnew(request, reply, meant, 200, done)
   })
@@ -143,7 +144,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
   async function answerAnew(
     request: PageRequest,
     reply: FastifyReply,
-    meant: { id: PaymentId; bare: boolean },
+    meant: PageAddress,
     status: number,
     { sent = false, leave = false }: Done = {},
   ): Promise<FastifyReply> {

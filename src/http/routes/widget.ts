@@ -14,7 +14,7 @@ import { allowsOrigin, type Shopfront } from '../../merchants/shopfront.ts'
 import type { App } from '../framework.ts'
 import type { Limits } from '../limits.ts'
 import type { Documents } from '../pages/document.ts'
-import { embedId, readWidgetToken } from '../pages/embed.ts'
+import { embedId, readWidgetToken, tokenEmbedId } from '../pages/embed.ts'
 import { prepareText } from '../prepared-text.ts'
 import { STATUS, toProblem } from '../problems.ts'
 import { sendUnknownPayment } from './pages.ts'
@@ -115,7 +115,8 @@ function openingRoute(app: App, parts: Parts): void {
         const wanted = asked(name)
         if (wanted) query.set(name, wanted)
       }
-      const page = `../pay/${embedId(secrets, book.payment.id, clock.now())}`
+      const standIn = hasToken(book, asked('token')) ? tokenEmbedId : embedId
+      const page = `../pay/${standIn(secrets, book.payment.id, clock.now())}`
       return reply.headers(UNSEEN).redirect(query.size > 0 ? `${page}?${query}` : page, 302)
     },
   )
@@ -123,6 +124,10 @@ function openingRoute(app: App, parts: Parts): void {
   async function findShop(clientId: string | undefined): Promise<Shopfront | undefined> {
     const known = clientId ? await findLiveCredential(database, clientId) : undefined
     return known && !known.caller.suspended ? findShopfront(known.caller) : undefined
+  }
+
+  function hasToken({ payment }: Book, token = ''): boolean {
+    return readWidgetToken(secrets, token, clock.now()) === payment.id
   }
 
   async function findAllowed(shop: Shopfront, reference: string, token = ''): Promise<Book | undefined> {

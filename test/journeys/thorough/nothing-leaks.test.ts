@@ -291,6 +291,13 @@ test('nothing that is secret is in anything that we say or write', async () => {
   assert.ok(lines.length > 300 && heard.length > 20 && overheard.traces.length > 300 && printed.length === 5)
   assert.deepEqual(findLeaks(traces, planted), [])
   assert.deepEqual(findLeaks(logged, customers), [], 'who the customers are is not for the log')
+  assert.ok(lines.some((line) => /"paymentId":"chk_\w{8}…"/.test(line)))
+  const opening = /chk_\w{9,}|(emb|emt|wgt)_\w|\/s\/\w{5,}/
+  assert.deepEqual(
+    lines.filter((line) => opening.test(line)),
+    [],
+    'no line of the log opens a payment page',
+  )
 
   const [kept] = await database.rows<{ cards: number; sealed: number }>(sql`
     select (select count(*) from saved_cards)::integer as cards,

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Shop, startPaying } from '../support/paying.ts'
+import { newVisitor, type Visitor } from '../support/visitor.ts'
+
+const service = await startPaying()
+const { baseUrl } = service
+
+async function newPayment(shop: Shop): Promise<{ id: string; url: string; reference: string }> {
+  const body = { amount: 1_250_000, country: 'NG', user: { email: 'ada@example.com' } }
+  return (await shop.call('POST', '/payments/v1/checkouts', body)).body.data
+}
+
+async function openByReference(shop: Shop, reference: string, token?: string): Promise<Visitor> {
+  const visitor = newVisitor()
+  const query = { 'client-id': shop.headers['client-id'], reference, ...(token !== undefined && { token }) }
+  await visitor.go(`${baseUrl}/widget/open?${new URLSearchParams(query as Record<string, string>)}`)
+  assert.equal(visitor.status, 200)
+  return visitor
+}
+
+const cancelForm = /name="action" value="cancel"/
+const inputOf = (page: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? ''
+
+/** Posts a cancel with the form token that this page holds, as a stranger would. */
+const forgeCancel = (visitor: Visitor) =>
+  fetch(visitor.url, {
+    method: 'POST',
+    redirect: 'manual',
+    body: new URLSearchParams({ action: 'cancel', token: inputOf(visitor.text, 'token'), key: 'forged' }),
+  })
+
+test('a page opened by client-id and reference has no cancel button in any state, and a forged form cannot cancel', async () => {
+  const shop = await service.addShop()
+  const { id, reference } = await newPayment(shop)
+  const visitor = await openByReference(shop, reference)
+  assert.equal(visitor.state, 'choose')
+  assert.doesNotMatch(visitor.text, cancelForm)
+  assert.equal((await forgeCancel(visitor)).status, 403)
+  assert.equal((await shop.payment(id)).status, 'pending')
+
+  await visitor.send({ action: 'pay', method: 'bank' })
+  assert.equal(visitor.state, 'awaiting')
+  assert.doesNotMatch(visitor.text, cancelForm)
+  assert.equal((await forgeCancel(visitor)).status, 403)
+  assert.equal((await shop.payment(id)).status, 'pending')
+})
+
+test('the page behind the customer’s link, and a widget that was opened with a token, can cancel', async () => {
+  const shop = await service.addShop()
+  const linked = await newPayment(shop)
+  const byLink = newVisitor()
+  await byLink.go(linked.url)
+  await byLink.send({ action: 'cancel' })
+  assert.equal((await shop.payment(linked.id)).status, 'cancelled')
+
+  const framed = await newPayment(shop)
+  const path = `/payments/v1/payments/${framed.reference}/widget-token`
+  const { token } = (await shop.call('POST', path)).body.data
+  const byToken = await openByReference(shop, framed.reference, token)
+  await byToken.send({ action: 'cancel' })
+  assert.equal((await shop.payment(framed.id)).status, 'cancelled')
+})
+
+test('a token of another payment does not make a page one that can cancel', async () => {
+  const shop = await service.addShop()
+  const [one, other] = [await newPayment(shop), await newPayment(shop)]
+  const { token } = (await shop.call('POST', `/payments/v1/payments/${other.reference}/widget-token`)).body.data
+  const visitor = await openByReference(shop, one.reference, token)
+  assert.doesNotMatch(visitor.text, cancelForm)
+  assert.equal((await forgeCancel(visitor)).status, 403)
+  assert.equal((await shop.payment(one.id)).status, 'pending')
+})
