@@ -8,7 +8,7 @@ import { databaseClock } from './database/database-clock.ts'
 import type { Purpose } from './database/embedded.ts'
 import { listen as listenTo } from './database/listen.ts'
 import { migrate } from './database/migrate.ts'
-import { type DemoParts, demoShop } from './demo/shop.ts'
+import { DEMO_WEBHOOK_PATH, type DemoParts, demoShop } from './demo/shop.ts'
 import { PAYMENTS_CHANNEL } from './events/event-store.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
@@ -127,7 +127,10 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     serverUrl: () => serverUrl,
   })
   const secrets = secretBox(keys.secretKey)
-  const allowPrivate = privateAllowedBy(config)
+  const isAllowed = privateAllowedBy(config)
+  // The demo shop is part of this service: its webhook works on a private address, too.
+  const isDemoWebhook = (url?: string) => config.demo && url === `${baseUrl}${DEMO_WEBHOOK_PATH}`
+  const allowPrivate = (mode: Mode, url?: string) => isAllowed(mode) || (mode === 'sandbox' && isDemoWebhook(url))
   const attemptParts: AttemptParts = {
     ...parts,
     log,

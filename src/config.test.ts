@@ -39,6 +39,17 @@ test('with nothing set there is a default for everything', () => {
   )
 })
 
+test('private webhook addresses are refused by default with DATABASE_URL or a HOST that is not loopback', () => {
+  const allowed = (env: Record<string, string>) => readConfig(env).webhookAllowPrivate
+  const own = { DATABASE_URL: 'postgres://localhost/manilla', SECRET_KEY: KEY }
+  for (const HOST of ['127.0.0.1', '127.0.0.2', 'localhost', '::1']) assert.equal(allowed({ HOST }), 'sandbox', HOST)
+  for (const HOST of ['0.0.0.0', '::', '10.0.0.5', 'pay.example.com', '127.example.com'])
+    assert.equal(allowed({ HOST }), 'never', HOST)
+  assert.equal(allowed(own), 'never')
+  assert.equal(allowed({ ...own, WEBHOOK_ALLOW_PRIVATE: 'sandbox' }), 'sandbox')
+  assert.equal(allowed({ HOST: '0.0.0.0', WEBHOOK_ALLOW_PRIVATE: 'always' }), 'always')
+})
+
 test('every mistake is named at once', () => {
   const mistakes = mistakesOf({
     PORT: '70000',

@@ -20,7 +20,7 @@ export interface Config {
   rateLimit: boolean
   /** The demo shop at /demo. */
   demo: boolean
-  /** Which modes may send webhooks to addresses inside our own network. */
+  /** Which modes may send webhooks to private addresses. By default `sandbox` on a developer's machine, else `never`. */
   webhookAllowPrivate: 'never' | 'sandbox' | 'always'
   logLevel: LogLevel
   /** Proxies whose X-Forwarded-For is believed. */
@@ -121,14 +121,21 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const role = oneOf('ROLE', ['all', 'api', 'worker'], 'all')
   const rateLimit = oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on'
   const demo = oneOf('DEMO', ['on', 'off'], 'on') === 'on'
-  const webhookAllowPrivate = oneOf('WEBHOOK_ALLOW_PRIVATE', ['never', 'sandbox', 'always'], 'sandbox')
+  const host = given('HOST') ?? '127.0.0.1'
+  // SSRF guard: on a shared deployment, sandbox credentials must not reach the private network of the service.
+  const isDevelopment = given('DATABASE_URL') === undefined && isLoopback(host)
+  const webhookAllowPrivate = oneOf(
+    'WEBHOOK_ALLOW_PRIVATE',
+    ['never', 'sandbox', 'always'],
+    isDevelopment ? 'sandbox' : 'never',
+  )
   const logLevel = oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
 
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return {
     port: Number(port),
     portIsFixed: given('PORT') !== undefined,
-    host: given('HOST') ?? '127.0.0.1',
+    host,
     publicUrl: publicUrl?.href.replace(/\/+$/, ''),
     databaseUrl: databaseUrl ? given('DATABASE_URL') : undefined,
     dataDir: given('DATA_DIR') ?? '.data',
@@ -147,4 +154,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
 function isKey(text: string): boolean {
   return /^[A-Za-z0-9+/]{43}=$/.test(text)
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }

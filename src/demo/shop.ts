@@ -31,6 +31,7 @@ export interface DemoParts {
 }
 
 const PREFIX = '/demo'
+export const DEMO_WEBHOOK_PATH = `${PREFIX}/webhook`
 const HIDDEN = { schema: { hide: true } }
 const REFERENCE = /^DEMO-[1-9A-HJ-NP-Za-km-z]{9}$/
 const MOST_WATCHERS = 100
@@ -69,7 +70,7 @@ export function demoShop(parts: DemoParts): { prefix: string; routes(app: Fastif
       user: { email: form.email },
       customerBearsCharge: form.customerBearsCharge,
       redirectURL: `${parts.baseUrl()}${PREFIX}/thanks`,
-      webhook: `${parts.baseUrl()}${PREFIX}/webhook`,
+      webhook: `${parts.baseUrl()}${DEMO_WEBHOOK_PATH}`,
       metadata: { product: product.id },
     }
   }

@@ -36,8 +36,8 @@ export interface DeliveryParts {
       destination?: string
     }): Promise<Answer>
   }
-  /** Which modes may call addresses inside our own network. */
-  allowPrivate: (mode: Mode) => boolean
+  /** Whether webhooks of a mode, or one webhook URL, may have a private address. */
+  allowPrivate: (mode: Mode, url?: string) => boolean
 }
 
 export interface DeliveryEngine {
@@ -246,7 +246,7 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     const { eventId: id, body, url, mode, destination } = delivery
     try {
       const headers = webhookHeaders(keysOf(delivery, keyOf), { id, body, at: parts.clock.now() })
-      return await parts.http.post({ url, headers, body, allowPrivate: parts.allowPrivate(mode), destination })
+      return await parts.http.post({ url, headers, body, allowPrivate: parts.allowPrivate(mode, url), destination })
     } catch (err) {
       log.error({ err, eventId: id }, 'a delivery could not be made')
       return { kind: 'failed', because: 'other', detail: 'it could not be sent; the log has the reason', tookMs: 0 }

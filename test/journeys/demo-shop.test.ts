@@ -80,6 +80,26 @@ test('the address of the shop is printed, and it shows three products and three 
   assert.match(policy, /default-src 'none'.*script-src 'sha256-[^']+' 'self';.*frame-ancestors 'none'/)
 })
 
+test('with DATABASE_URL, sandbox credentials cannot have loopback addresses called; the webhook of this shop still arrives', async () => {
+  const refused = async (path: string, body: unknown) => {
+    const response = await fetch(baseUrl + path, {
+      method: 'POST',
+      headers: service.headers,
+      body: JSON.stringify(body),
+    })
+    const { errors } = (await response.json()) as { errors: { code: string }[] }
+    return [response.status, errors.map(({ code }) => code)]
+  }
+  const inside = `${baseUrl}/metrics`
+  assert.deepEqual(await refused('/payments/v1/webhook-endpoints', { url: inside }), [400, ['blocked_address']])
+  const order = { amount: 100, country: 'NG', user: { email: 'ada@example.com' }, webhook: inside }
+  assert.deepEqual(await refused('/payments/v1/checkouts', order), [400, ['blocked_address']])
+  const { location } = await buy({})
+  const id = new URL(location).pathname.split('/').at(-1)
+  await ask('POST', `/payments/v1/payments/${id}/cancel`)
+  await eventually(panel, isThere(/payment\.cancelled .*signature verified/))
+})
+
 test('by link the shop asks for a checkout at its own price, and sends the customer to its url', async () => {
   const { answer, location } = await buy({ way: 'link', bears: 'yes', amount: '1', price: '1' })
   assert.equal(answer.status, 303)

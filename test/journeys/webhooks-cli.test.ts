@@ -112,6 +112,7 @@ const other = {
   DATABASE_URL: (await createDatabase()).url,
   SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
   DATA_DIR: join(folder, 'other'),
+  WEBHOOK_ALLOW_PRIVATE: 'sandbox',
 }
 const service = await startForTest(other)
 const onService = (...args: string[]) => runCommand(args, other)

@@ -72,7 +72,13 @@ export async function startProviderWorld(
     ...service,
     listener,
     manilla: (...args) =>
-      runCommand(args, { DATABASE_URL: url, SECRET_KEY, DATA_DIR: folder, PUBLIC_URL: service.baseUrl }),
+      runCommand(args, {
+        DATABASE_URL: url,
+        SECRET_KEY,
+        DATA_DIR: folder,
+        PUBLIC_URL: service.baseUrl,
+        WEBHOOK_ALLOW_PRIVATE: 'sandbox',
+      }),
     async addProvider(start) {
       const fake = await start({ after })
       const shop = await service.addShop('Adaeze Kitchen', { bare: true })

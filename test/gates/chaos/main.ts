@@ -150,6 +150,7 @@ function settings(databaseUrl: string, folder: string): Record<string, string> {
     DATABASE_URL: databaseUrl,
     DATA_DIR: join(folder, 'unused'),
     RATE_LIMIT: 'off',
+    WEBHOOK_ALLOW_PRIVATE: 'sandbox',
     LOG_LEVEL: 'error',
   }
 }

@@ -113,6 +113,7 @@ function settings(databaseUrl: string, folder: string): Record<string, string> {
     DATA_DIR: join(folder, 'unused'),
     SECRET_KEY: randomBytes(32).toString('base64'),
     RATE_LIMIT: 'off',
+    WEBHOOK_ALLOW_PRIVATE: 'sandbox',
     LOG_LEVEL: 'warn',
   }
 }

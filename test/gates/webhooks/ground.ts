@@ -32,6 +32,7 @@ export async function onGround<Result>(work: (ground: Ground) => Promise<Result>
     SANDBOX_CLIENT_SECRET: clientSecret,
     SANDBOX_WEBHOOK_SECRET: webhookSecret,
     RATE_LIMIT: 'off',
+    WEBHOOK_ALLOW_PRIVATE: 'sandbox',
     LOG_LEVEL: 'warn',
   }
   try {
