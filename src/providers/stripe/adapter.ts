@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict'
-import type { Account, Connection, Order, OrderHandle, Outcome, Provider, RefundOrder, Unknown } from '../provider.ts'
+import type {
+  Account,
+  Connection,
+  Order,
+  OrderHandle,
+  Outcome,
+  Provider,
+  RefundOrder,
+  SavedCardCharge,
+  Unknown,
+} from '../provider.ts'
 import { capabilities, settings } from './capabilities.ts'
 import { failure } from './declines.ts'
 import { findOrder } from './find.ts'
@@ -16,6 +26,7 @@ import {
 } from './mapping.ts'
 import { readingOf } from './notice.ts'
 import { chargeFor, encode, refundFor, sessionFor } from './requests.ts'
+import { listCharges, listReturnsOf, withLostDisputes } from './returns.ts'
 import { findForgery } from './signature.ts'
 import {
   readError,
@@ -67,7 +78,13 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
     if (!session) return notRead(answer)
     if (session.id !== id || session.reference !== reference) return unknown('it answered about another order')
     const wrong = otherMode(session.livemode, mode)
-    return wrong ? unknown(wrong) : outcomeOfSession(session)
+    if (wrong) return unknown(wrong)
+    const { intent } = session
+    return withLostDisputes(
+      get,
+      outcomeOfSession(session),
+      typeof intent === 'object' ? (intent?.charge ?? null) : null,
+    )
   }
 
   async function checkIntent(id: string, { reference }: OrderHandle): Promise<Outcome> {
@@ -77,7 +94,7 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
     if (!intent) return notRead(answer)
     if (intent.id !== id || intent.reference !== reference) return unknown('it answered about another order')
     const wrong = otherMode(intent.livemode, mode)
-    return wrong ? unknown(wrong) : outcomeOfIntent(intent)
+    return wrong ? unknown(wrong) : withLostDisputes(get, outcomeOfIntent(intent), intent.charge)
   }
 
   /** A key is good for a day alone, so a refund is looked for before it is asked for. */
@@ -113,7 +130,7 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
         const error = refusal(answer)
         if (!error) return unreadable(answer.status)
         const refused = refusalOf(error, order, mode)
-        return refused.kind === 'declined' ? refused : unreadable(answer.status)
+        return refused.kind === 'declined' ? withKeys(refused, answer.status) : unreadable(answer.status)
       }
       const session = readSessionText(answer.text)
       if (!session) return unreadable(answer.status)
@@ -131,7 +148,7 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       if (answer.kind === 'unknown') return answer
       if (answer.status !== 200) {
         const error = refusal(answer)
-        return error ? refusalOf(error, order, mode) : unreadable(answer.status)
+        return error ? withKeys(refusalOf(error, order, mode), answer.status) : unreadable(answer.status)
       }
       const intent = readIntentText(answer.text)
       if (!intent) return unreadable(answer.status)
@@ -183,6 +200,28 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       if (!error || [401, 403].includes(answer.status)) return unreadable(answer.status)
       return { kind: 'refused', because: error.code ?? error.type }
     },
+
+    async listReturns(order, transactionIds) {
+      if (transactionIds.length > 0) return listReturnsOf(get, transactionIds)
+      const found = await intentOf(order)
+      if (found === null) return { kind: 'returns', refunds: [], disputes: [] }
+      return typeof found === 'string' ? listReturnsOf(get, [found]) : found
+    },
+
+    listTransactions: (range, cursor) => listCharges(get, range, cursor),
+  }
+
+  /** The payment of an order; null when nobody has tried to pay it. */
+  async function intentOf(order: OrderHandle): Promise<string | null | { kind: 'missing' } | Unknown> {
+    const { reference, providerReference } = order
+    const found = providerReference === reference ? await findOrder(get, order) : { id: providerReference }
+    if (!('id' in found) || found.id.startsWith('pi_')) return 'id' in found ? found.id : found
+    const answer = await get(`/v1/checkout/sessions/${encodeURIComponent(found.id)}`)
+    if (answer.kind === 'unknown') return answer
+    const session = answer.status === 200 ? readSessionText(answer.text) : undefined
+    if (!session) return notRead(answer)
+    if (session.id !== found.id || session.reference !== reference) return unknown('it answered about another order')
+    return typeof session.intent === 'object' ? (session.intent?.id ?? null) : session.intent
   }
 
   function checkById(id: string, order: OrderHandle): Promise<Outcome> {
@@ -200,6 +239,11 @@ const keyOf = ({ reference }: Order) => `order-${reference}`
 function refusal({ status, text }: { status: number; text: string }): StripeError | undefined {
   const error = [400, 401, 402, 403, 404].includes(status) ? readError(text) : undefined
   return error?.type === 'idempotency_error' ? undefined : error
+}
+
+/** 401: Stripe does not know the key. 403: the key may not do this. */
+function withKeys<T extends SavedCardCharge>(refused: T, status: number): T {
+  return refused.kind === 'declined' && [401, 403].includes(status) ? { ...refused, keysRefused: true } : refused
 }
 
 /** What they gave an id to does not go away: who says so holds a key of another account. */

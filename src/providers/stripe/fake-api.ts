@@ -9,6 +9,8 @@ export interface ApiSwitches {
   breakNext: number
   /** Says that a card needs their script, whatever address it was given to come back to. */
   needsTheirScript: boolean
+  /** The most entries that a page of a list has, whatever is asked for. */
+  pageLimit: number
 }
 
 class Refusal extends Error {
@@ -110,6 +112,9 @@ export function createApi(books: Books, switches: ApiSwitches, url: () => string
       const intent = intentBy(form.get('payment_intent'), 'payment_intent')
       const amount = form.whole('amount')
       if (intent.status !== 'succeeded') throw invalid('charge_not_refundable', 'payment_intent')
+      if (books.disputesOf(intent).some(({ moves }) => moves.length === 1)) {
+        throw invalid('charge_disputed', 'payment_intent')
+      }
       const left = intent.received - books.refundedOf(intent)
       if (left === 0) throw invalid('charge_already_refunded', 'payment_intent')
       if (amount < 1 || amount > left) throw invalid('amount_too_large', 'amount')
@@ -164,27 +169,27 @@ export function createApi(books: Books, switches: ApiSwitches, url: () => string
   function read(path: string, query: URLSearchParams): object {
     const expands = query.getAll('expand[]')
     const wants = (what: string) => expands.includes(what)
-    const [, collection, id] = /^\/v1\/(checkout\/sessions|payment_intents|refunds)(?:\/([^/]+))?$/.exec(path) ?? []
+    const [, collection, id] =
+      /^\/v1\/(checkout\/sessions|payment_intents|refunds|disputes|charges)(?:\/([^/]+))?$/.exec(path) ?? []
     const known = id ? ['expand[]'] : ['limit', 'starting_after', 'created[gte]', 'created[lte]', 'payment_intent']
     for (const name of query.keys()) if (!known.includes(name)) throw invalid('parameter_unknown', name)
+    const page = pager(switches.pageLimit, query, path)
     if (collection === 'checkout/sessions') {
-      if (!id) return page(books.sessions, query, path, (session) => books.sessionObject(session))
+      if (!id) return page(books.sessions, (session) => books.sessionObject(session))
       const session = books.sessions.find((one) => one.id === id)
       if (!session) throw invalid('resource_missing', 'session', 404)
       return books.sessionObject(session, wants)
     }
     if (collection === 'payment_intents') {
       if (id) return books.intentObject(intentBy(id, 'intent'), wants)
-      return page(books.intents, query, path, (intent) => books.intentObject(intent))
+      return page(books.intents, (intent) => books.intentObject(intent))
     }
-    if (collection === 'refunds' && !id) {
-      const of = query.get('payment_intent')
-      return page(
-        books.refunds.filter(({ intent }) => intent.id === of),
-        query,
-        path,
-        books.refundObject,
-      )
+    const ofOnePayment = ({ intent }: { intent: Intent }) => intent.id === query.get('payment_intent')
+    if (collection === 'refunds' && !id) return page(books.refunds.filter(ofOnePayment), books.refundObject)
+    if (collection === 'disputes' && !id) return page(books.disputes.filter(ofOnePayment), books.disputeObject)
+    if (collection === 'charges' && !id) {
+      const charges = books.intents.flatMap((intent) => intent.charges.map((charge) => ({ ...charge, intent, charge })))
+      return page(charges, ({ intent, charge }) => books.chargeObject(intent, charge))
     }
     throw invalid('url_invalid', 'path', 404)
   }
@@ -199,22 +204,20 @@ export function createApi(books: Books, switches: ApiSwitches, url: () => string
 }
 
 /** Newest first, from after the cursor on. */
-function page<T extends { id: string; created: number }>(
-  all: T[],
-  query: URLSearchParams,
-  url: string,
-  show: (one: T) => object,
-): object {
-  const limit = Number(query.get('limit') ?? 10)
-  if (!(limit >= 1 && limit <= 100)) throw invalid('parameter_invalid_integer', 'limit')
-  const from = Number(query.get('created[gte]') ?? 0)
-  const to = Number(query.get('created[lte]') ?? Number.MAX_SAFE_INTEGER)
-  const inside = all.filter(({ created }) => created >= from && created <= to).reverse()
-  const cursor = query.get('starting_after')
-  const start = cursor === null ? 0 : inside.findIndex(({ id }) => id === cursor) + 1
-  if (cursor !== null && start === 0) throw invalid('resource_missing', 'starting_after')
-  const data = inside.slice(start, start + limit).map(show)
-  return { object: 'list', url, has_more: start + limit < inside.length, data }
+function pager(most: number, query: URLSearchParams, url: string) {
+  return <T extends { id: string; created: number }>(all: T[], show: (one: T) => object): object => {
+    const asked = Number(query.get('limit') ?? 10)
+    if (!(asked >= 1 && asked <= 100)) throw invalid('parameter_invalid_integer', 'limit')
+    const limit = Math.min(asked, most)
+    const from = Number(query.get('created[gte]') ?? 0)
+    const to = Number(query.get('created[lte]') ?? Number.MAX_SAFE_INTEGER)
+    const inside = all.filter(({ created }) => created >= from && created <= to).reverse()
+    const cursor = query.get('starting_after')
+    const start = cursor === null ? 0 : inside.findIndex(({ id }) => id === cursor) + 1
+    if (cursor !== null && start === 0) throw invalid('resource_missing', 'starting_after')
+    const data = inside.slice(start, start + limit).map(show)
+    return { object: 'list', url, has_more: start + limit < inside.length, data }
+  }
 }
 
 const ok = (object: object): Said => ({ status: 200, text: JSON.stringify(object) })

@@ -34,6 +34,18 @@ export interface Refund {
   metadata: Record<string, string>
 }
 
+export interface Dispute {
+  id: string
+  intent: Intent
+  amount: number
+  reason: string
+  status: string
+  created: number
+  /** What it has moved on the balance: money withdrawn, and money reinstated. */
+  moves: number[]
+}
+
+type Charge = Intent['charges'][number]
 type Wanted = (what: string) => boolean
 const NOTHING: Wanted = () => false
 
@@ -41,6 +53,7 @@ export function createBooks(url: () => string) {
   const sessions: Session[] = []
   const intents: Intent[] = []
   const refunds: Refund[] = []
+  const disputes: Dispute[] = []
   const events: Buffer[] = []
   /** Cards that are kept, and what becomes of a charge. */
   const cards = new Map<string, { customer: string; does: 'pay' | 'decline' | 'ask' }>([
@@ -132,6 +145,30 @@ export function createBooks(url: () => string) {
     return refund
   }
 
+  /** The bank takes the money when the dispute is opened. A bank's inquiry (`warning_…`) takes none. */
+  function dispute(
+    intent: Intent,
+    { amount, reason, status = 'needs_response' }: { amount: number; reason: string; status?: string },
+  ): Dispute {
+    const isInquiry = status.startsWith('warning_')
+    const moves = isInquiry ? [] : [-amount]
+    const opened: Dispute = { id: newId('du'), intent, amount, reason, status, created: now(), moves }
+    disputes.push(opened)
+    tell('charge.dispute.created', disputeObject(opened))
+    if (!isInquiry) tell('charge.dispute.funds_withdrawn', disputeObject(opened))
+    return opened
+  }
+
+  function closeDispute(closed: Dispute, outcome: 'won' | 'lost'): void {
+    const isInquiry = closed.status.startsWith('warning_')
+    closed.status = isInquiry ? 'warning_closed' : outcome
+    if (outcome === 'won' && !isInquiry) closed.moves.push(closed.amount)
+    tell('charge.dispute.closed', disputeObject(closed))
+    if (outcome === 'won' && !isInquiry) tell('charge.dispute.funds_reinstated', disputeObject(closed))
+  }
+
+  const disputesOf = (intent: Intent) => disputes.filter((one) => one.intent === intent)
+
   function refundedOf(intent: Intent): number {
     const given = refunds.filter(({ intent: of, status }) => of === intent && !['failed', 'canceled'].includes(status))
     return given.reduce((sum, { amount }) => sum + amount, 0)
@@ -175,15 +212,17 @@ export function createBooks(url: () => string) {
     }
   }
 
-  function chargeObject(intent: Intent): Record<string, unknown> {
+  function chargeObject(intent: Intent, charge: Charge | undefined = intent.charges.at(-1)): Record<string, unknown> {
     const { amount, currency, reference, id: payment_intent } = intent
-    const charge = intent.charges.at(-1)
+    const isPaid = charge?.status === 'succeeded'
     const card = { brand: 'visa', last4: '4242', exp_month: 8, exp_year: 2036, funding: 'credit', country: 'US' }
     return {
       ...{ ...charge, object: 'charge', amount, currency, livemode: odd.livemode, payment_intent },
       ...{
         metadata: { reference },
-        amount_refunded: refundedOf(intent),
+        amount_captured: isPaid ? amount : 0,
+        amount_refunded: isPaid ? refundedOf(intent) : 0,
+        disputed: isPaid && disputesOf(intent).length > 0,
         payment_method_details: { type: 'card', card },
       },
     }
@@ -195,15 +234,34 @@ export function createBooks(url: () => string) {
     return { id, object: 'refund', amount, charge, created, currency, metadata, payment_intent, reason: null, status }
   }
 
-  function disputeObject(intent: Intent, status = 'needs_response'): Record<string, unknown> {
-    const { id: payment_intent, amount, currency, charges } = intent
-    const about = { payment_intent, charge: charges.at(-1)?.id, amount, currency, livemode: odd.livemode }
-    return { id: newId('du'), object: 'dispute', ...about, status, reason: 'fraudulent', metadata: {} }
+  function disputeObject({ id, intent, amount, reason, status, created, moves }: Dispute): Record<string, unknown> {
+    const { id: payment_intent, currency, charges } = intent
+    const about = { payment_intent, charge: charges.at(-1)?.id, amount, currency, livemode: odd.livemode, created }
+    return {
+      ...{ id, object: 'dispute', ...about, status, reason, metadata: {}, is_charge_refundable: moves.length === 0 },
+      evidence_details: { due_by: created + 7 * 86_400, has_evidence: false, past_due: false, submission_count: 0 },
+      balance_transactions: moves.map((move) => ({ id: newId('txn'), object: 'balance_transaction', amount: move })),
+    }
   }
 
   return {
-    ...{ sessions, intents, refunds, events, cards, odd, newId, now, tell, eventOf, openSession, openIntent, intentOf },
-    ...{ succeed, decline, paySession, expireSession, giveBack, refundedOf },
+    ...{
+      sessions,
+      intents,
+      refunds,
+      disputes,
+      events,
+      cards,
+      odd,
+      newId,
+      now,
+      tell,
+      eventOf,
+      openSession,
+      openIntent,
+      intentOf,
+    },
+    ...{ succeed, decline, paySession, expireSession, giveBack, refundedOf, dispute, closeDispute, disputesOf },
     ...{ sessionObject, intentObject, chargeObject, refundObject, disputeObject },
   }
 }

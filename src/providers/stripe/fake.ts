@@ -26,6 +26,7 @@ export const startFakeStripe = (async (t) => {
     version: VERSION,
     breakNext: 0,
     needsTheirScript: false,
+    pageLimit: 100,
   }
   const api = createApi(books, switches, () => url)
   const upstream = await startUpstream(
@@ -107,8 +108,10 @@ export const startFakeStripe = (async (t) => {
         return refund && books.eventOf('refund.updated', books.refundObject(refund))
       }
       case 'dispute':
-      case 'charged_back':
-        return books.eventOf('charge.dispute.created', books.disputeObject(intentFor(reference)))
+      case 'charged_back': {
+        const dispute = books.disputesOf(intentFor(reference)).at(-1)
+        return dispute && books.eventOf('charge.dispute.created', books.disputeObject(dispute))
+      }
     }
   }
 
@@ -152,14 +155,29 @@ export const startFakeStripe = (async (t) => {
       taken: books.intents
         .filter(({ received }) => received > 0)
         .map(({ id, reference, received, currency }): Entry => ({ id, reference, amount: sumOf(received, currency) })),
-      givenBack: books.refunds
-        .filter(({ status }) => status === 'succeeded')
-        .map(({ id, intent, amount }): Entry => {
-          return { id, reference: intent.reference, amount: sumOf(amount, intent.currency) }
-        }),
+      // A dispute takes its money for good when it is lost.
+      givenBack: [
+        ...books.refunds.filter(({ status }) => status === 'succeeded'),
+        ...books.disputes.filter(({ status }) => status === 'lost'),
+      ].map(({ id, intent, amount }): Entry => {
+        return { id, reference: intent.reference, amount: sumOf(amount, intent.currency) }
+      }),
     }),
     takeNotices: () =>
       books.events.splice(0).map((body) => ({ headers: signatureOf(body, new Date(), SETTINGS.webhookSecret), body })),
+    async refundAtProvider(reference: string, amount: number) {
+      return books.giveBack(intentFor(reference), amount, {}).id
+    },
+    async disputeAtProvider(reference: string, dispute: { amount: number; reason: string }) {
+      return books.dispute(intentFor(reference), dispute).id
+    },
+    async closeDispute(disputeId: string, outcome: 'won' | 'lost') {
+      const dispute = books.disputes.find(({ id }) => id === disputeId) ?? assert.fail('there is such a dispute')
+      books.closeDispute(dispute, outcome)
+    },
+    limitPages(size: number) {
+      switches.pageLimit = size
+    },
     books,
     api,
     switches,

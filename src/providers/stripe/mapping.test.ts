@@ -16,6 +16,8 @@ const CHARGE = {
   id: 'ch_1',
   object: 'charge',
   created: 1_795_000_060,
+  amount_refunded: 0,
+  disputed: false,
   payment_method_details: { type: 'card', card: { brand: 'visa', last4: '4242', exp_month: 8, exp_year: 2030 } },
 }
 const INTENT = {

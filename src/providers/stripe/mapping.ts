@@ -69,7 +69,13 @@ export function outcomeOfIntent(intent: StripeIntent): Outcome {
 /** The one intent that is paid, once, is the transaction; a charge of it is one try. */
 function paid(intent: StripeIntent): Outcome {
   const { id, received, currency, createdAt, charge, savedCard } = intent
-  const receipt: Receipt = { transactionId: id, amount: money(received, currency), at: charge?.at ?? createdAt }
+  const returned = Math.min(received, charge?.refunded ?? 0)
+  const receipt: Receipt = {
+    transactionId: id,
+    amount: money(received, currency),
+    at: charge?.at ?? createdAt,
+    ...(returned > 0 && { returned }),
+  }
   return { kind: 'paid', receipts: [receipt], ...(savedCard && { savedCard }) }
 }
 

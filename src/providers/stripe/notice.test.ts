@@ -135,7 +135,7 @@ test('an event of the other mode, or that says one thing and shows another, is u
 
 const REFUND = {
   ...{ id: 're_1', object: 'refund', amount: 400, currency: 'usd', status: 'succeeded', charge: 'ch_1' },
-  ...{ payment_intent: 'pi_1', metadata: { refund: 'f1', reference: 'pay-7f3c' } },
+  ...{ created: AT, payment_intent: 'pi_1', metadata: { refund: 'f1', reference: 'pay-7f3c' } },
 }
 const refund = { refundId: 're_1', reference: 'f1', amount: money(400, 'USD' as Currency) }
 
@@ -204,8 +204,8 @@ test('what the fake sends is what the adapter reads, in the order in which it ha
   await customer.payByCard('r1')
   const intent = sessionOf('r1')?.intent ?? assert.fail('it was paid')
   books.giveBack(intent, 400, { refund: 'f1', reference: 'r1' })
-  books.tell('charge.dispute.created', books.disputeObject(intent))
+  books.dispute(intent, { amount: 699, reason: 'fraudulent', status: 'warning_needs_response' })
   const notices = takeNotices().map((notice) => connect().readNotice({ ...notice, receivedAt: new Date() }))
-  assert.deepEqual(notices.map(said), ['failed', 'paid', 'paid', 'refunded', 'other', 'charged_back'])
+  assert.deepEqual(notices.map(said), ['failed', 'paid', 'paid', 'refunded', 'other', 'other'])
   assert.deepEqual(takeNotices(), [], 'each is handed out once')
 })

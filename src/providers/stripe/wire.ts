@@ -34,13 +34,46 @@ export interface StripeIntent {
   livemode: boolean
   createdAt: Date
   /** The last try, whatever became of it. */
-  charge: { id: string; at: Date | null } | null
+  charge: StripeTry | null
   lastError: StripeFailure | null
   cancellationReason: string | null
   /** Where the customer proves to be the owner of the card. */
   stepLink: string | null
   /** The card, when it was kept for later. */
   savedCard: SavedCard | null
+}
+
+/** A charge as part of an intent. The members beside the id are there when the charge was asked for whole. */
+export interface StripeTry {
+  id: string
+  at: Date | null
+  /** Refunds of it that have not failed, in minor units of the intent's currency. */
+  refunded: number
+  /** It has a dispute, open or closed. */
+  isDisputed: boolean
+}
+
+/** A charge in a list of them. */
+export interface StripeCharge extends StripeTry {
+  at: Date
+  status: string
+  intentId: string | null
+  /** Ours: an intent copies its notes to its charges. */
+  reference: string
+  captured: number
+  currency: Currency
+}
+
+export interface StripeDispute {
+  id: string
+  status: string
+  amount: number
+  currency: Currency
+  reason: string | null
+  respondBy: Date | null
+  createdAt: Date
+  /** The dispute has taken money from the balance. It may have come back since. */
+  tookMoney: boolean
 }
 
 export interface StripeFailure {
@@ -61,6 +94,7 @@ export interface StripeRefund {
   status: string
   amount: number
   currency: Currency
+  createdAt: Date
   intentId: string | null
   /** Our notes: the refund's own reference, and that of its order. */
   refundReference: string | null
@@ -105,13 +139,61 @@ export function readListed(value: unknown): StripeListed | undefined {
 export function readRefund(value: unknown): StripeRefund | undefined {
   const refund = fields(value)
   const sum = readSum(refund, 'refund', 'amount')
-  if (!refund || !sum) return undefined
+  const createdAt = dateOfSeconds(refund?.created)
+  if (!refund || !sum || !createdAt) return undefined
   return {
     ...sum,
+    createdAt,
     intentId: idOf(refund.payment_intent) ?? null,
     refundReference: noteOf(refund, 'refund'),
     orderReference: noteOf(refund, 'reference'),
   }
+}
+
+export function readDispute(value: unknown): StripeDispute | undefined {
+  const dispute = fields(value)
+  const sum = readSum(dispute, 'dispute', 'amount')
+  const createdAt = dateOfSeconds(dispute?.created)
+  if (!dispute || !sum || !createdAt) return undefined
+  const { balance_transactions: moves } = dispute
+  return {
+    ...sum,
+    createdAt,
+    reason: word(dispute.reason) ?? null,
+    // 0 when the bank takes no answer.
+    respondBy: dateOfSeconds(fields(dispute.evidence_details)?.due_by) ?? null,
+    tookMoney: Array.isArray(moves) && moves.some((move) => Number(fields(move)?.amount) < 0),
+  }
+}
+
+/** Null for a charge without our note: another business of the same account, in whatever currency. */
+export function readCharge(value: unknown): StripeCharge | null | undefined {
+  const charge = fields(value)
+  if (charge?.object !== 'charge') return undefined
+  const reference = noteOf(charge, 'reference')
+  if (reference === null) return null
+  const sum = readSum(charge, 'charge', 'amount_captured')
+  const at = dateOfSeconds(charge.created)
+  const returns = readReturns(charge)
+  if (!sum || !at || !returns) return undefined
+  const { amount: captured, ...rest } = sum
+  return { ...rest, ...returns, captured, at, reference, intentId: idOf(charge.payment_intent) ?? null }
+}
+
+function readReturns(charge: Fields): Pick<StripeTry, 'refunded' | 'isDisputed'> | undefined {
+  const refunded = wholeNumber(charge.amount_refunded)
+  const { disputed } = charge
+  return refunded === undefined || typeof disputed !== 'boolean' ? undefined : { refunded, isDisputed: disputed }
+}
+
+/** Null for none; undefined for one that cannot be read. An id alone says nothing of refunds, and is taken as none. */
+function readTry(value: unknown): StripeTry | null | undefined {
+  const charge = fields(value)
+  const id = idOf(value)
+  if (!id) return charge ? undefined : null
+  if (!charge) return { id, at: null, refunded: 0, isDisputed: false }
+  const returns = readReturns(charge)
+  return returns && { id, at: dateOfSeconds(charge.created) ?? null, ...returns }
 }
 
 function readSession(value: unknown): StripeSession | undefined {
@@ -134,15 +216,15 @@ function readIntent(value: unknown): StripeIntent | undefined {
   const received = wholeNumber(intent.amount_received)
   const createdAt = dateOfSeconds(intent.created)
   const { livemode } = intent
-  if (received === undefined || !createdAt || typeof livemode !== 'boolean') return undefined
-  const chargeId = idOf(intent.latest_charge)
+  const charge = readTry(intent.latest_charge)
+  if (received === undefined || !createdAt || typeof livemode !== 'boolean' || charge === undefined) return undefined
   return {
     ...sum,
     reference: noteOf(intent, 'reference'),
     received,
     livemode,
     createdAt,
-    charge: chargeId ? { id: chargeId, at: dateOfSeconds(fields(intent.latest_charge)?.created) ?? null } : null,
+    charge,
     lastError: readFailure(intent.last_payment_error) ?? null,
     cancellationReason: word(intent.cancellation_reason) ?? null,
     stepLink: linkOf(fields(fields(intent.next_action)?.redirect_to_url)?.url),

@@ -1,0 +1,166 @@
+import { money } from '../../kernel/money.ts'
+import type {
+  ListedDispute,
+  ListedRefund,
+  ListedTransaction,
+  Outcome,
+  ProviderAnswer,
+  ReturnsAnswer,
+  TransactionsAnswer,
+  Unknown,
+} from '../provider.ts'
+import { unknown, unreadable } from './mapping.ts'
+import { idOf } from './read.ts'
+import {
+  readCharge,
+  readDispute,
+  readError,
+  readList,
+  readRefund,
+  type StripeCharge,
+  type StripeDispute,
+  type StripeRefund,
+  type StripeTry,
+} from './wire.ts'
+
+/** Refunds, disputes and charges as Stripe lists them. README.md has the tables. */
+type Get = (path: string) => Promise<ProviderAnswer>
+
+const PAGE = 100
+const MOST_PAGES = 10
+
+/** Refunds and disputes of payment intents. */
+export async function listReturnsOf(get: Get, intentIds: string[]): Promise<ReturnsAnswer> {
+  const refunds: ListedRefund[] = []
+  const disputes: ListedDispute[] = []
+  for (const id of new Set(intentIds)) {
+    const of = `payment_intent=${encodeURIComponent(id)}`
+    const [given, disputed] = [await readAll(get, `/v1/refunds?${of}`, readRefund), await disputesOf(get, id)]
+    if (!Array.isArray(given)) return given
+    if (!Array.isArray(disputed)) return disputed
+    refunds.push(...given.map(listedRefund))
+    disputes.push(...disputed.map(listedDispute))
+  }
+  return { kind: 'returns', refunds, disputes }
+}
+
+/** Adds to a paid outcome what lost disputes took. Refunds are in it already: the charge names their sum. */
+export async function withLostDisputes(get: Get, outcome: Outcome, charge: StripeTry | null): Promise<Outcome> {
+  if (outcome.kind !== 'paid' || !charge?.isDisputed) return outcome
+  const [receipt] = outcome.receipts
+  if (!receipt) return outcome
+  const lost = await lostOf(get, receipt.transactionId, receipt.amount.currency)
+  if (typeof lost !== 'number') return lost
+  const returned = Math.min(receipt.amount.amount, (receipt.returned ?? 0) + lost)
+  return returned === 0 ? outcome : { ...outcome, receipts: [{ ...receipt, returned }] }
+}
+
+/** One page of the charges of a range, without those of other businesses of the account. The cursor is Stripe's id of the last charge. */
+export async function listCharges(
+  get: Get,
+  { from, to }: { from: Date; to: Date },
+  cursor: string | null,
+): Promise<TransactionsAnswer> {
+  // Their times are whole seconds.
+  const [gte, lte] = [Math.floor(from.getTime() / 1000), Math.floor(to.getTime() / 1000)]
+  const after = cursor === null ? '' : `&starting_after=${encodeURIComponent(cursor)}`
+  const answer = await get(`/v1/charges?limit=${PAGE}&created[gte]=${gte}&created[lte]=${lte}${after}`)
+  if (answer.kind === 'unknown') return answer
+  const list = answer.status === 200 ? readList(answer.text, listed) : undefined
+  if (!list) return unreadable(answer.status)
+  const transactions: ListedTransaction[] = []
+  for (const { charge } of list.data) {
+    if (charge?.status !== 'succeeded' || charge.captured === 0) continue
+    const transaction = await transactionOf(get, charge)
+    if ('kind' in transaction) return transaction
+    transactions.push(transaction)
+  }
+  const last = list.data.at(-1)
+  if (list.hasMore && !last) return unreadable(answer.status)
+  return { kind: 'page', transactions, nextCursor: list.hasMore && last ? last.id : null }
+}
+
+function listed(value: unknown): { id: string; charge: StripeCharge | null } | undefined {
+  const charge = readCharge(value)
+  const id = idOf(value)
+  return charge === undefined || !id ? undefined : { id, charge }
+}
+
+async function transactionOf(get: Get, charge: StripeCharge): Promise<ListedTransaction | Unknown> {
+  const { intentId, captured, currency, refunded, isDisputed, at, reference } = charge
+  const transactionId = intentId ?? charge.id
+  const lost = isDisputed && intentId ? await lostOf(get, intentId, currency) : 0
+  if (typeof lost !== 'number') return lost
+  const returned = Math.min(captured, refunded + lost)
+  return { transactionId, reference, amount: money(captured, currency), at, ...(returned > 0 && { returned }) }
+}
+
+async function lostOf(get: Get, intentId: string, currency: string): Promise<number | Unknown> {
+  const disputes = await disputesOf(get, intentId)
+  if (!Array.isArray(disputes)) return disputes
+  const lost = disputes.filter((dispute) => statusOf(dispute) === 'lost')
+  if (lost.some((dispute) => dispute.currency !== currency)) return unknown('it lost a dispute in another currency')
+  return lost.reduce((sum, { amount }) => sum + amount, 0)
+}
+
+const disputesOf = (get: Get, intentId: string) =>
+  readAll(get, `/v1/disputes?payment_intent=${encodeURIComponent(intentId)}`, readDispute)
+
+function listedRefund({ id, status, amount, currency, refundReference, createdAt }: StripeRefund): ListedRefund {
+  return {
+    refundId: id,
+    reference: refundReference,
+    amount: money(amount, currency),
+    status: status === 'succeeded' ? 'successful' : ['failed', 'canceled'].includes(status) ? 'failed' : 'pending',
+    at: createdAt,
+  }
+}
+
+function listedDispute(dispute: StripeDispute): ListedDispute {
+  const { id, amount, currency, reason, respondBy, createdAt } = dispute
+  return {
+    disputeId: id,
+    amount: money(amount, currency),
+    status: statusOf(dispute),
+    reason,
+    respondBy,
+    openedAt: createdAt,
+  }
+}
+
+/**
+ * `warning_…` is an inquiry of the bank: no money moves, and a closed one leaves it where it is. `prevented` was settled before it became a
+ * dispute, with the merchant's money or without it; the balance tells. A word that is new to us is open: nothing is final about it.
+ */
+function statusOf({ status, tookMoney }: StripeDispute): ListedDispute['status'] {
+  if (status === 'lost' || (status === 'prevented' && tookMoney)) return 'lost'
+  return ['won', 'warning_closed', 'prevented'].includes(status) ? 'won' : 'open'
+}
+
+/** Every entry of a list. `path` has a query already. */
+async function readAll<T extends { id: string }>(
+  get: Get,
+  path: string,
+  read: (one: unknown) => T | undefined,
+): Promise<T[] | Unknown> {
+  const entries: T[] = []
+  let cursor = ''
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const answer = await get(`${path}&limit=${PAGE}${cursor}`)
+    if (answer.kind === 'unknown') return answer
+    const list = answer.status === 200 ? readList(answer.text, read) : undefined
+    if (!list) return notListed(answer)
+    entries.push(...list.data)
+    if (!list.hasMore) return entries
+    const last = list.data.at(-1)
+    if (!last) return unreadable(answer.status)
+    cursor = `&starting_after=${encodeURIComponent(last.id)}`
+  }
+  return unknown('its list is too long to read')
+}
+
+/** Stripe deletes no payment: when it does not know one that it made, the key belongs to another account. */
+function notListed({ status, text }: { status: number; text: string }): Unknown {
+  const isGone = [400, 404].includes(status) && readError(text)?.code === 'resource_missing'
+  return isGone ? unknown('it does not know the payment; is the key of another account?') : unreadable(status)
+}
