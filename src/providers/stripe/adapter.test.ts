@@ -49,7 +49,15 @@ const handle = (providerReference = REFERENCE, startedAt = STARTED): OrderHandle
 
 behavesAsProvider(
   stripe,
-  { sends: ['paid', 'failed', 'processing', 'pending', 'refunded'], asksForSteps: true, hidesAccountNames: false },
+  {
+    sends: ['paid', 'failed', 'processing', 'pending', 'refunded'],
+    asksForSteps: true,
+    hidesAccountNames: false,
+    listsReturns: true,
+    listsDisputes: true,
+    listsTransactions: true,
+    tellsRefusedKeys: true,
+  },
   setUp,
 )
 
