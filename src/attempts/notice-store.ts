@@ -88,6 +88,22 @@ export async function rematchNotices(db: Queries, owner: Owner, provider: string
        and provider = ${provider} and reference = ${reference}`)
 }
 
+/** Deletes some notices that were dealt with 90 days ago, and some that matched nothing for a year. Returns how many. */
+export async function deleteOldNotices(db: Queries, limit: number): Promise<number> {
+  const finished = await db.rows(sql`
+    delete from notices
+     where id in (select id from notices
+                   where state in ('done', 'ignored') and received_at < now() - interval '90 days'
+                   order by received_at limit ${limit} for update skip locked)
+    returning id`)
+  const unmatched = await db.rows(sql`
+    delete from notices
+     where id in (select id from notices where state = 'unmatched' and received_at < now() - interval '1 year'
+                   order by received_at limit ${limit} for update skip locked)
+    returning id`)
+  return finished.length + unmatched.length
+}
+
 export interface UnmatchedNotice {
   id: number
   provider: string

@@ -2,6 +2,7 @@ import type { Owner } from '../payments/payment-store.ts'
 import type { NoticeReading, RawNotice } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { findAttemptByOrder } from './attempt-store.ts'
+import { scheduleHintedCheck } from './hint-store.ts'
 import type { Notice } from './notice.ts'
 import { claimWaitingNotices, endNotice, insertNotice } from './notice-store.ts'
 import type { AttemptParts } from './parts.ts'
@@ -12,7 +13,11 @@ import { checkAttempt, settleAttempt } from './settle-attempt.ts'
 
 export type Received =
   /** On disk: answer 2xx, then work it off. */
-  { kind: 'kept'; notice: Notice; isNew: boolean } | { kind: 'forged'; because: string } | { kind: 'nobody' }
+  | { kind: 'kept'; notice: Notice; isNew: boolean }
+  | { kind: 'forged'; because: string }
+  /** Not signed: nothing of it is stored. See `noteHint`. */
+  | { kind: 'hint'; reference: string }
+  | { kind: 'nobody' }
 
 export interface NoticeGuards {
   accounts: NoticeAccountCache
@@ -44,8 +49,7 @@ export async function receiveNotice(
   let reading = readWith(cached ?? (await accounts.read(owner, provider)), notice)
   if (reading.kind === 'forged' && cached && guards.mayReadAgain())
     reading = readWith(await accounts.read(owner, provider), notice)
-  if (reading.kind === 'forged') return reading
-  if (reading.kind === 'hint') return { kind: 'forged', because: 'not signed' }
+  if (reading.kind === 'forged' || reading.kind === 'hint') return reading
   return {
     kind: 'kept',
     ...(await insertNotice(parts.database, parts.secrets, owner, { provider, body: raw.body, reading })),
@@ -64,6 +68,17 @@ function readWith(accounts: NoticeAccounts, notice: RawNotice): NoticeReading {
     if (reading.kind !== 'forged') return reading
   }
   return reading
+}
+
+/** An unsigned notice about an order of ours schedules at most one check a minute per payment. A worker makes the check. */
+export async function noteHint(
+  { database }: AttemptParts,
+  owner: Owner,
+  provider: string,
+  reference: string,
+): Promise<void> {
+  const attempt = await findAttemptByOrder(database, owner, provider, reference)
+  if (attempt) await database.transaction((tx) => scheduleHintedCheck(tx, attempt))
 }
 
 /** An adapter must not throw; if one does, the notice is kept all the same. */

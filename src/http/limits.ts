@@ -20,6 +20,7 @@ export const LIMITS = {
   wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
   /** Providers' notices, by address and by merchant. A notice with a valid signature costs nothing here. */
   forgedNotices: { perSecond: 5, burst: 50 },
+  unsignedNotices: { perSecond: 5, burst: 50 },
   /** Look-ups of merchants and keys that the cache cannot answer, by address. */
   noticeLookUps: { perSecond: 5, burst: 50 },
 } satisfies Record<string, RateLimit>
@@ -115,6 +116,11 @@ export class Limits {
   forgedNotice(request: FastifyRequest, merchantId: MerchantId): void {
     this.#spend('forgedNotices', request.ip, 'Too many notices with a bad signature from this address.')
     this.#spend('forgedNotices', merchantId, 'Too many notices with a bad signature for this merchant.')
+  }
+
+  unsignedNotice(request: FastifyRequest, merchantId: MerchantId): void {
+    this.#spend('unsignedNotices', request.ip, 'Too many unsigned notices from this address.')
+    this.#spend('unsignedNotices', merchantId, 'Too many unsigned notices for this merchant.')
   }
 
   noticeLookUp(request: FastifyRequest): void {

@@ -62,7 +62,13 @@ export async function forgetCall(db: Queries, owner: Owner, call: IdempotentCall
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
-/** Keys are kept for a day at least; two, to be on the safe side. */
-export async function forgetOldCalls(db: Queries): Promise<void> {
-  await db.rows(sql`delete from idempotent_calls where created_at < now() - interval '48 hours'`)
+/** Deletes some keys that are older than 48 hours; a key is promised for 24. Returns how many. */
+export async function forgetOldCalls(db: Queries, limit: number): Promise<number> {
+  const rows = await db.rows(sql`
+    delete from idempotent_calls
+     where (merchant_id, mode, endpoint, key) in (
+       select merchant_id, mode, endpoint, key from idempotent_calls where created_at < now() - interval '48 hours'
+        order by created_at limit ${limit} for update skip locked)
+    returning key`)
+  return rows.length
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { checkDueAttempts } from '../attempts/check-attempts.ts'
 import { expirePayments } from '../attempts/expire-payments.ts'
+import { deleteOldNotices } from '../attempts/notice-store.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
 import { workOffWaitingNotices } from '../attempts/receive-notice.ts'
 import { carryOutDueRefunds } from '../attempts/refund-payment.ts'
@@ -22,6 +23,8 @@ export interface Job {
 }
 
 const BATCH = 25
+// A statement of about 10 ms, so that a purge never holds locks for long.
+const PURGE_BATCH = 500
 const HOUR_MS = 3_600_000
 
 /** The door of the clock: what has to happen when nobody is asking. */
@@ -32,7 +35,16 @@ export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
     { name: 'check attempts', everyMs: 1_000, hands: 4, run: () => full(checkDueAttempts(parts, BATCH)) },
     { name: 'work off notices', everyMs: 1_000, hands: 4, run: () => full(workOffWaitingNotices(parts, BATCH)) },
     { name: 'carry out refunds', everyMs: 1_000, hands: 4, run: () => full(carryOutDueRefunds(parts, BATCH)) },
-    { name: 'forget old keys', everyMs: HOUR_MS, run: () => forgetOldCalls(parts.database).then(() => false) },
+    {
+      name: 'forget old keys',
+      everyMs: HOUR_MS,
+      run: async () => (await forgetOldCalls(parts.database, PURGE_BATCH)) === PURGE_BATCH,
+    },
+    {
+      name: 'delete old notices',
+      everyMs: HOUR_MS,
+      run: async () => (await deleteOldNotices(parts.database, PURGE_BATCH)) >= PURGE_BATCH,
+    },
     { name: 'forget old deliveries', everyMs: HOUR_MS, run: () => full(forgetOldDeliveries(parts.database, BATCH)) },
     {
       name: 'forget old destinations',

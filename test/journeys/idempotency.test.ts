@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
+import { forgetOldCalls } from '../../src/payments/idempotent-call-store.ts'
 import { addMerchant, call, checkout, startOn, startService, type TestMerchant } from '../support/service.ts'
 
 const { app, database } = await startService()
@@ -133,4 +134,14 @@ test('of duplicate members the last one counts: for the check, the fingerprint a
   const plain = { amount: 700, country: 'NG', user: { email: 'a@b.co' } }
   const second = await call(app, 'POST', '/payments/v1/checkouts', { headers, body: plain })
   assert.equal(second.headers['idempotent-replayed'], 'true')
+})
+
+test('keys older than 48 hours are deleted in batches; younger ones stay', async () => {
+  await database.rows(sql`
+    insert into idempotent_calls (merchant_id, mode, endpoint, key, digest, reference, running_until, created_at)
+    select ${uuidOf(shop.merchantId)}, 'sandbox', 'purge', hours || '-' || n, '', '', now(), now() - hours * interval '1 hour'
+      from unnest(array[1, 47, 49, 500]) hours, generate_series(1, 5) n`)
+  assert.deepEqual([await forgetOldCalls(database, 8), await forgetOldCalls(database, 8)], [8, 2])
+  const left = await database.row(sql`select count(*) as count from idempotent_calls where endpoint = 'purge'`)
+  assert.deepEqual(left, { count: 10 })
 })

@@ -1,18 +1,32 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { deleteOldNotices } from '../../src/attempts/notice-store.ts'
 import type { Database } from '../../src/database/database.ts'
+import { sql } from '../../src/database/sql.ts'
 import type { App } from '../../src/http/framework.ts'
-import { newId } from '../../src/kernel/ids.ts'
+import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import { providerAccounts } from '../../src/providers/accounts.ts'
+import type { Provider } from '../../src/providers/provider.ts'
 import { KEYS, sign, startAcme } from '../support/acme.ts'
 import { createDatabase } from '../support/database.ts'
 import { addMerchant, BASE_URL, call, startOn, type TestMerchant } from '../support/service.ts'
 
 const { database } = await createDatabase()
-const { provider: acme, upstream, keys } = await startAcme({ after })
+const { provider: signing, upstream, keys } = await startAcme({ after })
 const secrets = secretBox(Buffer.alloc(32, 7))
 const { secretKey, publicKey } = KEYS.sandbox
+
+/** Acme, but a notice without a signature header is a hint, as in the sandbox of some providers. */
+const acme: Provider = {
+  ...signing,
+  connect(account) {
+    const connection = signing.connect(account)
+    const readNotice: typeof connection.readNotice = (notice) =>
+      notice.headers.signature ? connection.readNotice(notice) : { kind: 'hint', reference: notice.body.toString() }
+    return { ...connection, readNotice }
+  },
+}
 
 /** A service process whose statements are counted. Each has its own cache and its own limits. */
 async function start({ rateLimit = true } = {}) {
@@ -40,9 +54,12 @@ async function start({ rateLimit = true } = {}) {
   return { app, statements: () => statements }
 }
 
-async function addShop(app: App, settings = { secretKey, publicKey }): Promise<TestMerchant> {
+/** Another process sets them up, so that the one under test has not cached what was before. */
+const setUp = await start({ rateLimit: false })
+
+async function addShop(): Promise<TestMerchant> {
   const merchant = await addMerchant(database)
-  await setKeys(app, merchant, settings)
+  await setKeys(setUp.app, merchant, { secretKey, publicKey })
   return merchant
 }
 
@@ -54,10 +71,10 @@ async function setKeys(app: App, merchant: TestMerchant, settings: Record<string
   assert.ok(status === 200 || status === 201, JSON.stringify(body))
 }
 
-function notify(app: App, merchantId: string, body: string, signature: string) {
+function notify(app: App, merchantId: string, body: string, signature?: string) {
   return call(app, 'POST', `/notices/acme/sandbox/${merchantId}`, {
     body,
-    headers: { 'content-type': 'text/plain', signature },
+    headers: { 'content-type': 'text/plain', ...(signature && { signature }) },
   })
 }
 
@@ -78,7 +95,7 @@ const countOf = (statuses: number[], wanted: number) => statuses.filter((status)
 
 test('forged notices are refused from the cache: a thousand of them cost a few dozen queries, also with RATE_LIMIT=off', async () => {
   const { app, statements } = await start({ rateLimit: false })
-  const shop = await addShop(app)
+  const shop = await addShop()
   await notify(app, shop.merchantId, 'the first fills the cache', 'bad')
   const before = statements()
   const statuses = await many(1_000, (index) => notify(app, shop.merchantId, `forged ${index}`, 'bad'))
@@ -96,7 +113,7 @@ test('forged notices for merchants that do not exist are limited by address befo
 
 test('forged notices are limited by address and by merchant, while signed ones from the same address are accepted', async () => {
   const { app } = await start()
-  const shop = await addShop(app)
+  const shop = await addShop()
   const statuses = await many(200, () => notify(app, shop.merchantId, 'forged', 'bad'))
   assert.ok(countOf(statuses, 401) >= 50 && countOf(statuses, 429) >= 10, statuses.join())
   const accepted = await many(100, (index) => signed(app, shop.merchantId, `order ${index}`))
@@ -105,10 +122,123 @@ test('forged notices are limited by address and by merchant, while signed ones f
 
 test('a notice signed with keys that were set a moment ago is accepted, though the cache holds the old ones', async () => {
   const { app } = await start()
-  const shop = await addShop(app)
+  const shop = await addShop()
   assert.equal((await signed(app, shop.merchantId, 'with the first keys')).status, 200)
   const next = { secretKey: 'sk_test_Next1', publicKey: 'pk_test_Next1' }
   keys.add(next.secretKey)
   await setKeys(app, shop, next)
   assert.equal((await signed(app, shop.merchantId, 'with the next keys', next.secretKey)).status, 200)
+})
+
+async function startPayment(app: App, shop: TestMerchant, reference?: string): Promise<string> {
+  const { status, body } = await call(app, 'POST', '/payments/v1/payments/initialize', {
+    headers: shop.headers,
+    body: { provider: 'acme', amount: 1_250_000, reference, user: { email: 'ada@example.com' } },
+  })
+  assert.equal(status, 200, JSON.stringify(body))
+  const row = await database.row<{ order_reference: string }>(
+    sql`select order_reference from attempts where reference = ${body.data.reference}`,
+  )
+  assert.ok(row)
+  return row.order_reference
+}
+
+/** The attempt's next check is an hour away, and no unsigned notice came lately. */
+async function waitForNothing(order: string): Promise<void> {
+  await database.rows(sql`
+    update attempts set next_check_at = now() + interval '1 hour', hinted_at = null where order_reference = ${order}`)
+}
+
+async function secondsToCheck(order: string): Promise<number> {
+  const row = await database.row<{ seconds: number }>(sql`
+    select extract(epoch from next_check_at - now())::float8 as seconds from attempts where order_reference = ${order}`)
+  assert.ok(row)
+  return row.seconds
+}
+
+async function noticesOf(shop: TestMerchant): Promise<number> {
+  const row = await database.row<{ count: number }>(
+    sql`select count(*) as count from notices where merchant_id = ${uuidOf(shop.merchantId)}`,
+  )
+  return row?.count ?? -1
+}
+
+test('an unsigned notice stores nothing; for a known order it schedules a check, for an unknown one nothing', async () => {
+  const { app } = await start()
+  const shop = await addShop()
+  const order = await startPayment(app, shop)
+  await waitForNothing(order)
+  const [known, unknown] = [
+    await notify(app, shop.merchantId, order),
+    await notify(app, shop.merchantId, 'x'.repeat(32)),
+  ]
+  assert.deepEqual([known.status, known.body], [unknown.status, unknown.body], 'both are answered alike')
+  assert.equal(known.status, 200)
+  assert.ok((await secondsToCheck(order)) <= 0, 'a check is due now')
+  assert.equal(await noticesOf(shop), 0)
+})
+
+test('unsigned notices schedule at most one check a minute per payment, however many attempts it has', async () => {
+  const { app } = await start()
+  const shop = await addShop()
+  const reference = `twice-${shop.clientId.slice(-8)}`
+  const first = await startPayment(app, shop, reference)
+  await database.rows(sql`update attempts set status = 'failed' where order_reference = ${first}`)
+  const second = await startPayment(app, shop, reference)
+  await waitForNothing(first)
+  await waitForNothing(second)
+  await notify(app, shop.merchantId, first)
+  assert.ok((await secondsToCheck(first)) <= 0)
+  await waitForTheNextCheck(first)
+  for (let times = 0; times < 5; times++) await notify(app, shop.merchantId, first)
+  const wait = await secondsToCheck(first)
+  assert.ok(wait > 30 && wait <= 60, `the same attempt again: in ${wait} s`)
+  await notify(app, shop.merchantId, second)
+  const longer = await secondsToCheck(second)
+  assert.ok(longer > 90 && longer <= 120, `another attempt of the payment: in ${longer} s`)
+})
+
+/** As after a check: the next one is an hour away, but the payment remembers the last unsigned notice. */
+async function waitForTheNextCheck(order: string): Promise<void> {
+  await database.rows(
+    sql`update attempts set next_check_at = now() + interval '1 hour' where order_reference = ${order}`,
+  )
+}
+
+test('unsigned notices are limited by address and by merchant', async () => {
+  const { app } = await start()
+  const shop = await addShop()
+  const statuses = await many(200, () => notify(app, shop.merchantId, 'x'.repeat(32)))
+  assert.ok(countOf(statuses, 429) >= 10, statuses.join())
+})
+
+test('the same signed notice again is only counted', async () => {
+  const { app } = await start()
+  const shop = await addShop()
+  for (let times = 0; times < 5; times++) await signed(app, shop.merchantId, 'the same')
+  const rows = await database.rows(sql`select times from notices where merchant_id = ${uuidOf(shop.merchantId)}`)
+  assert.deepEqual(rows, [{ times: 5 }])
+})
+
+test('notices that were dealt with are deleted after 90 days, unmatched ones after a year, in batches', async () => {
+  const shop = await addShop()
+  const merchant = uuidOf(shop.merchantId)
+  await database.rows(sql`
+    insert into notices (merchant_id, mode, provider, digest, body, reading, says, state, received_at)
+    select ${merchant}, 'sandbox', 'acme', convert_to(state || days || n, 'UTF8'), '', '{}', 'paid', state, now() - days * interval '1 day'
+      from unnest(array['done', 'ignored', 'unmatched', 'waiting']) state, unnest(array[80, 100, 400]) days, generate_series(1, 3) n`)
+  assert.equal(await deleteOldNotices(database, 2), 4, 'two of each kind')
+  while ((await deleteOldNotices(database, 2)) > 0);
+  const left = await database.rows(sql`
+    select state, extract(day from now() - received_at)::integer as days from notices
+     where merchant_id = ${merchant} group by 1, 2 order by 1, 2`)
+  assert.deepEqual(left, [
+    { state: 'done', days: 80 },
+    { state: 'ignored', days: 80 },
+    { state: 'unmatched', days: 80 },
+    { state: 'unmatched', days: 100 },
+    { state: 'waiting', days: 80 },
+    { state: 'waiting', days: 100 },
+    { state: 'waiting', days: 400 },
+  ])
 })

@@ -1,7 +1,7 @@
 import { MAX_NOTICE_BYTES } from '../../attempts/notice.ts'
 import type { AttemptParts } from '../../attempts/parts.ts'
 import { noticeAccountCache } from '../../attempts/read-notice-accounts.ts'
-import { receiveNotice, workOffNotice } from '../../attempts/receive-notice.ts'
+import { noteHint, receiveNotice, workOffNotice } from '../../attempts/receive-notice.ts'
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { App } from '../framework.ts'
@@ -54,6 +54,11 @@ export function noticeRoutes(
         parts.onForged()
         limits.forgedNotice(request, merchantId)
         throw new Problem('invalid_credentials', 'The signature of this notice does not hold.')
+      }
+      if (received.kind === 'hint') {
+        limits.unsignedNotice(request, merchantId)
+        await noteHint(parts, owner, provider, received.reference)
+        return { data: { received: true } }
       }
       if (received.isNew) {
         parts.track(
