@@ -17,7 +17,7 @@ import type { Book } from './book.ts'
 
 const COLUMNS =
   new Fixed(`a.id, a.payment_id, a.merchant_id, a.mode, a.number, a.reference, a.provider, a.channel, a.status,
-  a.currency, a.amount_charged, a.fee, a.amount_received, a.amount_returned, a.amount_refunded, a.order_reference, a.provider_reference, a.save_card, a.charged_at_once, a.failure, a.failed_try_id,
+  a.currency, a.amount_charged, a.fee, a.amount_received, a.amount_returned, a.amount_refunded, a.amount_reversed, a.order_reference, a.provider_reference, a.save_card, a.charged_at_once, a.failure, a.failed_try_id,
   a.instructions, a.instructions_expire_at, a.said_paid, a.needs_review, a.created_at, a.asked_at, a.resolved_at, a.next_check_at, a.checks,
   a.watched_since, a.missing_in_a_row`)
 
@@ -37,6 +37,7 @@ interface AttemptRow {
   amount_received: number
   amount_returned: number
   amount_refunded: number
+  amount_reversed: number
   order_reference: string
   provider_reference: string
   save_card: boolean
@@ -73,6 +74,7 @@ function attemptOf(row: AttemptRow): Attempt {
     amountReceived: row.amount_received,
     amountReturned: row.amount_returned,
     amountRefunded: row.amount_refunded,
+    amountReversed: row.amount_reversed,
     orderReference: row.order_reference,
     providerReference: row.provider_reference,
     saveCard: row.save_card,
@@ -206,6 +208,7 @@ export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<vo
     update attempts
        set status = ${attempt.status}, amount_received = ${attempt.amountReceived},
            amount_returned = ${attempt.amountReturned}, amount_refunded = ${attempt.amountRefunded},
+           amount_reversed = ${attempt.amountReversed},
            provider_reference = ${attempt.providerReference}, failure = ${attempt.failure}, failed_try_id = ${attempt.failedTryId},
            instructions = ${attempt.instructions}, instructions_expire_at = ${attempt.instructionsExpireAt},
            said_paid = ${attempt.saidPaid}, needs_review = ${attempt.needsReview}, asked_at = ${attempt.askedAt}, charged_at_once = ${attempt.chargedAtOnce},

@@ -25,6 +25,8 @@ export interface Attempt {
   amountReturned: number
   /** Of that: gone, and counted in the payment's `amountRefunded`. */
   amountRefunded: number
+  /** Of `amountReturned`: given back in full before we first saw it, so it never counted towards the payment. */
+  amountReversed: number
   /** For the provider: made from the id and on disk before the first call. */
   orderReference: string
   providerReference: string

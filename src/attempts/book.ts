@@ -4,6 +4,7 @@ import type { AttemptId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type Payment, refuseFinished } from '../payments/payment.ts'
 import { type Attempt, type Instructions, MAX_ATTEMPTS } from './attempt.ts'
+import type { ReturnedAtFirstSight } from './returned-money.ts'
 import { nextCheck, watchAnew } from './watch.ts'
 
 /**
@@ -30,8 +31,10 @@ export interface Decision {
   surplus: { attemptId: AttemptId; amount: number; receipt: string | null }[]
   /** Attempts whose money and refunds do not count towards the payment any more. */
   uncounted: AttemptId[]
-  /** Whether the fresh receipts in the payment's currency count towards it. */
+  /** Whether the fresh receipts in the payment's currency count towards it, except those that were given back in full. */
   counted: boolean
+  /** What the provider had given back of the fresh receipts before we saw them. */
+  returned: ReturnedAtFirstSight[]
 }
 
 /** Before a provider is called. The attempt starts as `processing`: if we die before the answer, that is what it is. */
@@ -176,5 +179,5 @@ export function replace(book: Book, attempt: Attempt): Book {
 /** That these facts are true now, and the book as it is with them. */
 export function decided(book: Book, facts: Fact[]): Decision {
   const payment = { ...book.payment, sequence: book.payment.sequence + facts.length }
-  return { book: { ...book, payment }, facts, surplus: [], uncounted: [], counted: false }
+  return { book: { ...book, payment }, facts, surplus: [], uncounted: [], counted: false, returned: [] }
 }

@@ -5,6 +5,7 @@ import type { Mode } from '../kernel/mode.ts'
 import type { Owner } from '../payments/payment-store.ts'
 import type { Receipt } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
+import { isReversed, returnedOf } from './returned-money.ts'
 
 /** Those that are on record for no attempt yet. Under the lock of the payment. */
 export async function findFresh(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<Receipt[]> {
@@ -25,15 +26,16 @@ export async function insertReceipts(
   fresh: Receipt[],
   counted: boolean,
 ): Promise<void> {
-  for (const { transactionId, amount, at } of fresh) {
-    const counts = counted && amount.currency === attempt.currency
+  for (const receipt of fresh) {
+    const { transactionId, amount, at } = receipt
+    const counts = counted && amount.currency === attempt.currency && !isReversed(receipt)
     const row = await tx.row(sql`
-      insert into receipts (merchant_id, mode, provider, transaction_id, attempt_id, payment_id, amount, currency, counted, taken_at)
+      insert into receipts (merchant_id, mode, provider, transaction_id, attempt_id, payment_id, amount, currency, counted, returned, taken_at)
       values (${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${transactionId}, ${uuidOf(attempt.id)},
-              ${uuidOf(attempt.paymentId)}, ${amount.amount}, ${amount.currency}, ${counts}, ${at})
+              ${uuidOf(attempt.paymentId)}, ${amount.amount}, ${amount.currency}, ${counts}, ${returnedOf(receipt)}, ${at})
       on conflict (merchant_id, mode, provider, transaction_id) do update
          set attempt_id = excluded.attempt_id, payment_id = excluded.payment_id, counted = excluded.counted,
-             amount = excluded.amount, currency = excluded.currency, taken_at = excluded.taken_at
+             amount = excluded.amount, currency = excluded.currency, returned = excluded.returned, taken_at = excluded.taken_at
        where receipts.attempt_id is null
       returning id`)
     if (!row) throw new Error(`transaction ${transactionId} was recorded for another attempt at the same moment`)

@@ -58,12 +58,14 @@ export interface NewRefund {
   callReference?: string | undefined
   /** Set for one that was made on the provider's side: there is nothing left to do. */
   providerRefundId?: string
+  /** Made on the provider's side before we saw its transaction, under an id that we do not know. */
+  isDone?: true
 }
 
 /** Written before the provider is asked, and due at once: if we die in between, a worker asks with the same reference. */
 export async function insertRefund(tx: Transaction, refund: NewRefund): Promise<Refund | undefined> {
   const { payment } = refund.book
-  const done = refund.providerRefundId !== undefined
+  const done = refund.isDone ?? refund.providerRefundId !== undefined
   const row = await tx.row<RefundRow>(sql`
     insert into refunds as r (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, reason,
                               transaction_ids, provider_refund_id, call_reference, due_at, resolved_at)

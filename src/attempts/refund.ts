@@ -42,11 +42,11 @@ export function planRefund(
     )
   }
   const winner = attempts.find(({ status }) => status === 'successful')
-  const held = (winner ? [winner] : attempts.filter(({ amountReceived }) => amountReceived > 0)).map((attempt) => {
+  const held = (winner ? [winner] : attempts.filter(isCountable)).map((attempt) => {
     const promised = refunds
       .filter(({ attemptId, counted, status }) => attemptId === attempt.id && counted && status !== 'failed')
       .reduce((sum, refund) => sum + refund.amount, 0)
-    return { attempt, left: (winner ? payment.amountPaid : attempt.amountReceived) - promised }
+    return { attempt, left: (winner ? payment.amountPaid : attempt.amountReceived - attempt.amountReversed) - promised }
   })
   const most = Math.max(0, ...held.map(({ left }) => left))
   const amount = wanted ?? most
@@ -61,6 +61,10 @@ export function planRefund(
     )
   }
   return { attempt: source.attempt, amount }
+}
+
+function isCountable({ amountReceived, amountReversed }: Attempt): boolean {
+  return amountReceived > amountReversed
 }
 
 export function refundView(refund: Refund) {

@@ -3,9 +3,11 @@ import { newId } from '../kernel/ids.ts'
 import type { Connection, Outcome, Receipt, SavedCard, Unknown } from '../providers/provider.ts'
 import { type Attempt, handleOf } from './attempt.ts'
 import { findBookById, lockBook, recordCall } from './attempt-store.ts'
-import type { Book } from './book.ts'
+import type { Book, Decision } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { findFresh, insertReceipts } from './receipt-store.ts'
+import { insertRefund } from './refund-store.ts'
+import { isReversed } from './returned-money.ts'
 import { keepCard } from './saved-card-store.ts'
 import { disagree, type Proposal, settle } from './settle.ts'
 import { writeDecision } from './write-decision.ts'
@@ -34,9 +36,10 @@ export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: At
   const decision = settle(before, { ...rest, ...claim, outcome, attemptId: attempt.id, fresh, now })
   await insertReceipts(tx, attempt, fresh, decision.counted)
   await writeDecision(tx, parts, before, decision, causeOf(signal))
+  await writeReturned(tx, parts, attempt, decision)
   // Only with the money, once: a card that was deleted since must not come back because somebody asked again.
   const mayKeep = attempt.saveCard || parts.providers.find(attempt.provider)?.capabilities.pageAsksToSave
-  if (outcome.kind === 'paid' && outcome.savedCard && mayKeep && fresh.length > 0)
+  if (outcome.kind === 'paid' && outcome.savedCard && mayKeep && fresh.some((receipt) => !isReversed(receipt)))
     await saveCard(tx, parts, decision.book, attempt, outcome.savedCard)
   announce(
     parts,
@@ -44,6 +47,26 @@ export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: At
     decision.facts.map(({ type }) => type),
   )
   return decision.book
+}
+
+/**
+ * What the provider had given back before we saw it, as refunds of kind `provider` that are done. They have no `providerRefundId`, and
+ * `transactionIds` names the transaction. Reconciliation gives them the id of the listed refund, instead of counting that one again.
+ */
+async function writeReturned(tx: Transaction, parts: AttemptParts, attempt: Attempt, decision: Decision) {
+  for (const { transactionId, amount, counted } of decision.returned) {
+    await insertRefund(tx, {
+      id: newId('refund', parts.clock.now()),
+      book: decision.book,
+      attemptId: attempt.id,
+      amount,
+      kind: 'provider',
+      counted,
+      reason: 'Given back at the provider before it was seen here.',
+      transactionIds: [transactionId],
+      isDone: true,
+    })
+  }
 }
 
 /** More money than there is, in one answer: they do not know what they say. */

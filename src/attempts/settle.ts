@@ -15,6 +15,7 @@ import {
   waitingIn,
   watched,
 } from './book.ts'
+import { isReversed, returnedAtFirstSight, returnedOf, type Totals, totalsOf } from './returned-money.ts'
 import { watchAnew } from './watch.ts'
 
 /** How an outcome reached us. Only what the customer or the provider set off can make an unused attempt `processing`. */
@@ -27,7 +28,7 @@ export interface Proposal {
   fresh: Receipt[]
   source: Source
   /** What the notice claims that made us ask, if it was one. */
-  noticeSays?: 'paid' | 'failed'
+  noticeSays?: 'paid' | 'failed' | undefined
   /** How the attempt stood when the provider was asked, if it was. */
   asked?: { status: Attempt['status']; since: Date }
   now: Date
@@ -48,33 +49,86 @@ export function settle(book: Book, proposal: Proposal): Decision {
   const before = book.attempts.find(({ id }) => id === proposal.attemptId)
   assert(before, `attempt ${proposal.attemptId} is not of this payment`)
   const ours = proposal.fresh.filter(({ amount }) => amount.currency === before.currency)
-  const arrived = ours.reduce((sum, { amount }) => sum + amount.amount, 0)
+  const isPaid = book.payment.status === 'successful'
+  const totals = totalsOf(ours)
   const attempt: Attempt = {
-    ...before,
-    amountReceived: before.amountReceived + arrived,
+    ...withMoney(before, totals, isPaid),
     watch: { ...before.watch, checks: before.watch.checks + (proposal.source === 'check' ? 1 : 0) },
   }
-
   const noted = ours.length < proposal.fresh.length ? { ...attempt, needsReview: FOREIGN } : attempt
-  if (book.payment.status === 'successful') {
-    return arrived > 0
-      ? takeSurplus(book, before, noted, ours, proposal.now)
-      : concludeLoser(book, before, noted, proposal)
+  const decision = isPaid
+    ? settlePaid(book, before, noted, ours, proposal)
+    : settleUnpaid(book, before, noted, totals, proposal)
+  return { ...decision, returned: returnedAtFirstSight(ours, decision.counted) }
+}
+
+/** The attempt with the new money, and with what had gone back of it before we saw it. */
+function withMoney(attempt: Attempt, { received, returned, reversed }: Totals, isPaid: boolean): Attempt {
+  return {
+    ...attempt,
+    amountReceived: attempt.amountReceived + received,
+    amountReturned: attempt.amountReturned + returned,
+    amountReversed: attempt.amountReversed + reversed,
+    // Money beyond a paid payment never counts, and neither do its refunds.
+    amountRefunded: attempt.amountRefunded + (isPaid ? 0 : returned - reversed),
   }
-  if (isEnough(noted, proposal.outcome)) return succeed(book, before, noted, proposal.now)
-  if (noted.needsReview === FOREIGN && before.needsReview !== FOREIGN)
-    return mismatch(book, before, noted, FOREIGN, proposal.now)
-  if (attempt.channel === 'card' && arrived > 0) {
-    return mismatch(
-      book,
-      before,
-      attempt,
-      `amount_mismatch: ${attempt.amountReceived} was charged in place of ${attempt.amountCharged}.`,
-      proposal.now,
-    )
+}
+
+function settlePaid(book: Book, before: Attempt, attempt: Attempt, ours: Receipt[], proposal: Proposal): Decision {
+  const { received, returned } = totalsOf(ours)
+  if (received > returned) return takeSurplus(book, before, attempt, ours, proposal.now)
+  return received > 0 ? reversed(book, before, attempt, proposal.now) : concludeLoser(book, before, attempt, proposal)
+}
+
+function settleUnpaid(
+  book: Book,
+  before: Attempt,
+  attempt: Attempt,
+  { received, returned }: Totals,
+  proposal: Proposal,
+): Decision {
+  const { outcome, now } = proposal
+  if (isEnough(attempt, outcome)) return succeed(book, before, attempt, now)
+  if (attempt.needsReview === FOREIGN && before.needsReview !== FOREIGN)
+    return mismatch(book, before, attempt, FOREIGN, now)
+  if (returned > 0 && held(attempt) === 0) return reversed(book, before, attempt, now)
+  const partlyReturned =
+    returned > 0 ? `reversed: ${returned} was given back at the provider; ${held(attempt)} is left.` : null
+  if (attempt.channel === 'card' && received > 0) {
+    const wrongAmount = `amount_mismatch: ${attempt.amountReceived} was charged in place of ${attempt.amountCharged}.`
+    return mismatch(book, before, attempt, partlyReturned ?? wrongAmount, now)
   }
-  if (arrived > 0) return underpaid(book, before, attempt, proposal.now)
+  if (received > 0) {
+    return underpaid(book, before, { ...attempt, needsReview: partlyReturned ?? attempt.needsReview }, now)
+  }
   return concludeUnpaid(book, before, attempt, proposal)
+}
+
+/** Money that counts towards the payment, as long as no other attempt has paid it. */
+function countable({ amountReceived, amountReversed }: Attempt): number {
+  return amountReceived - amountReversed
+}
+
+/** The payment with what this attempt has brought since. */
+function withMoneyOf(payment: Payment, before: Attempt, after: Attempt): Payment {
+  return {
+    ...payment,
+    amountPaid: payment.amountPaid + countable(after) - countable(before),
+    amountRefunded: payment.amountRefunded + after.amountRefunded - before.amountRefunded,
+  }
+}
+
+/** All of the new money had been given back before we saw it. An open attempt has failed; one that has ended keeps its status. */
+function reversed(book: Book, before: Attempt, attempt: Attempt, now: Date): Decision {
+  const isOpen = before.status === 'pending' || before.status === 'processing'
+  const failure: Failure = {
+    code: 'reversed',
+    message: 'The payment was reversed. The money was given back.',
+    providerCode: null,
+  }
+  const after: Attempt = isOpen ? { ...attempt, status: 'failed', failure, resolvedAt: now, saidPaid: false } : attempt
+  const facts = [...changeOf(before, after), ...reviewFact(before, after)]
+  return decided(replace(book, watched(after, before, now)), facts)
 }
 
 /** What is still there of what came in. */
@@ -102,7 +156,7 @@ function succeed(book: Book, before: Attempt, paid: Attempt, now: Date): Decisio
     ...book.payment,
     status: 'successful',
     late: book.payment.status !== 'pending',
-    amountPaid: attempt.amountReceived,
+    amountPaid: countable(attempt),
     amountRefunded: attempt.amountRefunded,
     completedAt: now,
   }
@@ -143,9 +197,10 @@ function reviewFact(before: Attempt, after: Attempt): Fact[] {
 
 /** The payment is paid already: kept on its attempt, announced, sent back; never counted. */
 function takeSurplus(book: Book, before: Attempt, attempt: Attempt, fresh: Receipt[], now: Date): Decision {
-  const amount = attempt.amountReceived - before.amountReceived
+  // What the provider has given back already is not sent back again.
+  const amount = held(attempt) - held(before)
   // A card is charged once, so whatever it took is all that will come; an account number may yet get the rest.
-  const isWhole = attempt.channel === 'card' || attempt.amountReceived >= attempt.amountCharged
+  const isWhole = attempt.channel === 'card' || countable(attempt) >= attempt.amountCharged
   const isSecondSuccess = before.status !== 'successful' && isWhole
   const status = isSecondSuccess ? 'surplus' : attempt.status
   const after: Attempt = {
@@ -162,11 +217,13 @@ function takeSurplus(book: Book, before: Attempt, attempt: Attempt, fresh: Recei
   ]
   return {
     ...decided(replace(book, watched(after, before, now)), facts),
-    surplus: fresh.map((receipt) => ({
-      attemptId: after.id,
-      amount: receipt.amount.amount,
-      receipt: receipt.transactionId,
-    })),
+    surplus: fresh
+      .filter((receipt) => !isReversed(receipt))
+      .map((receipt) => ({
+        attemptId: after.id,
+        amount: receipt.amount.amount - returnedOf(receipt),
+        receipt: receipt.transactionId,
+      })),
   }
 }
 
@@ -184,10 +241,7 @@ function mismatch(book: Book, before: Attempt, attempt: Attempt, why: string, no
     needsReview: why,
     resolvedAt: now,
   }
-  const payment = {
-    ...book.payment,
-    amountPaid: book.payment.amountPaid + attempt.amountReceived - before.amountReceived,
-  }
+  const payment = withMoneyOf(book.payment, before, attempt)
   const facts: Fact[] = [
     ...(before.failure?.code === 'amount_mismatch' ? [] : [{ type: 'attempt.failed' as const, attemptId: after.id }]),
     ...reviewFact(before, after),
@@ -197,26 +251,35 @@ function mismatch(book: Book, before: Attempt, attempt: Attempt, why: string, no
 
 /** Less than asked for: shown as missing, and waited for. */
 function underpaid(book: Book, before: Attempt, attempt: Attempt, now: Date): Decision {
-  const payment = {
-    ...book.payment,
-    amountPaid: book.payment.amountPaid + attempt.amountReceived - before.amountReceived,
-  }
+  const payment = withMoneyOf(book.payment, before, attempt)
   const missing = attempt.amountCharged - held(attempt)
   const status = attempt.status === 'processing' ? waitingIn(book) : attempt.status
   const resolvedAt = status === 'abandoned' ? (attempt.resolvedAt ?? now) : attempt.resolvedAt
   const after: Attempt = { ...attempt, status, resolvedAt, saidPaid: false, watch: watchAnew(now) }
-  const facts: Fact[] = [...changeOf(before, after), moneyFact('payment.underpaid', after, 'missing', missing)]
+  const facts: Fact[] = [
+    ...changeOf(before, after),
+    ...(held(after) > held(before) ? [moneyFact('payment.underpaid', after, 'missing', missing)] : []),
+    ...reviewFact(before, after),
+  ]
   return { ...decided(replace({ ...book, payment }, watched(after, before, now)), facts), counted: true }
 }
 
 /** No money now, and the payment is not paid: what becomes of the attempt? */
 function concludeUnpaid(book: Book, before: Attempt, attempt: Attempt, proposal: Proposal): Decision {
-  const { outcome, now } = proposal
-  const saidPaid = attempt.saidPaid || proposal.noticeSays === 'paid'
+  const { outcome, noticeSays, now } = proposal
+  const isOnRecord = isPaidOnRecord(attempt, outcome)
+  const saidPaid = !isOnRecord && (attempt.saidPaid || noticeSays === 'paid')
   const known = { ...attempt, saidPaid }
-  const after = conclude(book, known, outcome, proposal)
+  const after = isOnRecord
+    ? conclude(book, known, { kind: 'pending', receipts: [] }, { ...proposal, noticeSays: undefined })
+    : conclude(book, known, outcome, proposal)
   const next = watched(after, before, now)
   return decided(replace(book, next), [...changeOf(before, after), ...reviewFact(before, next)])
+}
+
+/** The provider counts as paid what is on record here, with what has gone back of it: no contradiction, and not enough is held. */
+function isPaidOnRecord({ amountReturned }: Attempt, outcome: Outcome): boolean {
+  return outcome.kind === 'paid' && outcome.receipts.length > 0 && amountReturned > 0
 }
 
 /** The payment was paid another way. This attempt may still end; it changes nothing else. */
@@ -237,8 +300,8 @@ function conclude(
   const isOpen = status === 'pending' || status === 'processing'
   // It went on while we asked: what was true before that is old news, and the next question is soon.
   if (asked && (asked.status !== status || asked.since.getTime() !== watch.since.getTime())) return attempt
-  // Its money is on record and a person decides about it. A late word of the provider adds nothing, and must not open it again.
-  if (attempt.failure?.code === 'amount_mismatch') return attempt
+  // Its money is on record and a person decides about it, or has gone back. A late word of the provider adds nothing, and must not open it again.
+  if (attempt.failure?.code === 'amount_mismatch' || isReversedAttempt(attempt)) return attempt
   if (noticeSays === 'paid') return doubt(attempt, now)
   const seen = { ...attempt, watch: { ...watch, missingInARow: 0 } }
   switch (outcome.kind) {
@@ -262,6 +325,10 @@ function conclude(
       return { ...seen, status: 'failed', failure: outcome.failure, failedTryId: outcome.tryId, resolvedAt: now }
     }
   }
+}
+
+function isReversedAttempt({ status, failure, amountReversed }: Attempt): boolean {
+  return status === 'failed' && failure?.code === 'reversed' && amountReversed > 0
 }
 
 const CHARGE_TAKES_AT_MOST_MS = 10 * 60_000

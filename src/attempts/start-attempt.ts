@@ -190,6 +190,7 @@ function newAttempt(
     amountReceived: 0,
     amountReturned: 0,
     amountRefunded: 0,
+    amountReversed: 0,
     orderReference,
     providerReference: orderReference,
     saveCard,

@@ -200,6 +200,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
       amountReceived: payment.amount,
       amountReturned: 0,
       amountRefunded: 0,
+      amountReversed: 0,
       orderReference: id,
       providerReference: id,
       saveCard: false,

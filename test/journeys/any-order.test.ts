@@ -56,7 +56,7 @@ const caller: Caller = {
 type Step =
   | { do: 'start'; channel: Attempt['channel']; fate: Fate }
   | { do: 'charge'; which: number; kind: ChargeKind }
-  | { do: 'transfer'; which: number; amount: number }
+  | { do: 'transfer'; which: number; amount: number; returned: number }
   | { do: 'hear'; which: number; times: 1 | 2; fate: Fate }
   | { do: 'lose'; which: number }
   | { do: 'forge'; which: number }
@@ -84,7 +84,17 @@ const simple: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('charge' as const),
       which,
-      kind: fc.constantFrom<ChargeKind>('pays', 'declines', 'declines', 'code', 'hushed', 'less', 'more'),
+      kind: fc.constantFrom<ChargeKind>(
+        'pays',
+        'declines',
+        'declines',
+        'code',
+        'hushed',
+        'less',
+        'more',
+        'reversed',
+        'partly returned',
+      ),
     }),
   },
   {
@@ -93,6 +103,7 @@ const simple: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('transfer' as const),
       which,
       amount: fc.constantFrom(PRICE, PRICE - 400, 400, PRICE + 300),
+      returned: fc.constantFrom(0, 0, 0, 300, 400, PRICE),
     }),
   },
   {
@@ -155,6 +166,13 @@ const SEEN: Step[][] = [
     { do: 'charge', which: 1, kind: 'less' },
     hear('silent before'),
     { do: 'charge', which: 0, kind: 'pays' },
+    hear('honest'),
+  ],
+  // A notice says "paid" of a transfer of which a part had gone back: the attempt stayed `processing`.
+  [
+    { do: 'start', channel: 'virtual-bank-account', fate: 'honest' },
+    { do: 'transfer', which: 0, amount: PRICE + 300, returned: PRICE },
+    { do: 'ask', which: 0, source: 'check', fate: 'honest' },
     hear('honest'),
   ],
 ]
@@ -224,7 +242,11 @@ class Scene {
       case 'charge':
         return adversary.charge(chosen(adversary.references('card'), step.which) ?? '', step.kind)
       case 'transfer':
-        return adversary.transfer(chosen(adversary.references('virtual-bank-account'), step.which) ?? '', step.amount)
+        return adversary.transfer(
+          chosen(adversary.references('virtual-bank-account'), step.which) ?? '',
+          step.amount,
+          Math.min(step.amount, step.returned),
+        )
       case 'hear': {
         const body = chosen(adversary.mailbox, step.which)
         if (!body) return
@@ -429,7 +451,8 @@ async function holds({ adversary }: Scene, id: PaymentId): Promise<void> {
       answers.includes('declined') ||
       answers[0] === 'never sent' ||
       missing >= 2 ||
-      (answers.includes('paid') && adversary.taken(orderReference) !== PRICE)
+      (answers.includes('paid') && adversary.taken(orderReference) !== PRICE) ||
+      adversary.refunded(orderReference) > 0
     assert(isEvidence, `INV-7: ${reference} failed (${failure?.code}) after nothing but ${answers.join(', ')}`)
   }
 }

@@ -19,12 +19,14 @@ import type {
 export const FATES = ['honest', 'silent before', 'silent after', 'never sent', 'stale'] as const
 export type Fate = (typeof FATES)[number]
 
-export type ChargeKind = 'pays' | 'declines' | 'code' | 'hushed' | 'less' | 'more'
+export type ChargeKind = 'pays' | 'declines' | 'code' | 'hushed' | 'less' | 'more' | 'reversed' | 'partly returned'
 
 interface Transaction {
   id: string
   status: 'paid' | 'failed'
   amount: number
+  /** Given back in the provider's dashboard before anybody asked. */
+  returned: number
   at: Date
 }
 
@@ -102,7 +104,9 @@ export class Adversary {
   }
 
   refunded(reference: string): number {
-    return this.ledger.get(reference)?.refunds.reduce((sum, { amount }) => sum + amount, 0) ?? 0
+    const entry = this.ledger.get(reference)
+    const refunds = entry?.refunds.reduce((sum, { amount }) => sum + amount, 0) ?? 0
+    return refunds + (entry?.transactions.reduce((sum, { returned }) => sum + returned, 0) ?? 0)
   }
 
   /** The customer on the card page. A page that has taken money takes no more. */
@@ -114,8 +118,9 @@ export class Adversary {
       this.#tell(entry, 'failed')
       return
     }
-    const by = { less: -100, more: 100, pays: 0, hushed: 0 }[kind]
-    this.#enter(entry, 'paid', entry.order.amount.amount + by)
+    const by = { less: -100, more: 100, pays: 0, hushed: 0, reversed: 0, 'partly returned': 0 }[kind]
+    const amount = entry.order.amount.amount + by
+    this.#enter(entry, 'paid', amount, kind === 'reversed' ? amount : kind === 'partly returned' ? 300 : 0)
     if (kind === 'hushed') {
       entry.hushed = true
       this.#tell(entry, 'pending')
@@ -124,10 +129,10 @@ export class Adversary {
   }
 
   /** The customer at the bank. An account number takes whatever is sent to it. */
-  transfer(reference: string, amount: number): void {
+  transfer(reference: string, amount: number, returned = 0): void {
     const entry = this.ledger.get(reference)
     if (entry?.channel !== 'virtual-bank-account') return
-    this.#enter(entry, 'paid', amount)
+    this.#enter(entry, 'paid', amount, returned)
     this.#tell(entry, this.taken(reference) >= entry.order.amount.amount ? 'paid' : 'pending')
   }
 
@@ -195,8 +200,9 @@ export class Adversary {
     return fate === 'silent after' ? silence() : { kind: 'refunded', refundId: refund.id }
   }
 
-  #enter(entry: Entry, status: Transaction['status'], amount: number): void {
-    entry.transactions.push({ id: `tx-${entry.order.reference}-${++this.#count}`, status, amount, at: this.#now() })
+  #enter(entry: Entry, status: Transaction['status'], amount: number, returned = 0): void {
+    const id = `tx-${entry.order.reference}-${++this.#count}`
+    entry.transactions.push({ id, status, amount, returned, at: this.#now() })
   }
 
   #tell({ order }: Entry, says: 'paid' | 'failed' | 'pending'): void {
@@ -217,10 +223,11 @@ export class Adversary {
 function outcomeOf({ order, channel }: Entry, seen: Transaction[], hushed: boolean): Outcome {
   const paid = seen.filter(({ status }) => status === 'paid')
   const currency = order.amount.currency
-  const receipts: Receipt[] = paid.map(({ id, amount, at }) => ({
+  const receipts: Receipt[] = paid.map(({ id, amount, returned, at }) => ({
     transactionId: id,
     amount: { amount, currency } as Receipt['amount'],
     at,
+    ...(returned > 0 && { returned }),
   }))
   if (channel === 'virtual-bank-account') {
     const sum = paid.reduce((total, { amount }) => total + amount, 0)

@@ -60,6 +60,7 @@ export function newAttempt({ payment, attempts }: Book, channel: Attempt['channe
     amountReceived: 0,
     amountReturned: 0,
     amountRefunded: 0,
+    amountReversed: 0,
     orderReference: uuidOf(id),
     providerReference: uuidOf(id),
     saveCard: false,

@@ -98,6 +98,12 @@ test('a decline says why, counts those of its method, and claims that nothing wa
   assert.ok(taken.state === 'failed' && !taken.notCharged)
 })
 
+test('a reversed attempt does not claim that nothing was charged: the money was taken and given back', () => {
+  const reversed = { ...failure('reversed'), amountReceived: 5, amountReturned: 5 }
+  const screen = screenOf(bookWith(reversed), OFFER, NO_WISH, START)
+  assert.ok(screen.state === 'failed' && !screen.notCharged)
+})
+
 test('whoever stopped at the provider is back at the choice, without a word of failure', () => {
   assert.equal(stateOf(bookWith(failure('customer_cancelled'))), 'choose')
 })

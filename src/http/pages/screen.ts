@@ -119,7 +119,8 @@ function openScreen({ payment, attempts }: Book, offer: Offer, wish: Wish, now: 
   }
   if (!asked && last?.status === 'failed' && last.failure && last.failure.code !== 'customer_cancelled') {
     const failures = attempts.filter(({ status, channel }) => status === 'failed' && channel === last.channel).length
-    const notCharged = last.amountReceived === last.amountReturned
+    // Money that was taken and given back is told by the reason itself.
+    const notCharged = last.amountReceived === last.amountReturned && last.failure.code !== 'reversed'
     const { saveCard } = last
     const method = methodOf(last.channel)
     return { state: 'failed', failure: last.failure.code, method, failures, notCharged, saveCard, offer }
@@ -129,23 +130,24 @@ function openScreen({ payment, attempts }: Book, offer: Offer, wish: Wish, now: 
 }
 
 function instructionsScreen(attempt: Attempt, offer: Offer, wish: Wish, now: Date): Screen | undefined {
-  const { instructions, instructionsExpireAt, amountReceived, provider } = attempt
+  const { instructions, instructionsExpireAt, provider } = attempt
+  const received = attempt.amountReceived - attempt.amountReturned
   // What waits for the customer's yes is asked for among the other ways to pay.
   if (!instructions || instructions.kind === 'confirm') return undefined
   const isOver = instructionsExpireAt !== null && instructionsExpireAt <= now
   if (instructions.kind !== 'account') {
     return isOver ? undefined : { state: 'provider', provider, link: instructions.link, offer }
   }
-  if (isOver && amountReceived === 0) return { state: 'account_expired', offer }
+  if (isOver && received === 0) return { state: 'account_expired', offer }
   const { bankName, accountNumber, accountName, amountToTransfer } = instructions
   const account: AccountDetails = {
     bankName,
     accountNumber,
     accountName,
     amountToTransfer,
-    received: amountReceived,
+    received,
     expiresAt: instructionsExpireAt ?? now,
   }
-  const state = amountReceived > 0 ? 'partial' : wish.sent ? 'checking' : 'awaiting'
+  const state = received > 0 ? 'partial' : wish.sent ? 'checking' : 'awaiting'
   return { state, account, offer }
 }

@@ -1,0 +1,77 @@
+import { pino } from 'pino'
+import type { AttemptParts } from '../../src/attempts/parts.ts'
+import type { Database } from '../../src/database/database.ts'
+import { recordEvent } from '../../src/events/event-store.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import type { Country } from '../../src/kernel/country.ts'
+import type { PaymentId } from '../../src/kernel/ids.ts'
+import type { Currency } from '../../src/kernel/money.ts'
+import { secretBox } from '../../src/kernel/secret-box.ts'
+import { createMerchant } from '../../src/merchants/manage-merchants.ts'
+import type { Caller } from '../../src/merchants/merchant.ts'
+import { paymentCreator } from '../../src/payments/create-payment.ts'
+import { linksOn } from '../../src/payments/links.ts'
+import type { Adversary, Fate } from './adversary.ts'
+
+/** A merchant whose only provider is the adversary, without HTTP: for tests of operations on a real database. */
+export async function adversaryShop(database: Database, adversary: Adversary) {
+  const integration = {
+    provider: adversary.name,
+    channels: ['card' as const, 'virtual-bank-account' as const],
+    countries: ['NG'] as Country[],
+    currencies: ['NGN'] as Currency[],
+    priority: 100,
+  }
+  const { id: merchantId } = await createMerchant(
+    { database, clock: systemClock, sandboxIntegrations: [integration] },
+    'test',
+    { name: 'Adaeze Kitchen', country: 'NG' as Country },
+  )
+  const caller: Caller = {
+    merchantId,
+    clientId: 'cid_sandbox_test',
+    mode: 'sandbox',
+    suspended: false,
+    integrations: [integration],
+  }
+
+  /** Dependencies whose calls to the provider all meet this fate. */
+  function parts(met: Fate = 'honest'): AttemptParts {
+    return {
+      database,
+      clock: systemClock,
+      log: pino({ level: 'silent' }),
+      links: linksOn(() => 'http://pay.test'),
+      providers: {
+        find: (name) => (name === adversary.name ? adversary.provider() : undefined),
+        isWell: () => true,
+        note: () => {},
+        connect: async () => adversary.connection(met),
+      },
+      secrets: secretBox(Buffer.alloc(32)),
+      record: recordEvent,
+    }
+  }
+
+  async function newPayment(amount: number): Promise<PaymentId> {
+    const { ticket } = await paymentCreator({ database, clock: systemClock })({
+      caller,
+      request: {
+        amount,
+        currency: 'NGN' as Currency,
+        country: 'NG' as Country,
+        customerBearsCharge: false,
+        user: { email: 'ada@example.com', phoneNumber: null, name: null },
+        redirectURL: null,
+        webhook: null,
+        metadata: {},
+      },
+      reference: `order-${crypto.randomUUID()}`,
+      expiresInSeconds: 86_400,
+      idempotency: undefined,
+    })
+    return ticket.id
+  }
+
+  return { caller, parts, newPayment }
+}
