@@ -54,6 +54,13 @@ export const PAYSTACK_GAPS: Gap[] = [
     source: 'https://paystack.com/docs/payments/payment-channels/',
   },
   {
+    name: 'the currency of a transfer',
+    ...{ call: 'POST /charge', field: 'body.currency', rule: 'unknown field' },
+    schema: { type: 'string', enum: ['NGN'] },
+    because: 'without it the charge is in the currency of the integration, which in Kenya is the shilling',
+    source: 'https://paystack.com/docs/payments/payment-channels/',
+  },
+  {
     name: 'refunds of one transaction',
     ...{ call: 'GET /refund', field: 'query.transaction', rule: 'unknown field' },
     schema: { type: 'integer' },

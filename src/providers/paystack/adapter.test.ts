@@ -13,7 +13,14 @@ import { handle, naira, order, pending, rigOver, unknown } from './fake-rig.ts'
 
 const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
 
-behavesAsProvider(paystack, { sends: ['paid', 'charged_back'], asksForSteps: true, hidesAccountNames: false }, setUp)
+behavesAsProvider(
+  paystack,
+  {
+    ...{ sends: ['paid', 'refund', 'dispute'], asksForSteps: true, hidesAccountNames: false },
+    ...{ listsReturns: true, listsDisputes: true, listsTransactions: true, tellsRefusedKeys: true },
+  },
+  setUp,
+)
 
 test('paystack is found by its name', () => {
   assert.equal(findProvider('paystack'), paystack)
@@ -79,13 +86,14 @@ test('paystack: the page takes the customer back with both names of the referenc
   assert.equal((await connection.check(handle())).kind, 'paid')
 })
 
-test('paystack: an account is opened without a currency, which that call does not know', async (t) => {
+test('paystack: an account is opened in the currency of the order', async (t) => {
   const { connection, asked } = await setUp(t)
   const account = await connection.openAccount(order())
   assert.ok(account.kind === 'account' && account.accountName === 'PAYSTACK CHECKOUT')
   const { bank_transfer, ...body } = JSON.parse(asked[0]?.body ?? '')
   assert.equal(`${asked[0]?.method} ${asked[0]?.path}`, 'POST /charge')
-  assert.deepEqual(body, { email: 'ada@example.com', amount: 500_000, reference: order().reference })
+  const { reference } = order()
+  assert.deepEqual(body, { email: 'ada@example.com', amount: 500_000, currency: 'NGN', reference })
   assert.deepEqual(Object.keys(bank_transfer), ['account_expires_at'])
 })
 
@@ -126,6 +134,7 @@ const ODD_ACCOUNTS: [string, object, string][] = [
   ['of another order is unknown', { reference: 'another' }, 'unknown'],
   ['that is paid already makes no sense', { status: 'success' }, 'unknown'],
   ['without a bank is unknown', { bank: null }, 'unknown'],
+  ['with a narration to type is in Kenyan shillings, and refused', { transaction_reference: 'PSK7F40' }, 'declined'],
 ]
 for (const [name, changes, kind] of ODD_ACCOUNTS) {
   test(`paystack: an account ${name}`, async (t) => {
@@ -136,9 +145,10 @@ for (const [name, changes, kind] of ODD_ACCOUNTS) {
 }
 
 const at = '2026-11-20T10:01:00.000Z'
-const receipt = (amount: number, transactionId = '9007199254740995') => ({
+const transactionId = '9007199254740995'
+const receipt = (amount: number, returned?: number) => ({
   kind: 'paid',
-  receipts: [{ transactionId, amount: naira(amount), at: new Date(at) }],
+  receipts: [{ transactionId, amount: naira(amount), at: new Date(at), ...(returned && { returned }) }],
 })
 const paidNow = { status: 'success', paid_at: at, paidAt: undefined }
 
@@ -156,8 +166,12 @@ const STATES: [string, object, object, Channel?][] = [
   ['fees that nobody tells', { ...paidNow, amount: 540_333, requested_amount: 500_000, fees: null }, receipt(500_000)],
   ['less than was asked for is what there is', { ...paidNow, amount: 499_999 }, receipt(499_999)],
   ['without a requested amount', { ...paidNow, requested_amount: undefined }, receipt(500_000)],
-  ['reversed was paid', { ...paidNow, status: 'reversed' }, receipt(500_000)],
-  ['on its way back it was paid', { ...paidNow, status: 'reversal-pending' }, receipt(500_000)],
+  ['reversed without a refund went back as a whole', { ...paidNow, status: 'reversed' }, receipt(500_000, 500_000)],
+  [
+    'a reversal under way without a refund is unknown',
+    { ...paidNow, status: 'reversal-pending' },
+    unknown('it says reversed, and lists nothing that was given back'),
+  ],
   [
     'reversed and never paid is unknown',
     { status: 'reversed', paid_at: null },
@@ -178,7 +192,7 @@ for (const [name, changes, outcome, channel = 'card'] of STATES) {
   test(`a transaction of paystack: ${name}`, async (t) => {
     const { connection, alter } = await setUp(t)
     await connection.startCard(order())
-    alter({ id: '9007199254740995', ...changes })
+    alter({ id: transactionId, ...changes })
     assert.deepEqual(await connection.check(handle(channel)), outcome)
   })
 }

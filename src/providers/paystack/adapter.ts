@@ -2,11 +2,22 @@ import type { Account, Connection, Declined, Provider, ProviderAnswer, Unknown }
 import { toHundredths } from './amounts.ts'
 import { capabilities } from './capabilities.ts'
 import { failure, refusalOf } from './failures.ts'
-import { accountExpiry, isOfMode, mismatch, outcomeOf, readingOf, unknown } from './mapping.ts'
+import { accountExpiry, isOfMode, isReversed, mismatch, outcomeOf, readingOf, unknown, withoutFees } from './mapping.ts'
 import { refunds } from './refunds.ts'
+import { returnedBy, returnsOf } from './returns.ts'
 import { readSettings, settings } from './settings.ts'
 import { findForgery } from './signature.ts'
-import { readAccount, readData, readError, readLink, readNoticeBody, readPause, readTransaction } from './wire.ts'
+import { listTransactions } from './transactions.ts'
+import {
+  type PaystackTransaction,
+  readAccount,
+  readData,
+  readError,
+  readLink,
+  readNoticeBody,
+  readPause,
+  readTransaction,
+} from './wire.ts'
 
 const HOST = 'https://api.paystack.co'
 
@@ -26,6 +37,18 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
   const post = (path: string, body: object) => {
     const headers = { authorization, 'content-type': 'application/json' }
     return http.request({ method: 'POST', url: baseURL + path, headers, body: JSON.stringify(body) })
+  }
+
+  /** One reference is one transaction. */
+  async function verify(reference: string): Promise<PaystackTransaction | { kind: 'missing' } | Unknown> {
+    const answer = await get(`/transaction/verify/${encodeURIComponent(reference)}`)
+    if (answer.kind === 'unknown') return answer
+    if (isMissing(answer)) return { kind: 'missing' }
+    const transaction = answer.status === 200 ? readTransaction(readData(answer.text)) : undefined
+    if (!transaction) return unreadable(answer)
+    if (transaction.reference !== reference) return unknown('it answered about another order')
+    if (!isOfMode(transaction, mode)) return unknown('it answered in another mode')
+    return transaction
   }
 
   return {
@@ -76,18 +99,21 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       if (pause?.reference === reference) return { kind: 'step', link: pause.link, providerReference: reference }
       const transaction = readTransaction(accepted.data)
       if (!transaction) return unreadable(answer)
-      const wrong = mismatch(transaction, mode, order)
-      return wrong ? unknown(wrong) : outcomeOf(transaction, 'card')
+      const forOrder = withoutFees(transaction, order)
+      const wrong = mismatch(forOrder, mode, order)
+      return wrong ? unknown(wrong) : outcomeOf(forOrder, 'card')
     },
 
     async openAccount(order) {
       const { reference, amount, customer } = order
-      // The call has no currency: it would ask for as many naira.
+      // Accounts for one order exist in Nigeria alone.
       if (amount.currency !== 'NGN') return declined('currency_not_supported')
       const wanted = accountExpiry(order.expiresAt, new Date())
       const answer = await post('/charge', {
         email: customer.email,
         amount: toHundredths(amount),
+        // Without it, an integration in Kenya would ask for as many shillings.
+        currency: amount.currency,
         reference,
         bank_transfer: { account_expires_at: wanted.toISOString() },
       })
@@ -96,6 +122,8 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       const account = readAccount(accepted.data)
       if (account?.status !== 'pending_bank_transfer') return unreadable(answer)
       if (account.reference !== reference) return unknown('it answered about another order')
+      // A transfer that needs a narration is one in Kenyan shillings. Nobody has seen the account number, so nobody can pay.
+      if (account.narration !== null) return declined('currency_not_supported')
       if (account.hundredths !== null && account.hundredths !== toHundredths(amount)) {
         return unknown('it answered with another amount')
       }
@@ -111,15 +139,23 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
     },
 
     async check({ providerReference, channel }) {
-      const answer = await get(`/transaction/verify/${encodeURIComponent(providerReference)}`)
-      if (answer.kind === 'unknown') return answer
-      if (isMissing(answer)) return { kind: 'missing' }
-      const transaction = answer.status === 200 ? readTransaction(readData(answer.text)) : undefined
-      if (!transaction) return unreadable(answer)
-      if (transaction.reference !== providerReference) return unknown('it answered about another order')
-      if (!isOfMode(transaction, mode)) return unknown('it answered in another mode')
-      return outcomeOf(transaction, channel)
+      const transaction = await verify(providerReference)
+      if ('kind' in transaction) return transaction
+      if (!isReversed(transaction) || !transaction.paidAt) return outcomeOf(transaction, channel)
+      const returns = await returnsOf(get, mode, transaction)
+      if ('kind' in returns) return returns
+      const returned = returnedBy(returns, transaction)
+      return typeof returned === 'object' ? returned : outcomeOf(transaction, channel, returned)
     },
+
+    async listReturns({ providerReference }) {
+      const transaction = await verify(providerReference)
+      if ('kind' in transaction) return transaction
+      const returns = await returnsOf(get, mode, transaction)
+      return 'kind' in returns ? returns : { kind: 'returns', ...returns }
+    },
+
+    listTransactions: (range, cursor) => listTransactions(get, mode, range, cursor),
 
     async findReference(transactionId) {
       const answer = await get(`/transaction/${encodeURIComponent(transactionId)}`)
@@ -156,7 +192,8 @@ function read(answer: ProviderAnswer, call: 'charge' | 'start'): { data: unknown
   }
   // Something went wrong behind them, at a bank that may have done its part.
   if (call === 'charge' && error.type === 'processor_error') return unknown('its processor failed')
-  return { kind: 'declined', failure: refusalOf(error, status, call), tryId: null }
+  const keysRefused = (status === 401 || status === 403) && ({ keysRefused: true } as const)
+  return { kind: 'declined', failure: refusalOf(error, status, call), tryId: null, ...keysRefused }
 }
 
 /** 404 by their description; 400 with these words by what many have seen. */

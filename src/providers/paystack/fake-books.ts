@@ -30,6 +30,20 @@ export interface Refund {
   status: string
   merchantNote: string
   customerNote: string
+  /** The dispute that it settles. */
+  disputeId?: bigint
+}
+
+export interface Dispute {
+  id: bigint
+  sale: Sale
+  /** Null for the whole transaction. */
+  amount: number | null
+  category: string
+  status: string
+  resolution: string | null
+  createdAt: string
+  dueAt: string
 }
 
 /** Text in which ids of 64 bits stand whole. */
@@ -55,36 +69,42 @@ export function transactionOf(sale: Sale, metadata: unknown): object {
 
 /** What a charge of a saved card answers: neither `paid_at` nor `requested_amount`. */
 export function chargeOf(sale: Sale): object {
-  const { id, reference, status, amount, currency, channel, createdAt, response, authorization, email } = sale
+  const { id, reference, status, amount, requested, currency, channel, createdAt, response, authorization, email } =
+    sale
+  const fees = amount - requested || 150
   return {
     ...{ id, reference, status, amount, currency, channel, domain: 'test', transaction_date: createdAt, metadata: '' },
-    ...{ gateway_response: response, message: null, ip_address: null, log: null, fees: 150, authorization, plan: null },
+    ...{ gateway_response: response, message: null, ip_address: null, log: null, fees, authorization, plan: null },
     customer: { id: 1, email, customer_code: 'CUS_x' },
   }
 }
 
-export function refundOf({ id, sale, amount, status, merchantNote, customerNote }: Refund): object {
+export function refundOf({ id, sale, amount, status, merchantNote, customerNote, disputeId }: Refund): object {
   return {
     ...{ id, transaction: sale.id, integration: 100_032, domain: 'test', currency: sale.currency, amount, status },
-    ...{ merchant_note: merchantNote, customer_note: customerNote, dispute: null, settlement: null },
+    ...{ merchant_note: merchantNote, customer_note: customerNote, dispute: disputeId ?? null, settlement: null },
     ...{ transaction_reference: sale.reference, refunded_by: 'ada', createdAt: new Date().toISOString() },
   }
 }
 
 export const eventOf = (event: string, data: object) => Buffer.from(toJSON({ event, data }))
 
-export function refundEventOf(event: string, { sale, amount, status }: Refund): Buffer {
+export function refundEventOf(event: string, { id, sale, amount, status, merchantNote }: Refund): Buffer {
   return eventOf(event, {
-    ...{ status, transaction_reference: sale.reference, refund_reference: null, amount: String(amount) },
+    ...{ id, status, transaction_reference: sale.reference, refund_reference: null, amount: String(amount) },
     ...{ currency: sale.currency, processor: 'instant-transfer', customer: { email: sale.email }, domain: 'test' },
+    merchant_note: merchantNote,
   })
 }
 
-export function disputeEventOf(event: string, sale: Sale, resolution: string | null): Buffer {
-  return eventOf(event, {
-    ...{ id: 358_950, refund_amount: sale.amount, currency: sale.currency, resolution, domain: 'test' },
-    ...{ transaction: transactionOf(sale, ''), transaction_reference: null, category: 'chargeback' },
-  })
+/** As the list shows a dispute, and its notices. */
+export function disputeOf({ id, sale, amount, category, status, resolution, createdAt, dueAt }: Dispute): object {
+  return {
+    ...{ id, refund_amount: amount, currency: sale.currency, status, resolution, domain: 'test' },
+    ...{ transaction: transactionOf(sale, ''), transaction_reference: null, category },
+    ...{ customer: { id: 1, email: sale.email }, bin: '408408', last4: '4081', dueAt, resolvedAt: null },
+    ...{ evidence: null, attachments: null, note: null, history: [], messages: [], createdAt, updatedAt: createdAt },
+  }
 }
 
 export const rejectionOf = (sale: Sale, hundredths: number) =>

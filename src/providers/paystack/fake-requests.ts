@@ -43,7 +43,7 @@ export const FORMS = {
   },
   '/charge': {
     needs: { email, amount },
-    takes: { reference, metadata: object, bank_transfer: object },
+    takes: { reference, currency, metadata: object, bank_transfer: object },
   },
   '/refund': {
     needs: { transaction: text },

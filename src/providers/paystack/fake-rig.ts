@@ -11,10 +11,11 @@ export function rigOver(newHttp: () => ProviderHttp) {
     const fake = await startFakePaystack(t)
     const { settings, upstream } = fake
     const connection = paystack.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http: newHttp() })
-    /** Changes what they say in `data`, in the next answers. */
+    /** Changes what they say in `data`, in the next answers. Lists stay as they are. */
     const alter = (changes: object) => {
       upstream.garble = ({ status, text }) => {
         const { data, ...envelope } = JSON.parse(text)
+        if (Array.isArray(data)) return { status, text }
         return { status, text: JSON.stringify({ ...envelope, data: { ...data, ...changes } }) }
       }
     }

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { type Currency, money } from '../../kernel/money.ts'
 import { hostedPage } from '../fake-hosted-page.ts'
 import type { FakeProvider, StartFake } from '../fake-provider.ts'
 import type { RawNotice } from '../provider.ts'
 import { type Asked, type Said, startUpstream } from '../upstream.ts'
 import { paystack } from './adapter.ts'
+import { toHundredths } from './amounts.ts'
 import {
   chargeOf,
-  disputeEventOf,
+  type Dispute,
+  disputeOf,
   eventOf,
   moneyOf,
   type Refund,
@@ -24,11 +27,14 @@ const SECRET_KEY = 'sk_test_0123456789abcdef0123456789abcdef01234567'
 const PUBLIC_KEY = 'pk_test_89abcdef0123456789abcdef0123456789abcdef'
 const CARDS = { paying: 'AUTH_paying', declining: 'AUTH_declining', askingForAStep: 'AUTH_asking' }
 
+const hundredthsOf = (amount: number, { currency }: Sale) => toHundredths(money(amount, currency as Currency))
+
 export interface FakePaystack extends FakeProvider {
   /** Every request that came, oldest first. */
   asked: Asked[]
   find(reference: string): Sale
   refunds: Refund[]
+  disputes: Dispute[]
   /** Its odd sides. */
   manners: {
     /** How it says that it has no such transaction. */
@@ -37,6 +43,12 @@ export interface FakePaystack extends FakeProvider {
     feesPassedOn: number
     metadata: unknown
     reusable: boolean
+    /** The most entries that a page of a list has. */
+    longestPage: number
+    /** A refund in the list names the dispute that it settles. */
+    namesDispute: boolean
+    /** `refund_amount` of a dispute is null while it is open. */
+    hidesDisputedAmount: boolean
   }
 }
 
@@ -47,7 +59,11 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
   const asked: Asked[] = []
   const saved = new Map<string, string>()
   const waiting: (() => Buffer)[] = []
-  const manners: FakePaystack['manners'] = { missing: 404, feesPassedOn: 0, metadata: '', reusable: true }
+  const disputes: Dispute[] = []
+  const manners: FakePaystack['manners'] = {
+    ...{ missing: 404, feesPassedOn: 0, metadata: '', reusable: true, longestPage: 100 },
+    ...{ namesDispute: true, hidesDisputedAmount: false },
+  }
   // Beyond what a double can tell apart.
   let ids = 9_007_199_254_740_993n
 
@@ -154,7 +170,7 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
     const notes = { merchantNote: String(body.merchant_note ?? note), customerNote: String(body.customer_note ?? note) }
     const refund: Refund = { id: ++ids, sale, amount, status: 'pending', ...notes }
     refunds.push(refund)
-    sale.status = 'reversal-pending'
+    sale.status = 'reversal-pending' // of a part, too
     // Done by the time that they tell of it.
     waiting.push(() => refundEventOf('refund.pending', refund))
     waiting.push(() => {
@@ -164,6 +180,37 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
     })
     const transaction = { id: sale.id, reference: sale.reference, amount: sale.amount, domain: 'test' }
     return ok('Refund has been queued for processing', { ...refundOf(refund), transaction })
+  }
+
+  /** Completed at once. */
+  function giveBackInDashboard(sale: Sale, amount: number, disputeId?: bigint): Refund {
+    const note = `Refund for transaction ${sale.reference}`
+    const refund: Refund = { id: ++ids, sale, amount, status: 'processed', merchantNote: note, customerNote: note }
+    if (disputeId !== undefined && manners.namesDispute) refund.disputeId = disputeId
+    refunds.push(refund)
+    sale.status = 'reversed'
+    waiting.push(() => refundEventOf('refund.processed', refund))
+    return refund
+  }
+
+  function dispute(sale: Sale, amount: number, category: string): Dispute {
+    const [createdAt, dueAt] = [0, 86_400_000].map((ahead) => new Date(Date.now() + ahead).toISOString())
+    const made: Dispute = {
+      ...{ id: ++ids, sale, amount: manners.hidesDisputedAmount ? null : amount, category, resolution: null },
+      ...{ status: 'awaiting-merchant-feedback', createdAt: String(createdAt), dueAt: String(dueAt) },
+    }
+    disputes.push(made)
+    waiting.push(() => eventOf('charge.dispute.create', disputeOf(made)))
+    return made
+  }
+
+  /** An accepted dispute is paid back with a refund. */
+  function close(id: string, outcome: 'won' | 'lost'): void {
+    const closed = disputes.find((each) => `${each.id}` === id) ?? assert.fail('there is such a dispute')
+    closed.status = 'resolved'
+    closed.resolution = outcome === 'won' ? 'declined' : 'merchant-accepted'
+    waiting.push(() => eventOf('charge.dispute.resolve', disputeOf(closed)))
+    if (outcome === 'lost') giveBackInDashboard(closed.sale, closed.amount ?? closed.sale.amount, closed.id)
   }
 
   function create(path: keyof typeof FORMS, { headers, body: text }: Asked): Said {
@@ -182,11 +229,34 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
     return ok('Authorization URL created', { authorization_url, access_code: code, reference })
   }
 
-  function list(query: URLSearchParams): Said {
-    const [perPage, page] = [Number(query.get('perPage') ?? 50), Number(query.get('page') ?? 1)]
-    // By the number alone; a reference finds nothing.
-    const found = refunds.filter(({ sale }) => !query.has('transaction') || query.get('transaction') === `${sale.id}`)
-    return ok('Refunds retrieved', found.slice((page - 1) * perPage, page * perPage).map(refundOf))
+  function list<T>(message: string, found: T[], query: URLSearchParams, show: (one: T) => object): Said {
+    const asked = Number(query.get('perPage') ?? query.get('per_page') ?? 50)
+    const [perPage, page] = [Math.min(asked, manners.longestPage), Number(query.get('page') ?? 1)]
+    const skipped = (page - 1) * perPage
+    const meta = {
+      total: found.length,
+      skipped,
+      perPage: `${perPage}`,
+      page,
+      pageCount: Math.ceil(found.length / perPage),
+    }
+    const data = found.slice(skipped, skipped + perPage).map(show)
+    return { status: 200, text: toJSON({ status: true, message, data, meta }) }
+  }
+
+  // By the number alone; a reference finds nothing.
+  const ofTransaction = <T extends { sale: Sale }>(all: T[], query: URLSearchParams) =>
+    all.filter(({ sale }) => !query.has('transaction') || query.get('transaction') === `${sale.id}`)
+
+  /** By the time of creation, newest first, whatever became of them. */
+  function listSales(query: URLSearchParams): Said {
+    const [from, to] = [Date.parse(query.get('from') ?? ''), Date.parse(query.get('to') ?? '')]
+    if (Number.isNaN(from) || Number.isNaN(to)) return refuse(400, 'invalid_params', '"from" is not valid')
+    const found = [...sales.values()].filter(({ createdAt }) => {
+      const at = Date.parse(createdAt)
+      return at >= from && at <= to
+    })
+    return list('Transactions retrieved', found.toReversed(), query, (sale) => transactionOf(sale, manners.metadata))
   }
 
   /** The customer's side: pages without a key. */
@@ -220,7 +290,13 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
     if (method === 'POST' && Object.hasOwn(FORMS, pathname)) return create(pathname as keyof typeof FORMS, request)
     if (method !== 'GET') return refuse(404, 'unknown_route', 'Route not found')
     if (pathname === '/balance') return ok('Balances retrieved', [{ currency: 'NGN', balance: 0 }])
-    if (pathname === '/refund') return list(searchParams)
+    if (pathname === '/refund') {
+      return list('Refunds retrieved', ofTransaction(refunds, searchParams), searchParams, refundOf)
+    }
+    if (pathname === '/dispute') {
+      return list('Disputes retrieved', ofTransaction(disputes, searchParams), searchParams, disputeOf)
+    }
+    if (pathname === '/transaction') return listSales(searchParams)
     const [, , verb, reference] = pathname.split('/')
     const sale = verb === 'verify' ? sales.get(reference ?? '') : [...sales.values()].find(({ id }) => `${id}` === verb)
     return sale ? ok('Verification successful', transactionOf(sale, manners.metadata)) : notFound()
@@ -234,7 +310,7 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
 
   const upstream = await startUpstream(t, speak)
   return {
-    ...{ provider: paystack, upstream, asked, find, refunds, manners },
+    ...{ provider: paystack, upstream, asked, find, refunds, disputes, manners },
     settings: { secretKey: SECRET_KEY, publicKey: PUBLIC_KEY },
     secrets: [SECRET_KEY],
     price: { amount: 1_025_381, currency: 'NGN', country: 'NG' },
@@ -255,6 +331,18 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
         else waiting.push(() => rejectionOf(sale, amount))
       },
     },
+    async refundAtProvider(reference, amount) {
+      const sale = find(reference)
+      return `${giveBackInDashboard(sale, hundredthsOf(amount, sale)).id}`
+    },
+    async disputeAtProvider(reference, { amount, reason }) {
+      const sale = find(reference)
+      return `${dispute(sale, hundredthsOf(amount, sale), reason).id}`
+    },
+    closeDispute: async (id, outcome) => close(id, outcome),
+    limitPages: (size) => {
+      manners.longestPage = size
+    },
     savedCards: { ...CARDS, unheardOf: 'AUTH_nobody' },
     notices: {
       sign,
@@ -263,9 +351,10 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
       bodyOf(kind, reference) {
         const sale = find(reference)
         if (kind === 'paid') return eventOf('charge.success', transactionOf(sale, manners.metadata))
-        if (kind === 'charged_back') return disputeEventOf('charge.dispute.resolve', sale, 'merchant-accepted')
+        const disputed = disputes.findLast((each) => each.sale === sale)
+        if (kind === 'dispute') return disputed && eventOf('charge.dispute.create', disputeOf(disputed))
         const refund = refunds.findLast((each) => each.sale === sale)
-        return kind === 'refunded' && refund ? refundEventOf('refund.processed', refund) : undefined
+        return kind === 'refund' && refund ? refundEventOf('refund.processed', refund) : undefined
       },
     },
     ledger: () => ({

@@ -1,25 +1,39 @@
 import type { Mode } from '../../kernel/mode.ts'
-import type { Channel, NoticeReading, Order, Outcome, RefundOrder, RefundOutcome, Unknown } from '../provider.ts'
+import type {
+  Channel,
+  NoticeReading,
+  Order,
+  Outcome,
+  Receipt,
+  RefundOrder,
+  RefundOutcome,
+  Unknown,
+} from '../provider.ts'
+import { toHundredths } from './amounts.ts'
 import { declineOf } from './failures.ts'
 import {
   type PaystackNotice,
   type PaystackRefund,
   type PaystackTransaction,
-  readDispute,
+  readDisputeNotice,
   readRefundNotice,
   readRejectedTransfer,
   readTransaction,
 } from './wire.ts'
 
-/** Their words into ours. Pure; README.md has the tables. */
-export function outcomeOf(transaction: PaystackTransaction, channel: Channel): Outcome {
+/**
+ * Their words into ours. Pure; README.md has the tables. `returned`: what the refunds and disputes of a reversed transaction add up to; the
+ * transaction itself does not tell a part from the whole.
+ */
+export function outcomeOf(transaction: PaystackTransaction, channel: Channel, returned?: number): Outcome {
   switch (transaction.status) {
     case 'success':
       return paid(transaction)
     case 'reversed':
     case 'reversal-pending':
-      // What was given back, wholly or in part, had been paid first. A transfer that was never taken has no such date.
-      return transaction.paidAt ? paid(transaction) : unknown('it says reversed, and not when it was paid')
+      // A transfer that was never taken has no such date.
+      if (!transaction.paidAt) return unknown('it says reversed, and not when it was paid')
+      return returned === undefined ? unknown('it says reversed, and not how much of it') : paid(transaction, returned)
     case 'failed':
     case 'timeout':
       return { kind: 'declined', failure: declineOf(transaction.response, channel), tryId: transaction.tries }
@@ -45,10 +59,27 @@ export function outcomeOf(transaction: PaystackTransaction, channel: Channel): O
   }
 }
 
-function paid({ id: transactionId, amount, at, card }: PaystackTransaction): Outcome {
+export const isReversed = ({ status }: PaystackTransaction) => status === 'reversed' || status === 'reversal-pending'
+
+function paid(transaction: PaystackTransaction, returned?: number): Outcome {
+  const { amount, at, card } = transaction
   if (amount.amount === 0) return unknown('it says paid, and names no money')
   if (!at) return unknown('it says paid, and not when')
-  return { kind: 'paid', receipts: [{ transactionId, amount, at }], ...(card && { savedCard: card }) }
+  return { kind: 'paid', receipts: [receiptOf(transaction, at, returned)], ...(card && { savedCard: card }) }
+}
+
+export function receiptOf({ id: transactionId, amount }: PaystackTransaction, at: Date, returned = 0): Receipt {
+  return { transactionId, amount, at, ...(returned > 0 && { returned }) }
+}
+
+/** The answer to a charge has no `requested_amount`. When fees are passed on to the customer, `amount` contains them. */
+export function withoutFees(transaction: PaystackTransaction, order: Order): PaystackTransaction {
+  const { amount, feesInAmount } = transaction
+  const isFeeOnTop =
+    feesInAmount !== null &&
+    amount.currency === order.amount.currency &&
+    toHundredths(amount) - feesInAmount === toHundredths(order.amount)
+  return isFeeOnTop ? { ...transaction, amount: order.amount } : transaction
 }
 
 const DOMAINS: Record<Mode, string> = { sandbox: 'test', live: 'live' }
@@ -96,34 +127,32 @@ export function readingOf({ event, data }: PaystackNotice, mode: Mode): NoticeRe
       if (!rejected) return unreadable('a rejected transfer without a transaction')
       return { kind: 'notice', reference: null, says: 'failed', receipts: [], transactionId: rejected.transactionId }
     }
-    case 'refund.processed': {
-      const told = readRefundNotice(data)
-      if (!told || !isOfMode(told, mode)) return unreadable('a refund that is not of this mode, or not whole')
-      const { id: refundId, reference, amount } = told
-      // Without an id it could be taken for another one, and counted twice. Ours are asked for until they are done.
-      const refund = refundId !== null && { refund: { refundId, reference: null, amount } }
-      return { kind: 'notice', reference, says: 'refunded', receipts: [], ...refund }
-    }
-    case 'charge.dispute.resolve': {
-      const dispute = readDispute(data)
-      if (!dispute || !isOfMode(dispute, mode)) return unreadable('a dispute that is not of this mode, or not whole')
-      const { id, reference, amount, resolution } = dispute
-      if (!resolution?.endsWith('accepted')) return other(reference)
-      const refund = { refundId: `dispute-${id}`, reference: null, amount }
-      return { kind: 'notice', reference, says: 'charged_back', receipts: [], refund }
-    }
     case 'charge.dispute.create':
     case 'charge.dispute.remind':
-      return other(readDispute(data)?.reference ?? null)
+    case 'charge.dispute.resolve':
+      return returnReading('dispute', readDisputeNotice(data), mode)
     default:
-      return other(readRefundNotice(data)?.reference ?? readTransaction(data)?.reference ?? null)
+      return event.startsWith('refund.')
+        ? returnReading('refund', readRefundNotice(data), mode)
+        : other(readRefundNotice(data)?.reference ?? readTransaction(data)?.reference ?? null)
   }
+}
+
+function returnReading(
+  says: 'refund' | 'dispute',
+  about: { reference: string; domain: string } | undefined,
+  mode: Mode,
+): NoticeReading {
+  if (!about || !isOfMode(about, mode)) return unreadable(`a ${says} that is not of this mode, or names no transaction`)
+  return { kind: 'notice', reference: about.reference, says, receipts: [] }
 }
 
 function chargeReading(transaction: PaystackTransaction | undefined, mode: Mode): NoticeReading {
   if (!transaction || !isOfMode(transaction, mode)) return unreadable('a charge that is not of this mode, or not whole')
-  const outcome = outcomeOf(transaction, 'card')
   const { reference } = transaction
+  // Written after the refund. The check lists what was given back.
+  if (isReversed(transaction)) return { kind: 'notice', reference, says: 'refund', receipts: [] }
+  const outcome = outcomeOf(transaction, 'card')
   // Whoever acts on this asks first, so one that contradicts its own name does no harm.
   return outcome.kind === 'paid'
     ? { kind: 'notice', reference, says: 'paid', receipts: outcome.receipts }

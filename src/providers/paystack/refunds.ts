@@ -2,6 +2,7 @@ import type { Mode } from '../../kernel/mode.ts'
 import type { ProviderAnswer, RefundOrder, RefundOutcome, Unknown } from '../provider.ts'
 import { toHundredths } from './amounts.ts'
 import { refundOutcomeOf, unknown } from './mapping.ts'
+import { isLastPage, MAX_PAGES, PER_PAGE } from './pages.ts'
 import { readData, readError, readNotes, readRefund } from './wire.ts'
 
 interface Way {
@@ -9,10 +10,6 @@ interface Way {
   get(path: string): Promise<ProviderAnswer>
   post(path: string, body: object): Promise<ProviderAnswer>
 }
-
-const PER_PAGE = 100
-// More refunds of one payment than this, and we would rather have a person look.
-const MAX_PAGES = 10
 
 /**
  * They have no idempotency key, and a second request is a second refund. So each carries our reference in its note, and we look for that
@@ -27,7 +24,7 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
       if (!notes) return unreadable(answer.status)
       const ours = notes.find(({ note }) => note.split(' ').includes(wanted.reference))
       if (ours) return outcomeOf(ours.refund, wanted, transactionId, answer.status)
-      if (notes.length < PER_PAGE) return 'none'
+      if (isLastPage(answer.text, page, notes.length)) return 'none'
     }
     return unknown('it has more refunds of this payment than we look through')
   }

@@ -176,3 +176,14 @@ test('paystack: a kept card is charged for its own customer alone', async (t) =>
   const another = await connection.chargeSavedCard(order({ reference: 'third', customer }), token)
   assert.equal(another.kind === 'declined' && another.failure.code, 'invalid_token')
 })
+
+test('paystack: a charge with fees passed on has them in its amount, and pays the order', async (t) => {
+  const { connection, manners, alter } = await setUp(t)
+  manners.feesPassedOn = 17_767
+  const outcome = await connection.chargeSavedCard(order(), 'AUTH_paying')
+  assert.ok(outcome.kind === 'paid', outcome.kind)
+  assert.deepEqual(outcome.receipts[0]?.amount, order().amount)
+  alter({ fees: 17_766 })
+  const odd = await connection.chargeSavedCard(order({ reference: 'another-order' }), 'AUTH_paying')
+  assert.deepEqual(odd, unknown('it answered with another amount'))
+})

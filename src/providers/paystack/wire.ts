@@ -1,5 +1,6 @@
 import { type Money, money } from '../../kernel/money.ts'
 import {
+  all,
   asWritten,
   currencyOf,
   date,
@@ -32,6 +33,8 @@ export interface PaystackTransaction {
   paidAt: Date | null
   /** When it was paid, or else the best that they say. */
   at: Date | null
+  /** Fees in hundredths, when `amount` may contain them: the answer names no `requested_amount`. */
+  feesInAmount: number | null
   /** Why it failed, in the bank's words. */
   response: string | null
   /** How often the customer has tried. */
@@ -48,6 +51,8 @@ export interface PaystackAccount {
   expiresAt: Date | null
   /** Only some say it, in hundredths. */
   hundredths: number | null
+  /** A text that the payer has to type as narration. Only transfers in Kenya have one. */
+  narration: string | null
 }
 
 export interface PaystackRefund {
@@ -56,6 +61,26 @@ export interface PaystackRefund {
   domain: string
   status: string
   amount: Money
+}
+
+/** A refund as the list shows it. */
+export interface ListedPaystackRefund extends PaystackRefund {
+  note: string
+  at: Date
+  disputeId: string | null
+}
+
+export interface PaystackDispute {
+  id: string
+  transactionId: string
+  domain: string
+  status: string
+  resolution: string | null
+  category: string | null
+  /** The disputed part in hundredths; null for the whole transaction. */
+  hundredths: number | null
+  openedAt: Date
+  dueAt: Date | null
 }
 
 export interface PaystackError {
@@ -73,6 +98,11 @@ export interface PaystackNotice {
 export function readData(text: string): unknown {
   const answer = fields(parse(text, asWritten))
   return answer?.status === true ? answer.data : undefined
+}
+
+/** How many pages a list has; undefined when `meta` does not say. */
+export function readPageCount(text: string): number | undefined {
+  return wholeNumber(fields(fields(parse(text, asWritten))?.meta)?.pageCount)
 }
 
 /** A refusal; undefined when somebody else has answered in their place. */
@@ -101,6 +131,7 @@ export function readTransaction(value: unknown): PaystackTransaction | undefined
     amount,
     paidAt,
     at: paidAt ?? date(transaction.transaction_date) ?? createdAt,
+    feesInAmount: transaction.requested_amount == null ? (wholeNumber(transaction.fees) ?? null) : null,
     response: line(transaction.gateway_response) ?? line(transaction.message),
     tries: digits(fields(transaction.log)?.attempts) ?? null,
     card: readCard(transaction.authorization),
@@ -170,6 +201,7 @@ export function readAccount(value: unknown): PaystackAccount | undefined {
     bank,
     expiresAt: date(account.account_expires_at) ?? null,
     hundredths: wholeNumber(account.amount) ?? null,
+    narration: line(account.transaction_reference),
   }
 }
 
@@ -207,25 +239,60 @@ export function readRejectedTransfer(data: Fields): { transactionId: string } | 
   return transactionId ? { transactionId } : undefined
 }
 
-/** A refund as a notice tells it: by the payment's reference. The samples have no id, so most of them are told from no other. */
-export function readRefundNotice(
-  data: Fields,
-): { id: string | null; reference: string; domain: string; amount: Money } | undefined {
+/** A refund notice is a reason to list the refunds of the transaction that it names. Its money is not read. */
+export function readRefundNotice(data: Fields): { reference: string; domain: string } | undefined {
   const reference = word(data.transaction_reference)
   const domain = word(data.domain)
-  const amount = readMoney(wholeNumber(data.amount), data.currency)
-  return reference && domain && amount ? { id: digits(data.id) ?? null, reference, domain, amount } : undefined
+  return reference && domain ? { reference, domain } : undefined
 }
 
-export function readDispute(
-  data: Fields,
-): { id: string; reference: string; domain: string; resolution: string | null; amount: Money } | undefined {
-  const id = digits(data.id)
-  const reference = word(fields(data.transaction)?.reference)
+/** The same for a dispute. `refund_amount` may be null. */
+export function readDisputeNotice(data: Fields): { reference: string; domain: string } | undefined {
+  const reference = word(fields(data.transaction)?.reference) ?? word(data.merchant_transaction_reference)
   const domain = word(data.domain)
-  const amount = readMoney(wholeNumber(data.refund_amount), data.currency)
-  if (!id || !reference || !domain || !amount) return undefined
-  return { id, reference, domain, resolution: word(data.resolution) ?? null, amount }
+  return reference && domain ? { reference, domain } : undefined
+}
+
+/** All refunds of a list; undefined when one of them cannot be read. */
+export function readListedRefunds(value: unknown): ListedPaystackRefund[] | undefined {
+  return all(value, (one) => {
+    const [refund, listed] = [readRefund(one), fields(one)]
+    const at = date(listed?.refunded_at) ?? date(listed?.createdAt) ?? date(listed?.created_at)
+    if (!refund || !listed || !at) return undefined
+    const disputeId = digits(listed.dispute) ?? digits(fields(listed.dispute)?.id) ?? null
+    return { ...refund, note: line(listed.merchant_note) ?? '', at, disputeId }
+  })
+}
+
+export function readDisputes(value: unknown): PaystackDispute[] | undefined {
+  return all(value, (one) => {
+    const dispute = fields(one)
+    const id = digits(dispute?.id)
+    const transactionId = digits(fields(dispute?.transaction)?.id) ?? digits(dispute?.transaction)
+    const domain = word(dispute?.domain)
+    const status = word(dispute?.status)
+    const openedAt = date(dispute?.createdAt) ?? date(dispute?.created_at)
+    if (!dispute || !id || !transactionId || !domain || !status || !openedAt) return undefined
+    const hundredths = dispute.refund_amount == null ? null : wholeNumber(dispute.refund_amount)
+    if (hundredths === undefined) return undefined
+    return {
+      ...{ id, transactionId, domain, status, openedAt, hundredths: hundredths || null },
+      resolution: word(dispute.resolution) ?? null,
+      category: line(dispute.category),
+      dueAt: date(dispute.dueAt) ?? date(dispute.due_at) ?? null,
+    }
+  })
+}
+
+const PAID_STATUSES = new Set(['success', 'reversed', 'reversal-pending'])
+
+/** The paid transactions of a list. Others are left out, whether they can be read or not. */
+export function readPaidTransactions(value: unknown): PaystackTransaction[] | undefined {
+  if (!Array.isArray(value) || !value.every((one) => word(fields(one)?.status))) return undefined
+  return all(
+    value.filter((one) => PAID_STATUSES.has(String(fields(one)?.status))),
+    readTransaction,
+  )
 }
 
 /** A whole number, written as one: not 1.0, not 1e3. Some come as text. */

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { providerHttp } from '../provider-http.ts'
+import { handle, naira, order, rigOver, unknown } from './fake-rig.ts'
+
+const { paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
+const { reference } = order()
+
+async function check(connection: Awaited<ReturnType<typeof paidCard>>['connection']) {
+  const outcome = await connection.check(handle())
+  assert.ok(outcome.kind === 'paid', outcome.kind)
+  return outcome.receipts.map(({ amount, returned }) => [amount.amount, returned])
+}
+
+test('paystack: a reversed transaction was given back as far as its refunds say', async (t) => {
+  const { connection, refundAtProvider, find, refunds, wanted } = await paidCard(t)
+  assert.deepEqual(await check(connection), [[500_000, undefined]])
+  await refundAtProvider?.(reference, 120_000)
+  assert.equal(find(reference).status, 'reversed', 'a part reverses the whole')
+  assert.deepEqual(await check(connection), [[500_000, 120_000]])
+  await connection.refund(wanted)
+  assert.equal(find(reference).status, 'reversal-pending')
+  assert.deepEqual(await check(connection), [[500_000, 320_000]], 'a pending refund has left the balance')
+  for (const refund of refunds) if (refund.status === 'pending') refund.status = 'failed'
+  find(reference).status = 'reversed'
+  assert.deepEqual(await check(connection), [[500_000, 120_000]], 'a failed one is back')
+})
+
+test('paystack: a reversed transaction with only failed refunds is unknown', async (t) => {
+  const { connection, refundAtProvider, refunds } = await paidCard(t)
+  await refundAtProvider?.(reference, 120_000)
+  for (const refund of refunds) refund.status = 'failed'
+  const because = 'it says reversed, and lists nothing that was given back'
+  assert.deepEqual(await connection.check(handle()), unknown(because))
+})
+
+for (const namesDispute of [true, false]) {
+  const how = namesDispute ? 'names' : 'does not name'
+  test(`paystack: a lost dispute counts once when its refund ${how} it`, async (t) => {
+    const { connection, disputeAtProvider, closeDispute, manners, ledger, transactionId } = await paidCard(t)
+    manners.namesDispute = namesDispute
+    const id = (await disputeAtProvider?.(reference, { amount: 300_000, reason: 'fraud' })) ?? assert.fail()
+    assert.deepEqual(await check(connection), [[500_000, undefined]], 'an open dispute takes nothing')
+    await closeDispute?.(id, 'lost')
+    assert.deepEqual(await check(connection), [[500_000, 300_000]])
+    const answer = await connection.listReturns?.(handle(), [transactionId])
+    assert.ok(answer?.kind === 'returns')
+    assert.deepEqual(
+      answer.refunds.map(({ amount, disputeId }) => [amount, disputeId]),
+      [[naira(300_000), namesDispute ? id : undefined]],
+    )
+    assert.deepEqual([answer.disputes.length, answer.disputes[0]?.status], [1, 'lost'])
+    assert.equal(ledger().givenBack.length, 1)
+  })
+}
+
+test('paystack: a lost dispute without a refund has taken its money', async (t) => {
+  const { connection, disputeAtProvider, closeDispute, refunds } = await paidCard(t)
+  const id = (await disputeAtProvider?.(reference, { amount: 300_000, reason: 'fraud' })) ?? assert.fail()
+  await closeDispute?.(id, 'lost')
+  refunds.length = 0
+  assert.deepEqual(await check(connection), [[500_000, 300_000]])
+})
+
+test('paystack: a dispute that names no amount is about the whole payment', async (t) => {
+  const { connection, disputeAtProvider, manners, transactionId } = await paidCard(t)
+  manners.hidesDisputedAmount = true
+  await disputeAtProvider?.(reference, { amount: 300_000, reason: 'chargeback' })
+  const answer = await connection.listReturns?.(handle(), [transactionId])
+  assert.ok(answer?.kind === 'returns')
+  const [dispute] = answer.disputes
+  assert.deepEqual([dispute?.amount, dispute?.reason, dispute?.status], [naira(500_000), 'chargeback', 'open'])
+})
+
+test('paystack: how a dispute ended is told by its resolution', async (t) => {
+  const { connection, disputeAtProvider, disputes, transactionId } = await paidCard(t)
+  await disputeAtProvider?.(reference, { amount: 300_000, reason: 'chargeback' })
+  const [dispute] = disputes
+  assert.ok(dispute)
+  const statuses: [string, string | null, string][] = [
+    ['awaiting-merchant-feedback', null, 'open'],
+    ['awaiting-bank-feedback', 'declined', 'open'],
+    ['pending', null, 'open'],
+    ['resolved', 'merchant-accepted', 'lost'],
+    ['resolved', 'auto-accepted', 'lost'],
+    ['resolved', 'declined', 'won'],
+    ['resolved', null, 'open'],
+  ]
+  for (const [status, resolution, expected] of statuses) {
+    Object.assign(dispute, { status, resolution })
+    const answer = await connection.listReturns?.(handle(), [transactionId])
+    assert.ok(answer?.kind === 'returns')
+    assert.equal(answer.disputes[0]?.status, expected, `${status} ${resolution}`)
+  }
+})
+
+test('paystack: a refund of the dashboard that repeats the payment’s reference is not ours', async (t) => {
+  const { connection, refundAtProvider, refunds, transactionId } = await paidCard(t)
+  await refundAtProvider?.(reference, 1_000)
+  assert.match(refunds[0]?.merchantNote ?? '', new RegExp(reference))
+  const answer = await connection.listReturns?.(handle(), [transactionId])
+  assert.ok(answer?.kind === 'returns')
+  assert.equal(answer.refunds[0]?.reference, null)
+})
+
+test('paystack: refunds and disputes of other transactions are left out, whatever the list contains', async (t) => {
+  const { connection, refundAtProvider, disputeAtProvider, upstream, transactionId } = await paidCard(t)
+  await refundAtProvider?.(reference, 1_000)
+  await disputeAtProvider?.(reference, { amount: 1_000, reason: 'fraud' })
+  upstream.garble = ({ status, text }) => ({
+    status,
+    text: text.includes('retrieved') ? text.replaceAll(transactionId, '17') : text,
+  })
+  const none = { kind: 'returns', refunds: [], disputes: [] }
+  assert.deepEqual(await connection.listReturns?.(handle(), [transactionId]), none)
+  upstream.garble = ({ status, text }) => ({
+    status,
+    text: text.includes('retrieved') ? text.replaceAll('"domain":"test"', '"domain":"live"') : text,
+  })
+  const answer = await connection.listReturns?.(handle(), [transactionId])
+  assert.deepEqual(answer, unknown('it answered in another mode'))
+})
+
+test('paystack: a full refund with the fees that were passed on gives back the order', async (t) => {
+  const { connection, refundAtProvider, find, transactionId } = await paidCard(t)
+  find(reference).amount += 17_767
+  await refundAtProvider?.(reference, 517_767)
+  assert.deepEqual(await check(connection), [[500_000, 500_000]])
+  const answer = await connection.listReturns?.(handle(), [transactionId])
+  assert.ok(answer?.kind === 'returns')
+  assert.deepEqual(answer.refunds[0]?.amount, naira(500_000))
+})
+
+test('paystack: the list of transactions leaves out what was paid before or after the range', async (t) => {
+  const { connection, find, transactionId, asked } = await paidCard(t)
+  const at = Date.parse(find(reference).paidAt ?? '')
+  const list = (from: number, to: number) =>
+    connection.listTransactions?.({ from: new Date(from), to: new Date(to) }, null)
+  const ids = async (from: number, to: number) => {
+    const answer = await list(from, to)
+    assert.ok(answer?.kind === 'page')
+    return answer.transactions.map((transaction) => transaction.transactionId)
+  }
+  assert.deepEqual(await ids(at, at + 60_000), [transactionId])
+  assert.deepEqual(await ids(at - 60_000, at), [])
+  assert.deepEqual(await ids(at + 1, at + 60_000), [])
+  const query = new URL(asked.at(-1)?.path ?? '', 'http://paystack').searchParams
+  const created = at + 1 - Date.parse(query.get('from') ?? '')
+  assert.equal(created, 3 * 86_400_000, 'their list goes by the time of creation')
+})
