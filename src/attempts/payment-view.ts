@@ -1,9 +1,10 @@
 import type { Links } from '../payments/links.ts'
 import { type Attempt, isRetryable } from './attempt.ts'
 import type { Book } from './book.ts'
+import { type Refund, refundView } from './refund.ts'
 
 /** A payment as merchants see it: in answers and in webhooks the same. */
-export function viewOf({ payment, attempts }: Book, links: Links) {
+export function viewOf({ payment, attempts }: Book, refunds: Refund[], links: Links) {
   const { id, reference, mode, status, late, amount, currency, country, customerBearsCharge, user } = payment
   const paidWith = attempts.find((attempt) => attempt.status === 'successful')
   return {
@@ -27,6 +28,7 @@ export function viewOf({ payment, attempts }: Book, links: Links) {
     url: links.payment(id),
     shortURL: links.short(payment.shortCode),
     attempts: attempts.map(attemptView),
+    refunds: refunds.map(refundView),
     createdAt: payment.createdAt.toISOString(),
     expiresAt: payment.expiresAt.toISOString(),
     completedAt: payment.completedAt?.toISOString() ?? null,

@@ -8,7 +8,7 @@ import { findAttempt, lockBook } from './attempt-store.ts'
 import { type Book, decided } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { transactionsOf } from './receipt-store.ts'
-import { nextRefundTry, planRefund, type Refund, refundView } from './refund.ts'
+import { nextRefundTry, planRefund, type Refund, refundView, refuseRepeated } from './refund.ts'
 import {
   claimDueRefunds,
   findProviderRefund,
@@ -17,8 +17,11 @@ import {
   leaseRefund,
   lockRefund,
   type NewRefund,
+  type RefundLease,
   refundsOf,
-  saveRefund,
+  renewRefundLease,
+  saveResolved,
+  saveUnanswered,
 } from './refund-store.ts'
 import { ask } from './settle-attempt.ts'
 import { writeDecision } from './write-decision.ts'
@@ -28,20 +31,27 @@ export interface RefundRequest {
   reason: string | null
   /** Chosen with the Idempotency-Key of the call, so that a repeat finds what it made. */
   callReference?: string | undefined
+  /** The same amount of the same payment again within a minute is meant, or the call has a key of its own. */
+  mayRepeat?: boolean
 }
 
-/** Sends money back through the provider that took it. The promise is on disk before the provider hears of it. */
+/**
+ * Sends money back through the provider that took it. The refund is committed before the provider is asked. A repeated call finds the
+ * first one's refund, and asks the provider only if it wins the lease: otherwise it answers with the refund as it stands.
+ */
 export async function refundPayment(
   parts: AttemptParts,
   actor: string,
   id: PaymentId,
   wanted: RefundRequest,
 ): Promise<Refund> {
-  const refund = await parts.database.transaction(async (tx) => {
+  const { refund, lease } = await parts.database.transaction(async (tx) => {
     const before = await lockBook(tx, id)
     const known = wanted.callReference && (await findRefundOfCall(tx, id, wanted.callReference))
-    if (known) return known
-    const { attempt, amount } = planRefund(before, await refundsOf(tx, id), wanted.amount)
+    if (known) return { refund: known, lease: await leaseRefund(tx, known.id) }
+    const earlier = await refundsOf(tx, id)
+    if (!wanted.mayRepeat) refuseRepeated(earlier, before, wanted.amount, parts.clock.now())
+    const { attempt, amount } = planRefund(before, earlier, wanted.amount)
     const made = await promise(tx, parts, before, attempt, {
       amount,
       kind: 'merchant',
@@ -51,11 +61,10 @@ export async function refundPayment(
       callReference: wanted.callReference,
     })
     if (!made) throw new Error('a refund with a new id was there already')
-    await leaseRefund(tx, made.id)
     await recordAct(tx, { actor, act: 'refund.asked_for', merchantId: before.payment.merchantId, subject: made.id })
-    return made
+    return { refund: made, lease: await leaseRefund(tx, made.id) }
   })
-  return refund.status === 'pending' ? carryOut(parts, refund) : refund
+  return lease ? carryOut(parts, refund, lease) : refund
 }
 
 /** Puts a refund on record, and what it takes off the attempt's money. */
@@ -95,8 +104,8 @@ function withRefunded(book: Book, { attemptId, amount, counted }: Refund): Book 
 export async function carryOutDueRefunds(parts: AttemptParts, limit: number): Promise<number> {
   const due = await claimDueRefunds(parts.database, limit)
   await Promise.all(
-    due.map((refund) =>
-      carryOut(parts, refund).catch((err) =>
+    due.map(({ refund, lease }) =>
+      carryOut(parts, refund, lease).catch((err) =>
         parts.log.warn({ err, refundId: refund.id }, 'refund waits for another try'),
       ),
     ),
@@ -104,10 +113,10 @@ export async function carryOutDueRefunds(parts: AttemptParts, limit: number): Pr
   return due.length
 }
 
-async function carryOut(parts: AttemptParts, refund: Refund): Promise<Refund> {
+async function carryOut(parts: AttemptParts, refund: Refund, lease: RefundLease): Promise<Refund> {
   const attempt = await findAttempt(parts.database, refund.attemptId)
   if (!attempt) throw new Error(`attempt ${refund.attemptId} is gone`)
-  const outcome = await alone(parts, refund, () =>
+  const outcome = await underLease(parts, refund, lease, (isLeaseHeld) =>
     ask(parts, attempt, 'refund', (provider) =>
       provider.refund({
         reference: uuidOf(refund.id).replaceAll('-', ''),
@@ -115,30 +124,49 @@ async function carryOut(parts: AttemptParts, refund: Refund): Promise<Refund> {
         transactionIds: refund.transactionIds,
         amount: money(refund.amount, refund.currency as Currency),
         reason: refund.reason,
+        isLeaseHeld,
       }),
     ),
   )
-  return parts.database.transaction((tx) => conclude(tx, parts, refund, outcome))
+  return parts.database.transaction((tx) => conclude(tx, parts, refund, lease, outcome))
 }
 
 const RENEW_EVERY_MS = 20_000
 
 /**
- * Keeps the refund out of the workers' sight for as long as it takes. Some providers have no idempotency key: an adapter looks for an earlier
- * try in several calls, each of which may be slow, and two who look at once would both find none.
+ * Renews the lease while the provider is asked. Some providers have no idempotency key: their adapter first looks for an earlier request in
+ * several calls, each of which may be slow, and two processes that look at once would both find none and both ask.
  */
-async function alone<T>({ database, log }: AttemptParts, { id: refundId }: Refund, work: () => Promise<T>): Promise<T> {
-  const renewing = setInterval(() => {
-    leaseRefund(database, refundId).catch((err) => log.warn({ err, refundId }, 'the lease of a refund was not renewed'))
+async function underLease<T>(
+  { database, log }: AttemptParts,
+  { id: refundId }: Refund,
+  first: RefundLease,
+  work: (isLeaseHeld: () => boolean) => Promise<T>,
+): Promise<T> {
+  let lease: RefundLease | undefined = first
+  const renewing = setInterval(async () => {
+    if (!lease) return
+    try {
+      lease = await renewRefundLease(database, refundId, lease)
+      if (!lease) log.warn({ refundId }, 'lease of a refund lost')
+    } catch (err) {
+      log.warn({ err, refundId }, 'renewing the lease of a refund failed; trying again')
+    }
   }, RENEW_EVERY_MS)
   try {
-    return await work()
+    return await work(() => lease !== undefined && performance.now() < lease.heldUntilMs)
   } finally {
     clearInterval(renewing)
   }
 }
 
-async function conclude(tx: Transaction, parts: AttemptParts, wanted: Refund, outcome: RefundOutcome): Promise<Refund> {
+async function conclude(
+  tx: Transaction,
+  parts: AttemptParts,
+  wanted: Refund,
+  lease: RefundLease,
+  outcome: RefundOutcome,
+): Promise<Refund> {
   const book = await lockBook(tx, wanted.paymentId)
   const refund = await lockRefund(tx, wanted.id)
   if (!refund) throw new Error(`refund ${wanted.id} is gone`)
@@ -149,7 +177,7 @@ async function conclude(tx: Transaction, parts: AttemptParts, wanted: Refund, ou
       return complete(tx, parts, book, { ...refund, providerRefundId: outcome.refundId })
     case 'refused': {
       const failed: Refund = { ...refund, status: 'failed', failure: outcome.because, resolvedAt: now }
-      await saveRefund(tx, failed, null)
+      await saveResolved(tx, failed)
       await tell(tx, parts, book, failed, withReturned(book, failed.attemptId, -failed.amount))
       return failed
     }
@@ -160,15 +188,15 @@ async function conclude(tx: Transaction, parts: AttemptParts, wanted: Refund, ou
         tries: refund.tries + (wasSent ? 1 : 0), // what never left is no try: it is made again soon
         providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,
       }
-      await saveRefund(tx, tried, nextRefundTry(tried.tries, now))
-      return tried
+      const isSaved = await saveUnanswered(tx, tried, lease, nextRefundTry(tried.tries, now))
+      return isSaved ? tried : refund
     }
   }
 }
 
 async function complete(tx: Transaction, parts: AttemptParts, book: Book, refund: Refund): Promise<Refund> {
   const done: Refund = { ...refund, status: 'successful', failure: null, resolvedAt: parts.clock.now() }
-  await saveRefund(tx, done, null)
+  await saveResolved(tx, done)
   await tell(tx, parts, book, done, withRefunded(book, done))
   return done
 }

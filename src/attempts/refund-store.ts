@@ -1,6 +1,7 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
 import { type AttemptId, idOf, type PaymentId, type RefundId, uuidOf } from '../kernel/ids.ts'
+import type { Owner } from '../payments/payment-store.ts'
 import type { Book } from './book.ts'
 import type { Refund, RefundKind } from './refund.ts'
 
@@ -84,6 +85,26 @@ export async function refundsOf(db: Queries, id: PaymentId): Promise<Refund[]> {
   return rows.map(refundOf)
 }
 
+/** Of this merchant in this mode alone. */
+export async function findRefund(db: Queries, owner: Owner, id: RefundId): Promise<Refund | undefined> {
+  const row = await db.row<RefundRow>(sql`
+    select ${COLUMNS} from refunds r
+     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}`)
+  return row && refundOf(row)
+}
+
+/** Of several payments at once, by payment. */
+export async function refundsOfAll(db: Queries, books: Book[]): Promise<Map<PaymentId, Refund[]>> {
+  // Only money that came in can go back, and most payments have none yet.
+  const ids = books.filter(hasMoney).map(({ payment }) => uuidOf(payment.id))
+  if (ids.length === 0) return new Map()
+  const rows = await db.rows<RefundRow>(sql`
+    select ${COLUMNS} from refunds r where payment_id = any(${ids}::uuid[]) order by created_at, id`)
+  return Map.groupBy(rows.map(refundOf), ({ paymentId }) => paymentId)
+}
+
+const hasMoney = ({ attempts }: Book) => attempts.some(({ amountReceived }) => amountReceived > 0)
+
 /** The refund that a call with that key made, if it got so far. */
 export async function findRefundOfCall(db: Queries, id: PaymentId, callReference: string): Promise<Refund | undefined> {
   const row = await db.row<RefundRow>(sql`
@@ -111,25 +132,70 @@ export async function findProviderRefund(
   return row && refundOf(row)
 }
 
-export async function saveRefund(tx: Transaction, refund: Refund, dueAt: Date | null): Promise<void> {
+/** Ends it: there is nothing left to ask the provider. */
+export async function saveResolved(tx: Transaction, refund: Refund): Promise<void> {
   await tx.rows(sql`
     update refunds set status = ${refund.status}, failure = ${refund.failure}, provider_refund_id = ${refund.providerRefundId},
-           tries = ${refund.tries}, due_at = ${dueAt}, resolved_at = ${refund.resolvedAt}
+           due_at = null, leased_until = '-infinity', resolved_at = ${refund.resolvedAt}
      where id = ${uuidOf(refund.id)}`)
 }
 
-/** Refunds that a provider has not answered yet, for this process alone for a minute. */
-export async function claimDueRefunds(db: Queries, limit: number): Promise<Refund[]> {
-  const rows = await db.rows<RefundRow>(sql`
-    update refunds r set due_at = now() + interval '1 minute'
-     where id in (select id from refunds where status = 'pending' and due_at <= now()
-                   order by due_at limit ${limit} for update skip locked)
-    returning ${COLUMNS}`)
-  return rows.map(refundOf)
+/** The provider gave no final answer: ask again at `dueAt`. Changes nothing, and returns false, unless the lease is still this one. */
+export async function saveUnanswered(
+  tx: Transaction,
+  refund: Refund,
+  lease: RefundLease,
+  dueAt: Date,
+): Promise<boolean> {
+  const row = await tx.row(sql`
+    update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries}, due_at = ${dueAt},
+           leased_until = '-infinity'
+     where id = ${uuidOf(refund.id)} and status = 'pending' and lease = ${lease.token}
+    returning id`)
+  return row !== undefined
 }
 
-/** Keeps it out of the workers' sight while somebody asks the provider. */
-export async function leaseRefund(db: Queries, id: RefundId): Promise<void> {
-  await db.rows(sql`
-    update refunds set due_at = now() + interval '1 minute' where id = ${uuidOf(id)} and status = 'pending'`)
+/** The exclusive right to ask the provider for one refund. */
+export interface RefundLease {
+  token: string
+  /** On the monotonic clock of this process. Taken before the statement was sent, so it never ends later than the database's. */
+  heldUntilMs: number
+}
+
+export const REFUND_LEASE_MS = 60_000
+const leaseEnd = () => performance.now() + REFUND_LEASE_MS
+
+/** Refunds that are due, each with a lease that this call has won. */
+export async function claimDueRefunds(db: Queries, limit: number): Promise<{ refund: Refund; lease: RefundLease }[]> {
+  const heldUntilMs = leaseEnd()
+  const rows = await db.rows<RefundRow & { lease: string }>(sql`
+    update refunds r set lease = gen_random_uuid(), leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
+     where id in (select id from refunds where status = 'pending' and due_at <= now() and leased_until <= now()
+                   order by due_at limit ${limit} for update skip locked)
+    returning ${COLUMNS}, r.lease`)
+  return rows.map((row) => ({ refund: refundOf(row), lease: { token: row.lease, heldUntilMs } }))
+}
+
+/** Undefined when another process holds it, or there is nothing left to ask. */
+export async function leaseRefund(db: Queries, id: RefundId): Promise<RefundLease | undefined> {
+  const heldUntilMs = leaseEnd()
+  const row = await db.row<{ lease: string }>(sql`
+    update refunds set lease = gen_random_uuid(), leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
+     where id = ${uuidOf(id)} and status = 'pending' and leased_until <= now()
+    returning lease`)
+  return row && { token: row.lease, heldUntilMs }
+}
+
+/** Undefined when the lease had run out or was lost: then it must not be used any more. */
+export async function renewRefundLease(
+  db: Queries,
+  id: RefundId,
+  { token }: RefundLease,
+): Promise<RefundLease | undefined> {
+  const heldUntilMs = leaseEnd()
+  const row = await db.row(sql`
+    update refunds set leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
+     where id = ${uuidOf(id)} and status = 'pending' and lease = ${token} and leased_until > now()
+    returning id`)
+  return row === undefined ? undefined : { token, heldUntilMs }
 }

@@ -26,6 +26,21 @@ export interface Refund {
 /** By the merchant; by ourselves, for money beyond the payment; on the provider's side; or by the customer's bank. */
 export type RefundKind = 'merchant' | 'surplus' | 'provider' | 'chargeback'
 
+/** What each attempt with money of this payment has left to refund, pending refunds taken off. */
+function refundable({ payment, attempts }: Book, refunds: Refund[]): { attempt: Attempt; left: number }[] {
+  const winner = attempts.find(({ status }) => status === 'successful')
+  return (winner ? [winner] : attempts.filter(isCountable)).map((attempt) => {
+    const promised = refunds
+      .filter(({ attemptId, counted, status }) => attemptId === attempt.id && counted && status !== 'failed')
+      .reduce((sum, refund) => sum + refund.amount, 0)
+    return { attempt, left: (winner ? payment.amountPaid : attempt.amountReceived - attempt.amountReversed) - promised }
+  })
+}
+
+function isCountable({ amountReceived, amountReversed }: Attempt): boolean {
+  return amountReceived > amountReversed
+}
+
 /**
  * Which attempt's money to send back, and how much: never more than came in through it, pending refunds included. A payment that ended
  * unpaid may have parts on several attempts; each is sent back by a refund of its own.
@@ -41,13 +56,10 @@ export function planRefund(
       `Payment ${payment.reference} is still open: there is nothing to refund yet. Cancel it first.`,
     )
   }
-  const winner = attempts.find(({ status }) => status === 'successful')
-  const held = (winner ? [winner] : attempts.filter(isCountable)).map((attempt) => {
-    const promised = refunds
-      .filter(({ attemptId, counted, status }) => attemptId === attempt.id && counted && status !== 'failed')
-      .reduce((sum, refund) => sum + refund.amount, 0)
-    return { attempt, left: (winner ? payment.amountPaid : attempt.amountReceived - attempt.amountReversed) - promised }
-  })
+  if (refunds.filter(({ kind }) => kind === 'merchant').length >= MAX_REFUNDS) {
+    throw new Problem('too_many_refunds', `This payment has had ${MAX_REFUNDS} refunds; it takes no more.`)
+  }
+  const held = refundable({ payment, attempts }, refunds)
   const most = Math.max(0, ...held.map(({ left }) => left))
   const amount = wanted ?? most
   const source = held.findLast(({ left }) => left >= amount)
@@ -63,14 +75,36 @@ export function planRefund(
   return { attempt: source.attempt, amount }
 }
 
-function isCountable({ amountReceived, amountReversed }: Attempt): boolean {
-  return amountReceived > amountReversed
+/** Of one payment, by the merchant. Each is a member of every answer and webhook about the payment. */
+const MAX_REFUNDS = 50
+const REPEATED_WITHIN_MS = 60_000
+
+/**
+ * A second call without a key is more often a repeated click than a second refund. The same amount again, or all of it again when nothing is
+ * left, is refused with the first one. A failed refund may be repeated.
+ */
+export function refuseRepeated(refunds: Refund[], book: Book, wanted: number | undefined, now: Date): void {
+  const recent = refunds.filter(
+    ({ kind, status, createdAt }) =>
+      kind === 'merchant' && status !== 'failed' && now.getTime() - createdAt.getTime() < REPEATED_WITHIN_MS,
+  )
+  const repeated =
+    wanted === undefined
+      ? refundable(book, refunds).every(({ left }) => left === 0) && recent.at(-1)
+      : recent.findLast(({ amount }) => amount === wanted)
+  if (!repeated) return
+  throw new Problem(
+    'duplicate_refund',
+    `A refund of ${repeated.amount} ${repeated.currency} of this payment was made less than a minute ago. To make a second one on purpose, send "allowDuplicate": true or an Idempotency-Key of its own.`,
+    { extra: { existing: refundView(repeated) } },
+  )
 }
 
 export function refundView(refund: Refund) {
-  const { id, amount, currency, kind, status, reason, failure } = refund
+  const { id, paymentId: payment, amount, currency, kind, status, reason, failure } = refund
   return {
     id,
+    payment,
     amount,
     currency,
     kind,

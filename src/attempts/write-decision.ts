@@ -6,7 +6,7 @@ import type { Book, Decision } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { attemptView, viewOf } from './payment-view.ts'
 import { type Uncounted, uncountReceipts } from './receipt-store.ts'
-import { insertRefund, uncountRefunds } from './refund-store.ts'
+import { insertRefund, refundsOfAll, uncountRefunds } from './refund-store.ts'
 
 /** The one way to change a payment and its attempts: the new state, the events that tell of it, and what follows, in one transaction. */
 export async function writeDecision(
@@ -23,22 +23,6 @@ export async function writeDecision(
   }
   if (facts.length === 0) return
   await savePayment(tx, before.payment, book.payment)
-
-  const view = viewOf(book, parts.links)
-  for (const [index, fact] of facts.entries()) {
-    const attempt = book.attempts.find(({ id }) => id === fact.attemptId)
-    await parts.record(tx, {
-      id: newId('event', parts.clock.now()),
-      merchantId: book.payment.merchantId,
-      mode: book.payment.mode,
-      paymentId: book.payment.id,
-      type: fact.type,
-      sequence: before.payment.sequence + index + 1,
-      data: { payment: view, ...(attempt && { attempt: attemptView(attempt) }), ...fact.more },
-      cause,
-      occurredAt: parts.clock.now(),
-    })
-  }
   const stranded = new Map<AttemptId, Uncounted[]>()
   for (const attemptId of uncounted) {
     stranded.set(attemptId, await uncountReceipts(tx, attemptId))
@@ -58,6 +42,23 @@ export async function writeDecision(
         transactionIds: share.ids,
       })
     }
+  }
+
+  const refunds = (await refundsOfAll(tx, [book])).get(book.payment.id) ?? []
+  const view = viewOf(book, refunds, parts.links)
+  for (const [index, fact] of facts.entries()) {
+    const attempt = book.attempts.find(({ id }) => id === fact.attemptId)
+    await parts.record(tx, {
+      id: newId('event', parts.clock.now()),
+      merchantId: book.payment.merchantId,
+      mode: book.payment.mode,
+      paymentId: book.payment.id,
+      type: fact.type,
+      sequence: before.payment.sequence + index + 1,
+      data: { payment: view, ...(attempt && { attempt: attemptView(attempt) }), ...fact.more },
+      cause,
+      occurredAt: parts.clock.now(),
+    })
   }
 }
 

@@ -80,7 +80,7 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
   const before = afterTheFirstTry(story)
   const event = (type: EventType, sequence: number, book: Book = story) => {
     const id = newId('event', now)
-    const data = { payment: viewOf(book, LINKS), attempt: attemptView(book.attempts.at(-1) as Attempt) }
+    const data = { payment: viewOf(book, [], LINKS), attempt: attemptView(book.attempts.at(-1) as Attempt) }
     const { merchantId, mode, id: paymentId } = book.payment
     const body = bodyOf({ id, type, sequence, data, merchantId, mode, paymentId, occurredAt: now, cause: null })
     return { id, body }

@@ -36,6 +36,7 @@ import { noticeRoutes } from './routes/notices.ts'
 import { operationsRoutes } from './routes/operations.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from './routes/pages.ts'
 import { paymentRoutes } from './routes/payments.ts'
+import { refundRoutes } from './routes/refunds.ts'
 import { webhookEndpointRoutes } from './routes/webhook-endpoints.ts'
 import { widgetRoutes } from './routes/widget.ts'
 import { addSendPieces } from './send-pieces.ts'
@@ -211,6 +212,7 @@ async function openToCallers(
       checkoutRoutes(api, { ...parts, links })
       initializeRoutes(api, { ...parts, links })
       paymentRoutes(api, { ...parts, links })
+      refundRoutes(api, { ...parts, links })
       cardRoutes(api, parts)
       integrationRoutes(api, { ...parts, links })
       feeRoutes(api, parts)

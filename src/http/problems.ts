@@ -12,6 +12,8 @@ export const STATUS: Record<ProblemCode, number> = {
   method_not_allowed: 405,
   request_timeout: 408,
   duplicate_reference: 409,
+  duplicate_refund: 409,
+  too_many_refunds: 409,
   reference_conflict: 409,
   attempt_in_progress: 409,
   too_many_attempts: 409,

@@ -311,6 +311,11 @@ export interface RefundOrder {
   transactionIds: string[]
   amount: Money
   reason: string | null
+  /**
+   * False once our lease on this refund has run out: another process may be asking for it. An adapter whose provider has no idempotency key
+   * looks at it right before the request that moves money.
+   */
+  isLeaseHeld?(): boolean
 }
 
 export type RefundOutcome =

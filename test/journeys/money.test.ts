@@ -527,7 +527,8 @@ test('B21: of two refunds of one amount, the one that the provider tells of is n
   await charge(shop, order, CARD.pays)
   await letPass(database, payment, 15)
   await checkDueAttempts(between.parts, 100)
-  const refund = () => shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 100_000 })
+  const refund = () =>
+    shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 100_000, allowDuplicate: true })
   const workOff = async () => {
     await database.rows(sql`update notices set due_at = now() where state = 'waiting' and reference = ${order}`)
     await workOffWaitingNotices(between.parts, 100)
@@ -568,7 +569,9 @@ test('B21: refunds of the same amount that are under way at once are each made o
     await charge(shop, order, CARD.pays)
     await becomes(shop, payment, isPaid)
     const answers = await Promise.all(
-      [1, 2, 3].map(() => shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 100_000 })),
+      [1, 2, 3].map(() =>
+        shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 100_000, allowDuplicate: true }),
+      ),
     )
     assert.deepEqual(
       answers.map(({ status, body }) => [status, body.data?.status]),

@@ -76,7 +76,7 @@ export async function letPass(database: Database, payment: { id: string }, secon
     update payments set created_at = created_at - past, expires_at = expires_at - past
       from make_interval(secs => ${seconds}) as past where id = ${id}`)
   await database.rows(sql`
-    update refunds set due_at = due_at - past from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
+    update refunds set due_at = due_at - past, leased_until = leased_until - past, created_at = created_at - past from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the provider's JSON, to be bent as the test wants it

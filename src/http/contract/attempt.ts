@@ -105,6 +105,13 @@ export const RefundRequest = Type.Object(
       }),
     ),
     reason: optional(Type.String({ format: 'plain-text', maxLength: 200 })),
+    allowDuplicate: optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'Without an Idempotency-Key, the same amount of the same payment within a minute is refused as `duplicate_refund`. `true` makes it all the same.',
+      }),
+    ),
   },
   { $id: 'RefundRequest' },
 )
@@ -113,9 +120,15 @@ export type RefundRequest = Type.Static<typeof RefundRequest>
 export const Refund = Type.Object(
   {
     id: Type.String(),
+    payment: Type.String({ description: 'Id of the payment.' }),
     amount: Type.Integer(),
     currency: Type.String(),
-    kind: Type.Unsafe<string>({ type: 'string', enum: ['merchant', 'surplus', 'provider', 'chargeback'] }),
+    kind: Type.Unsafe<string>({
+      type: 'string',
+      enum: ['merchant', 'surplus', 'provider', 'chargeback'],
+      description:
+        '`merchant`: asked for through this API. `surplus`: sent back by Manilla, because the payment had been paid already. `provider`: made at the provider, for example in its dashboard. `chargeback`: taken back by the customer’s bank after a lost dispute.',
+    }),
     status: Type.Unsafe<string>({ type: 'string', enum: ['pending', 'successful', 'failed'] }),
     reason: nullable(Type.String()),
     failure: nullable(Type.String()),
@@ -125,6 +138,8 @@ export const Refund = Type.Object(
   { $id: 'Refund' },
 )
 export const RefundAnswer = dataOf(ref(Refund))
+export const RefundId = Type.Object({ id: Type.String({ description: 'Id of the refund: `rfd_…`.' }) })
+export const RefundsAnswer = wholeListOf(ref(Refund))
 
 export const Timeline = wholeListOf(
   Type.Object({

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { PAYMENT_STATUSES, type PaymentStatus } from '../../payments/payment.ts'
-import { Attempt } from './attempt.ts'
+import { Attempt, Refund } from './attempt.ts'
 import { dataOf, listOf, nullable, ref } from './schema.ts'
 
 const Status = Type.Unsafe<PaymentStatus>({ type: 'string', enum: [...PAYMENT_STATUSES] })
@@ -28,6 +28,7 @@ export const Payment = Type.Object(
     url: Type.String({ format: 'uri' }),
     shortURL: Type.String({ format: 'uri' }),
     attempts: Type.Array(Attempt),
+    refunds: Type.Array(ref(Refund)),
     createdAt: Time,
     expiresAt: Time,
     completedAt: nullable(Time),

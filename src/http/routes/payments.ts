@@ -2,31 +2,30 @@ import { findBook, withAttempts } from '../../attempts/attempt-store.ts'
 import type { Book } from '../../attempts/book.ts'
 import { cancelPayment } from '../../attempts/cancel-payment.ts'
 import type { AttemptParts } from '../../attempts/parts.ts'
-import { viewOf } from '../../attempts/payment-view.ts'
-import { refundView } from '../../attempts/refund.ts'
-import { refundPayment } from '../../attempts/refund-payment.ts'
+import { type PaymentView, viewOf } from '../../attempts/payment-view.ts'
+import { refundsOfAll } from '../../attempts/refund-store.ts'
 import { timelineOf } from '../../attempts/timeline-store.ts'
 import type { Database } from '../../database/database.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { actorOf, type Caller } from '../../merchants/merchant.ts'
-import { callOnce } from '../../payments/call-once.ts'
+import type { Caller } from '../../merchants/merchant.ts'
 import type { PaymentStatus } from '../../payments/payment.ts'
 import { listPayments } from '../../payments/payment-store.ts'
 import { answers } from '../contract/answers.ts'
-import { RefundAnswer, RefundRequest, Timeline } from '../contract/attempt.ts'
+import { Timeline } from '../contract/attempt.ts'
 import { makeCursor, readCursor } from '../contract/cursor.ts'
 import * as contract from '../contract/payment.ts'
-import { ref } from '../contract/schema.ts'
 import type { App } from '../framework.ts'
-import { IdempotencyHeaders, readIdempotencyKey } from '../idempotency.ts'
 import { widgetToken } from '../pages/embed.ts'
-import { knownFields, readBody } from '../read-body.ts'
 
 const DEFAULT_PAGE_SIZE = 20
-const REFUND_FIELDS = knownFields(RefundRequest)
 
 export function paymentRoutes(app: App, parts: AttemptParts): void {
   const { database, links, secrets, clock } = parts
+
+  async function view(book: Book): Promise<PaymentView> {
+    const refunds = await refundsOfAll(database, [book])
+    return viewOf(book, refunds.get(book.payment.id) ?? [], links)
+  }
 
   app.get(
     '/payments/:reference',
@@ -39,9 +38,7 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
         response: { 200: contract.PaymentAnswer, ...answers(401, 403, 404, 429, 503) },
       },
     },
-    async (request) => ({
-      data: viewOf(await ownPayment(database, request.caller, request.params.reference), links),
-    }),
+    async (request) => ({ data: await view(await ownPayment(database, request.caller, request.params.reference)) }),
   )
 
   app.get(
@@ -68,8 +65,10 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
       })
       const page = found.slice(0, pageSize)
       const last = page.at(-1)
+      const books = await withAttempts(database, page)
+      const refunds = await refundsOfAll(database, books)
       return {
-        data: (await withAttempts(database, page)).map((book) => viewOf(book, links)),
+        data: books.map((book) => viewOf(book, refunds.get(book.payment.id) ?? [], links)),
         nextCursor: found.length > pageSize && last ? makeCursor(last.id) : null,
       }
     },
@@ -88,40 +87,7 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
     },
     async (request) => {
       const { payment } = await ownPayment(database, request.caller, request.params.reference)
-      return { data: viewOf(await cancelPayment(parts, payment.id), links) }
-    },
-  )
-
-  app.post(
-    '/payments/:reference/refunds',
-    {
-      attachValidation: true, // a misspelt `amount` would send all of it back
-      schema: {
-        operationId: 'refundPayment',
-        summary: 'Send money back, all of it or a part',
-        tags: ['Payments'],
-        params: contract.PaymentName,
-        headers: IdempotencyHeaders,
-        body: ref(RefundRequest),
-        response: { 201: RefundAnswer, ...answers(400, 401, 403, 404, 409, 413, 415, 422, 429, 503) },
-      },
-    },
-    async (request, reply) => {
-      const { amount, reason } = readBody<RefundRequest>(request, REFUND_FIELDS)
-      const { payment } = await ownPayment(database, request.caller, request.params.reference)
-      const call = {
-        endpoint: `refunds of ${payment.id}`,
-        reference: undefined,
-        idempotency: readIdempotencyKey(request),
-      }
-      const wanted = { amount: amount ?? undefined, reason: reason ?? null }
-      const { answer, replayed } = await callOnce(parts, request.caller, call, async ({ reference }) =>
-        refundView(
-          await refundPayment(parts, actorOf(request.caller), payment.id, { ...wanted, callReference: reference }),
-        ),
-      )
-      if (replayed) reply.header('idempotent-replayed', 'true')
-      return reply.code(201).send({ data: answer })
+      return { data: await view(await cancelPayment(parts, payment.id)) }
     },
   )
 
@@ -163,7 +129,7 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
 }
 
 /** Another merchant's payment is as absent as one that never was. */
-async function ownPayment(database: Database, caller: Caller, name: string): Promise<Book> {
+export async function ownPayment(database: Database, caller: Caller, name: string): Promise<Book> {
   // Nothing outside this alphabet was ever a reference, and PostgreSQL would choke on some of it.
   const book = /^[\x21-\x7e]{1,120}$/.test(name) ? await findBook(database, caller, name) : undefined
   if (!book) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
