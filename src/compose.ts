@@ -256,7 +256,7 @@ export async function describeService(): Promise<unknown> {
     createPayment: nothing,
     live: livePayments(parts),
     assets: await buildAssets(),
-    providers: { find: nothing, isWell: nothing, note: nothing, connect: nothing },
+    providers: { find: nothing, isWell: nothing, note: nothing, connect: nothing, accounts: nothing },
     secrets: { keyId: '', seal: nothing, open: nothing, mark: nothing },
     record: nothing,
     http: { post: nothing },

@@ -3,6 +3,7 @@ import { Fixed, sql } from '../database/sql.ts'
 import { type AttemptId, idOf, type PaymentId, parseId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Currency } from '../kernel/money.ts'
+import { NO_ACCOUNT } from '../merchants/provider-account.ts'
 import type { Payment } from '../payments/payment.ts'
 import {
   findPayment,
@@ -16,7 +17,7 @@ import type { Attempt, AttemptStatus, Instructions } from './attempt.ts'
 import type { Book } from './book.ts'
 
 const COLUMNS =
-  new Fixed(`a.id, a.payment_id, a.merchant_id, a.mode, a.number, a.reference, a.provider, a.channel, a.status,
+  new Fixed(`a.id, a.payment_id, a.merchant_id, a.mode, a.number, a.reference, a.provider, a.account, a.channel, a.status,
   a.currency, a.amount_charged, a.fee, a.amount_received, a.amount_returned, a.amount_refunded, a.amount_reversed, a.order_reference, a.provider_reference, a.save_card, a.charged_at_once, a.failure, a.failed_try_id,
   a.instructions, a.instructions_expire_at, a.said_paid, a.needs_review, a.created_at, a.asked_at, a.resolved_at, a.next_check_at, a.checks,
   a.watched_since, a.missing_in_a_row`)
@@ -29,6 +30,7 @@ interface AttemptRow {
   number: number
   reference: string
   provider: string
+  account: number
   channel: Channel
   status: AttemptStatus
   currency: string
@@ -66,6 +68,7 @@ function attemptOf(row: AttemptRow): Attempt {
     number: row.number,
     reference: row.reference,
     provider: row.provider,
+    account: row.account,
     channel: row.channel,
     status: row.status,
     currency: row.currency as Currency,
@@ -166,27 +169,30 @@ export async function findAttempt(db: Queries, id: AttemptId): Promise<Attempt |
   return row && attemptOf(row)
 }
 
-/** By what a provider calls it: our reference, or a name of its own. */
+/**
+ * By what a provider calls it: our reference, or a name of its own. An attempt of the account that named it comes first. Another account
+ * can only mean it by our own reference, which is random, or after its keys were rotated.
+ */
 export async function findAttemptByOrder(
   db: Queries,
   { merchantId, mode }: Owner,
-  provider: string,
+  { provider, account = NO_ACCOUNT }: { provider: string; account?: number },
   reference: string,
 ): Promise<Attempt | undefined> {
   const row = await db.row<AttemptRow>(sql`
     select ${COLUMNS} from attempts a
      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
        and (order_reference = ${reference} or provider_reference = ${reference})
-     order by order_reference = ${reference} desc limit 1`)
+     order by account = ${account} desc, order_reference = ${reference} desc limit 1`)
   return row && attemptOf(row)
 }
 
 export async function insertAttempt(tx: Transaction, attempt: Attempt): Promise<void> {
   await tx.rows(sql`
-    insert into attempts (id, payment_id, merchant_id, mode, number, reference, provider, channel, status, currency, amount_charged,
+    insert into attempts (id, payment_id, merchant_id, mode, number, reference, provider, account, channel, status, currency, amount_charged,
                           fee, order_reference, provider_reference, save_card, charged_at_once, created_at, watched_since, next_check_at)
     values (${uuidOf(attempt.id)}, ${uuidOf(attempt.paymentId)}, ${uuidOf(attempt.merchantId)}, ${attempt.mode},
-            ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.channel}, ${attempt.status},
+            ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.account}, ${attempt.channel}, ${attempt.status},
             ${attempt.currency}, ${attempt.amountCharged}, ${attempt.fee}, ${attempt.orderReference},
             ${attempt.providerReference}, ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.createdAt}, ${attempt.watch.since}, ${attempt.watch.nextCheckAt})`)
 }

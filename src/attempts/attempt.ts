@@ -13,6 +13,8 @@ export interface Attempt {
   /** For the merchant: the payment's reference with something added. */
   reference: string
   provider: string
+  /** The version of the provider's keys that it was started with: checks, notices and refunds use the same. */
+  account: number
   channel: Channel
   status: AttemptStatus
   currency: Currency

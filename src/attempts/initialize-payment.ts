@@ -3,6 +3,7 @@ import { parseId } from '../kernel/ids.ts'
 import type { Currency } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Integration } from '../merchants/integration.ts'
+import { findOffering } from '../merchants/integration-store.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import type { Turn } from '../payments/call-once.ts'
 import { DuplicateReference, type PaymentCreator } from '../payments/create-payment.ts'
@@ -35,9 +36,11 @@ export async function initializePayment(
 ): Promise<Started> {
   const earlier = await findStarted(parts, turn.began)
   if (earlier) return earlier
-  const { capabilities, channel, integration } = findIntegration(parts, caller, request)
+  // Not from the caller, who is cached: an integration that was set up a moment ago counts.
+  const now = { ...caller, integrations: await findOffering(parts.database, caller) }
+  const { capabilities, channel, integration } = findIntegration(parts, now, request)
   priceOf(request, capabilities, channel)
-  const paymentId = await openPayment(parts, caller, request, integration)
+  const paymentId = await openPayment(parts, now, request, integration)
   return startAttempt(parts, paymentId, { capabilities, channel, saveCard: request.saveCard, onBegun: turn.noteBegun })
 }
 

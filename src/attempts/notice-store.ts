@@ -7,13 +7,14 @@ import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Owner } from '../payments/payment-store.ts'
 import type { Notice, NoticeState } from './notice.ts'
 
-const COLUMNS = new Fixed('n.id, n.merchant_id, n.mode, n.provider, n.reading')
+const COLUMNS = new Fixed('n.id, n.merchant_id, n.mode, n.provider, n.account, n.reading')
 
 interface NoticeRow {
   id: number
   merchant_id: string
   mode: Mode
   provider: string
+  account: number
   reading: Notice['reading']
 }
 
@@ -23,6 +24,7 @@ function noticeOf(row: NoticeRow): Notice {
     merchantId: idOf('merchant', row.merchant_id),
     mode: row.mode,
     provider: row.provider,
+    account: row.account,
     reading: withTimes(row.reading),
   }
 }
@@ -46,14 +48,14 @@ export async function insertNotice(
   db: Queries,
   secrets: SecretBox,
   owner: Owner,
-  notice: Pick<Notice, 'provider' | 'reading'> & { body: Buffer },
+  notice: Pick<Notice, 'provider' | 'account' | 'reading'> & { body: Buffer },
 ): Promise<{ notice: Notice; isNew: boolean }> {
-  const { provider, body, reading } = notice
+  const { provider, account, body, reading } = notice
   const { reference, says } = reading.kind === 'notice' ? reading : { reference: null, says: reading.kind }
   const digest = createHash('sha256').update(body).digest()
   const row = await db.row<NoticeRow & { times: number }>(sql`
-    insert into notices as n (merchant_id, mode, provider, digest, body, reading, reference, says, due_at)
-    values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${digest}, ${seal(secrets, body, digest)}, ${reading},
+    insert into notices as n (merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
+    values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${account}, ${digest}, ${seal(secrets, body, digest)}, ${reading},
             ${reference}, ${says}, now() + interval '10 seconds')
     on conflict (merchant_id, mode, provider, digest) do update set times = n.times + 1
     returning ${COLUMNS}, n.times`)

@@ -8,6 +8,8 @@ export interface Notice {
   merchantId: MerchantId
   mode: Mode
   provider: string
+  /** The account whose key signed it. */
+  account: number
   /** What its adapter read in it when it came, after the signature held. */
   reading: Exclude<NoticeReading, { kind: 'forged' | 'hint' }>
 }

@@ -4,7 +4,7 @@ import { type Connection, NotSetUp } from '../providers/provider.ts'
 import type { AttemptParts } from './parts.ts'
 
 /** The accounts whose keys may have signed a notice for a merchant. Empty: no such merchant, or the provider is not set up. */
-export type NoticeAccounts = readonly { connection: Connection }[]
+export type NoticeAccounts = readonly { account: number; connection: Connection }[]
 
 export interface NoticeAccountCache {
   /** Undefined: not cached, so a look-up costs queries. */
@@ -78,10 +78,14 @@ async function readAccounts(
   provider: string,
 ): Promise<NoticeAccounts> {
   if (!(await findMerchant(database, owner.merchantId))) return []
-  try {
-    return [{ connection: await providers.connect(owner, provider) }]
-  } catch (error) {
-    if (error instanceof NotSetUp) return []
-    throw error
-  }
+  const versions = await providers.accounts(owner, provider)
+  const found = versions.map(async (account) => {
+    try {
+      return [{ account, connection: await providers.connect(owner, provider, { account }) }]
+    } catch (error) {
+      if (error instanceof NotSetUp) return [] // its keys have just been deleted
+      throw error
+    }
+  })
+  return (await Promise.all(found)).flat()
 }

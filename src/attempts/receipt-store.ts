@@ -12,7 +12,7 @@ export async function findFresh(tx: Transaction, attempt: Attempt, receipts: Rec
   if (receipts.length === 0) return []
   const known = await tx.rows<{ transaction_id: string }>(sql`
     select transaction_id from receipts
-     where merchant_id = ${uuidOf(attempt.merchantId)} and mode = ${attempt.mode} and provider = ${attempt.provider}
+     where merchant_id = ${uuidOf(attempt.merchantId)} and mode = ${attempt.mode} and provider = ${attempt.provider} and account = ${attempt.account}
        and transaction_id = any(${receipts.map(({ transactionId }) => transactionId)}) and attempt_id is not null`)
   const ids = new Set(known.map(({ transaction_id }) => transaction_id))
   const byId = new Map(receipts.map((receipt) => [receipt.transactionId, receipt])) // told twice in one answer counts once
@@ -30,10 +30,10 @@ export async function insertReceipts(
     const { transactionId, amount, at } = receipt
     const counts = counted && amount.currency === attempt.currency && !isReversed(receipt)
     const row = await tx.row(sql`
-      insert into receipts (merchant_id, mode, provider, transaction_id, attempt_id, payment_id, amount, currency, counted, returned, taken_at)
-      values (${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${transactionId}, ${uuidOf(attempt.id)},
+      insert into receipts (merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, returned, taken_at)
+      values (${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${attempt.account}, ${transactionId}, ${uuidOf(attempt.id)},
               ${uuidOf(attempt.paymentId)}, ${amount.amount}, ${amount.currency}, ${counts}, ${returnedOf(receipt)}, ${at})
-      on conflict (merchant_id, mode, provider, transaction_id) do update
+      on conflict (merchant_id, mode, provider, account, transaction_id) do update
          set attempt_id = excluded.attempt_id, payment_id = excluded.payment_id, counted = excluded.counted,
              amount = excluded.amount, currency = excluded.currency, returned = excluded.returned, taken_at = excluded.taken_at
        where receipts.attempt_id is null
@@ -46,15 +46,15 @@ export async function insertReceipts(
 export async function insertUnmatched(
   tx: Transaction,
   owner: Owner,
-  provider: string,
+  { provider, account }: { provider: string; account: number },
   receipts: Receipt[],
 ): Promise<void> {
   for (const { transactionId, amount, at } of receipts) {
     await tx.rows(sql`
-      insert into receipts (merchant_id, mode, provider, transaction_id, amount, currency, counted, taken_at)
-      values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${transactionId}, ${amount.amount},
+      insert into receipts (merchant_id, mode, provider, account, transaction_id, amount, currency, counted, taken_at)
+      values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${account}, ${transactionId}, ${amount.amount},
               ${amount.currency}, false, ${at})
-      on conflict (merchant_id, mode, provider, transaction_id) do nothing`)
+      on conflict (merchant_id, mode, provider, account, transaction_id) do nothing`)
   }
 }
 

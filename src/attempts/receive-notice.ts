@@ -1,3 +1,4 @@
+import { NO_ACCOUNT } from '../merchants/provider-account.ts'
 import type { Owner } from '../payments/payment-store.ts'
 import type { NoticeReading, RawNotice } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
@@ -7,7 +8,7 @@ import type { Notice } from './notice.ts'
 import { claimWaitingNotices, endNotice, insertNotice } from './notice-store.ts'
 import type { AttemptParts } from './parts.ts'
 import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
-import { insertUnmatched } from './receipt-store.ts'
+import { findFresh, insertUnmatched } from './receipt-store.ts'
 import { recordProviderRefund } from './refund-payment.ts'
 import { checkAttempt, settleAttempt } from './settle-attempt.ts'
 
@@ -46,13 +47,14 @@ export async function receiveNotice(
   const cached = accounts.cached(owner, provider)
   if (!cached) guards.beforeLookUp()
   const notice = { ...raw, receivedAt: parts.clock.now() }
-  let reading = readWith(cached ?? (await accounts.read(owner, provider)), notice)
-  if (reading.kind === 'forged' && cached && guards.mayReadAgain())
-    reading = readWith(await accounts.read(owner, provider), notice)
+  let signed = readWith(cached ?? (await accounts.read(owner, provider)), notice)
+  if (signed.reading.kind === 'forged' && cached && guards.mayReadAgain())
+    signed = readWith(await accounts.read(owner, provider), notice)
+  const { account, reading } = signed
   if (reading.kind === 'forged' || reading.kind === 'hint') return reading
   return {
     kind: 'kept',
-    ...(await insertNotice(parts.database, parts.secrets, owner, { provider, body: raw.body, reading })),
+    ...(await insertNotice(parts.database, parts.secrets, owner, { provider, account, body: raw.body, reading })),
   }
 }
 
@@ -60,14 +62,24 @@ function unguarded(parts: AttemptParts): NoticeGuards {
   return { accounts: noticeAccountCache(parts), beforeLookUp: () => {}, mayReadAgain: () => false }
 }
 
-/** The answer for an unknown merchant or provider is that of a bad signature: who uses what is not told to strangers. */
-function readWith(accounts: NoticeAccounts, notice: RawNotice): NoticeReading {
-  let reading: NoticeReading = { kind: 'forged', because: 'no such account' }
-  for (const { connection } of accounts) {
-    reading = read(() => connection.readNotice(notice))
-    if (reading.kind !== 'forged') return reading
+interface Signed {
+  /** The account whose key signed it. */
+  account: number
+  reading: NoticeReading
+}
+
+/**
+ * Tries the keys of the current account, then those of retired ones: their orders are still paid, refunded and disputed. The answer for an
+ * unknown merchant or provider is that of a bad signature: who uses what is not told to strangers.
+ */
+function readWith(accounts: NoticeAccounts, notice: RawNotice): Signed {
+  let best: Signed = { account: NO_ACCOUNT, reading: { kind: 'forged', because: 'no such account' } }
+  for (const { account, connection } of accounts) {
+    const reading = read(() => connection.readNotice(notice))
+    if (reading.kind !== 'forged' && reading.kind !== 'hint') return { account, reading }
+    if (best.reading.kind === 'forged') best = { account, reading }
   }
-  return reading
+  return best
 }
 
 /** An unsigned notice about an order of ours schedules at most one check a minute per payment. A worker makes the check. */
@@ -77,7 +89,7 @@ export async function noteHint(
   provider: string,
   reference: string,
 ): Promise<void> {
-  const attempt = await findAttemptByOrder(database, owner, provider, reference)
+  const attempt = await findAttemptByOrder(database, owner, { provider }, reference)
   if (attempt) await database.transaction((tx) => scheduleHintedCheck(tx, attempt))
 }
 
@@ -100,7 +112,7 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
   const { says } = reading
   const attempt = await findAttemptOf(parts, notice, reading)
   if (!attempt) {
-    await database.transaction((tx) => insertUnmatched(tx, notice, notice.provider, reading.receipts))
+    await database.transaction((tx) => insertUnmatched(tx, notice, notice, reading.receipts))
     return setAside(
       parts,
       notice,
@@ -114,9 +126,11 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
     if (note === undefined) return setAside(parts, notice, 'tells of a refund that fits nothing we know')
     return endNotice(database, notice.id, { state: 'done', note, attemptId: attempt.id })
   }
-  const noticeSays = says === 'paid' || says === 'failed' ? says : undefined
+  // Signed with the key of another account, such as a rotated one: a reason to ask the provider, and no more.
+  const isOwn = attempt.account === notice.account
+  const noticeSays = isOwn && (says === 'paid' || says === 'failed') ? says : undefined
   const book =
-    says === 'processing' && attempt.status === 'pending'
+    isOwn && says === 'processing' && attempt.status === 'pending'
       ? // Nothing to prove: it keeps other tries and verdicts away until the outcome is known, which the checks will tell. (After a decline it may
         // be old news, so then the provider is asked.)
         await settleAttempt(parts, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
@@ -126,6 +140,14 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
         })
   const after = book.attempts.find(({ id }) => id === attempt.id)
   const changed = after && (after.status !== attempt.status || after.amountReceived !== attempt.amountReceived)
+  if (!isOwn && !changed && reading.reference !== attempt.orderReference) {
+    const strange = await database.transaction(async (tx) => {
+      const fresh = await findFresh(tx, attempt, reading.receipts)
+      await insertUnmatched(tx, notice, notice, fresh)
+      return fresh.length > 0
+    })
+    if (strange) return setAside(parts, notice, 'names an order of another account')
+  }
   await endNotice(database, notice.id, {
     state: changed ? 'done' : 'ignored',
     note: changed ? null : `changed nothing: the attempt is ${after?.status ?? attempt.status}`,
@@ -139,10 +161,10 @@ async function findAttemptOf(
   notice: Notice,
   { reference, transactionId }: { reference: string | null; transactionId?: string },
 ): Promise<Attempt | undefined> {
-  const byOrder = (named: string) => findAttemptByOrder(database, notice, notice.provider, named)
+  const byOrder = (named: string) => findAttemptByOrder(database, notice, notice, named)
   const named = reference === null ? undefined : await byOrder(reference)
   if (named || transactionId === undefined) return named
-  const connection = await providers.connect(notice, notice.provider)
+  const connection = await providers.connect(notice, notice.provider, { account: notice.account })
   const answer = await connection.findReference?.(transactionId)
   if (answer?.kind === 'unknown') {
     throw new Error(`${notice.provider} did not say whose transaction it is: ${answer.because}`)

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import { Fixed, sql } from '../database/sql.ts'
 import { idOf, type SavedCardId, uuidOf } from '../kernel/ids.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Owner } from '../payments/payment-store.ts'
@@ -10,41 +10,45 @@ function placeOf(owner: Owner, provider: string, email: string): string {
   return `saved_cards.sealed_token:${owner.merchantId}:${owner.mode}:${provider}:${email.toLowerCase()}`
 }
 
+/** A token works with the account that issued it. Cards `c` of other accounts are not offered. */
+const OF_CURRENT_ACCOUNT = new Fixed(`c.account = (select i.account from integrations i
+  where i.merchant_id = c.merchant_id and i.mode = c.mode and i.provider = c.provider)`)
+
 /** Keeps the token of a card that its holder agreed to have kept. The same card again replaces its token. */
 export async function keepCard(
   tx: Transaction,
   secrets: SecretBox,
-  wanted: { id: SavedCardId; owner: Owner; provider: string; email: string; card: SavedCard },
+  wanted: { id: SavedCardId; owner: Owner; provider: string; account: number; email: string; card: SavedCard },
 ): Promise<void> {
-  const { id, owner, provider, email, card } = wanted
+  const { id, owner, provider, account, email, card } = wanted
   await tx.rows(sql`
-    insert into saved_cards (id, merchant_id, mode, provider, email, brand, last4, expiry_month, expiry_year, sealed_token)
-    values (${uuidOf(id)}, ${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${email}, ${card.brand},
+    insert into saved_cards (id, merchant_id, mode, provider, account, email, brand, last4, expiry_month, expiry_year, sealed_token)
+    values (${uuidOf(id)}, ${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${account}, ${email}, ${card.brand},
             ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, placeOf(owner, provider, email))})
-    on conflict (merchant_id, mode, provider, lower(email), brand, last4, expiry_month, expiry_year)
+    on conflict (merchant_id, mode, provider, lower(email), brand, last4, expiry_month, expiry_year, account)
     do update set sealed_token = excluded.sealed_token, email = excluded.email, used_at = now()`)
 }
 
-/** The card that this customer used last at this provider; or the one that is chosen, if it is theirs and kept there. */
+/** The card that this customer used last with this provider account; or the one that is chosen, if it is theirs and of that account. */
 export async function findCard(
   db: Queries,
   secrets: SecretBox,
   owner: Owner,
-  provider: string,
+  { provider, account }: { provider: string; account: number },
   email: string,
   chosen?: SavedCardId,
 ): Promise<{ id: SavedCardId; token: SavedCardToken; email: string } | undefined> {
   const row = await db.row<{ id: string; sealed_token: Buffer; email: string }>(sql`
     select id, sealed_token, email from saved_cards
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
-       and lower(email) = lower(${email}) and id = coalesce(${chosen ? uuidOf(chosen) : null}::uuid, id)
+       and account = ${account} and lower(email) = lower(${email}) and id = coalesce(${chosen ? uuidOf(chosen) : null}::uuid, id)
      order by used_at desc limit 1`)
   if (!row) return undefined
   const token = secrets.open(row.sealed_token, placeOf(owner, provider, email))
   return { id: idOf('card', row.id), token, email: row.email }
 }
 
-/** At which provider a card of this customer is kept. */
+/** The provider of a card of this customer. Undefined when it was saved with keys that have been replaced since. */
 export async function findKeeper(
   db: Queries,
   owner: Owner,
@@ -52,8 +56,8 @@ export async function findKeeper(
   id: SavedCardId,
 ): Promise<string | undefined> {
   const row = await db.row<{ provider: string }>(sql`
-    select provider from saved_cards
-     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
+    select provider from saved_cards c
+     where ${OF_CURRENT_ACCOUNT} and id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
        and lower(email) = lower(${email})`)
   return row?.provider
 }
@@ -110,9 +114,9 @@ export async function listCardsToPayWith(
 ): Promise<CardOnFile[]> {
   const rows = await db.rows<CardRow>(sql`
     select id, provider, email, brand, last4, expiry_month, expiry_year, created_at
-      from saved_cards, (select (now() at time zone 'UTC') - interval '12 hours' as moment) as still
+      from saved_cards c, (select (now() at time zone 'UTC') - interval '12 hours' as moment) as still
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = any(${providers})
-       and lower(email) = lower(${email})
+       and lower(email) = lower(${email}) and ${OF_CURRENT_ACCOUNT}
        and (expiry_year, expiry_month) >= (extract(year from moment), extract(month from moment))
      order by used_at desc limit 5`)
   return rows.map(cardOf)

@@ -124,7 +124,7 @@ export async function ask<Answer extends { kind: string }>(
   let answer: Answer | Unknown
   let isConnected = false
   try {
-    const connection = await parts.providers.connect(attempt, attempt.provider)
+    const connection = await parts.providers.connect(attempt, attempt.provider, { account: attempt.account })
     isConnected = true
     answer = await speak(connection)
   } catch (err) {
@@ -158,6 +158,7 @@ async function saveCard(
     id: newId('card', parts.clock.now()),
     owner: attempt,
     provider: attempt.provider,
+    account: attempt.account,
     email: book.payment.user.email,
     card,
   })

@@ -3,6 +3,7 @@ import type { Transaction } from '../database/database.ts'
 import { type AttemptId, newAttemptReference, newId, type PaymentId, type SavedCardId, uuidOf } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
+import { findOffering } from '../merchants/integration-store.ts'
 import { findMerchant } from '../merchants/merchant-store.ts'
 import type { Payment } from '../payments/payment.ts'
 import type {
@@ -51,7 +52,7 @@ export class NotStarted extends Problem {
     code: 'provider_error' | 'provider_timeout',
     detail: string,
     attempt: Attempt,
-    more: { nothingBegan: boolean; retryAfterSeconds?: number },
+    more: { nothingBegan: boolean; retryAfterSeconds?: number; retryable?: boolean },
   ) {
     const { nothingBegan, ...rest } = more
     super(code, detail, { extra: { attempt: attempt.reference }, ...rest })
@@ -79,24 +80,37 @@ export interface Intent {
 export async function prepare(tx: Transaction, parts: AttemptParts, before: Book, start: Start): Promise<Intent> {
   const { capabilities, channel, onBegun } = start
   const { payment } = before
-  const begun = newAttempt(before, start, parts.clock.now())
+  const account = await currentAccount(tx, payment, start)
+  const begun = newAttempt(before, { ...start, account }, parts.clock.now())
   const decision = begin(before, begun)
   const merchant = await findMerchant(tx, payment.merchantId)
-  const saved = channel === 'card' ? await savedCardFor(tx, parts, payment, start) : undefined
+  const saved = channel === 'card' ? await savedCardFor(tx, parts, payment, account, start) : undefined
   await writeDecision(tx, parts, before, decision)
   await onBegun?.(tx, begun.id)
   const attempt = decision.book.attempts.at(-1) as Attempt
   return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
 }
 
+/** Read in the transaction that writes the attempt: an integration that was removed or changed before is not used. */
+async function currentAccount(tx: Transaction, payment: Payment, { capabilities, channel }: Start): Promise<number> {
+  const { name } = capabilities
+  const offering = (await findOffering(tx, payment)).find(({ provider }) => provider === name)
+  if (!offering?.channels.includes(channel) || !offering.currencies.includes(payment.currency)) {
+    throw new Problem('provider_not_configured', `"${name}" is not set up for ${payment.currency} by ${channel}.`)
+  }
+  return offering.account
+}
+
 async function savedCardFor(
   tx: Transaction,
   { secrets }: AttemptParts,
   payment: Payment,
+  account: number,
   { capabilities, card }: Start,
 ): Promise<Intent['saved']> {
   if (card === 'new') return undefined
-  const found = await findCard(tx, secrets, payment, capabilities.name, payment.user.email, card)
+  const at = { provider: capabilities.name, account }
+  const found = await findCard(tx, secrets, payment, at, payment.user.email, card)
   if (card && !found) throw new Problem('not_found', 'There is no such card.')
   return found && { ...found, isChosen: card !== undefined }
 }
@@ -114,7 +128,7 @@ export async function takeUp(
   const decision = confirm(before, waiting.id, parts.clock.now())
   const merchant = await findMerchant(tx, payment.merchantId)
   const { savedCard: card } = waiting.instructions
-  const saved = await savedCardFor(tx, parts, payment, { capabilities, channel: 'card', card })
+  const saved = await savedCardFor(tx, parts, payment, waiting.account, { capabilities, channel: 'card', card })
   await writeDecision(tx, parts, before, decision)
   const attempt = decision.book.attempts.find(({ id }) => id === waiting.id) as Attempt
   return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
@@ -139,6 +153,7 @@ export async function carryOut(parts: AttemptParts, intent: Intent, { onPage = f
         if (!saved.isChosen) return carryOut(parts, { ...intent, saved: undefined }, { onPage })
       }
       await settleAttempt(parts, attempt, { outcome: answer, source: 'start' })
+      if (answer.keysRefused) throw keysRefused(attempt)
       throw new NotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, attempt, {
         nothingBegan: !saved?.isChosen,
       })
@@ -168,9 +183,19 @@ export async function carryOut(parts: AttemptParts, intent: Intent, { onPage = f
   }
 }
 
+function keysRefused(attempt: Attempt): NotStarted {
+  const { provider, mode } = attempt
+  return new NotStarted(
+    'provider_error',
+    `${provider} refused your ${mode} keys. Set the right ones with PUT /payments/v1/integrations/${provider} or manilla integration set ${provider}.`,
+    attempt,
+    { nothingBegan: true, retryable: false },
+  )
+}
+
 function newAttempt(
   { payment, attempts }: Book,
-  { capabilities, channel, card, saveCard = false }: Start,
+  { capabilities, channel, account, card, saveCard = false }: Start & { account: number },
   now: Date,
 ): Attempt {
   const id = newId('attempt', now)
@@ -183,6 +208,7 @@ function newAttempt(
     number: attempts.length + 1,
     reference: newAttemptReference(payment.reference),
     provider: capabilities.name,
+    account,
     channel,
     status: 'processing',
     currency: payment.currency,
@@ -236,9 +262,9 @@ async function callProvider(parts: AttemptParts, intent: Intent): Promise<Answer
 }
 
 async function askForYes({ providers, links, log }: AttemptParts, attempt: Attempt): Promise<Asking | Unknown> {
-  const { id: attemptId, provider, paymentId, orderReference: providerReference } = attempt
+  const { id: attemptId, provider, account, paymentId, orderReference: providerReference } = attempt
   try {
-    const { publicKey } = await providers.connect(attempt, provider)
+    const { publicKey } = await providers.connect(attempt, provider, { account })
     return { kind: 'confirm', link: links.payment(paymentId), publicKey, providerReference }
   } catch (err) {
     log.error({ err, attemptId, provider }, 'no connection')

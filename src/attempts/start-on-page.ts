@@ -2,6 +2,7 @@ import type { Transaction } from '../database/database.ts'
 import type { PaymentId, SavedCardId } from '../kernel/ids.ts'
 import { Problem, type ProblemCode } from '../kernel/problem.ts'
 import type { Integration } from '../merchants/integration.ts'
+import { findOffering, type Offering } from '../merchants/integration-store.ts'
 import type { Channel } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { findBookById, hasPageKey, lockBook, notePageKey, recordCall } from './attempt-store.ts'
@@ -32,16 +33,9 @@ export interface PageWish {
  *
  * Where a provider does not even begin, the next one is asked in the same press. Not where nobody knows what became of it.
  */
-export async function startOnPage(
-  parts: AttemptParts,
-  integrations: Integration[],
-  paymentId: PaymentId,
-  wish: PageWish,
-): Promise<Book> {
+export async function startOnPage(parts: AttemptParts, paymentId: PaymentId, wish: PageWish): Promise<Book> {
   try {
-    let next: Next | undefined = await parts.database.transaction((tx) =>
-      intend(tx, parts, integrations, paymentId, wish),
-    )
+    let next: Next | undefined = await parts.database.transaction((tx) => intend(tx, parts, paymentId, wish))
     while (next) {
       const { intent, others }: Next = next
       try {
@@ -70,13 +64,13 @@ interface Next {
 async function intend(
   tx: Transaction,
   parts: AttemptParts,
-  integrations: Integration[],
   paymentId: PaymentId,
   wish: PageWish,
 ): Promise<Next | undefined> {
   const book = await lockBook(tx, paymentId)
   const now = parts.clock.now()
   if (await hasPageKey(tx, paymentId, wish.key)) return undefined
+  const integrations = await findOffering(tx, book.payment)
   const waiting = book.attempts.filter(isConfirmable).find((attempt) => isMeantBy(attempt, wish))
   if (waiting && integrations.some((integration) => takesCardsAt(integration, waiting))) {
     const intent = await takeUp(tx, parts, book, waiting)
@@ -135,9 +129,9 @@ function isMeantBy({ instructions, amountCharged }: Confirmable, { card, atMost 
   return instructions.savedCard === card && amountCharged <= atMost
 }
 
-/** What was removed since is asked for nothing new; and that is what a yes would be. */
-function takesCardsAt({ provider, channels }: Integration, waiting: Confirmable): boolean {
-  return provider === waiting.provider && channels.includes('card')
+/** A yes starts a new charge, so it needs the integration as it is now, with the keys that the attempt was started with. */
+function takesCardsAt({ provider, account, channels }: Offering, waiting: Confirmable): boolean {
+  return provider === waiting.provider && account === waiting.account && channels.includes('card')
 }
 
 /** Whether this attempt is what the customer asks for, and can still be paid. */

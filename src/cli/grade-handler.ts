@@ -189,6 +189,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
       paymentId: payment.id,
       merchantId: payment.merchantId,
       mode: payment.mode,
+      account: 0,
       number,
       reference: newAttemptReference(reference),
       provider: 'example',

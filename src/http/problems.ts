@@ -42,7 +42,7 @@ export const STATUS: Record<ProblemCode, number> = {
 
 /** RFC 9457. The type is a name rather than an address, so that it is the same wherever Manilla runs. */
 export function problemBody(problem: Problem, where: { path: string; requestId: string }) {
-  const { title, retryable } = PROBLEMS[problem.code]
+  const { title } = PROBLEMS[problem.code]
   return {
     type: `urn:manilla:problem:${problem.code}`,
     title,
@@ -52,7 +52,7 @@ export function problemBody(problem: Problem, where: { path: string; requestId: 
     code: problem.code,
     ...(problem.mistakes && { errors: problem.mistakes }),
     ...problem.extra,
-    retryable,
+    retryable: problem.retryable,
     requestId: where.requestId,
   }
 }

@@ -60,11 +60,19 @@ export class Problem extends Error {
   /** Members that this problem has beside the common ones, such as `existing`. */
   readonly extra: Record<string, unknown> | undefined
   readonly retryAfterSeconds: number | undefined
+  /** Whether the same request may succeed later. Usually the code says so; a problem can know better. */
+  readonly retryable: boolean
 
   constructor(
     code: ProblemCode,
     detail: string,
-    more: { mistakes?: Mistake[]; extra?: Record<string, unknown>; retryAfterSeconds?: number; cause?: unknown } = {},
+    more: {
+      mistakes?: Mistake[]
+      extra?: Record<string, unknown>
+      retryAfterSeconds?: number
+      retryable?: boolean
+      cause?: unknown
+    } = {},
   ) {
     super(detail, { cause: more.cause })
     this.name = 'Problem'
@@ -72,6 +80,7 @@ export class Problem extends Error {
     this.mistakes = more.mistakes
     this.extra = more.extra
     this.retryAfterSeconds = more.retryAfterSeconds
+    this.retryable = more.retryable ?? PROBLEMS[code].retryable
   }
 }
 

@@ -10,7 +10,10 @@ import {
   type IntegrationOwner,
   type IntegrationRecord,
   MAX_PRIORITY,
+  type RankedIntegration,
 } from './integration.ts'
+import { NO_ACCOUNT } from './provider-account.ts'
+import { openSettings, useAccount } from './provider-account-store.ts'
 
 /** What can take money for the `owner` (merchant_id, mode) of the statement around it, first come first. */
 export const OWNERS_INTEGRATIONS = new Fixed(`(select coalesce(json_agg(json_build_object(
@@ -32,8 +35,11 @@ export async function addIntegration(
   return added !== undefined
 }
 
-const COLUMNS = new Fixed(`i.provider, i.channels, i.countries, i.currencies, i.priority, i.sealed_settings, i.base_url,
-  i.enabled, i.version, i.created_at, i.updated_at`)
+const RECORDS =
+  new Fixed(`i.provider, i.channels, i.countries, i.currencies, i.priority, i.enabled, i.account, i.version,
+  i.created_at, i.updated_at, p.sealed_settings, p.base_url
+  from integrations i left join provider_accounts p
+    on p.merchant_id = i.merchant_id and p.mode = i.mode and p.provider = i.provider and p.version = i.account`)
 
 interface IntegrationRow {
   provider: string
@@ -44,43 +50,41 @@ interface IntegrationRow {
   sealed_settings: Buffer | null
   base_url: string | null
   enabled: boolean
+  account: number
   version: number
   created_at: Date
   updated_at: Date
 }
 
-/** Where settings are sealed for: copied to another merchant, mode or provider they do not open. */
-const settingsPlace = ({ merchantId, mode }: IntegrationOwner, provider: string) =>
-  `integrations.sealed_settings:${merchantId}:${mode}:${provider}`
-
 function recordOf(secrets: SecretBox, owner: IntegrationOwner, row: IntegrationRow): IntegrationRecord {
-  const { provider, channels, countries, currencies, priority, enabled, version } = row
-  const opened = row.sealed_settings && secrets.open(row.sealed_settings, settingsPlace(owner, provider))
+  const { provider, channels, countries, currencies, priority, enabled, account, version } = row
   return {
     provider,
     channels,
     countries,
     currencies,
     priority,
-    settings: opened === null ? null : JSON.parse(opened),
+    settings: row.sealed_settings && openSettings(secrets, owner, provider, row.sealed_settings),
     baseURL: row.base_url,
     enabled,
+    account,
     version,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
 }
 
-/** Asked before each use of a connection, so it is one look into the primary key. */
-export async function findIntegrationVersion(
-  db: Queries,
-  { merchantId, mode }: IntegrationOwner,
-  provider: string,
-): Promise<number | undefined> {
-  const row = await db.row<{ version: number }>(sql`
-    select version from integrations
-     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}`)
-  return row?.version
+export interface Offering extends RankedIntegration {
+  /** The version of the keys that new payments use. */
+  account: number
+}
+
+/** What can take money for this merchant now, in the order in which they are asked. */
+export function findOffering(db: Queries, { merchantId, mode }: IntegrationOwner): Promise<Offering[]> {
+  return db.rows<Offering>(sql`
+    select provider, channels, countries, currencies, priority, account from integrations
+     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and enabled
+     order by priority, provider`)
 }
 
 /** Removed ones, too. */
@@ -91,7 +95,7 @@ export async function findIntegration(
   provider: string,
 ): Promise<IntegrationRecord | undefined> {
   const row = await db.row<IntegrationRow>(sql`
-    select ${COLUMNS} from integrations i
+    select ${RECORDS}
      where i.merchant_id = ${uuidOf(owner.merchantId)} and i.mode = ${owner.mode} and i.provider = ${provider}`)
   return row && recordOf(secrets, owner, row)
 }
@@ -103,7 +107,7 @@ export async function listIntegrations(
   owner: IntegrationOwner,
 ): Promise<IntegrationRecord[]> {
   const rows = await db.rows<IntegrationRow>(sql`
-    select ${COLUMNS} from integrations i
+    select ${RECORDS}
      where i.merchant_id = ${uuidOf(owner.merchantId)} and i.mode = ${owner.mode}
      order by not i.enabled, i.priority, i.provider`)
   return rows.map((row) => recordOf(secrets, owner, row))
@@ -115,24 +119,25 @@ export async function lockIntegrations(tx: Transaction, { merchantId }: Integrat
   return locked !== undefined
 }
 
-/** Whoever calls this holds the lock. */
+/** The caller holds the lock. */
 export async function saveIntegration(
   tx: Transaction,
   secrets: SecretBox,
   owner: IntegrationOwner,
-  wanted: Omit<IntegrationRecord, 'version' | 'createdAt' | 'updatedAt'>,
+  wanted: Omit<IntegrationRecord, 'account' | 'version' | 'createdAt' | 'updatedAt'>,
 ): Promise<IntegrationRecord> {
   const { provider, channels, countries, currencies, priority, settings, baseURL, enabled } = wanted
-  const sealed = settings && secrets.seal(JSON.stringify(settings), settingsPlace(owner, provider))
-  const row = await tx.row<IntegrationRow>(sql`
+  const account = settings ? await useAccount(tx, secrets, owner, provider, { settings, baseURL, enabled }) : NO_ACCOUNT
+  const row = await tx.row<{ version: number; created_at: Date; updated_at: Date }>(sql`
     insert into integrations as i
-      (merchant_id, mode, provider, channels, countries, currencies, priority, sealed_settings, base_url, enabled)
+      (merchant_id, mode, provider, channels, countries, currencies, priority, account, enabled)
     values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${channels}, ${countries}, ${currencies},
-            ${priority}, ${sealed}, ${baseURL}, ${enabled})
+            ${priority}, ${account}, ${enabled})
     on conflict (merchant_id, mode, provider) do update
        set channels = excluded.channels, countries = excluded.countries, currencies = excluded.currencies,
-           priority = excluded.priority, sealed_settings = excluded.sealed_settings, base_url = excluded.base_url,
-           enabled = excluded.enabled, version = i.version + 1, updated_at = now()
-    returning ${COLUMNS}`)
-  return recordOf(secrets, owner, row as IntegrationRow)
+           priority = excluded.priority, account = excluded.account, enabled = excluded.enabled,
+           version = i.version + 1, updated_at = now()
+    returning version, created_at, updated_at`)
+  if (!row) throw new Error('an upsert that returns nothing')
+  return { ...wanted, account, version: row.version, createdAt: row.created_at, updatedAt: row.updated_at }
 }

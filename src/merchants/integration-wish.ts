@@ -24,7 +24,7 @@ export interface IntegrationWish {
   priority?: number | null
 }
 
-export type WantedIntegration = Omit<IntegrationRecord, 'version' | 'createdAt' | 'updatedAt'>
+export type WantedIntegration = Omit<IntegrationRecord, 'account' | 'version' | 'createdAt' | 'updatedAt'>
 
 interface Terms {
   mode: Mode

@@ -26,6 +26,8 @@ export interface IntegrationRecord extends RankedIntegration {
   baseURL: string | null
   /** False: removed. No new payment uses it; what is under way goes on, and can be refunded. */
   enabled: boolean
+  /** The version of the keys that new payments use; 0 when there is nothing to set up. */
+  account: number
   /** Rises with each change. */
   version: number
   createdAt: Date

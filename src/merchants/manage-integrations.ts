@@ -7,13 +7,7 @@ import type { SecretBox } from '../kernel/secret-box.ts'
 import type { KeysVerdict, Provider, Providers } from '../providers/provider.ts'
 import { recordAct } from './audit-store.ts'
 import type { Integration, IntegrationOwner, IntegrationRecord } from './integration.ts'
-import {
-  addIntegration,
-  findIntegration,
-  findIntegrationVersion,
-  lockIntegrations,
-  saveIntegration,
-} from './integration-store.ts'
+import { addIntegration, findIntegration, lockIntegrations, saveIntegration } from './integration-store.ts'
 import { fulfil, type IntegrationWish, type WantedIntegration } from './integration-wish.ts'
 
 interface Parts {
@@ -90,11 +84,11 @@ export async function addPlayMoney(
 
 /** Asks the provider whether the keys work, by a call that changes nothing. */
 export async function checkIntegration(
-  { database, providers }: Pick<Parts, 'database'> & { providers: Providers },
+  { database, secrets, providers }: Pick<Parts, 'database' | 'secrets'> & { providers: Providers },
   owner: IntegrationOwner,
   name: string,
 ): Promise<KeysVerdict> {
-  if ((await findIntegrationVersion(database, owner, name)) === undefined) throw notSetUp(name, owner.mode)
+  if (!(await findIntegration(database, secrets, owner, name))) throw notSetUp(name, owner.mode)
   const connection = await providers.connect(owner, name)
   return connection.verifyKeys()
 }

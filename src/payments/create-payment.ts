@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { newId, newReference, newShortCode, type PaymentId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { canTake, describeIntegrations } from '../merchants/integration.ts'
+import { findOffering } from '../merchants/integration-store.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import type { PaymentRequest } from './payment.ts'
 import { findRivals, insertPayment, insertPayments, type NewPayment } from './payment-store.ts'
@@ -62,7 +63,7 @@ export function paymentCreator({ database, clock }: { database: Database; clock:
   })
 
   return async (wanted) => {
-    const refusal = whyUnpayable(wanted)
+    const refusal = whyUnpayable(wanted) && whyUnpayable(await withFreshIntegrations(database, wanted))
     if (refusal) {
       // What was promised under this key before the integrations changed still stands.
       const answer = wanted.idempotency && (await findAnswer(database, prepare(wanted, clock.now())))
@@ -78,6 +79,12 @@ export function paymentCreator({ database, clock }: { database: Database; clock:
       if (tries === TRIES) throw new Error('no free short code in three tries')
     }
   }
+}
+
+/** The caller is cached. What it could not pay a moment ago may have been set up since. */
+async function withFreshIntegrations(database: Database, wanted: CreatePayment): Promise<CreatePayment> {
+  const { caller } = wanted
+  return { ...wanted, caller: { ...caller, integrations: await findOffering(database, caller) } }
 }
 
 /** Never a link to a page that cannot be paid. */

@@ -4,13 +4,22 @@ import { uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { isPublic } from '../kernel/public-address.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import type { IntegrationOwner, IntegrationRecord } from '../merchants/integration.ts'
-import { findIntegration, findIntegrationVersion } from '../merchants/integration-store.ts'
+import type { IntegrationOwner } from '../merchants/integration.ts'
+import { NO_ACCOUNT, type ProviderAccount } from '../merchants/provider-account.ts'
+import { findAccount, findCurrentAccount, listAccountVersions } from '../merchants/provider-account-store.ts'
 import { discreetConnection, discreetHttp } from './discreet.ts'
 import { createHealth } from './health.ts'
-import { type Account, type Connection, NotSetUp, type Provider, type Providers } from './provider.ts'
+import {
+  type Account,
+  type Connection,
+  type ConnectOptions,
+  NotSetUp,
+  type Provider,
+  type Providers,
+} from './provider.ts'
 import { type ProviderHttpOptions, providerHttp } from './provider-http.ts'
 import { PROVIDERS } from './registry.ts'
+import { withRotatedKeys } from './rotated-keys.ts'
 
 export interface AccountParts {
   database: Database
@@ -28,14 +37,16 @@ export interface AccountParts {
 }
 
 const MAX_KEPT = 10_000
+/** How many accounts' keys are tried on a notice: the current one and the newest retired ones. */
+const MAX_NOTICE_ACCOUNTS = 11
 
 /**
- * Connections to providers, one for each merchant, mode and provider: each has its own breaker, so that nobody's trouble is another's.
- * One is kept for as long as the merchant's integration stays as it is, whichever process changes it.
+ * Connections to providers, one for each merchant, mode, provider and account: each has its own breaker, so that one merchant's trouble
+ * does not affect another. An account never changes, so its connection is cached without a query.
  */
 export function providerAccounts(parts: AccountParts): Providers {
   const { database, secrets, providers = PROVIDERS } = parts
-  const kept = new Map<string, { version: number; connection: Connection }>()
+  const kept = new Map<string, Connection>()
   const health = createHealth(parts.now)
   const nameOf = ({ merchantId, mode }: IntegrationOwner, name: string) => `${merchantId} ${mode} ${name}`
   const resolve = createDnsResolve()
@@ -54,28 +65,44 @@ export function providerAccounts(parts: AccountParts): Providers {
     return discreetConnection(provider.connect({ mode, settings, baseURL, http: discreetHttp(http) }))
   }
 
+  function keep(key: string, connection: Connection): Connection {
+    kept.set(key, connection)
+    if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value as string)
+    return connection
+  }
+
+  async function connect(owner: IntegrationOwner, name: string, options: ConnectOptions = {}): Promise<Connection> {
+    const provider = find(name)
+    if (!provider) throw new NotSetUp(`there is no provider ${name}`)
+    const version = options.account ?? (await findCurrentAccount(database, owner, name))
+    const key = `${nameOf(owner, name)} ${version}`
+    const known = kept.get(key)
+    if (known) return known
+
+    const record = version === NO_ACCOUNT ? undefined : await findAccount(database, secrets, owner, name, version)
+    // A concurrent call may have opened it meanwhile. Two connections would have two breakers.
+    const rival = kept.get(key)
+    if (rival) return rival
+    const connection = open(provider, owner, accountOf(parts, provider, owner, version, record))
+    if (version === NO_ACCOUNT) return keep(key, connection)
+    return keep(
+      key,
+      withRotatedKeys(connection, async () => {
+        const current = await findCurrentAccount(database, owner, name)
+        return current === version || current === NO_ACCOUNT ? undefined : connect(owner, name, { account: current })
+      }),
+    )
+  }
+
   return {
     find,
     isWell: (owner, name) => health.isWell(nameOf(owner, name)),
     note: (owner, name, went) => health.note(nameOf(owner, name), went),
-    async connect(owner, name) {
-      const provider = find(name)
-      if (!provider) throw new NotSetUp(`there is no provider ${name}`)
-      const key = nameOf(owner, name)
-      const version = (await findIntegrationVersion(database, owner, name)) ?? 0
-      const known = kept.get(key)
-      if (known?.version === version) return known.connection
-
-      const record = version === 0 ? undefined : await findIntegration(database, secrets, owner, name)
-      const current = record?.version ?? 0
-      // Whoever asked at the same moment may have been first: two connections would be two breakers.
-      const rival = kept.get(key)
-      if (rival && rival.version >= current) return rival.connection
-      const connection = open(provider, owner, accountOf(parts, provider, owner, record))
-      kept.delete(key)
-      kept.set(key, { version: current, connection })
-      if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value as string)
-      return connection
+    connect,
+    async accounts(owner, name) {
+      const versions = await listAccountVersions(database, owner, name, MAX_NOTICE_ACCOUNTS)
+      const needsNone = owner.mode === 'sandbox' && find(name)?.sandboxAccount !== undefined
+      return versions.filter((version) => version !== NO_ACCOUNT || needsNone)
     },
   }
 }
@@ -89,13 +116,16 @@ function accountOf(
   { masterKey, serverUrl }: AccountParts,
   provider: Provider,
   { merchantId, mode }: IntegrationOwner,
-  record: IntegrationRecord | undefined,
+  version: number,
+  record: ProviderAccount | undefined,
 ): Found {
+  const { name } = provider.capabilities
   const baseURL = record?.baseURL ?? provider.baseURL?.[mode]
-  if (record?.settings && baseURL) return { settings: record.settings, baseURL, isChosen: record.baseURL !== null }
+  if (record && baseURL) return { settings: record.settings, baseURL, isChosen: record.baseURL !== null }
+  if (version !== NO_ACCOUNT) throw new NotSetUp(`the keys of ${name} account ${version} of ${merchantId} are deleted`)
   const played =
     mode === 'sandbox' &&
     provider.sandboxAccount?.({ masterKey, merchantUuid: uuidOf(merchantId), serverUrl: serverUrl() })
   if (played) return { ...played, isChosen: false }
-  throw new NotSetUp(`${provider.capabilities.name} is not set up for ${merchantId} in ${mode} mode`)
+  throw new NotSetUp(`${name} is not set up for ${merchantId} in ${mode} mode`)
 }

@@ -350,8 +350,18 @@ export interface Providers {
   isWell(owner: Owner, name: string): boolean
   /** How a call went. */
   note(owner: Owner, name: string, went: 'well' | 'badly'): void
-  /** With what the merchant has set up now. Also through an integration that was removed: what it began goes on. */
-  connect(owner: Owner, name: string): Promise<Connection>
+  /**
+   * With the account that is given, also when it is retired; else with the current one, also of an integration that was removed: payments
+   * under way go on.
+   */
+  connect(owner: Owner, name: string, options?: ConnectOptions): Promise<Connection>
+  /** The accounts whose keys may have signed a notice, the current one first. Empty: never set up. */
+  accounts(owner: Owner, name: string): Promise<number[]>
+}
+
+export interface ConnectOptions {
+  /** The version of the keys; 0 for a provider that has nothing to set up. Absent: the current one. */
+  account?: number
 }
 
 interface Owner {

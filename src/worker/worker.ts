@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { checkDueAttempts } from '../attempts/check-attempts.ts'
 import { expirePayments } from '../attempts/expire-payments.ts'
+import { expireRetiredKeys } from '../attempts/expire-retired-keys.ts'
 import { deleteOldNotices } from '../attempts/notice-store.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
 import { workOffWaitingNotices } from '../attempts/receive-notice.ts'
@@ -46,6 +47,11 @@ export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
       run: async () => (await deleteOldNotices(parts.database, PURGE_BATCH)) >= PURGE_BATCH,
     },
     { name: 'forget old deliveries', everyMs: HOUR_MS, run: () => full(forgetOldDeliveries(parts.database, BATCH)) },
+    {
+      name: 'delete retired provider keys',
+      everyMs: HOUR_MS,
+      run: () => full(expireRetiredKeys(parts, BATCH).then(({ length }) => length)),
+    },
     {
       name: 'forget old destinations',
       everyMs: HOUR_MS,

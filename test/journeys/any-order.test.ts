@@ -197,6 +197,7 @@ class Scene {
       providers: {
         find: (name) => (name === 'adversary' ? this.adversary.provider() : undefined),
         isWell: () => true,
+        accounts: async () => [0],
         note: () => {},
         connect: async () => this.adversary.connection(met),
       },

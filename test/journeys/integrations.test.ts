@@ -154,13 +154,13 @@ test('the database holds the settings sealed, and copied to another row they do 
   const merchant = await addUser()
   const thief = await addUser()
   const lines = await database.rows<{ line: string }>(sql`
-    select i::text as line from integrations i union all select a::text from audit_log a`)
+    select i::text as line from provider_accounts i union all select a::text from audit_log a`)
   const forms = [secretKey, publicKey].flatMap((text) => [text, Buffer.from(text).toString('hex')])
   assert.ok(lines.length > 2)
   for (const { line } of lines) assert.ok(!forms.some((form) => line.includes(form)))
   await database.rows(sql`
-    update integrations set version = version + 1, sealed_settings =
-      (select sealed_settings from integrations where merchant_id = ${uuidOf(merchant.merchantId)} and provider = 'acme')
+    update provider_accounts set sealed_settings =
+      (select sealed_settings from provider_accounts where merchant_id = ${uuidOf(merchant.merchantId)} and provider = 'acme')
      where merchant_id = ${uuidOf(thief.merchantId)} and provider = 'acme'`)
   const owner = (of: TestMerchant) => ({ merchantId: of.merchantId, mode: 'sandbox' as const })
   await assert.rejects(providers.connect(owner(thief), 'acme'))

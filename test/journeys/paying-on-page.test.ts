@@ -11,10 +11,8 @@ import type { AttemptParts } from '../../src/attempts/parts.ts'
 import { listCardsToPayWith } from '../../src/attempts/saved-card-store.ts'
 import { type PageWish, startOnPage } from '../../src/attempts/start-on-page.ts'
 import { sql } from '../../src/database/sql.ts'
-import { newId, type PaymentId, type SavedCardId } from '../../src/kernel/ids.ts'
+import { newId, type PaymentId, type SavedCardId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Problem } from '../../src/kernel/problem.ts'
-import type { Integration } from '../../src/merchants/integration.ts'
-import { capabilities } from '../../src/providers/gateway/capabilities.ts'
 import { startBetween } from '../support/between.ts'
 import { booksOf, letPass } from '../support/books.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
@@ -25,7 +23,6 @@ const { database, parts, masterKey } = service
 const shop = await service.addShop()
 const AMOUNT = 1_250_000
 const BANK = 'virtual-bank-account'
-const INTEGRATIONS = [{ ...capabilities, provider: capabilities.name }] as unknown as Integration[]
 
 const newKey = () => randomBytes(8).toString('hex')
 const newEmail = () => `ada.${newKey()}@example.com`
@@ -37,7 +34,7 @@ async function open(at: Shop, email = newEmail(), changes: Record<string, unknow
 
 /** A press on our page, with a key of its own unless the test says which. */
 const press = (through: AttemptParts, id: PaymentId, wish: Partial<PageWish>): Promise<Book> =>
-  startOnPage(through, INTEGRATIONS, id, { channel: 'card', key: newKey(), ...wish })
+  startOnPage(through, id, { channel: 'card', key: newKey(), ...wish })
 
 const codeOf = (pressed: Promise<unknown>): Promise<string> =>
   pressed.then(
@@ -413,10 +410,11 @@ test('what a book cannot tell is thrown: too many tries, an amount that nobody t
   assert.equal(await codeOf(press(parts, id, { channel: BANK, fresh: true })), 'too_many_attempts')
   assert.equal((await press(parts, id, { channel: BANK })).attempts.length, 20, 'the last number is still there')
 
-  const dear = await open(shop, newEmail(), { amount: 999_999_999_999, customerBearsCharge: true })
+  const closing = await service.addShop()
+  const dear = await open(closing, newEmail(), { amount: 999_999_999_999, customerBearsCharge: true })
   assert.equal(await codeOf(press(parts, dear, {})), 'amount_out_of_range')
-  const wish = { channel: 'card', key: newKey() } as const
-  assert.equal(await codeOf(startOnPage(parts, [], dear, wish)), 'no_integration_available')
+  await database.rows(sql`update integrations set enabled = false where merchant_id = ${uuidOf(closing.merchantId)}`)
+  assert.equal(await codeOf(press(parts, dear, {})), 'no_integration_available')
   assert.deepEqual((await booksOf(database, { id: dear })).facts, [])
 })
 

@@ -594,8 +594,8 @@ test('B20: while one provider keeps a question waiting, the money of another mer
   }
   const providers: Providers = {
     ...parts.providers,
-    connect: (owner, name) =>
-      (owner.merchantId === shop.merchantId ? parts : between.parts).providers.connect(owner, name),
+    connect: (owner, ...of) =>
+      (owner.merchantId === shop.merchantId ? parts : between.parts).providers.connect(owner, ...of),
   }
   await database.rows(sql`update attempts set next_check_at = null`) // what other tests have left to do
   await makeChecksDue(database, silent.payment.id)

@@ -45,6 +45,7 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
       providers: {
         find: (name) => (name === adversary.name ? adversary.provider() : undefined),
         isWell: () => true,
+        accounts: async () => [0],
         note: () => {},
         connect: async () => adversary.connection(met),
       },

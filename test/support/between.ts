@@ -63,6 +63,7 @@ function providersAt(baseURL: string, masterKey: Buffer, deadlineMs: number): Pr
   return {
     find: findProvider,
     isWell: () => true,
+    accounts: async () => [0],
     note: () => {},
     async connect({ merchantId, mode }) {
       const known = connections.get(merchantId)

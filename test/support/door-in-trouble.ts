@@ -35,6 +35,7 @@ export async function doorInTrouble(
   const providers: Providers = {
     find: findProvider,
     isWell: () => true,
+    accounts: async () => [0],
     note: () => {},
     connect: async ({ mode, merchantId }) => {
       const merchantUuid = uuidOf(merchantId)

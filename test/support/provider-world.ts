@@ -9,6 +9,7 @@ import { keepCard } from '../../src/attempts/saved-card-store.ts'
 import { type AttemptId, newId, uuidOf } from '../../src/kernel/ids.ts'
 import type { IntegrationWish } from '../../src/merchants/integration-wish.ts'
 import { setIntegration } from '../../src/merchants/manage-integrations.ts'
+import { findCurrentAccount } from '../../src/merchants/provider-account-store.ts'
 import type { FakeProvider, StartFake } from '../../src/providers/fake-provider.ts'
 import { runCommand } from './command.ts'
 import { createDatabase } from './database.ts'
@@ -169,9 +170,10 @@ export function at<Fake extends FakeProvider>(world: ProviderWorld, shop: Shop, 
       const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
       const card = { token, brand: 'Visa', last4: '4081', expiryMonth: 12, expiryYear: new Date().getFullYear() + 3 }
       const id = newId('card', new Date())
-      await world.database.transaction((tx) =>
-        keepCard(tx, world.parts.secrets, { id, owner, provider: name, email, card }),
-      )
+      await world.database.transaction(async (tx) => {
+        const account = await findCurrentAccount(tx, owner, name)
+        await keepCard(tx, world.parts.secrets, { id, owner, provider: name, account, email, card })
+      })
     },
   }
 }

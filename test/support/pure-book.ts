@@ -52,6 +52,7 @@ export function newAttempt({ payment, attempts }: Book, channel: Attempt['channe
     number: attempts.length + 1,
     reference: `order-1-${attempts.length + 1}`,
     provider: 'any',
+    account: 0,
     channel,
     status: 'processing',
     currency: NGN,

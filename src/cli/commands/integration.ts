@@ -95,7 +95,7 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
         const serverUrl = () => baseUrlOf(config)
         const allowPrivate = privateAllowedBy(config)
         const accounts = providerAccounts({ database, secrets, masterKey, serverUrl, allowPrivate, providers })
-        return checkIntegration({ database, providers: accounts }, owner, name)
+        return checkIntegration({ database, secrets, providers: accounts }, owner, name)
       })
       const reason = verdict.kind === 'good' ? null : verdict.because
       const says = {

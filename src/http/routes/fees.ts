@@ -1,8 +1,10 @@
 import { priceOf } from '../../attempts/offer.ts'
+import type { Database } from '../../database/database.ts'
 import { parseCountry } from '../../kernel/country.ts'
 import { type Currency, parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { canTake, type Integration } from '../../merchants/integration.ts'
+import { findOffering } from '../../merchants/integration-store.ts'
 import type { Providers } from '../../providers/provider.ts'
 import { answers } from '../contract/answers.ts'
 import { QuoteAnswer, QuoteRequest } from '../contract/attempt.ts'
@@ -13,7 +15,7 @@ import { knownFields, readBody } from '../read-body.ts'
 const KNOWN = knownFields(QuoteRequest)
 
 /** What a payment costs, before it is asked for. */
-export function feeRoutes(app: App, { providers }: { providers: Providers }): void {
+export function feeRoutes(app: App, { database, providers }: { database: Database; providers: Providers }): void {
   app.post(
     '/fees/quote',
     {
@@ -34,7 +36,8 @@ export function feeRoutes(app: App, { providers }: { providers: Providers }): vo
         currency: (body.currency && parseCurrency(body.currency)) || ('NGN' as Currency),
         customerBearsCharge: body.customerBearsCharge ?? false,
       }
-      const fitting = request.caller.integrations.filter((each) => country && canTake(each, country, price.currency))
+      const integrations = await findOffering(database, request.caller)
+      const fitting = integrations.filter((each) => country && canTake(each, country, price.currency))
       return { data: fitting.flatMap((integration) => quote(providers, integration, price)), nextCursor: null }
     },
   )

@@ -6,7 +6,7 @@ import { parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { Integration, IntegrationRecord } from '../../merchants/integration.ts'
-import { findIntegration } from '../../merchants/integration-store.ts'
+import { findIntegration, findOffering } from '../../merchants/integration-store.ts'
 import { integrationView } from '../../merchants/integration-view.ts'
 import type { IntegrationWish } from '../../merchants/integration-wish.ts'
 import { checkIntegration, notSetUp, removeIntegration, setIntegration } from '../../merchants/manage-integrations.ts'
@@ -65,7 +65,8 @@ export function integrationRoutes(app: App, parts: Parts): void {
       const currency = request.query.currency && parseCurrency(request.query.currency)
       const fits = ({ countries, currencies }: Integration) =>
         (!country || countries.includes(country)) && (!currency || currencies.includes(currency))
-      return { data: request.caller.integrations.filter(fits), nextCursor: null }
+      const integrations = await findOffering(database, request.caller)
+      return { data: integrations.filter(fits).map(({ account, ...shown }) => shown), nextCursor: null }
     },
   )
 

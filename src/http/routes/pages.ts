@@ -88,7 +88,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
   })
 
   /** A payment goes on, or it does not; either way the page says how it stands. */
-  async function act({ book, shopfront }: Shown, form: URLSearchParams, bare: boolean): Promise<Done> {
+  async function act({ book }: Shown, form: URLSearchParams, bare: boolean): Promise<Done> {
     const { payment } = book
     const action = form.get('action')
     const key = (form.get('key') ?? '').slice(0, 64)
@@ -96,7 +96,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
       if (action === 'pay' || action === 'new-account') {
         const method = action === 'new-account' ? 'bank' : methodNamed(form.get('method'))
         if (!method || !key) return {}
-        await startOnPage(parts, shopfront.integrations, payment.id, {
+        await startOnPage(parts, payment.id, {
           channel: CHANNEL[method],
           key,
           ...(method === 'card' && cardWish(form, bare)),

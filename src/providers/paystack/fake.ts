@@ -35,6 +35,8 @@ export interface FakePaystack extends FakeProvider {
   find(reference: string): Sale
   refunds: Refund[]
   disputes: Dispute[]
+  /** What it accepts and signs with. Change it to rotate the keys of this account. */
+  keys: { secretKey: string }
   /** Its odd sides. */
   manners: {
     /** How it says that it has no such transaction. */
@@ -53,12 +55,13 @@ export interface FakePaystack extends FakeProvider {
 }
 
 /** Paystack for tests, in test mode: strict about what it is asked, and as odd in its answers as the real one. */
-export const startFakePaystack = (async (t): Promise<FakePaystack> => {
+export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Promise<FakePaystack> => {
   const sales = new Map<string, Sale>()
   const refunds: Refund[] = []
   const asked: Asked[] = []
   const saved = new Map<string, string>()
   const waiting: (() => Buffer)[] = []
+  const keys = { secretKey }
   const disputes: Dispute[] = []
   const manners: FakePaystack['manners'] = {
     ...{ missing: 404, feesPassedOn: 0, metadata: '', reusable: true, longestPage: 100 },
@@ -286,7 +289,7 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
     asked.push(request)
     const { method, headers } = request
     const { pathname, searchParams } = new URL(request.path, 'http://paystack')
-    if (headers.authorization !== `Bearer ${SECRET_KEY}`) return refuse(401, 'invalid_Key', 'Invalid key')
+    if (headers.authorization !== `Bearer ${keys.secretKey}`) return refuse(401, 'invalid_Key', 'Invalid key')
     if (method === 'POST' && Object.hasOwn(FORMS, pathname)) return create(pathname as keyof typeof FORMS, request)
     if (method !== 'GET') return refuse(404, 'unknown_route', 'Route not found')
     if (pathname === '/balance') return ok('Balances retrieved', [{ currency: 'NGN', balance: 0 }])
@@ -302,7 +305,7 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
     return sale ? ok('Verification successful', transactionOf(sale, manners.metadata)) : notFound()
   }
 
-  const sign = (body: Buffer, at: Date, key = SECRET_KEY): RawNotice => ({
+  const sign = (body: Buffer, at: Date, key = keys.secretKey): RawNotice => ({
     headers: { 'x-paystack-signature': createHmac('sha512', key).update(body).digest('hex') },
     body,
     receivedAt: at,
@@ -310,9 +313,9 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
 
   const upstream = await startUpstream(t, speak)
   return {
-    ...{ provider: paystack, upstream, asked, find, refunds, disputes, manners },
-    settings: { secretKey: SECRET_KEY, publicKey: PUBLIC_KEY },
-    secrets: [SECRET_KEY],
+    ...{ provider: paystack, upstream, asked, find, refunds, disputes, manners, keys },
+    settings: { secretKey, publicKey: PUBLIC_KEY },
+    secrets: [secretKey],
     price: { amount: 1_025_381, currency: 'NGN', country: 'NG' },
     ordersMade: () => sales.size,
     refundsMade: () => refunds.length,
@@ -346,7 +349,7 @@ export const startFakePaystack = (async (t): Promise<FakePaystack> => {
     savedCards: { ...CARDS, unheardOf: 'AUTH_nobody' },
     notices: {
       sign,
-      signAsAnother: (body, at) => sign(body, at, SECRET_KEY.replace('0', '1')),
+      signAsAnother: (body, at) => sign(body, at, keys.secretKey.replace('0', '1')),
       covers: { body: true, time: false },
       bodyOf(kind, reference) {
         const sale = find(reference)

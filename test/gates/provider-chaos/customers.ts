@@ -2,6 +2,7 @@ import { keepCard } from '../../../src/attempts/saved-card-store.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { type AttemptId, newId, uuidOf } from '../../../src/kernel/ids.ts'
 import type { SecretBox } from '../../../src/kernel/secret-box.ts'
+import { findCurrentAccount } from '../../../src/merchants/provider-account-store.ts'
 import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
 import { pause } from '../chaos/door.ts'
 import type { Random } from '../random.ts'
@@ -78,9 +79,11 @@ export class Visit {
     if (!token) return
     const card = { token, brand: 'visa', last4: '4081', expiryMonth: 9, expiryYear: 2035 }
     const { name: provider } = fake.provider.capabilities
-    await database.transaction((tx) =>
-      keepCard(tx, secrets, { id: newId('card', new Date()), owner: merchant, provider, email: this.email, card }),
-    )
+    const id = newId('card', new Date())
+    await database.transaction(async (tx) => {
+      const account = await findCurrentAccount(tx, merchant, provider)
+      await keepCard(tx, secrets, { id, owner: merchant, provider, account, email: this.email, card })
+    })
   }
 
   async checkout(): Promise<PaymentSeen | undefined> {

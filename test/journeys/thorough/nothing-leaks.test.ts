@@ -261,7 +261,8 @@ test('nothing that is secret is in anything that we say or write', async () => {
     planted.push({ what: `${name} client secret`, value: shop.headers['client-secret'] })
     planted.push({ what: `${name} webhook secret`, value: await defaultSecretOf(world, shop) })
     const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
-    const card = await findCard(database, world.parts.secrets, owner, name, email)
+    const account = { provider: name, account: 1 }
+    const card = await findCard(database, world.parts.secrets, owner, account, email)
     planted.push({ what: `${name} token of a card that was kept`, value: card?.token.split(':').at(-1) ?? '' })
     wrongAt.set(place, wrong)
   }
@@ -301,7 +302,7 @@ test('nothing that is secret is in anything that we say or write', async () => {
 
   const [kept] = await database.rows<{ cards: number; sealed: number }>(sql`
     select (select count(*) from saved_cards)::integer as cards,
-           (select count(*) from integrations where sealed_settings is not null)::integer as sealed`)
+           (select count(*) from provider_accounts where sealed_settings is not null)::integer as sealed`)
   assert.ok(kept && kept.cards > 0 && kept.sealed === places.length, 'what must be kept is there, and sealed')
 })
 

@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Queries, Transaction } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import { uuidOf } from '../kernel/ids.ts'
+import type { SecretBox } from '../kernel/secret-box.ts'
+import type { IntegrationOwner } from './integration.ts'
+import { NO_ACCOUNT, type ProviderAccount } from './provider-account.ts'
+
+/** The associated data of the seal: settings copied to another merchant, mode or provider cannot be opened. */
+export const settingsPlace = ({ merchantId, mode }: IntegrationOwner, provider: string) =>
+  `integrations.sealed_settings:${merchantId}:${mode}:${provider}`
+
+export function openSettings(
+  secrets: SecretBox,
+  owner: IntegrationOwner,
+  provider: string,
+  sealed: Buffer,
+): Record<string, string> {
+  return JSON.parse(secrets.open(sealed, settingsPlace(owner, provider)))
+}
+
+/** The account that new payments use. Also of an integration that was removed. */
+export async function findCurrentAccount(
+  db: Queries,
+  { merchantId, mode }: IntegrationOwner,
+  provider: string,
+): Promise<number> {
+  const row = await db.row<{ account: number }>(sql`
+    select account from integrations
+     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}`)
+  return row?.account ?? NO_ACCOUNT
+}
+
+/** Undefined when there is no such version, or its keys have been deleted. */
+export async function findAccount(
+  db: Queries,
+  secrets: SecretBox,
+  owner: IntegrationOwner,
+  provider: string,
+  version: number,
+): Promise<ProviderAccount | undefined> {
+  const row = await db.row<{ sealed_settings: Buffer; base_url: string | null }>(sql`
+    select sealed_settings, base_url from provider_accounts
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
+       and version = ${version} and sealed_settings is not null`)
+  return (
+    row && { version, settings: openSettings(secrets, owner, provider, row.sealed_settings), baseURL: row.base_url }
+  )
+}
+
+/** The accounts whose keys may have signed a notice: the current one first, then the newest retired ones. */
+export async function listAccountVersions(
+  db: Queries,
+  { merchantId, mode }: IntegrationOwner,
+  provider: string,
+  limit: number,
+): Promise<number[]> {
+  const row = await db.row<{ current: number; kept: number[] }>(sql`
+    select coalesce((select account from integrations
+                      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}), 0) as current,
+           array(select version from provider_accounts
+                  where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+                    and sealed_settings is not null order by version desc limit ${limit}) as kept`)
+  const { current = NO_ACCOUNT, kept = [] } = row ?? {}
+  return [current, ...kept.filter((version) => version !== current)].slice(0, limit)
+}
+
+/**
+ * Makes these keys the current account and retires the others. Keys that were set before get their old version again. The caller holds
+ * the lock of the merchant's integrations.
+ */
+export async function useAccount(
+  tx: Transaction,
+  secrets: SecretBox,
+  owner: IntegrationOwner,
+  provider: string,
+  wanted: Omit<ProviderAccount, 'version'> & { enabled: boolean },
+): Promise<number> {
+  const { settings, baseURL, enabled } = wanted
+  const rows = await tx.rows<{ version: number; sealed_settings: Buffer | null; base_url: string | null }>(sql`
+    select version, sealed_settings, base_url from provider_accounts
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
+     order by version desc`)
+  const same = rows.find(
+    ({ sealed_settings: sealed, base_url }) =>
+      sealed !== null &&
+      base_url === baseURL &&
+      isDeepStrictEqual(openSettings(secrets, owner, provider, sealed), settings),
+  )
+  const version = same?.version ?? (rows[0]?.version ?? NO_ACCOUNT) + 1
+  if (!same) {
+    const sealed = secrets.seal(JSON.stringify(settings), settingsPlace(owner, provider))
+    await tx.rows(sql`
+      insert into provider_accounts (merchant_id, mode, provider, version, sealed_settings, base_url)
+      values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${version}, ${sealed}, ${baseURL})`)
+  }
+  await tx.rows(sql`
+    update provider_accounts
+       set retired_at = case when version = ${version} and ${enabled} then null else coalesce(retired_at, now()) end
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}`)
+  return version
+}
