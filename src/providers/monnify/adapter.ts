@@ -7,35 +7,28 @@ import type {
   OrderHandle,
   Outcome,
   Provider,
-  ProviderAnswer,
   RefundOrder,
   RefundOutcome,
   Unknown,
 } from '../provider.ts'
 import { jsonWith } from './amounts.ts'
+import { isMissing, read, unknown, unreadable } from './answers.ts'
 import { capabilities, LIFETIME_SECONDS } from './capabilities.ts'
 import {
   hintOf,
   outcomeOf,
+  REFUNDS_NOT_ENABLED,
   readingOf,
   refundOutcomeOf,
   refundRefusalOf,
   refusalOf,
   transactionOf,
-  unknown,
 } from './mapping.ts'
-import { openSession, type Session } from './session.ts'
+import { listReturns, listTransactions, withRefunds } from './returns.ts'
+import { openSession, type Session, type SessionAnswer } from './session.ts'
 import { settings } from './settings.ts'
 import { readSignature } from './signature.ts'
-import {
-  type MonnifyStart,
-  readAccount,
-  readEnvelope,
-  readNoticeBody,
-  readRefund,
-  readStart,
-  readTransaction,
-} from './wire.ts'
+import { type MonnifyStart, readAccount, readNoticeBody, readRefund, readStart, readTransaction } from './wire.ts'
 
 /** Monnify: README.md says what is what. */
 export const monnify: Provider = {
@@ -57,10 +50,13 @@ function connect(account: Account): Connection {
       ...(method === 'CARD' && { redirectUrl: order.returnURL }),
     }
     const body = jsonWith('amount', order.amount, asked)
-    const said = read(await session.post('/api/v1/merchant/transactions/init-transaction', body), readStart)
+    const answer = await session.post('/api/v1/merchant/transactions/init-transaction', body)
+    if (refusesKeys(answer)) return refusalOf('401', 'start', true)
+    const said = read(answer, readStart)
     if (said.kind === 'refused') {
       const earlier = await unlessMissing(session, order)
-      return earlier ? unknown(`it refused, and knows the reference (${earlier.kind})`) : refusalOf(said.code, 'start')
+      if (earlier) return unknown(`it refused, and knows the reference (${earlier.kind})`)
+      return refusalOf(said.code, 'start', said.status === 403)
     }
     if (said.kind === 'unknown') return said
     const { paymentReference, apiKey: answeredFor } = said.body
@@ -90,7 +86,9 @@ function connect(account: Account): Connection {
     async chargeSavedCard(order, savedCard) {
       const asked = { ...describe(order, contractCode), cardToken: savedCard, apiKey }
       const body = jsonWith('amount', order.amount, asked)
-      const said = read(await session.post('/api/v1/merchant/cards/charge-card-token', body), readTransaction)
+      const answer = await session.post('/api/v1/merchant/cards/charge-card-token', body)
+      if (refusesKeys(answer)) return refusalOf('401', 'saved card', true)
+      const said = read(answer, readTransaction)
       if (said.kind === 'unknown') return said
       // Whether a charge that they refuse is written down, they do not say; nor what they say to a reference that they know.
       if (said.kind === 'refused') return (await unlessMissing(session, order)) ?? refusalOf(said.code, 'saved card')
@@ -107,10 +105,16 @@ function connect(account: Account): Connection {
       // Nobody has a number to pay to.
       if (said.kind === 'refused') return refusalOf(said.code, 'start')
       if (said.kind === 'unknown') return wasSent(said)
-      const { accountName, accountNumber, bankName, lifetimeSeconds, amount, totalPayable, ...names } = said.body
-      if (names.transactionReference !== transactionReference || names.paymentReference !== order.reference) {
+      const { accountName, accountNumber, bankName, lifetimeSeconds, ...named } = said.body
+      // Names and amounts may be left out; if they are there, they are those of the order.
+      if ((named.transactionReference ?? transactionReference) !== transactionReference) {
         return unknown('it answered about another order')
       }
+      if ((named.paymentReference ?? order.reference) !== order.reference) {
+        return unknown('it answered about another order')
+      }
+      const amount = named.amount ?? order.amount.amount
+      const totalPayable = named.totalPayable ?? amount
       if (amount !== order.amount.amount || totalPayable < amount) return unknown('it answered with another amount')
       return {
         kind: 'account',
@@ -131,8 +135,9 @@ function connect(account: Account): Connection {
       const isHint = signature === 'missing' && account.mode === 'sandbox' // their sandbox signs nothing
       if (signature !== 'genuine' && !isHint) return { kind: 'forged', because: `a ${signature} signature` }
       const body = readNoticeBody(notice.body)
+      if (isHint) return hintOf(body)
       if (!body) return { kind: 'unreadable', because: 'not a notice of the documented shape' }
-      return isHint ? hintOf(body) : readingOf(body, notice.receivedAt)
+      return readingOf(body, notice.receivedAt)
     },
 
     async findReference(transactionId) {
@@ -147,6 +152,8 @@ function connect(account: Account): Connection {
     },
 
     refund: (wanted) => refund(session, wanted),
+    listReturns: (order, transactionIds) => listReturns(session, order, transactionIds),
+    listTransactions: (range, cursor) => listTransactions(session, range, cursor),
   }
 }
 
@@ -167,7 +174,10 @@ async function check(
   // Of an order that was never answered for we have no name of theirs. If it is the charge of a saved card, it may be under way; if it is a
   // page or an account number, nobody has seen it.
   const isWithCustomer = channel !== 'card' || providerReference !== reference || said.body.startedAs === AS_A_PAGE
-  return outcomeOf(said.body, { channel, otherwiseAt: startedAt, isWithCustomer })
+  const outcome = outcomeOf(said.body, { channel, otherwiseAt: startedAt, isWithCustomer })
+  if ((outcome.kind !== 'paid' && outcome.kind !== 'pending') || said.body.status === 'REVERSED') return outcome
+  const receipts = await withRefunds(session, outcome.receipts, startedAt)
+  return Array.isArray(receipts) ? { ...outcome, receipts } : receipts
 }
 
 /** What they know of an order that they have just refused. They refuse a known reference in the same words as anything else. */
@@ -191,11 +201,10 @@ async function refund(session: Session, wanted: RefundOrder): Promise<RefundOutc
   const transaction = isNamed ? order.providerReference : transactionOf(transactionIds.at(-1) ?? '')
   if (!transaction) return { kind: 'refused', because: 'no transaction of Monnify’s is known' }
 
-  const outcomeIn = (answer: ProviderAnswer): RefundOutcome | { kind: 'none'; code: string } => {
+  const outcomeIn = (answer: SessionAnswer): RefundOutcome | { kind: 'none'; code: string; status: number } => {
     const said = read(answer, readRefund)
     if (said.kind === 'good') return refundOutcomeOf(said.body, wanted, transaction)
-    // A refused key says nothing of an earlier try.
-    if (said.kind === 'refused') return said.status === 403 ? unreadable(403) : { kind: 'none', code: said.code }
+    if (said.kind === 'refused') return { kind: 'none', code: said.code, status: said.status }
     return said
   }
   const lookUp = async () => outcomeIn(await session.get(`/api/v1/refunds/${encodeURIComponent(wanted.reference)}`))
@@ -215,6 +224,7 @@ async function refund(session: Session, wanted: RefundOrder): Promise<RefundOutc
   const found = await lookUp()
   if (found.kind === 'unknown') return wasSent(found)
   if (found.kind !== 'none') return found
+  if (given.status === 403) return { kind: 'refused', because: REFUNDS_NOT_ENABLED }
   return given.code === 'R9'
     ? unknown('it says that the refund is there, and does not find it')
     : refundRefusalOf(given.code)
@@ -250,21 +260,9 @@ function shorten(text: string, most: number): string {
         .trim()
 }
 
-type Reading<T> = { kind: 'good'; body: T } | { kind: 'refused'; code: string; status: number } | Unknown
-
-/** A refusal is in their own envelope, whatever the status: HTTP 200 may carry one. */
-function read<T>(answer: ProviderAnswer, readBody: (body: unknown) => T | undefined): Reading<T> {
-  if (answer.kind === 'unknown') return answer
-  const { status, text } = answer
-  const said = readEnvelope(text)
-  if (said?.kind === 'error' && [200, 400, 403, 404, 422].includes(status))
-    return { kind: 'refused', code: said.code, status }
-  const body = said?.kind === 'good' && (status === 200 || status === 201) ? readBody(said.body) : undefined
-  return body === undefined ? unreadable(status) : { kind: 'good', body }
-}
-
-const isMissing = (answer: ProviderAnswer) =>
-  answer.kind === 'answer' && answer.status === 404 && readEnvelope(answer.text)?.kind === 'error'
+/** 401 to the login, or to a call with a new token. It has done nothing. */
+const refusesKeys = (answer: SessionAnswer) =>
+  answer.kind === 'unknown' ? answer.keysRefused === true : answer.status === 401
 
 /** This call may never have left; the one before it did. */
 const wasSent = ({ because, errorStatus }: Unknown): Unknown => ({
@@ -272,5 +270,4 @@ const wasSent = ({ because, errorStatus }: Unknown): Unknown => ({
   ...(errorStatus && { errorStatus }),
 })
 
-const unreadable = (status: number) => unknown(`it answered ${status} with what we cannot read`)
 const fromNow = (seconds: number) => new Date(Date.now() + seconds * 1000)

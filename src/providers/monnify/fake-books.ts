@@ -24,6 +24,9 @@ export interface Transaction {
   status: string
   /** What each payment brought. */
   parts: number[]
+  startedAt: Date
+  /** When the last payment came. */
+  paidAt: Date | null
   cardToken: string | null
 }
 
@@ -32,6 +35,9 @@ export interface Refund {
   transaction: Transaction
   amount: number
   asked: Body
+  createdAt: Date
+  /** Made in their dashboard, and completed at once. */
+  isTheirs: boolean
 }
 
 /** What the fake can be made to do beside what it does by itself. */
@@ -45,6 +51,13 @@ export interface Switches {
   signsNotices: boolean
   refundStatus: 'COMPLETED' | 'PENDING' | 'FAILED'
   listsNewestFirst: boolean
+  /** Refunds need an approval that this account does not have: 403. */
+  refusesRefunds: boolean
+  /** The answer with an account number has neither names nor amounts, as in their API reference. */
+  bareAccounts: boolean
+  /** The order of the list of refunds. */
+  refundsIn: 'newest first' | 'oldest first' | 'no order'
+  pageLimit: number
 }
 
 export type Books = ReturnType<typeof openBooks>
@@ -65,6 +78,8 @@ export function openBooks(switches: Switches) {
       asked,
       status: 'PENDING',
       parts: [],
+      startedAt: new Date(),
+      paidAt: null,
       cardToken: null,
     }
     transactions.set(transaction.paymentReference, transaction)
@@ -73,6 +88,7 @@ export function openBooks(switches: Switches) {
 
   function take(transaction: Transaction, amount: number): void {
     transaction.parts.push(amount)
+    transaction.paidAt = new Date()
     const sum = paidIn(transaction)
     transaction.status = sum < due(transaction) ? 'PARTIALLY_PAID' : sum > due(transaction) ? 'OVERPAID' : 'PAID'
     notices.push(paidNotice(transaction))
@@ -80,11 +96,11 @@ export function openBooks(switches: Switches) {
 
   function giveBack(refund: Refund): void {
     refunds.set(refund.reference, refund)
-    if (switches.refundStatus === 'COMPLETED') notices.push(refundNotice(refund))
+    if (refund.isTheirs || switches.refundStatus === 'COMPLETED') notices.push(refundNotice(refund))
   }
 
   function recordOf(transaction: Transaction) {
-    const { method, parts, cardToken, asked } = transaction
+    const { method, parts, cardToken, asked, paidAt } = transaction
     const isPaid = parts.length > 0
     const canBeKept = cardToken !== null
     const card = { ...CARD, reusable: canBeKept, cardToken, supportsTokenization: canBeKept }
@@ -95,7 +111,7 @@ export function openBooks(switches: Switches) {
       amountPaid: naira(paidIn(transaction)),
       totalPayable: isPaid ? naira(due(transaction)) : '0.00',
       settlementAmount: isPaid ? naira(paidIn(transaction)) : null,
-      paidOn: isPaid ? '25/07/2026 11:20:20 AM' : null,
+      paidOn: paidAt && slashes(paidAt),
       paymentStatus: transaction.status,
       paymentDescription: asked.paymentDescription,
       currency: 'NGN',
@@ -108,26 +124,66 @@ export function openBooks(switches: Switches) {
     }
   }
 
-  const refundOf = ({ reference, transaction, amount, asked }: Refund) => ({
+  const refundOf = ({ reference, transaction, amount, asked, createdAt, isTheirs }: Refund) => ({
     refundReference: reference,
     transactionReference: transaction.reference,
-    refundReason: asked.refundReason,
-    customerNote: asked.customerNote,
+    refundReason: asked.refundReason ?? null,
+    customerNote: asked.customerNote ?? null,
     refundAmount: number(amount, 2),
     refundType: amount < paidIn(transaction) ? 'PARTIAL_REFUND' : 'FULL_REFUND',
-    refundStatus: switches.refundStatus,
+    refundStatus: isTheirs ? 'COMPLETED' : switches.refundStatus,
     refundStrategy: 'MERCHANT_WALLET',
     comment: 'Refund in progress',
-    createdOn: '02/08/2026 03:35:22 AM',
+    createdOn: slashes(createdAt),
     completedOn: null,
   })
+
+  /** An entry of the search. It has what was asked for, not what was paid. */
+  const foundOf = (transaction: Transaction) => ({
+    customerDTO: { email: transaction.asked.customerEmail, name: transaction.asked.customerName },
+    paymentMethod: transaction.method,
+    createdOn: transaction.startedAt.toISOString().replace('Z', '+00:00'),
+    amount: number(transaction.amount, 2),
+    currencyCode: 'NGN',
+    paymentStatus: transaction.status,
+    transactionReference: transaction.reference,
+    paymentReference: transaction.paymentReference,
+    completed: transaction.status === 'PAID',
+  })
+
+  function refundAtProvider(transaction: Transaction, amount: number): string {
+    const reference = `MNFY-RFD-${String(refunds.size + 1).padStart(8, '0')}`
+    giveBack({ reference, transaction, amount, asked: {}, createdAt: new Date(), isTheirs: true })
+    return reference
+  }
+
+  /** A page of a list, in the shape of Spring. */
+  function pageOf(entries: object[], page: number, size: number) {
+    const most = Math.min(size, switches.pageLimit)
+    const content = entries.slice(page * most, (page + 1) * most)
+    const totalPages = Math.ceil(entries.length / most)
+    return {
+      content,
+      ...{ pageable: null, sort: null, first: page === 0, last: page + 1 >= totalPages, empty: content.length === 0 },
+      ...{ totalElements: number(entries.length), totalPages: number(totalPages), number: number(page) },
+      ...{ size: number(most), numberOfElements: number(content.length) },
+    }
+  }
+
+  function listedRefunds(): object[] {
+    const byTime = [...refunds.values()].toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime())
+    if (switches.refundsIn === 'newest first') byTime.reverse()
+    if (switches.refundsIn === 'no order')
+      byTime.sort((a, b) => a.reference.slice(-1).localeCompare(b.reference.slice(-1)))
+    return byTime.map(refundOf)
+  }
 
   /** Numbers where an answer has strings, another form of time, and the transfers under another name. */
   function paidNotice(transaction: Transaction): Buffer {
     const { accountPayments, ...record } = recordOf(transaction)
     return noticeOf('SUCCESSFUL_TRANSACTION', {
       ...record,
-      paidOn: '2026-11-20 11:28:42.615',
+      paidOn: transaction.paidAt && dashes(transaction.paidAt),
       amountPaid: number(paidIn(transaction), 2),
       totalPayable: number(due(transaction), 2),
       cardDetails: record.cardDetails ?? {},
@@ -152,6 +208,10 @@ export function openBooks(switches: Switches) {
     due,
     paidNotice,
     ledger,
+    foundOf,
+    refundAtProvider,
+    pageOf,
+    listedRefunds,
     byTheirs: (reference: unknown) => [...transactions.values()].find((one) => one.reference === reference),
     find: (reference: string) => transactions.get(reference) ?? assert.fail('there is such a transaction'),
     refundsFor: (wanted: Transaction) => [...refunds.values()].filter(({ transaction }) => transaction === wanted),
@@ -192,6 +252,16 @@ function entriesOf(transaction: Transaction): Entry[] {
     const nth = parts.slice(0, i + 1).filter((other) => other === part).length
     return entry(transaction, method === 'CARD' ? reference : `${reference}#${part}.${nth}`, part)
   })
+}
+
+/** Nigerian time, which is an hour ahead of UTC and has no summer time. */
+const dashes = (at: Date) => new Date(at.getTime() + 3_600_000).toISOString().replace('T', ' ').replace('Z', '')
+
+/** The same, as `25/07/2026 11:20:20 AM`. */
+function slashes(at: Date): string {
+  const [year, month, day, hour = '', minute, second] = dashes(at).split(/[- :.]/)
+  const half = Number(hour) < 12 ? 'AM' : 'PM'
+  return `${day}/${month}/${year} ${Number(hour) % 12 || 12}:${minute}:${second} ${half}`
 }
 
 const naira = (kobo: number) => `${Math.floor(kobo / 100)}.${String(kobo % 100).padStart(2, '0')}`

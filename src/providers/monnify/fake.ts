@@ -26,6 +26,7 @@ export const KEYS = {
   contractCode: '1234567890',
 }
 const BASIC = `Basic ${Buffer.from(`${KEYS.apiKey}:${KEYS.secretKey}`).toString('base64')}`
+const NOT_APPROVED = refuse(403, '99', 'You are not permitted to perform this operation')
 const CARDS = { paying: 'MNFY_PAYING', declining: 'MNFY_DECLINING', working: 'MNFY_WORKING' }
 
 export interface FakeMonnify extends FakeProvider {
@@ -46,6 +47,10 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
     signsNotices: true,
     refundStatus: 'COMPLETED',
     listsNewestFirst: false,
+    refusesRefunds: false,
+    bareAccounts: false,
+    refundsIn: 'newest first',
+    pageLimit: 100,
   }
   const books = openBooks(switches)
   const asked: Asked[] = []
@@ -78,11 +83,15 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
   function initPayment(wish: Body): Said {
     const transaction = books.byTheirs(wish.transactionReference)
     if (transaction?.method !== 'ACCOUNT_TRANSFER') return refuse(404, '99', 'Transaction not found')
-    return say({
+    const account = {
       accountNumber: '2209149705',
       accountName: 'Demo-Ada & Sons',
       bankName: 'Sterling bank',
       bankCode: '232',
+    }
+    if (switches.bareAccounts) return say({ ...account, ussdCode: '*737*50*1234567890*2000#' })
+    return say({
+      ...account,
       accountDurationSeconds: number(2400),
       ussdPayment: null,
       requestTime: '2026-06-27T09:11:14.596774984',
@@ -116,7 +125,7 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
     if (books.refunds.has(reference)) return refuse(422, 'R9', 'Duplicate refund reference')
     const earlier = books.refundsFor(transaction).reduce((sum, refund) => sum + refund.amount, 0)
     if (amount > paidIn(transaction) - earlier) return refuse(422, 'R12', 'Total refund exceeded')
-    const refund = { reference, transaction, amount, asked: wish }
+    const refund = { reference, transaction, amount, asked: wish, createdAt: new Date(), isTheirs: false }
     books.giveBack(refund)
     return say(books.refundOf(refund))
   }
@@ -134,12 +143,23 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
     if (headers['content-type'] !== 'application/json') return refuse(400, '99', 'Not JSON')
     const wish = readRequest(body, fields)
     if (typeof wish === 'string') return refuse(400, '99', wish)
+    if (switches.refusesRefunds && act === giveBack) return NOT_APPROVED
     if ('contractCode' in wish && wish.contractCode !== KEYS.contractCode) return refuse(400, '99', 'Unknown contract')
     return act(wish)
   }
 
   function tell(path: string): Said {
     const url = new URL(path, 'http://monnify.example')
+    const [page, size] = [url.searchParams.get('page'), url.searchParams.get('size')].map(Number)
+    if (switches.refusesRefunds && url.pathname.startsWith('/api/v1/refunds')) return NOT_APPROVED
+    if (url.pathname === '/api/v1/refunds') return say(books.pageOf(books.listedRefunds(), page ?? 0, size ?? 10))
+    if (url.pathname === '/api/v1/transactions/search') {
+      const [from, to] = [Number(url.searchParams.get('from')), Number(url.searchParams.get('to'))]
+      const found = [...books.transactions.values()].filter(
+        ({ startedAt }) => startedAt.getTime() >= from && startedAt.getTime() <= to,
+      )
+      return say(books.pageOf(found.toReversed().map(books.foundOf), page ?? 0, size ?? 10))
+    }
     const [, refundReference] = /^\/api\/v1\/refunds\/([^/]+)$/.exec(url.pathname) ?? []
     if (refundReference) {
       const refund = books.refunds.get(refundReference)
@@ -214,7 +234,7 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
       bodyOf(kind, reference) {
         const transaction = books.find(reference)
         const [refund] = books.refundsFor(transaction)
-        if (kind === 'refunded') return refund && refundNotice(refund)
+        if (kind === 'refunded' || kind === 'refund') return refund && refundNotice(refund)
         return kind === 'paid' ? books.paidNotice(transaction) : undefined
       },
     },
@@ -224,6 +244,10 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
         const { headers } = sign(body, new Date())
         return { headers: switches.signsNotices ? headers : {}, body }
       }),
+    refundAtProvider: async (reference, amount) => books.refundAtProvider(books.find(reference), amount),
+    limitPages: (size) => {
+      switches.pageLimit = size
+    },
     transactionOf: books.find,
     endTokens: () => tokens.clear(),
   }

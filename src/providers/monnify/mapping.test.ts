@@ -112,8 +112,29 @@ test('an end with money is no end: a card that failed and paid is unknown, a par
   }
 })
 
-test('reversed is unknown: it makes nobody paid, and takes nothing from whoever was', () => {
-  assert.deepEqual(outcome(paid({ paymentStatus: 'REVERSED' })), { kind: 'unknown', because: 'it says reversed' })
+test('reversed is money that came and went back; without money it is a failure', () => {
+  const back = (id: string, kobo: number) => ({ ...receipt(id, kobo), returned: kobo })
+  assert.deepEqual(outcome(paid({ paymentStatus: 'REVERSED' })), { kind: 'paid', receipts: [back(THEIRS, 500_000)] })
+  const two = { ...transfers('2000.00', '3000.00'), paymentStatus: 'REVERSED' }
+  assert.deepEqual(outcome(paid(two), account), {
+    kind: 'paid',
+    receipts: [back(`${THEIRS}#200000.1`, 200_000), back(`${THEIRS}#300000.1`, 300_000)],
+  })
+  const empty = outcome({ paymentStatus: 'REVERSED' })
+  assert.ok(empty.kind === 'declined' && empty.failure.code === 'reversed')
+})
+
+test('transfers are read from accountPayments, or from paymentSourceInformation where that has them', () => {
+  const { accountPayments } = transfers('2000.00', '3000.00')
+  const listed = outcome(paid({ accountPayments }), account)
+  assert.ok(listed.kind === 'paid' && listed.receipts.length === 2)
+  for (const empty of [[], {}, null, undefined]) {
+    const asInNotices = paid({ accountPayments: empty, paymentSourceInformation: accountPayments })
+    assert.deepEqual(outcome(asInNotices, account), listed)
+    assert.deepEqual(outcome(paid({ accountPayments, paymentSourceInformation: empty }), account), listed)
+  }
+  const odd = paid({ accountPayments: [], paymentSourceInformation: [{ amountPaid: 'much' }] })
+  assert.deepEqual(outcome(odd, account), unreadable)
 })
 
 test('each transfer is a receipt, and too much is paid', () => {

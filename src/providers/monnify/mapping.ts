@@ -8,8 +8,8 @@ import type {
   Receipt,
   RefundOrder,
   RefundOutcome,
-  Unknown,
 } from '../provider.ts'
+import { unknown } from './answers.ts'
 import type { MonnifyNotice, MonnifyRefund, MonnifyTransaction } from './wire.ts'
 
 export const NAIRA = 'NGN' as Currency
@@ -35,8 +35,10 @@ export function outcomeOf(transaction: MonnifyTransaction, { channel, otherwiseA
       if (!hasMoney) return unknown('it says paid, and names no money')
       return isWhole(transaction) ? paid(transaction, receipts) : { kind: 'pending', receipts }
     case 'REVERSED':
-      // Taken back by whom, and when, they do not say. Whoever was paid already stays paid; nobody else becomes it.
-      return unknown('it says reversed')
+      // All of it was given back. The receipts say so, and a payment that was recorded as paid stays so.
+      return hasMoney
+        ? { kind: 'paid', receipts: receipts.map((receipt) => ({ ...receipt, returned: receipt.amount.amount })) }
+        : { kind: 'declined', failure: { ...REVERSED, providerCode: 'REVERSED' }, tryId: null }
     case 'FAILED':
     case 'CANCELLED':
     case 'EXPIRED':
@@ -94,6 +96,8 @@ function paid({ card }: MonnifyTransaction, receipts: Receipt[]): Outcome {
   return { kind: 'paid', receipts, ...(card && { savedCard: card }) }
 }
 
+const REVERSED = { code: 'reversed', message: 'The payment was reversed. The money goes back to you.' } as const
+
 const CARD_ENDS: Record<string, Omit<Failure, 'providerCode'>> = {
   FAILED: { code: 'card_declined', message: 'The card was declined. Try again, or use another card.' },
   CANCELLED: { code: 'customer_cancelled', message: 'The payment was cancelled. Nothing was charged.' },
@@ -113,7 +117,7 @@ function ended(status: string, channel: Channel): Declined {
 }
 
 /** A refusal of the request itself. Nearly all of theirs have the code 99. */
-export function refusalOf(code: string, what: 'start' | 'saved card'): Declined {
+export function refusalOf(code: string, what: 'start' | 'saved card', keysRefused = false): Declined {
   const failure: Failure =
     what === 'start'
       ? {
@@ -122,7 +126,7 @@ export function refusalOf(code: string, what: 'start' | 'saved card'): Declined 
           providerCode: code,
         }
       : { code: 'card_declined', message: 'The saved card could not be charged. Pay another way.', providerCode: code }
-  return { kind: 'declined', failure, tryId: null }
+  return { kind: 'declined', failure, tryId: null, ...(keysRefused && { keysRefused }) }
 }
 
 const REFUND_REFUSALS: Record<string, string> = {
@@ -135,6 +139,10 @@ const REFUND_REFUSALS: Record<string, string> = {
   R8: 'a text was too long (R8)',
   R12: 'more than is left of what was paid (R12)',
 }
+
+/** Live refunds need Monnify's approval. */
+export const REFUNDS_NOT_ENABLED =
+  'Monnify has not enabled refunds for this account (403): ask Monnify for approval, or refund in its dashboard'
 
 export const refundRefusalOf = (code: string): RefundOutcome => ({
   kind: 'refused',
@@ -155,20 +163,20 @@ export function refundOutcomeOf(refund: MonnifyRefund, wanted: RefundOrder, tran
   }
 }
 
-/** Of a notice that nobody signed, only that there may be something to ask about. */
-export const hintOf = ({ paymentReference, transactionReference }: MonnifyNotice): NoticeReading => ({
-  kind: 'notice',
-  reference: paymentReference ?? transactionReference,
-  says: 'other',
-  receipts: [],
-})
+/** Nothing is believed of a notice that nobody signed; at most the order that it names is checked. */
+export function hintOf(notice: MonnifyNotice | undefined): NoticeReading {
+  const reference = notice?.paymentReference ?? notice?.transactionReference
+  return reference ? { kind: 'hint', reference } : { kind: 'forged', because: 'not signed, and names no order' }
+}
 
 export function readingOf(notice: MonnifyNotice, receivedAt: Date): NoticeReading {
   const { type, paymentReference, transactionReference, transaction, refund } = notice
   const reference = paymentReference ?? transactionReference
   switch (type) {
     case 'SUCCESSFUL_TRANSACTION': {
-      if (!transaction) return { kind: 'unreadable', because: 'money that cannot be read' }
+      // The money is read from the answer to a check.
+      if (!transaction && reference) return { kind: 'notice', reference, says: 'other', receipts: [] }
+      if (!transaction) return { kind: 'unreadable', because: 'money that cannot be read, of no order' }
       // Whether a notice lists all transfers or the last one, they do not say. The same names as in a check, or none.
       const receipts = receiptsOf(transaction, receivedAt) ?? []
       const isPaid =
@@ -195,5 +203,3 @@ export function readingOf(notice: MonnifyNotice, receivedAt: Date): NoticeReadin
       return { kind: 'notice', reference, says: 'other', receipts: [] }
   }
 }
-
-export const unknown = (because: string): Unknown => ({ kind: 'unknown', because })

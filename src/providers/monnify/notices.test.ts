@@ -75,9 +75,12 @@ test('in the sandbox nothing is signed: such a notice is a hint to ask, and says
     ['REJECTED_PAYMENT', { transactionReference: THEIRS }, THEIRS],
   ] as const) {
     const body = bodyOf(type, data)
-    const hint = { kind: 'notice', reference, says: 'other', receipts: [] }
-    assert.deepEqual(sandbox.readNotice({ headers: {}, body, receivedAt }), hint)
+    assert.deepEqual(sandbox.readNotice({ headers: {}, body, receivedAt }), { kind: 'hint', reference })
     assert.equal(live.readNotice({ headers: {}, body, receivedAt }).kind, 'forged')
+  }
+  for (const text of ['{}', 'odd', JSON.stringify({ eventType: 'SUCCESSFUL_TRANSACTION', eventData: {} })]) {
+    const unsigned = { headers: {}, body: Buffer.from(text), receivedAt }
+    assert.equal(sandbox.readNotice(unsigned).kind, 'forged', 'nothing of it is kept')
   }
 })
 
@@ -115,7 +118,24 @@ test('a part of the money says pending, and names no transfers when it may not l
   assert.ok(reading.kind === 'notice' && reading.says === 'paid' && reading.receipts.length === 0)
   const less = read('SUCCESSFUL_TRANSACTION', { ...paid, totalPayable: 5000.01 })
   assert.ok(less.kind === 'notice' && less.says === 'pending')
-  assert.equal(read('SUCCESSFUL_TRANSACTION', { ...paid, amountPaid: 0.001 }).kind, 'unreadable')
+})
+
+test('a signed notice with a readable reference and incomplete money leads to a check', () => {
+  const check = { kind: 'notice', reference: 'pay-7f40', says: 'other', receipts: [] }
+  for (const odd of [
+    { amountPaid: 0.001 },
+    { amountPaid: undefined },
+    { totalPayable: undefined },
+    { currency: undefined },
+    { paymentMethod: null },
+    { paymentStatus: undefined },
+    { transactionReference: undefined },
+    { paymentSourceInformation: [{ amountPaid: 'much' }] },
+  ]) {
+    assert.deepEqual(read('SUCCESSFUL_TRANSACTION', { ...paid, ...odd }), check, JSON.stringify(odd))
+  }
+  const nameless = { ...paid, transactionReference: undefined, paymentReference: undefined }
+  assert.equal(read('SUCCESSFUL_TRANSACTION', nameless).kind, 'unreadable')
 })
 
 test('a transfer that was turned away leaves the order open', () => {

@@ -5,9 +5,12 @@ import { readEnvelope, readToken } from './wire.ts'
 export interface Session {
   /** Anew, even if there is a token. */
   login(): Promise<Login>
-  get(path: string): Promise<ProviderAnswer>
-  post(path: string, body: string): Promise<ProviderAnswer>
+  get(path: string): Promise<SessionAnswer>
+  post(path: string, body: string): Promise<SessionAnswer>
 }
+
+/** `keysRefused`: there was no login, because they do not know the keys. */
+export type SessionAnswer = Exclude<ProviderAnswer, Unknown> | (Unknown & { keysRefused?: true })
 
 export type Login = Token | { kind: 'refused' } | Unknown
 
@@ -55,7 +58,7 @@ export function openSession({ baseURL, http }: Account, apiKey: string, secretKe
     return http.request({ ...call, headers })
   }
 
-  async function request(call: ProviderCall): Promise<ProviderAnswer> {
+  async function request(call: ProviderCall): Promise<SessionAnswer> {
     const first = await tokenNow()
     // Whatever became of the login, the call itself never left.
     if (first.kind !== 'token') return { ...withoutLogin(first), neverSent: true }
@@ -74,8 +77,8 @@ export function openSession({ baseURL, http }: Account, apiKey: string, secretKe
   }
 }
 
-function withoutLogin(login: Exclude<Login, Token>): Unknown {
-  if (login.kind === 'refused') return { kind: 'unknown', because: 'it refused the keys' }
+function withoutLogin(login: Exclude<Login, Token>): Unknown & { keysRefused?: true } {
+  if (login.kind === 'refused') return { kind: 'unknown', because: 'it refused the keys', keysRefused: true }
   const { because, errorStatus } = login
   return { kind: 'unknown', because: `no login: ${because}`, ...(errorStatus && { errorStatus }) }
 }

@@ -46,15 +46,16 @@ export interface MonnifyStart {
   checkoutURL: string | null
 }
 
+/** Their sandbox repeats names and amounts; their API reference shows the account alone. Null for what is not there. */
 export interface MonnifyAccount {
-  transactionReference: string
-  paymentReference: string
+  transactionReference: string | null
+  paymentReference: string | null
   accountName: string | null
   accountNumber: string
   bankName: string
   lifetimeSeconds: number | null
-  amount: number
-  totalPayable: number
+  amount: number | null
+  totalPayable: number | null
 }
 
 export interface MonnifyRefund {
@@ -62,6 +63,13 @@ export interface MonnifyRefund {
   transactionReference: string
   status: string
   amount: number
+  createdOn: Date | null
+}
+
+/** A page of a list. Pages are numbered from 0. */
+export interface MonnifyPage<T> {
+  content: T[]
+  totalPages: number
 }
 
 export interface MonnifyNotice {
@@ -80,7 +88,7 @@ export type Envelope = { kind: 'good'; body: unknown } | { kind: 'error'; code: 
  */
 export function readEnvelope(text: string): Envelope | undefined {
   const { requestSuccessful, responseCode, responseBody } = fields(parse(text, asWritten)) ?? {}
-  const code = word(responseCode)
+  const code = word(digitsOf(responseCode)) // a number in some samples
   if (requestSuccessful !== undefined && typeof requestSuccessful !== 'boolean') return undefined
   if (code === '0') return requestSuccessful === false ? undefined : { kind: 'good', body: responseBody }
   return code && requestSuccessful !== true ? { kind: 'error', code } : undefined
@@ -101,16 +109,19 @@ export function readStart(value: unknown): MonnifyStart | undefined {
 
 export function readAccount(value: unknown): MonnifyAccount | undefined {
   const body = fields(value)
-  const names = readNames(body)
+  const transactionReference = ifThere(body?.transactionReference, word)
+  const paymentReference = ifThere(body?.paymentReference, word)
   const accountNumber = word(body?.accountNumber)
   const bankName = line(body?.bankName)
-  const amount = readNaira(body?.amount)
-  const totalPayable = readNaira(body?.totalPayable)
-  if (!body || !names || !accountNumber || !/^\d{6,20}$/.test(accountNumber) || !bankName) return undefined
+  const amount = ifThere(body?.amount, readNaira)
+  const totalPayable = ifThere(body?.totalPayable, readNaira)
+  if (!body || !accountNumber || !/^\d{6,20}$/.test(accountNumber) || !bankName) return undefined
+  if (transactionReference === undefined || paymentReference === undefined) return undefined
   if (amount === undefined || totalPayable === undefined) return undefined
   const lifetimeSeconds = seconds(body.accountDurationSeconds) ?? null
   return {
-    ...names,
+    transactionReference,
+    paymentReference,
     accountName: line(body.accountName),
     accountNumber,
     bankName,
@@ -120,11 +131,7 @@ export function readAccount(value: unknown): MonnifyAccount | undefined {
   }
 }
 
-/** `transfersIn`: answers and notices have the single transfers under different names. */
-export function readTransaction(
-  value: unknown,
-  transfersIn: 'accountPayments' | 'paymentSourceInformation' = 'accountPayments',
-): MonnifyTransaction | undefined {
+export function readTransaction(value: unknown): MonnifyTransaction | undefined {
   const body = fields(value)
   const names = readNames(body)
   const status = word(body?.paymentStatus)
@@ -137,7 +144,7 @@ export function readTransaction(
   // Money is named by how it came, so that must be known.
   if (amountPaid > 0 && !method) return undefined
   // For a card they put `[]`, `[{}]` or `{}` there.
-  const transfers = method === 'CARD' ? [] : readTransfers(body[transfersIn])
+  const transfers = method === 'CARD' ? [] : readTransfers(body)
   if (!transfers) return undefined
   return {
     ...names,
@@ -160,7 +167,23 @@ export function readRefund(value: unknown): MonnifyRefund | undefined {
   const status = word(body?.refundStatus)
   const amount = readNaira(body?.refundAmount)
   if (!refundReference || !transactionReference || !status || amount === undefined) return undefined
-  return { refundReference, transactionReference, status, amount }
+  return { refundReference, transactionReference, status, amount, createdOn: readTime(body?.createdOn) }
+}
+
+/** An entry of the search for transactions, with as much of it as finding the transaction takes. */
+export function readFound(value: unknown): { name: string; status: string } | undefined {
+  const body = fields(value)
+  const name = word(body?.transactionReference)
+  const status = word(body?.paymentStatus)
+  return name && status ? { name, status } : undefined
+}
+
+export function readPage<T>(value: unknown, readOne: (one: unknown) => T | undefined): MonnifyPage<T> | undefined {
+  const body = fields(value)
+  const content = all(body?.content, readOne)
+  const totalPages = digitsOf(body?.totalPages)
+  if (!content || !totalPages || !/^\d{1,7}$/.test(totalPages)) return undefined
+  return { content, totalPages: Number(totalPages) }
 }
 
 export function readNoticeBody(body: Buffer): MonnifyNotice | undefined {
@@ -172,7 +195,7 @@ export function readNoticeBody(body: Buffer): MonnifyNotice | undefined {
     type,
     paymentReference: word(data?.paymentReference) ?? null,
     transactionReference: word(data?.transactionReference) ?? null,
-    transaction: readTransaction(data, 'paymentSourceInformation'),
+    transaction: readTransaction(data),
     refund: readRefund(data),
   }
 }
@@ -183,8 +206,14 @@ function readNames(body: Record<string, unknown> | undefined) {
   return transactionReference && paymentReference ? { transactionReference, paymentReference } : undefined
 }
 
+/** The single transfers have one name in answers and another in notices; some answers use that of the notices. */
+function readTransfers(body: Record<string, unknown>): number[] | undefined {
+  const listed = readParts(body.accountPayments)
+  return listed?.length === 0 ? readParts(body.paymentSourceInformation) : listed
+}
+
 /** A list; or one that is not in a list; or `{}` or nothing, for none. */
-function readTransfers(value: unknown): number[] | undefined {
+function readParts(value: unknown): number[] | undefined {
   const one = fields(value)
   const list = one ? (Object.keys(one).length > 0 ? [one] : []) : (value ?? [])
   return all(list, (transfer) => readNaira(fields(transfer)?.amountPaid))
@@ -209,6 +238,11 @@ function brandOf(bin: string): string {
   if (bin.startsWith('4')) return 'Visa'
   if (/^(506|507|650)/.test(bin)) return 'Verve'
   return /^(5[1-5]|2[2-7])/.test(bin) ? 'Mastercard' : 'Card'
+}
+
+/** Null for what is not there, undefined for what is there and cannot be read. */
+function ifThere<T>(value: unknown, readIt: (value: unknown) => T | undefined): T | null | undefined {
+  return value === undefined || value === null ? null : readIt(value)
 }
 
 // Theirs are short, and so is the limit.

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Currency, money } from '../../kernel/money.ts'
+import type { Order, OrderHandle, RefundOrder } from '../provider.ts'
+import { providerHttp } from '../provider-http.ts'
+import { monnify } from './adapter.ts'
+import { KEYS, startFakeMonnify } from './fake.ts'
+
+const REFERENCE = 'r'.repeat(32)
+const naira = (kobo: number) => money(kobo, 'NGN' as Currency)
+
+async function setUp(t: TestContext) {
+  const fake = await startFakeMonnify(t)
+  const http = providerHttp({ deadlineMs: 1_000 })
+  const connection = monnify.connect({ mode: 'live', settings: KEYS, baseURL: fake.upstream.url, http })
+  const { listReturns, listTransactions } = connection
+  const { refundAtProvider, customer } = fake
+  assert.ok(listReturns && listTransactions && refundAtProvider && customer.transfer)
+  const { transfer } = customer
+  return { ...fake, connection, listReturns, listTransactions, refundAtProvider, transfer }
+}
+
+const order = (changes: Partial<Order> = {}): Order => ({
+  reference: REFERENCE,
+  amount: naira(500_010),
+  country: 'NG',
+  customer: { email: 'ada@example.com', name: 'Ada', phoneNumber: null },
+  merchantName: 'Ada & Sons',
+  returnURL: 'https://shop.example/return',
+  startedAt: new Date(),
+  expiresAt: new Date(Date.now() + 3_600_000),
+  saveCard: false,
+  ...changes,
+})
+
+async function paid(t: TestContext) {
+  const rig = await setUp(t)
+  const start = await rig.connection.startCard(order())
+  assert.equal(start.kind, 'link')
+  await rig.customer.payByCard(REFERENCE, { save: false })
+  const handle = handleOf(start.providerReference)
+  const wanted: RefundOrder = {
+    reference: 'f'.repeat(32),
+    order: handle,
+    transactionIds: [start.providerReference],
+    amount: naira(100_000),
+    reason: null,
+  }
+  return { ...rig, handle, wanted }
+}
+
+const handleOf = (providerReference: string, changes: Partial<OrderHandle> = {}): OrderHandle => ({
+  reference: REFERENCE,
+  providerReference,
+  channel: 'card',
+  startedAt: new Date(),
+  ...changes,
+})
+
+test('a refund that Monnify answers with 403 in its envelope is refused, with the reason', async (t) => {
+  const { connection, switches, wanted, refundsMade } = await paid(t)
+  switches.refusesRefunds = true
+  const outcome = await connection.refund(wanted)
+  assert.ok(outcome.kind === 'refused')
+  assert.match(outcome.because, /has not enabled refunds for this account \(403\)/)
+  assert.equal(refundsMade(), 0)
+})
+
+test('a 403 page of a gateway in front of Monnify does not turn a refund down', async (t) => {
+  const { connection, upstream, wanted } = await paid(t)
+  upstream.garble = () => ({ status: 403, text: '{"timestamp":"2026-01-01","status":403,"error":"Forbidden"}' })
+  assert.equal((await connection.refund(wanted)).kind, 'unknown')
+})
+
+test('a payment of an account without the refund API is paid, and its returns are unknown', async (t) => {
+  const { connection, listReturns, switches, handle } = await paid(t)
+  switches.refusesRefunds = true
+  const outcome = await connection.check(handle)
+  assert.ok(outcome.kind === 'paid' && outcome.receipts[0]?.returned === undefined)
+  assert.deepEqual(await listReturns(handle, []), {
+    kind: 'unknown',
+    because: 'Monnify has not enabled the refund API for this account',
+  })
+})
+
+test('refunds that were given before the first check are told with the newest transfers', async (t) => {
+  const { connection, transfer, refundAtProvider, upstream } = await setUp(t)
+  const account = await connection.openAccount(order())
+  assert.equal(account.kind, 'account')
+  await transfer(REFERENCE, 300_000)
+  await transfer(REFERENCE, 200_010)
+  await refundAtProvider(REFERENCE, 250_000)
+  const check = () =>
+    connection.check(handleOf(account.providerReference, { channel: 'virtual-bank-account', amount: order().amount }))
+  const outcome = await check()
+  assert.ok(outcome.kind === 'paid')
+  assert.deepEqual(
+    outcome.receipts.map(({ amount, returned }) => [amount.amount, returned]),
+    [
+      [300_000, 49_990],
+      [200_010, 200_010],
+    ],
+  )
+  upstream.trouble = ({ path }) => (path.startsWith('/api/v1/refunds') ? 'answering 503 after the work' : undefined)
+  assert.equal((await check()).kind, 'unknown')
+})
+
+test('a refund that is not completed has given nothing back yet', async (t) => {
+  const { connection, listReturns, switches, handle, wanted } = await paid(t)
+  for (const [refundStatus, status] of [
+    ['PENDING', 'pending'],
+    ['FAILED', 'failed'],
+    ['COMPLETED', 'successful'],
+  ] as const) {
+    switches.refundStatus = refundStatus
+    await connection.refund(wanted)
+    const returns = await listReturns(handle, [])
+    assert.ok(returns.kind === 'returns')
+    assert.deepEqual(
+      returns.refunds.map((refund) => [refund.refundId, refund.reference, refund.amount, refund.status]),
+      [[wanted.reference, wanted.reference, wanted.amount, status]],
+    )
+    const outcome = await connection.check(handle)
+    assert.ok(outcome.kind === 'paid')
+    assert.equal(outcome.receipts[0]?.returned, refundStatus === 'COMPLETED' ? 100_000 : undefined)
+  }
+})
+
+test('refunds are found by our reference alone, and an order that nobody made is missing', async (t) => {
+  const { listReturns, refundAtProvider } = await paid(t)
+  const theirs = await refundAtProvider(REFERENCE, 70_000)
+  const returns = await listReturns(handleOf(REFERENCE), [])
+  assert.ok(returns.kind === 'returns')
+  assert.deepEqual([returns.refunds[0]?.refundId, returns.disputes], [theirs, []])
+  const nobody = handleOf('n'.repeat(32), { reference: 'n'.repeat(32) })
+  assert.deepEqual(await listReturns(nobody, []), { kind: 'missing' })
+})
+
+const DAY_MS = 86_400_000
+
+for (const [refundsIn, pagesRead] of [
+  ['newest first', 1],
+  ['oldest first', 2],
+  ['no order', 9],
+] as const) {
+  test(`a long list of refunds, ${refundsIn}, is read as far as the refunds of this order can be`, async (t) => {
+    const { listReturns, handle, switches, limitPages, asked, refundAtProvider, customer, connection } = await paid(t)
+    const other = order({ reference: 'o'.repeat(32) })
+    await connection.startCard(other)
+    await customer.payByCard(other.reference, { save: false })
+    const refundAt = async (day: number, reference: string, amount: number) => {
+      t.mock.timers.enable({ apis: ['Date'], now: handle.startedAt.getTime() + day * DAY_MS })
+      const id = await refundAtProvider(reference, amount)
+      t.mock.timers.reset()
+      return id
+    }
+    for (let day = 42.5; day > 0; day--) await refundAt(-day, other.reference, 100)
+    const ours = [await refundAt(1, REFERENCE, 10_000), await refundAt(2, REFERENCE, 20_000)]
+    Object.assign(switches, { refundsIn })
+    limitPages?.(5)
+    const before = asked.length
+    const returns = await listReturns(handle, [])
+    assert.ok(returns.kind === 'returns')
+    assert.deepEqual(returns.refunds.map(({ refundId }) => refundId).toSorted(), ours)
+    const pages = asked.slice(before).filter(({ path }) => path.startsWith('/api/v1/refunds?'))
+    assert.equal(pages.length, pagesRead)
+  })
+}
+
+test('a list of refunds in no order that is too long to read is unknown', async (t) => {
+  const { listReturns, handle, switches, limitPages, refundAtProvider } = await paid(t)
+  for (let i = 0; i < 21; i++) await refundAtProvider(REFERENCE, 100)
+  switches.refundsIn = 'no order'
+  limitPages?.(1)
+  assert.equal((await listReturns(handle, [])).kind, 'unknown')
+})
+
+test('transactions are listed with what was really paid, and a search that Monnify refuses is unsupported', async (t) => {
+  const { connection, listTransactions, transfer, transactionOf, upstream } = await paid(t)
+  const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
+  const more = order({ reference: 't'.repeat(32) })
+  assert.equal((await connection.openAccount(more)).kind, 'account')
+  await transfer(more.reference, 300_000)
+  await transfer(more.reference, 300_000)
+  transactionOf(REFERENCE).status = 'REVERSED'
+  const answer = await listTransactions(range, null)
+  assert.ok(answer.kind === 'page' && answer.nextCursor === null)
+  assert.deepEqual(
+    answer.transactions.map(({ reference, amount, returned }) => [reference, amount.amount, returned]),
+    [
+      [more.reference, 300_000, undefined],
+      [more.reference, 300_000, undefined],
+      [REFERENCE, 500_010, 500_010],
+    ],
+  )
+  upstream.garble = () => ({
+    status: 403,
+    text: '{"requestSuccessful":false,"responseMessage":"","responseCode":"99"}',
+  })
+  assert.equal((await listTransactions(range, null)).kind, 'unsupported')
+  upstream.garble = () => ({ status: 200, text: '{}' })
+  assert.equal((await listTransactions(range, null)).kind, 'unknown')
+})
+
+test('an account number without names and amounts, as in the API reference, is for the amount of the order', async (t) => {
+  const { connection, switches } = await setUp(t)
+  switches.bareAccounts = true
+  const account = await connection.openAccount(order())
+  assert.ok(account.kind === 'account')
+  assert.deepEqual([account.accountNumber, account.amountToTransfer], ['2209149705', 500_010])
+})
