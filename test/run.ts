@@ -1,11 +1,12 @@
 // `npm test`: format, lint, types and tests, on a PostgreSQL of its own. `npm test -- src/kernel/ids.test.ts` runs those files only.
 // `npm run browser`: every state of the page in a real browser, with all that can go wrong on it; ten minutes, so not part of `npm test`.
+// RETRY_FAILED_FILES=1, as CI sets it: each file that failed runs once more. One that passes then is reported as flaky.
 // `npm run providers`: money, failover and secrets with every real provider's double; a minute or two.
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import pg from 'pg'
 import { startEmbedded } from '../src/database/embedded.ts'
 import { migrate } from '../src/database/migrate.ts'
@@ -30,14 +31,40 @@ async function main(): Promise<number> {
   const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
   try {
     await makeTemplate(server.url)
-    const args = ['--test', '--test-concurrency=2', '--test-timeout=120000', '--test-force-exit', ...files]
-    // A process for each file, and more within: compiling the same modules each time would be a fifth of all the work.
-    const NODE_COMPILE_CACHE = join(root, 'node_modules/.cache/node')
-    return await run('node', args, { TEST_DATABASE_URL: server.url, NODE_COMPILE_CACHE })
+    const failed = await runTests(server.url, folder, files)
+    if (failed.length === 0) return 0
+    if (!process.env.RETRY_FAILED_FILES) return 1
+    process.stdout.write(`\nRunning ${failed.length} failed file(s) once more: ${failed.join(' ')}\n`)
+    const failedAgain = await runTests(server.url, folder, failed)
+    const flaky = failed.filter((file) => !failedAgain.includes(file))
+    for (const file of flaky) process.stdout.write(`FLAKY: ${file} failed, then passed. Find the cause.\n`)
+    return failedAgain.length === 0 ? 0 : 1
   } finally {
     await server.stop()
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Returns the files that failed. */
+async function runTests(databaseUrl: string, folder: string, files: string[]): Promise<string[]> {
+  const list = join(folder, 'failed-files')
+  const args = [
+    ...['--test', '--test-concurrency=2', '--test-timeout=120000', '--test-force-exit'],
+    ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+    ...[
+      `--test-reporter=${join(root, 'test/support/failed-files-reporter.ts')}`,
+      `--test-reporter-destination=${list}`,
+    ],
+    ...files,
+  ]
+  // A process for each file, and more within: compiling the same modules each time would be a fifth of all the work.
+  const NODE_COMPILE_CACHE = join(root, 'node_modules/.cache/node')
+  const status = await run('node', args, { TEST_DATABASE_URL: databaseUrl, NODE_COMPILE_CACHE })
+  if (status === 0) return []
+  const listed = (await readFile(list, 'utf8')).split('\n').filter(Boolean)
+  const failed = listed.map((file) => relative(root, file)).filter((file) => files.includes(file))
+  // The runner itself failed, or the list is not whole: nothing is known to have passed.
+  return failed.length > 0 ? failed : files
 }
 
 /** Migrated once; each test file gets a copy of it. */
