@@ -49,6 +49,34 @@ export function begin(book: Book, attempt: Attempt): Decision {
 
 /** Why this payment cannot be tried once more; nothing when it can. */
 export function refuseAnother(book: Book, now: Date): void {
+  refuseUnpayable(book, now)
+  if (book.attempts.length >= MAX_ATTEMPTS) {
+    throw new Problem('too_many_attempts', `This payment has had ${MAX_ATTEMPTS} tries. Make a new one.`)
+  }
+}
+
+/**
+ * The attempt that a repeated initialize gets again: the same provider and channel, with instructions that are still open. A second link
+ * or account number for the same order could be paid as well. Throws when the payment cannot be paid now.
+ */
+export function findOpenAttempt(
+  book: Book,
+  { provider, channel }: Pick<Attempt, 'provider' | 'channel'>,
+  now: Date,
+): Attempt | undefined {
+  refuseUnpayable(book, now)
+  return book.attempts.findLast(
+    (attempt) =>
+      attempt.provider === provider &&
+      attempt.channel === channel &&
+      attempt.status === 'pending' &&
+      attempt.instructions !== null &&
+      (attempt.instructionsExpireAt === null || attempt.instructionsExpireAt > now),
+  )
+}
+
+/** Throws when the payment has ended or expired, or while the outcome of an attempt is unknown. */
+function refuseUnpayable(book: Book, now: Date): void {
   const { reference, expiresAt } = book.payment
   refuseFinished(book.payment)
   if (expiresAt <= now) {
@@ -56,9 +84,6 @@ export function refuseAnother(book: Book, now: Date): void {
     throw new Problem('payment_expired', `Payment ${reference} expired at ${expiresAt.toISOString()}.`)
   }
   refuseUnderWay(book)
-  if (book.attempts.length >= MAX_ATTEMPTS) {
-    throw new Problem('too_many_attempts', `This payment has had ${MAX_ATTEMPTS} tries. Make a new one.`)
-  }
 }
 
 /** Merchant or customer gives the payment up. Not while money may be on its way. */

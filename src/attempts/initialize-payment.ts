@@ -115,7 +115,12 @@ async function openPayment(parts: Parts, caller: Caller, request: InitializeRequ
   }
 }
 
-async function continueWith(parts: Parts, caller: Caller, { amount, currency }: InitializeRequest, reference: string) {
+async function continueWith(
+  parts: Parts,
+  caller: Caller,
+  { amount, currency, user }: InitializeRequest,
+  reference: string,
+) {
   const payment = await findPaymentByReference(parts.database, caller, reference)
   if (!payment) return undefined
   refuseFinished(payment)
@@ -125,7 +130,18 @@ async function continueWith(parts: Parts, caller: Caller, { amount, currency }: 
       `The reference ${reference} belongs to a payment of ${payment.amount} ${payment.currency}, not ${amount} ${currency}. Send the same amount and currency to add a try to it, or use another reference.`,
     )
   }
+  if (isAnotherUser(user, payment.user)) {
+    // The address is not repeated: the caller may be passing on what a stranger typed.
+    throw new Problem(
+      'reference_conflict',
+      `The reference ${reference} belongs to a payment of another user. Send the same user to add a try to it, or use another reference.`,
+    )
+  }
   return payment.id
+}
+
+function isAnotherUser(asked: PaymentRequest['user'], known: PaymentRequest['user']): boolean {
+  return asked.email.toLowerCase() !== known.email.toLowerCase()
 }
 
 const HOME: Record<string, string> = { NGN: 'NG', GHS: 'GH', KES: 'KE', ZAR: 'ZA', USD: 'US' }

@@ -19,7 +19,7 @@ import type {
 } from '../providers/provider.ts'
 import type { Attempt, Instructions } from './attempt.ts'
 import { lockBook } from './attempt-store.ts'
-import { type Book, begin, type Confirmable, confirm, type Issued, issue } from './book.ts'
+import { type Book, begin, type Confirmable, confirm, findOpenAttempt, type Issued, issue } from './book.ts'
 import { rematchNotices } from './notice-store.ts'
 import { priceOf } from './offer.ts'
 import type { AttemptParts } from './parts.ts'
@@ -60,12 +60,20 @@ export class NotStarted extends Problem {
   }
 }
 
-/** A payment's next try: the intent on disk, then the provider's word, then that on disk. */
+/**
+ * Starts an attempt: commits the intent, calls the provider, commits its answer. When an attempt of the same provider and channel is still
+ * open, that one is the result and nothing is called. The payment's lock makes this decision safe for two calls at once.
+ */
 export async function startAttempt(parts: AttemptParts, paymentId: PaymentId, start: Start): Promise<Started> {
-  const intent = await parts.database.transaction(async (tx) =>
-    prepare(tx, parts, await lockBook(tx, paymentId), start),
-  )
-  return carryOut(parts, intent)
+  const { capabilities, channel, onBegun } = start
+  const next = await parts.database.transaction(async (tx): Promise<Intent | Started> => {
+    const book = await lockBook(tx, paymentId)
+    const attempt = findOpenAttempt(book, { provider: capabilities.name, channel }, parts.clock.now())
+    if (!attempt) return prepare(tx, parts, book, start)
+    await onBegun?.(tx, attempt.id)
+    return { book, attempt }
+  })
+  return 'order' in next ? carryOut(parts, next) : next
 }
 
 /** All that the call needs, read before anything is on disk: what fails here has begun nothing. */

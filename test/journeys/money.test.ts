@@ -16,7 +16,16 @@ import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { draw } from '../../src/providers/gateway/simulator/faults.ts'
 import type { SavedCardToken } from '../../src/providers/provider.ts'
 import { startBetween } from '../support/between.ts'
-import { booksOf, letPass, noticeAbout, noticesAbout, notify, paidTransaction, recordAt } from '../support/books.ts'
+import {
+  booksOf,
+  closeInstructions,
+  letPass,
+  noticeAbout,
+  noticesAbout,
+  notify,
+  paidTransaction,
+  recordAt,
+} from '../support/books.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import { CARD } from '../support/simulator.ts'
 
@@ -90,6 +99,7 @@ test('B3: a decline, then a success on the same page: the payment succeeds once,
 test('B4: two attempts of one payment both succeed: the first counts, the second is announced as surplus and sent back', async () => {
   const shop = await service.addShop()
   const first = await start(shop, { reference: 'twice' })
+  await closeInstructions(database, 'twice')
   const second = await start(shop, { reference: 'twice' })
   assert.equal(first.payment.id, second.payment.id)
   await charge(shop, first.order, CARD.pays)
@@ -128,6 +138,7 @@ test('B4: both attempts are paid at the same moment, ten times: one success each
     Array.from({ length: 10 }, async (_, index) => {
       const reference = `race-${index}`
       const first = await start(shop, { reference })
+      await closeInstructions(database, reference)
       const second = await start(shop, { reference })
       await Promise.all([charge(shop, first.order, CARD.pays), charge(shop, second.order, CARD.pays)])
       const paid = await becomes(shop, first.payment, (payment) => statuses(payment).includes('surplus'))
@@ -653,6 +664,7 @@ test('B17: money that went back does not complete a payment: what is held counts
 test('B18: a part that went back already is not announced or sent back again when another attempt pays it all', async () => {
   const shop = await service.addShop()
   const first = await start(shop, { ...TRANSFER, amount: 1_000_000, reference: 'went-back' })
+  await closeInstructions(database, 'went-back')
   const second = await start(shop, { ...TRANSFER, amount: 1_000_000, reference: 'went-back' })
   await transfer(shop, first.accountNumber, 400_000)
   await becomes(shop, first.payment, ({ amountPaid }) => amountPaid === 400_000)
@@ -697,6 +709,7 @@ test('B21: a refund that is told before the payment was known to be paid: the mo
 test('B21: a refund of the surplus attempt that was made on the provider’s side is not the payment’s, which can still be refunded', async () => {
   const shop = await service.addShop()
   const first = await start(shop, { reference: 'surplus-by-hand' })
+  await closeInstructions(database, 'surplus-by-hand')
   const second = await start(shop, { reference: 'surplus-by-hand' })
   await charge(shop, first.order, CARD.pays)
   await becomes(shop, first.payment, isPaid)

@@ -4,7 +4,7 @@ import { carryOutDueRefunds } from '../../src/attempts/refund-payment.ts'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import type { Connection, Providers } from '../../src/providers/provider.ts'
-import { letPass } from '../support/books.ts'
+import { closeInstructions, letPass } from '../support/books.ts'
 import { doorInTrouble } from '../support/door-in-trouble.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 
@@ -262,6 +262,7 @@ async function cancelledWithParts(reference: string, parts: [number, number]) {
     const { data } = (await shop.initialize({ reference, amount: AMOUNT, provider: 'gateway-virtual-bank-account' }))
       .body
     accounts.push(data.data.accountNumber)
+    await closeInstructions(database, reference)
   }
   for (const [index, amount] of parts.entries()) {
     await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber: accounts[index], amount })

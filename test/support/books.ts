@@ -79,6 +79,13 @@ export async function letPass(database: Database, payment: { id: string }, secon
     update refunds set due_at = due_at - past, leased_until = leased_until - past, created_at = created_at - past from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
 }
 
+/** Our instructions of every attempt expire; at the provider they can still be paid. The next initialize starts another attempt. */
+export async function closeInstructions(database: Database, reference: string): Promise<void> {
+  await database.rows(sql`
+    update attempts a set instructions_expire_at = now() - interval '1 second'
+      from payments p where p.id = a.payment_id and p.reference = ${reference}`)
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: the provider's JSON, to be bent as the test wants it
 export type Json = any
 

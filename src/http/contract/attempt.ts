@@ -87,7 +87,7 @@ export const Initialized = Type.Object(
       type: 'object',
       additionalProperties: true,
       description:
-        'card: `message`, `link`, `reference`, `publicKey`. virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`, `amountToTransfer`.',
+        'card: `message`, `link`, `reference`, `publicKey` (null while a saved card waits for a PIN or code that was asked for on the payment page). virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`, `amountToTransfer`.',
     }),
   },
   { $id: 'Initialized' },

@@ -27,6 +27,8 @@ export function initializeRoutes(
       schema: {
         operationId: 'initializePayment',
         summary: 'Start a payment with a provider of your choice',
+        description:
+          'The reference of a pending payment adds an attempt to it. The same provider again, while the link or account number of its attempt is open, answers with the same attempt. Another amount, currency or user than the payment’s is `409 reference_conflict`.',
         tags: ['Payments'],
         headers: IdempotencyHeaders,
         body: ref(InitializeRequest),
@@ -68,12 +70,13 @@ function answerOf({ provider, amount }: InitializeRequest, { attempt }: Started)
 /** What the customer needs, with a sentence for them. The sentence is markup; every value in it is escaped. */
 function instructionsOf(attempt: Started['attempt']): Initialized['data'] {
   const { instructions, currency, amountCharged, providerReference } = attempt
-  if (instructions?.kind === 'link' || instructions?.kind === 'confirm') {
-    const { link, publicKey } = instructions
+  if (instructions && instructions.kind !== 'account') {
+    // An open PIN or code step of a saved card has a link of its own and no public key.
+    const { link, publicKey } = { publicKey: null, ...instructions }
     const message = html`Follow <a href="${link}">this link</a> to complete your payment of ${formatMoney({ amount: amountCharged, currency })}.`
     return { message: message.text, link, reference: providerReference, publicKey }
   }
-  if (instructions?.kind === 'account') {
+  if (instructions) {
     const { accountName, accountNumber, bankName, amountToTransfer } = instructions
     const message = html`Transfer <strong>${formatMoney({ amount: amountToTransfer, currency })}</strong> to account <strong>${accountNumber}</strong> (${accountName}) at ${bankName}.`
     const expiresAt = attempt.instructionsExpireAt?.toISOString() ?? null

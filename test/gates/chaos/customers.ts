@@ -140,10 +140,10 @@ class Visit {
     else await this.payWith(attempt, CARD.pays)
   }
 
-  /** Two tabs, each with a link of its own, and both are used. */
+  /** By card in one tab, by transfer in the other, and both are used. */
   async paidTwice(): Promise<void> {
     const first = await this.start('card')
-    const second = await this.start(this.#random.pick(['card', 'transfer']))
+    const second = await this.start('transfer')
     const pay = (attempt: Attempt | undefined) =>
       attempt?.accountNumber ? this.transfer(attempt, [1]) : this.payWith(attempt, CARD.pays)
     if (this.#random.chance(0.5)) await Promise.all([pay(first), pay(second)])

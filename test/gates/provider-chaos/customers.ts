@@ -4,6 +4,7 @@ import { type AttemptId, newId, uuidOf } from '../../../src/kernel/ids.ts'
 import type { SecretBox } from '../../../src/kernel/secret-box.ts'
 import { findCurrentAccount } from '../../../src/merchants/provider-account-store.ts'
 import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
+import { closeInstructions } from '../../support/books.ts'
 import { pause } from '../chaos/door.ts'
 import type { Random } from '../random.ts'
 import type { Merchant } from './service.ts'
@@ -163,6 +164,10 @@ export class Visit {
       await this.#world.fake.customer.transfer?.(orderOf(attempt), Math.round(due * share))
       await this.moment()
     }
+  }
+
+  closeInstructions(): Promise<void> {
+    return closeInstructions(this.#world.database, this.reference)
   }
 
   async cancel(): Promise<void> {

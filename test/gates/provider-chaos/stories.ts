@@ -122,9 +122,10 @@ async function paidInTwoTabs(visit: Visit): Promise<void> {
   await visit.pay(attempt)
 }
 
-/** Two tabs, each with a link of its own, and both are used. */
+/** A link that has expired in our books and the one after it are both paid. */
 async function paidTwice(visit: Visit, random: Random): Promise<void> {
   const first = await visit.initialize()
+  await visit.closeInstructions()
   const second = await visit.initialize()
   if (random.chance(0.5)) return void (await Promise.all([visit.pay(first), visit.pay(second)]))
   await visit.pay(second)
