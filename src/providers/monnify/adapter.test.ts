@@ -38,7 +38,7 @@ async function setUp(t: TestContext) {
 behavesAsProvider(
   monnify,
   {
-    sends: ['paid', 'refunded'],
+    sends: ['paid', 'refund'],
     asksForSteps: false,
     hidesAccountNames: false,
     listsReturns: true,

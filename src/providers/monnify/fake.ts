@@ -234,7 +234,7 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
       bodyOf(kind, reference) {
         const transaction = books.find(reference)
         const [refund] = books.refundsFor(transaction)
-        if (kind === 'refunded' || kind === 'refund') return refund && refundNotice(refund)
+        if (kind === 'refund') return refund && refundNotice(refund)
         return kind === 'paid' ? books.paidNotice(transaction) : undefined
       },
     },

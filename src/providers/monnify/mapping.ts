@@ -170,7 +170,7 @@ export function hintOf(notice: MonnifyNotice | undefined): NoticeReading {
 }
 
 export function readingOf(notice: MonnifyNotice, receivedAt: Date): NoticeReading {
-  const { type, paymentReference, transactionReference, transaction, refund } = notice
+  const { type, paymentReference, transactionReference, transaction } = notice
   const reference = paymentReference ?? transactionReference
   switch (type) {
     case 'SUCCESSFUL_TRANSACTION': {
@@ -186,19 +186,11 @@ export function readingOf(notice: MonnifyNotice, receivedAt: Date): NoticeReadin
     case 'REJECTED_PAYMENT':
       // One transfer was turned away. The account is still open for the right one.
       return { kind: 'notice', reference, says: 'pending', receipts: [] }
-    case 'SUCCESSFUL_REFUND': {
-      if (!refund) return { kind: 'unreadable', because: 'a refund that cannot be read' }
-      const { refundReference, amount } = refund
-      return {
-        kind: 'notice',
-        reference,
-        says: 'refunded',
-        receipts: [],
-        // Ours is not in it; theirs is not enough for a saved card, whose charge we know by our own reference alone.
-        transactionId: refund.transactionReference,
-        refund: { refundId: refundReference, reference: refundReference, amount: money(amount, NAIRA) },
-      }
-    }
+    case 'SUCCESSFUL_REFUND':
+    case 'FAILED_REFUND':
+      // Ours is not in it; theirs is not enough for a saved card, whose charge we know by our own reference alone.
+      if (!transactionReference) return { kind: 'unreadable', because: 'a refund of no transaction' }
+      return { kind: 'notice', reference, says: 'refund', receipts: [], transactionId: transactionReference }
     default:
       return { kind: 'notice', reference, says: 'other', receipts: [] }
   }

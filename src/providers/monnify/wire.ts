@@ -77,7 +77,6 @@ export interface MonnifyNotice {
   paymentReference: string | null
   transactionReference: string | null
   transaction: MonnifyTransaction | undefined
-  refund: MonnifyRefund | undefined
 }
 
 export type Envelope = { kind: 'good'; body: unknown } | { kind: 'error'; code: string; body?: undefined }
@@ -196,7 +195,6 @@ export function readNoticeBody(body: Buffer): MonnifyNotice | undefined {
     paymentReference: word(data?.paymentReference) ?? null,
     transactionReference: word(data?.transactionReference) ?? null,
     transaction: readTransaction(data),
-    refund: readRefund(data),
   }
 }
 

@@ -50,7 +50,7 @@ const handle = (providerReference = REFERENCE, startedAt = STARTED): OrderHandle
 behavesAsProvider(
   stripe,
   {
-    sends: ['paid', 'failed', 'processing', 'pending', 'refunded'],
+    sends: ['paid', 'failed', 'processing', 'pending', 'refund', 'dispute'],
     asksForSteps: true,
     hidesAccountNames: false,
     listsReturns: true,

@@ -102,16 +102,16 @@ export const startFakeStripe = (async (t) => {
         return aboutIntent('payment_intent.processing', reference, { status: 'processing' })
       case 'pending':
         return aboutIntent('payment_intent.requires_action', reference, { status: 'requires_action' })
-      case 'refund':
-      case 'refunded': {
+      case 'refund': {
         const refund = books.refunds.findLast(({ intent }) => intent.reference === reference)
         return refund && books.eventOf('refund.updated', books.refundObject(refund))
       }
-      case 'dispute':
-      case 'charged_back': {
+      case 'dispute': {
         const dispute = books.disputesOf(intentFor(reference)).at(-1)
         return dispute && books.eventOf('charge.dispute.created', books.disputeObject(dispute))
       }
+      default:
+        return undefined
     }
   }
 

@@ -137,59 +137,41 @@ const REFUND = {
   ...{ id: 're_1', object: 'refund', amount: 400, currency: 'usd', status: 'succeeded', charge: 'ch_1' },
   ...{ created: AT, payment_intent: 'pi_1', metadata: { refund: 'f1', reference: 'pay-7f3c' } },
 }
-const refund = { refundId: 're_1', reference: 'f1', amount: money(400, 'USD' as Currency) }
+const CHARGE = {
+  ...{ id: 'ch_1', object: 'charge', amount_refunded: 400, payment_intent: 'pi_1' },
+  metadata: { reference: 'pay-7f3c' },
+}
 
-test('a refund of ours names itself and its order; one from the dashboard names the payment alone', () => {
-  const about = { kind: 'notice', says: 'refunded', receipts: [], transactionId: 'pi_1' }
-  for (const type of ['refund.created', 'refund.updated', 'charge.refund.updated']) {
-    assert.deepEqual(reading(type, REFUND), { ...about, reference: 'pay-7f3c', refund })
+test('a notice about a refund is a reason to list the refunds, whatever its status, and tells nothing else', () => {
+  const about = { kind: 'notice', says: 'refund', receipts: [], transactionId: 'pi_1' }
+  for (const type of ['refund.created', 'refund.updated', 'refund.failed', 'charge.refund.updated']) {
+    for (const status of ['succeeded', 'pending', 'requires_action', 'failed', 'canceled']) {
+      assert.deepEqual(reading(type, { ...REFUND, status }), { ...about, reference: 'pay-7f3c' })
+    }
+    const fromDashboard = { ...REFUND, metadata: {} }
+    assert.deepEqual(reading(type, fromDashboard), { ...about, reference: null })
   }
-  assert.deepEqual(reading('refund.created', { ...REFUND, metadata: {} }), {
-    ...about,
-    reference: null,
-    refund: { ...refund, reference: null },
-  })
-  for (const status of ['pending', 'requires_action', 'failed', 'canceled']) {
-    assert.equal(said(reading('refund.updated', { ...REFUND, status })), 'other', status)
-  }
-  assert.equal(said(reading('refund.failed', { ...REFUND, status: 'failed' })), 'other')
+  assert.deepEqual(reading('charge.refunded', CHARGE), { ...about, reference: 'pay-7f3c' })
 })
 
-test('a refunded charge tells nothing by itself, but for an endpoint of an old version', () => {
-  const charge = {
-    id: 'ch_1',
-    object: 'charge',
-    amount_refunded: 400,
-    payment_intent: 'pi_1',
-    metadata: { reference: 'pay-7f3c' },
-  }
-  const about = { kind: 'notice', reference: 'pay-7f3c', receipts: [], transactionId: 'pi_1' }
-  assert.deepEqual(reading('charge.refunded', charge), { ...about, says: 'other' })
-  const old = { ...charge, refunds: { object: 'list', data: [{ ...REFUND, metadata: {} }] } }
-  assert.deepEqual(reading('charge.refunded', old), {
-    ...about,
-    says: 'refunded',
-    refund: { ...refund, reference: null },
-  })
-})
-
-test('a dispute takes the money back; a question of the bank does not', () => {
+test('a notice about a dispute is a reason to list the disputes: a created one is no refund, a won one is not ignored', () => {
   const dispute = {
-    id: 'du_1',
-    object: 'dispute',
-    amount: 1_099,
-    currency: 'usd',
-    status: 'needs_response',
-    payment_intent: 'pi_1',
+    ...{ id: 'du_1', object: 'dispute', amount: 1_099, currency: 'usd', payment_intent: 'pi_1' },
+    ...{ charge: 'ch_1', reason: 'fraudulent', metadata: {} },
   }
-  const back = { refundId: 'du_1', reference: null, amount: money(1_099, 'USD' as Currency) }
-  for (const type of ['charge.dispute.created', 'charge.dispute.funds_withdrawn']) {
-    assert.deepEqual(reading(type, dispute), {
-      ...{ kind: 'notice', reference: null, says: 'charged_back', receipts: [], transactionId: 'pi_1', refund: back },
+  for (const [type, status] of [
+    ['charge.dispute.created', 'needs_response'],
+    ['charge.dispute.created', 'warning_needs_response'],
+    ['charge.dispute.updated', 'under_review'],
+    ['charge.dispute.funds_withdrawn', 'needs_response'],
+    ['charge.dispute.funds_reinstated', 'won'],
+    ['charge.dispute.closed', 'won'],
+    ['charge.dispute.closed', 'lost'],
+  ] as const) {
+    assert.deepEqual(reading(type, { ...dispute, status }), {
+      ...{ kind: 'notice', reference: null, says: 'dispute', receipts: [], transactionId: 'pi_1' },
     })
   }
-  assert.equal(said(reading('charge.dispute.created', { ...dispute, status: 'warning_needs_response' })), 'other')
-  assert.equal(said(reading('charge.dispute.closed', { ...dispute, status: 'won' })), 'other')
 })
 
 test('what the fake sends is what the adapter reads, in the order in which it happened', async (t: TestContext) => {
@@ -206,6 +188,6 @@ test('what the fake sends is what the adapter reads, in the order in which it ha
   books.giveBack(intent, 400, { refund: 'f1', reference: 'r1' })
   books.dispute(intent, { amount: 699, reason: 'fraudulent', status: 'warning_needs_response' })
   const notices = takeNotices().map((notice) => connect().readNotice({ ...notice, receivedAt: new Date() }))
-  assert.deepEqual(notices.map(said), ['failed', 'paid', 'paid', 'refunded', 'other', 'other'])
+  assert.deepEqual(notices.map(said), ['failed', 'paid', 'paid', 'refund', 'refund', 'dispute'])
   assert.deepEqual(takeNotices(), [], 'each is handed out once')
 })

@@ -4,7 +4,6 @@ import { decode, type Fields, fields, parse, wholeNumber, word } from '../../ker
 import type { NoticeReading, Receipt } from '../provider.ts'
 import { readCurrency } from './amounts.ts'
 import { dateOfSeconds, idOf, noteOf } from './read.ts'
-import { readRefund } from './wire.ts'
 
 type Notice = Extract<NoticeReading, { kind: 'notice' }>
 
@@ -16,7 +15,7 @@ export function readingOf(body: Buffer, mode: Mode): NoticeReading {
   const at = dateOfSeconds(event?.created)
   if (event?.object !== 'event' || !type || !object || !at) return unreadable('not an event of the documented shape')
   if (event.livemode !== (mode === 'live')) return unreadable('an event of the other mode')
-  const read = READERS.get(type)
+  const read = readerOf(type)
   if (!read) return notice(object, 'other')
   return read(object, at) ?? unreadable(`a ${type} that cannot be read`)
 }
@@ -30,13 +29,16 @@ const READERS = new Map<string, (object: Fields, at: Date) => NoticeReading | un
   ['payment_intent.payment_failed', (object) => only('payment_intent', object, 'failed')],
   ['payment_intent.processing', (object) => only('payment_intent', object, 'processing')],
   ['payment_intent.requires_action', (object) => only('payment_intent', object, 'pending')],
-  ['refund.created', readRefundNotice],
-  ['refund.updated', readRefundNotice],
-  ['charge.refund.updated', readRefundNotice], // the older name of the same
-  ['charge.refunded', readCharge],
-  ['charge.dispute.created', readDispute],
-  ['charge.dispute.funds_withdrawn', readDispute],
 ])
+
+/** `refund.created`, `charge.refunded`, `charge.dispute.closed` and so on: any of them may be the only one that arrives. */
+function readerOf(type: string) {
+  if (/^(refund\.|charge\.refund)/.test(type)) {
+    return (object: Fields) => readReturn(object, 'refund', ['refund', 'charge'])
+  }
+  if (type.startsWith('charge.dispute.')) return (object: Fields) => readReturn(object, 'dispute', ['dispute'])
+  return READERS.get(type)
+}
 
 /** Completed is not paid: a delayed method is completed first. */
 function readSession(session: Fields, at: Date): NoticeReading | undefined {
@@ -68,45 +70,14 @@ function only(kind: string, object: Fields, says: Notice['says']): NoticeReading
   return object.object === kind ? notice(object, says) : undefined
 }
 
-/** Ours has our notes on it. One that was made in their dashboard names the payment alone. */
-function readRefundNotice(object: Fields): NoticeReading | undefined {
-  const refund = readRefund(object)
-  if (!refund) return undefined
-  const { id: refundId, status, amount, currency, intentId, refundReference } = refund
-  const about = { ...notice(object, 'other'), ...(intentId && { transactionId: intentId }) }
-  if (status !== 'succeeded') return about
-  return {
-    ...about,
-    says: 'refunded',
-    refund: { refundId, reference: refundReference, amount: money(amount, currency) },
-  }
-}
-
-/** It names a sum of refunds, and since 2022 none of them: `refund.created` does. An endpoint of an older version names them all, newest first. */
-function readCharge(charge: Fields): NoticeReading | undefined {
-  if (charge.object !== 'charge') return undefined
-  const refunds = fields(charge.refunds)?.data
-  const newest = Array.isArray(refunds) ? fields(refunds[0]) : undefined
-  const reading = newest && readRefundNotice(newest)
-  const reference = referenceOf(charge)
-  if (reading?.kind !== 'notice') return withTransaction(notice(charge, 'other'), charge)
-  return reference === null ? reading : { ...reading, reference }
-}
-
-/** A question of the bank's (`warning_…`) takes no money. Once it does, another event of the same dispute says so. */
-function readDispute(dispute: Fields): NoticeReading | undefined {
-  const refundId = word(dispute.id)
-  const status = word(dispute.status)
-  const amount = readSum(dispute.amount, dispute.currency)
-  if (dispute.object !== 'dispute' || !refundId || !status || !amount) return undefined
-  const about = withTransaction(notice(dispute, 'other'), dispute)
-  if (status.startsWith('warning_')) return about
-  return { ...about, says: 'charged_back', refund: { refundId, reference: null, amount } }
-}
-
-function withTransaction(reading: Notice, object: Fields): Notice {
+/**
+ * A reason to list the refunds or disputes of the payment; nothing else is read from it. Ours has our notes on it. A refund from the dashboard
+ * and a dispute name the payment alone.
+ */
+function readReturn(object: Fields, says: 'refund' | 'dispute', kinds: string[]): NoticeReading | undefined {
+  if (!kinds.includes(word(object.object) ?? '')) return undefined
   const transactionId = idOf(object.payment_intent)
-  return transactionId ? { ...reading, transactionId } : reading
+  return { ...notice(object, says), ...(transactionId && { transactionId }) }
 }
 
 function notice(object: Fields, says: Notice['says'], receipts: Receipt[] = []): Notice {
