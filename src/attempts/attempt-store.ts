@@ -20,7 +20,7 @@ const COLUMNS =
   new Fixed(`a.id, a.payment_id, a.merchant_id, a.mode, a.number, a.reference, a.provider, a.account, a.channel, a.status,
   a.currency, a.amount_charged, a.fee, a.amount_received, a.amount_returned, a.amount_refunded, a.amount_reversed, a.order_reference, a.provider_reference, a.save_card, a.charged_at_once, a.failure, a.failed_try_id,
   a.instructions, a.instructions_expire_at, a.said_paid, a.needs_review, a.created_at, a.asked_at, a.resolved_at, a.next_check_at, a.checks,
-  a.watched_since, a.missing_in_a_row`)
+  a.watched_since, a.missing_in_a_row, a.active_at, a.known_to_provider`)
 
 interface AttemptRow {
   id: string
@@ -57,6 +57,8 @@ interface AttemptRow {
   checks: number
   watched_since: Date
   missing_in_a_row: number
+  active_at: Date | null
+  known_to_provider: boolean
 }
 
 function attemptOf(row: AttemptRow): Attempt {
@@ -82,6 +84,7 @@ function attemptOf(row: AttemptRow): Attempt {
     providerReference: row.provider_reference,
     saveCard: row.save_card,
     chargedAtOnce: row.charged_at_once,
+    knownToProvider: row.known_to_provider,
     failure: row.failure,
     failedTryId: row.failed_try_id,
     instructions: row.instructions,
@@ -95,6 +98,7 @@ function attemptOf(row: AttemptRow): Attempt {
       since: row.watched_since,
       checks: row.checks,
       missingInARow: row.missing_in_a_row,
+      activeAt: row.active_at,
       nextCheckAt: row.next_check_at,
     },
   }
@@ -220,7 +224,8 @@ export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<vo
            said_paid = ${attempt.saidPaid}, needs_review = ${attempt.needsReview}, asked_at = ${attempt.askedAt}, charged_at_once = ${attempt.chargedAtOnce},
            resolved_at = ${attempt.resolvedAt},
            next_check_at = ${watch.nextCheckAt}, checks = ${watch.checks}, watched_since = ${watch.since},
-           missing_in_a_row = ${watch.missingInARow}, check_leased_until = '-infinity'
+           missing_in_a_row = ${watch.missingInARow}, active_at = ${watch.activeAt},
+           known_to_provider = ${attempt.knownToProvider}, check_leased_until = '-infinity'
      where id = ${uuidOf(attempt.id)}`)
 }
 

@@ -36,6 +36,8 @@ export interface Attempt {
   saveCard: boolean
   /** A saved card is charged without a page of anybody's. */
   chargedAtOnce: boolean
+  /** The provider has shown, in an answer or a notice, that it knows the order. */
+  knownToProvider: boolean
   failure: Failure | null
   /** Which try on the provider's page that failure was. */
   failedTryId: string | null
@@ -58,6 +60,8 @@ export interface Watch {
   checks: number
   missingInARow: number
   nextCheckAt: Date | null
+  /** The last return of the customer or notice; null when there was none. */
+  activeAt: Date | null
 }
 
 /**
@@ -92,6 +96,15 @@ export function handleOf(attempt: Attempt): OrderHandle {
   const { orderReference: reference, providerReference, channel, askedAt: startedAt } = attempt
   const amount = money(attempt.amountCharged, attempt.currency)
   return { reference, providerReference, channel, startedAt, amount }
+}
+
+/**
+ * The provider did not answer the start. No link, account number or saved-card charge has left us, and the provider has never shown
+ * that it knows the order, so nobody can have paid it.
+ */
+export function isUnstarted(attempt: Attempt): boolean {
+  const { status, instructions, chargedAtOnce, saidPaid, knownToProvider } = attempt
+  return status === 'processing' && instructions === null && !chargedAtOnce && !saidPaid && !knownToProvider
 }
 
 export const MAX_ATTEMPTS = 20

@@ -39,7 +39,7 @@ test('an attempt begins as processing, for if we die now nobody knows what the p
   const book = newBook()
   const begun = begin(book, newAttempt(book, 'card', START))
   assert.equal(first(begun).status, 'processing')
-  assert.deepEqual(first(begun).watch.nextCheckAt, after(10))
+  assert.deepEqual(first(begun).watch.nextCheckAt, after(5))
   assert.equal(
     refusal(() => begin(begun.book, newAttempt(begun.book, 'card', START))),
     'attempt_in_progress',
@@ -157,7 +157,7 @@ test('silence makes a used attempt processing, which nothing but evidence ends',
 
 test('the schedule of an unknown outcome: 10 s, 30 s, 2 m, 10 m, 1 h, 6 h, then daily for a week', () => {
   const book = newBook()
-  let state = begin(book, newAttempt(book, 'card', START)).book
+  let state = begin(book, { ...newAttempt(book, 'card', START), chargedAtOnce: true }).book
   const times: number[] = []
   for (let next = state.attempts[0]?.watch.nextCheckAt; next; next = state.attempts[0]?.watch.nextCheckAt) {
     times.push((next.getTime() - START.getTime()) / 1_000)
@@ -177,7 +177,7 @@ test('an outcome in doubt is asked for every minute while the customer holds the
     state = propose(state, attempt, UNKNOWN, { source: 'check', now: next }).book
     next = state.attempts[0]?.watch.nextCheckAt
   }
-  assert.deepEqual(times, [10, 30, 90, 120, 180])
+  assert.deepEqual(times, [10, 30, 60, 120, 180])
   const end = propose(state, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
   assert.deepEqual([first(end).watch.nextCheckAt, types(end)], [null, ['attempt.needs_review']])
 })
@@ -201,9 +201,9 @@ test('a link that was paid is looked at again after ten minutes and six hours: s
   assert.equal(first(charged).watch.nextCheckAt, null, 'a saved card that was charged has no link')
 })
 
-test('"no such order" is believed after ten minutes, and only the second time', () => {
+test('"no such order" of a saved card that may be charged is believed after ten minutes, and only the second time', () => {
   const book = newBook()
-  const begun = begin(book, newAttempt(book, 'card', START)).book
+  const begun = begin(book, { ...newAttempt(book, 'card', START), chargedAtOnce: true }).book
   const attempt = begun.attempts[0] as Attempt
   const missing = (state: Book, seconds: number) =>
     propose(state, attempt, { kind: 'missing' }, { source: 'check', now: after(seconds) })

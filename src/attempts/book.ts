@@ -123,6 +123,7 @@ export function issue(book: Book, attemptId: AttemptId, issued: Issued, now: Dat
   const after: Attempt = {
     ...before,
     ...issued,
+    knownToProvider: true,
     status,
     resolvedAt: status === 'abandoned' ? now : before.resolvedAt,
     watch: watchAnew(now),

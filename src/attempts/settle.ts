@@ -3,7 +3,7 @@ import type { EventType } from '../events/event.ts'
 import type { AttemptId } from '../kernel/ids.ts'
 import type { Payment } from '../payments/payment.ts'
 import type { Failure, Outcome, Receipt } from '../providers/provider.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, isUnstarted } from './attempt.ts'
 import {
   abandonOthers,
   type Book,
@@ -16,7 +16,7 @@ import {
   watched,
 } from './book.ts'
 import { isReversed, returnedAtFirstSight, returnedOf, type Totals, totalsOf } from './returned-money.ts'
-import { watchAnew } from './watch.ts'
+import { UNSTARTED_UNTIL, watchAnew } from './watch.ts'
 
 /** How an outcome reached us. Only what the customer or the provider set off can make an unused attempt `processing`. */
 export type Source = 'start' | 'notice' | 'return' | 'check'
@@ -51,15 +51,29 @@ export function settle(book: Book, proposal: Proposal): Decision {
   const ours = proposal.fresh.filter(({ amount }) => amount.currency === before.currency)
   const isPaid = book.payment.status === 'successful'
   const totals = totalsOf(ours)
-  const attempt: Attempt = {
-    ...withMoney(before, totals, isPaid),
-    watch: { ...before.watch, checks: before.watch.checks + (proposal.source === 'check' ? 1 : 0) },
-  }
+  const attempt = withSignal(withMoney(before, totals, isPaid), proposal)
   const noted = ours.length < proposal.fresh.length ? { ...attempt, needsReview: FOREIGN } : attempt
   const decision = isPaid
     ? settlePaid(book, before, noted, ours, proposal)
     : settleUnpaid(book, before, noted, totals, proposal)
   return { ...decision, returned: returnedAtFirstSight(ours, decision.counted) }
+}
+
+const KNOWS_THE_ORDER: ReadonlySet<Outcome['kind']> = new Set(['paid', 'pending', 'processing', 'declined'])
+
+/** What the mere arrival of the signal tells, whatever it says about money. */
+function withSignal(attempt: Attempt, { source, outcome, noticeSays, now }: Proposal): Attempt {
+  const { watch } = attempt
+  const isActivity = source === 'return' || source === 'notice'
+  return {
+    ...attempt,
+    knownToProvider: attempt.knownToProvider || KNOWS_THE_ORDER.has(outcome.kind) || noticeSays !== undefined,
+    watch: {
+      ...watch,
+      checks: watch.checks + (source === 'check' ? 1 : 0),
+      activeAt: isActivity ? now : watch.activeAt,
+    },
+  }
 }
 
 /** The attempt with the new money, and with what had gone back of it before we saw it. */
@@ -351,9 +365,12 @@ const MAY_NOT_BE_VISIBLE_YET_MS = 10 * 60_000
 /** "No such order" proves nothing at first, and little once. A link that nobody used is unknown to some providers for good. */
 function concludeMissing(attempt: Attempt, now: Date): Attempt {
   const age = now.getTime() - attempt.watch.since.getTime()
-  const missingInARow = age < MAY_NOT_BE_VISIBLE_YET_MS ? 0 : attempt.watch.missingInARow + 1
+  // What nobody can have paid is believed sooner: every answer so far said "missing", at least two did, and 60 s have passed.
+  const isSoon = isUnstarted(attempt)
+  const missingInARow = isSoon || age >= MAY_NOT_BE_VISIBLE_YET_MS ? attempt.watch.missingInARow + 1 : 0
   const seen = { ...attempt, watch: { ...attempt.watch, missingInARow } }
   if (attempt.status !== 'processing' || attempt.saidPaid || missingInARow < 2) return seen
+  if (isSoon && age < UNSTARTED_UNTIL) return seen
   const failure: Failure = {
     code: 'provider_unavailable',
     message: 'The payment could not be started. Nothing was charged.',

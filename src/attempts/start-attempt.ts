@@ -229,6 +229,7 @@ function newAttempt(
     providerReference: orderReference,
     saveCard,
     chargedAtOnce: card !== undefined && card !== 'new',
+    knownToProvider: false,
     failure: null,
     failedTryId: null,
     instructions: null,

@@ -206,6 +206,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
       providerReference: id,
       saveCard: false,
       chargedAtOnce: false,
+      knownToProvider: true,
       failure: null,
       failedTryId: null,
       instructions: null,
@@ -215,7 +216,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
       createdAt: minutesAgo(3 - number),
       askedAt: minutesAgo(3 - number),
       resolvedAt: minutesAgo(2 - number),
-      watch: { since: now, checks: 0, missingInARow: 0, nextCheckAt: null },
+      watch: { since: now, checks: 0, missingInARow: 0, nextCheckAt: null, activeAt: null },
     }
   }
   const failure = {

@@ -66,6 +66,7 @@ export function newAttempt({ payment, attempts }: Book, channel: Attempt['channe
     providerReference: uuidOf(id),
     saveCard: false,
     chargedAtOnce: false,
+    knownToProvider: false,
     failure: null,
     failedTryId: null,
     instructions: null,

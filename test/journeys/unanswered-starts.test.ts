@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeChecksDue } from '../../src/attempts/attempt-store.ts'
+import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { sql } from '../../src/database/sql.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import { booksOf, type Json, letPass } from '../support/books.ts'
+import { request, type Shop, startPaying } from '../support/paying.ts'
+import { CARD } from '../support/simulator.ts'
+
+// Short, since the sandbox fault `timeout` never answers.
+const service = await startPaying({ providerHttp: { deadlineMs: 1_500 } })
+const { database, parts } = service
+
+const SILENT = { seed: 1, timeout: 1, lost: 1 }
+const ANSWERS = { seed: 1, lost: 1 }
+
+/** A customer presses Pay while the provider is silent; then the provider recovers. */
+async function startUnanswered(shop: Shop, reference: string): Promise<Json> {
+  await shop.call('PUT', '/sandbox/gateway/faults', SILENT)
+  const { body } = await shop.initialize({ reference })
+  assert.equal(body.code, 'provider_timeout', JSON.stringify(body))
+  await shop.call('PUT', '/sandbox/gateway/faults', ANSWERS)
+  const payment = await shop.payment(reference)
+  // The simulator falls silent before or after the work, by chance; here it never got so far.
+  await database.rows(sql`delete from gateway_payments where reference = ${payment.attempts[0].providerReference}`)
+  return payment
+}
+
+/** Time passes until so many seconds after the start, and what is due is checked. */
+async function checkAt(payment: Json, seconds: number): Promise<Json> {
+  const [attempt] = payment.attempts
+  const row = await database.row<{ age: number; next: number }>(sql`
+    select extract(epoch from now() - watched_since)::float8 as age,
+           extract(epoch from next_check_at - watched_since)::float8 as next
+      from attempts where id = ${uuidOf(attempt.id)}`)
+  assert.equal(Math.round(row?.next ?? 0), seconds, 'when the next check is due')
+  await letPass(database, payment, seconds - (row?.age ?? 0) + 0.05)
+  await checkDueAttempts(parts, 100)
+  const book = await booksOf(database, payment)
+  return book
+}
+
+async function pageOf(payment: Json): Promise<string> {
+  return (await request(payment.url, 'GET')).body
+}
+
+test('a start that the provider never answered is given up after 60 seconds of "missing", and the page offers Try again', async () => {
+  const shop = await service.addShop()
+  const payment = await startUnanswered(shop, 'hiccup')
+  for (const seconds of [5, 15]) {
+    await checkAt(payment, seconds)
+    assert.equal((await shop.payment('hiccup')).attempts[0].status, 'processing')
+    assert.match(await pageOf(payment), /data-state="processing"/)
+  }
+  const { facts } = await checkAt(payment, 60)
+  assert.deepEqual(facts, ['attempt.started', 'attempt.failed'])
+  const { attempts, status } = await shop.payment('hiccup')
+  assert.deepEqual(
+    [status, attempts[0].status, attempts[0].failure.code, attempts[0].failure.retryable],
+    ['pending', 'failed', 'provider_unavailable', true],
+  )
+  const page = await pageOf(payment)
+  assert.match(page, /data-state="failed"/)
+  assert.match(page, /Try again/)
+
+  const again = await shop.initialize({ reference: 'hiccup' })
+  assert.equal(again.status, 200, 'the customer may try again at once')
+  assert.equal((await shop.call('POST', '/payments/v1/payments/hiccup/cancel')).status, 200)
+})
+
+test('money of a start that was given up counts all the same', async () => {
+  const shop = await service.addShop()
+  const payment = await startUnanswered(shop, 'late-order')
+  for (const seconds of [5, 15, 60]) await checkAt(payment, seconds)
+  assert.equal((await shop.payment('late-order')).attempts[0].status, 'failed')
+
+  // The provider worked on the request after all: it has the order, and somebody pays it.
+  const order = payment.attempts[0].providerReference
+  const other = await shop.initialize({ reference: 'other' })
+  await database.rows(
+    sql`update gateway_payments set reference = ${order} where reference = ${other.body.data.data.reference}`,
+  )
+  const charged = await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card: CARD.pays })
+  assert.equal(charged.status, 200, JSON.stringify(charged.body))
+  await makeChecksDue(database, payment.id)
+  await checkDueAttempts(parts, 100)
+  const paid = await shop.payment('late-order')
+  assert.deepEqual([paid.status, paid.attempts[0].status], ['successful', 'successful'])
+})
