@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { privateAllowedBy } from '../compose.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import { knownKeys } from '../generated-keys.ts'
+import type { SecretBox } from '../kernel/secret-box.ts'
+import { providerAccounts } from '../providers/accounts.ts'
+import type { Provider, Providers } from '../providers/provider.ts'
+
+/** Connections to the merchants' providers, as the service makes them. The sandbox provider is part of the running service at `serverUrl`. */
+export async function openProviders(
+  config: Config,
+  { database, secrets }: { database: Database; secrets: SecretBox },
+  providers: readonly Provider[],
+  serverUrl: string = config.publicUrl ?? `http://localhost:${config.port}`,
+): Promise<Providers> {
+  const { secretKey: masterKey } = await knownKeys(config)
+  assert(masterKey, 'the secrets have been opened with it')
+  return providerAccounts({
+    database,
+    secrets,
+    masterKey,
+    serverUrl: () => serverUrl,
+    allowPrivate: privateAllowedBy(config),
+    providers,
+  })
+}
