@@ -316,6 +316,8 @@ export interface RefundOrder {
    * looks at it right before the request that moves money.
    */
   isLeaseHeld?(): boolean
+  /** The provider's ids of the other refunds of this order in our books: none of those can be this one. */
+  otherRefundIds?: string[]
 }
 
 export type RefundOutcome =

@@ -45,7 +45,14 @@ const handleOf = (order: Order, providerReference = order.reference, channel: Ch
 
 const bodyOf = (asked: { body: string } | undefined) => JSON.parse(asked?.body ?? '')
 
-behavesAsProvider(flutterwave, { sends: ['paid', 'failed'], asksForSteps: true, hidesAccountNames: true }, setUp)
+behavesAsProvider(
+  flutterwave,
+  {
+    ...{ sends: ['paid', 'failed', 'refund', 'dispute'], asksForSteps: true, hidesAccountNames: true },
+    ...{ listsReturns: true, listsDisputes: true, listsTransactions: true, tellsRefusedKeys: true },
+  },
+  setUp,
+)
 
 test('flutterwave is found by its name', () => {
   assert.equal(findProvider('flutterwave'), flutterwave)

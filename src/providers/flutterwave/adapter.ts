@@ -18,7 +18,9 @@ import { isDuplicate, refused } from './failures.ts'
 import { mismatch, outcomeOf, readingOf, stateOf, unknown } from './mapping.ts'
 import { checkOrder, findById } from './orders.ts'
 import { giveBack } from './refunds.ts'
+import { listReturns } from './returns.ts'
 import { findForgery } from './signature.ts'
+import { listTransactions } from './transactions.ts'
 import { type Envelope, readAccount, readEnvelope, readLink, readNoticeBody, readTransaction } from './wire.ts'
 
 /** Flutterwave, in version 3 of its API: README.md says what is what. */
@@ -40,7 +42,7 @@ function connect(account: Account): Connection {
     async verifyKeys() {
       const answer = await flw.get('/transactions/verify_by_reference', { tx_ref: 'manilla-verifies-its-keys' })
       if (answer.kind === 'unknown') return answer
-      if (answer.status === 401) return { kind: 'bad', because: 'it refused the key' }
+      if (answer.status === 401 || answer.status === 403) return { kind: 'bad', because: 'it refused the key' }
       // Whoever may ask hears that there is no such transaction.
       return readEnvelope(answer.text) && [200, 400, 404].includes(answer.status)
         ? { kind: 'good' }
@@ -75,6 +77,10 @@ function connect(account: Account): Connection {
     },
 
     refund: (wanted) => giveBack(flw, wanted),
+
+    listReturns: (order, transactionIds) => listReturns(flw, order, transactionIds),
+
+    listTransactions: (range, cursor) => listTransactions(flw, range, cursor),
   }
 }
 

@@ -19,6 +19,16 @@ export function minorOf(digits: unknown, currency: Currency): number | undefined
   return Number.isSafeInteger(minor) ? minor : undefined
 }
 
+/** The same, rounded to the nearest unit when there are more decimals than the currency has: fees and exchange rates leave such amounts. */
+export function nearestMinorOf(digits: unknown, currency: Currency): number | undefined {
+  const exact = minorOf(digits, currency)
+  if (exact !== undefined || typeof digits !== 'string' || !/^\d{1,13}\.\d{1,20}$/.test(digits)) return exact
+  const places = decimalsOf(currency)
+  const [whole = '', fraction = ''] = digits.split('.')
+  const down = minorOf(places === 0 ? whole : `${whole}.${fraction.slice(0, places)}`, currency)
+  return down === undefined ? undefined : down + (Number(fraction[places]) >= 5 ? 1 : 0)
+}
+
 function decimalsOf(currency: Currency): number {
   return plainAmount(money(0, currency)).split('.')[1]?.length ?? 0
 }

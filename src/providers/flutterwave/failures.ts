@@ -43,7 +43,8 @@ export function refused(status: number, message: string | null): Declined {
   const isOfKey = status === 401 || status === 403
   const isForgotten = !isOfKey && isForgottenToken(message)
   const code = isForgotten ? 'invalid_token' : (status === 400 && codeOf(message)) || 'provider_error'
-  return { kind: 'declined', failure: failureOf(code, message ?? `HTTP ${status}`), tryId: null }
+  const failure = failureOf(code, message ?? `HTTP ${status}`)
+  return { kind: 'declined', failure, tryId: null, ...(isOfKey && { keysRefused: true }) }
 }
 
 /** Of an order whose reference they have seen before, so that an earlier try of ours may live. */
@@ -53,6 +54,13 @@ export function isDuplicate(message: string | null): boolean {
 
 export function isNotFound(message: string | null): boolean {
   return /no transaction was found|transaction not found/i.test(message ?? '')
+}
+
+/** The list of refunds or chargebacks is empty, said as an error. */
+export function isNone(message: string | null): boolean {
+  return (
+    isNotFound(message) || /no (refund|chargeback)|(refund|chargeback)s? (was |were )?not found/i.test(message ?? '')
+  )
 }
 
 // Processors call a one-time code a token, too ("Token Not Generated. Customer Not Registered on Token Platform"): that is no saved card.

@@ -42,6 +42,17 @@ export interface Given {
   amount: number
   comments: string | null
   status: string
+  at: string
+}
+
+export interface FakeChargeback {
+  id: number
+  of: Try
+  amount: number
+  comment: string
+  status: string
+  at: string
+  dueAt: string
 }
 
 /** What the documents leave open, or tell in two ways. Tests turn these. */
@@ -50,7 +61,11 @@ export interface Oddities {
   shows: 'first' | 'last'
   amountsAs: 'numbers' | 'text'
   expiryAs: 'milliseconds' | 'ISO' | 'local'
-  notFoundAs: 400 | 404
+  notFoundAs: 200 | 400 | 404
+  /** How an empty list of refunds or chargebacks is told: as one, or as an error with this status. */
+  noneAs: 'empty list' | 200 | 400 | 404
+  /** Notices of charges: with an envelope, or flat as older accounts get them. */
+  noticesAs: 'events' | 'flat'
   repeatedLink: 'refused' | 'another link'
   smallTransfer: 'less amount' | 'less charged_amount'
   /** What they add for the customer to pay, when the merchant's dashboard says so. */
@@ -73,6 +88,8 @@ export function openBooks() {
     amountsAs: 'numbers',
     expiryAs: 'milliseconds',
     notFoundAs: 400,
+    noneAs: 'empty list',
+    noticesAs: 'events',
     repeatedLink: 'refused',
     smallTransfer: 'less amount',
     customerBears: 0,
@@ -113,14 +130,58 @@ export function openBooks() {
   })
 
   /** Successes and failures have the same name; the card in them has no token. */
-  const noticeOf = (one: Try) =>
-    Buffer.from(
-      JSON.stringify({
-        event: 'charge.completed',
-        data: record(one, false),
-        'event.type': one.type === 'card' ? 'CARD_TRANSACTION' : 'BANK_TRANSFER_TRANSACTION',
-      }),
+  const noticeOf = (one: Try) => {
+    const type = one.type === 'card' ? 'CARD_TRANSACTION' : 'BANK_TRANSFER_TRANSACTION'
+    return asBody(
+      odd.noticesAs === 'flat'
+        ? { ...flatRecord(one), 'event.type': type }
+        : { event: 'charge.completed', data: record(one, false), 'event.type': type },
     )
+  }
+
+  const flatRecord = ({ id, order, amount, charged, status, at }: Try) => ({
+    ...{
+      id,
+      txRef: order.reference,
+      flwRef: `FLW-MOCK-${id}`,
+      orderRef: `URF_${id}`,
+      paymentPlan: null,
+      createdAt: at,
+    },
+    ...{ amount: major(amount), charged_amount: major(charged), status, IP: '::ffff:10.5.179.3' },
+    ...{ currency: order.amount.currency, customer: { id: 1, email: order.email }, entity: { card6: '553188' } },
+  })
+
+  /** Names the transaction alone, in words of its own. */
+  const refundNoticeOf = ({ id, of, amount, comments, status, at }: Given) =>
+    asBody({
+      ...{
+        id,
+        AccountId: 17_321,
+        TransactionId: of.id,
+        FlwRef: `URF_${id}`,
+        walletId: 1,
+        AmountRefunded: major(amount),
+      },
+      ...{
+        status,
+        destination: 'payment_source',
+        comments,
+        settlementId: 'NEW',
+        meta: '{}',
+        createdAt: at,
+        updatedAt: at,
+      },
+    })
+
+  const chargebackRecord = ({ id, of, amount, status, comment, at, dueAt }: FakeChargeback) => ({
+    ...{ id, amount: major(amount), flw_ref: `FLW-MOCK-${of.id}`, status, stage: 'new', comment, due_date: dueAt },
+    ...{ meta: { uploaded_proof: null, history: [] }, settlement_id: 'N/A', created_at: at },
+    ...{ transaction_id: of.id, tx_ref: of.order.reference },
+  })
+
+  const chargebackNoticeOf = (one: FakeChargeback) =>
+    asBody({ event: `chargeback.${one.status}`, data: chargebackRecord(one) })
 
   function addTry(order: FakeOrder, changes: Partial<Omit<Try, 'id' | 'order'>> = {}): Try {
     const { amount } = order.amount
@@ -135,12 +196,43 @@ export function openBooks() {
     return made
   }
 
+  const refunds: Given[] = []
+  const chargebacks: FakeChargeback[] = []
+
+  const paidTry = (reference: string) =>
+    tries.findLast(({ order, status }) => order.reference === reference && status === 'successful') ??
+    assert.fail('it was paid')
+
+  function addRefund(of: Try, amount: number, comments: string | null, status: string): Given {
+    const made = { id: ++ids, of, amount, comments, status, at: new Date().toISOString() }
+    refunds.push(made)
+    notices.push(refundNoticeOf(made))
+    return made
+  }
+
+  function addChargeback(of: Try, amount: number, comment: string): FakeChargeback {
+    const [at, dueAt] = [0, 86_400_000].map(
+      (ahead) => `${new Date(Date.now() + ahead).toISOString().slice(0, 19)}.000Z`,
+    )
+    const made = { ...{ id: ++ids, of, amount, comment, status: 'initiated' }, at: String(at), dueAt: String(dueAt) }
+    chargebacks.push(made)
+    notices.push(chargebackNoticeOf(made))
+    return made
+  }
+
+  function closeChargeback(id: string, status: 'won' | 'lost'): void {
+    const one = chargebacks.find((each) => String(each.id) === id) ?? assert.fail('there is such a chargeback')
+    one.status = status
+    notices.push(chargebackNoticeOf(one))
+  }
+
   return {
+    ...{ refunds, chargebacks, paidTry, addRefund, addChargeback, closeChargeback },
+    ...{ refundNoticeOf, chargebackRecord, chargebackNoticeOf },
     odd,
     orders,
     links: new Map<string, FakeOrder>(),
     tries,
-    refunds: [] as Given[],
     notices,
     major,
     record,
@@ -168,6 +260,8 @@ export function openBooks() {
     },
   }
 }
+
+const asBody = (notice: object) => Buffer.from(JSON.stringify(notice))
 
 /** Of an amount with two decimals. */
 export const minorOfDigits = (amount: unknown) => Number(String(amount).replace('.', ''))

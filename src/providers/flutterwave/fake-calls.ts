@@ -82,8 +82,7 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
     const given = books.refunds.filter((one) => one.of === of).reduce((sum, one) => sum + one.amount, 0)
     if (given + amount > of.amount) return refuse(400, 'Refund amount cannot be greater than the transaction amount')
     const comments = typeof fields.comments === 'string' ? fields.comments : null
-    const made: Given = { id: books.nextId(), of, amount, comments, status: odd.refundStatus }
-    books.refunds.push(made)
+    const made = books.addRefund(of, amount, comments, odd.refundStatus)
     const sum = { id: made.id, tx_id: of.id, amount_refunded: books.major(amount), status: made.status }
     return succeed('Transaction refund initiated', {
       data: { ...sum, account_id: 17_321, flw_ref: `URF_${made.id}`, destination: 'payment_source' },
@@ -101,7 +100,7 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
 
   function listTransactions(query: URLSearchParams): Said {
     const [reference, status] = [query.get('tx_ref'), query.get('status')]
-    const some = books.tries.filter(
+    const some = within(books.tries, query).filter(
       (one) => (!reference || one.order.reference === reference) && (!status || one.status === status),
     )
     // Here an id is text.
@@ -110,12 +109,20 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
   }
 
   function listRefunds(query: URLSearchParams): Said {
-    const some = books.refunds.filter(({ of }) => !query.has('id') || String(of.id) === query.get('id'))
-    const show = ({ id, of, amount, comments, status }: Given) => ({
+    const some = ofTransaction(within(books.refunds, query), query)
+    const show = ({ id, of, amount, comments, status, at }: Given) => ({
       ...{ id, amount_refunded: books.major(amount), status, flw_ref: `URF_${id}`, settlement_id: 'NEW', meta: '{}' },
       ...{ comment: odd.comments === 'kept' ? comments : null, account_id: 17_321, transaction_id: of.id },
+      created_at: at,
     })
+    if (some.length === 0 && odd.noneAs !== 'empty list') return refuse(odd.noneAs, 'No refund found')
     return succeed('Refunds fetched', page(some, query, show))
+  }
+
+  function listChargebacks(query: URLSearchParams): Said {
+    const some = ofTransaction(within(books.chargebacks, query), query)
+    if (some.length === 0 && odd.noneAs !== 'empty list') return refuse(odd.noneAs, 'No chargebacks found')
+    return succeed('Chargebacks fetched', page(some, query, books.chargebackRecord))
   }
 
   function verify(path: string, query: URLSearchParams): Said {
@@ -160,6 +167,7 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
     const { pathname, searchParams } = new URL(path, ownURL())
     if (method === 'GET') {
       if (pathname === '/v3/transactions') return listTransactions(searchParams)
+      if (pathname === '/v3/chargebacks') return listChargebacks(searchParams)
       return pathname === '/v3/refunds' ? listRefunds(searchParams) : verify(pathname, searchParams)
     }
     if (headers['content-type'] !== 'application/json') return refuse(400, 'JSON is required')
@@ -170,6 +178,15 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
     if (path === '/v3/charges?type=bank_transfer') return openAccount(body)
     return { status: 404, text: `Cannot ${method} ${path}` }
   }
+}
+
+const ofTransaction = <T extends { of: { id: number } }>(all: T[], query: URLSearchParams) =>
+  all.filter(({ of }) => !query.has('id') || String(of.id) === query.get('id'))
+
+/** `from` and `to` are days, both included. */
+function within<T extends { at: string }>(all: T[], query: URLSearchParams): T[] {
+  const [from, to] = [query.get('from') ?? '0000-01-01', query.get('to') ?? '9999-12-31']
+  return all.filter(({ at }) => at.slice(0, 10) >= from && at.slice(0, 10) <= to)
 }
 
 /** What the documents ask for, and nothing else. */

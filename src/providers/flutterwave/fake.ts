@@ -61,6 +61,16 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
         books.addTry(order, { type: 'bank_transfer', response: 'success', authModel: 'AUTH', ...paid })
       },
     },
+    async refundAtProvider(reference, amount) {
+      return String(books.addRefund(books.paidTry(reference), amount, 'Product out of stock.', 'completed').id)
+    },
+    async disputeAtProvider(reference, { amount, reason }) {
+      return String(books.addChargeback(books.paidTry(reference), amount, reason).id)
+    },
+    closeDispute: async (id, outcome) => books.closeChargeback(id, outcome),
+    limitPages: (size) => {
+      odd.pageSize = size
+    },
     savedCards: TOKENS,
     // They never show one.
     hideAccountNames: () => {},
@@ -69,6 +79,11 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
       signAsAnother: (body, at) => sign(body, at, 'the-word-of-another-merchant'),
       covers: { body: false, time: false },
       bodyOf(kind, reference) {
+        const isOfIt = ({ of }: { of: Try }) => of.order.reference === reference
+        const refund = books.refunds.findLast(isOfIt)
+        if (kind === 'refund') return refund && books.refundNoticeOf(refund)
+        const chargeback = books.chargebacks.findLast(isOfIt)
+        if (kind === 'dispute') return chargeback && books.chargebackNoticeOf(chargeback)
         const status = kind === 'paid' ? 'successful' : kind
         const one = triesOf(reference).findLast((one) => one.status === status)
         return one && books.noticeOf(one)
@@ -78,7 +93,10 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
       taken: books.tries
         .filter(({ status }) => status === 'successful')
         .map(({ order, id, amount, charged }) => entry(order, id, Math.min(amount, charged))),
-      givenBack: books.refunds.map(({ of, id, amount }) => entry(of.order, id, amount)),
+      givenBack: [
+        ...books.refunds.filter(({ status }) => status !== 'failed'),
+        ...books.chargebacks.filter(({ status }) => status === 'lost'),
+      ].map(({ of, id, amount }) => entry(of.order, id, amount)),
     }),
     takeNotices: () =>
       books.notices

@@ -1,6 +1,7 @@
 import { type Money, money } from '../../kernel/money.ts'
 import type {
   Channel,
+  ListedRefund,
   NoticeReading,
   Order,
   Outcome,
@@ -12,10 +13,12 @@ import type {
 import { failedTry } from './failures.ts'
 import type { NoticeBody, Refund, Transaction } from './wire.ts'
 
-export type State = 'successful' | 'pending' | 'failed' | 'cancelled' | 'new to us'
+export type State = 'successful' | 'reversed' | 'pending' | 'failed' | 'cancelled' | 'new to us'
 
 const STATES = new Map<string, State>([
   ['successful', 'successful'],
+  ['reversed', 'reversed'],
+  ['refunded', 'reversed'],
   ['pending', 'pending'],
   ['pending auth', 'pending'],
   ['success-pending-validation', 'pending'],
@@ -25,14 +28,30 @@ const STATES = new Map<string, State>([
 
 export const stateOf = ({ status }: Transaction): State => STATES.get(status) ?? 'new to us'
 
+/** Money was taken; of a reversed one it went back. */
+export function isPaid(transaction: Transaction): boolean {
+  const state = stateOf(transaction)
+  return state === 'successful' || state === 'reversed'
+}
+
+/** What went back of transactions, by their ids, in minor units. */
+export type Returned = ReadonlyMap<string, number>
+
 /**
  * Every try at an order, as one outcome. Money comes first: a try that failed before or after it says nothing. Then whatever may yet become
  * money; only when each of them has failed is the order declined, by the last.
  */
-export function outcomeOf(tries: Transaction[], asked: { channel: Channel; amount?: Money | undefined }): Outcome {
+export function outcomeOf(
+  tries: Transaction[],
+  asked: { channel: Channel; amount?: Money | undefined },
+  returned: Returned = new Map(),
+): Outcome {
   const inOrder = tries.toSorted((a, b) => a.at.getTime() - b.at.getTime() || Number(a.id) - Number(b.id))
-  const paid = inOrder.filter((one) => stateOf(one) === 'successful')
-  if (paid.length > 0) return isShort(paid, asked) ? { kind: 'pending', receipts: paid.map(receiptOf) } : paidBy(paid)
+  const paid = inOrder.filter(isPaid)
+  if (paid.length > 0) {
+    const receipts = paid.map((one) => receiptOf(one, returned.get(one.id)))
+    return isShort(paid, asked) ? { kind: 'pending', receipts } : paidBy(paid, receipts)
+  }
   if (inOrder.some((one) => stateOf(one) === 'new to us')) return unknown('it says a status that is new to us')
   const open = inOrder.filter((one) => stateOf(one) === 'pending')
   if (open.length > 0) return waiting(open)
@@ -55,9 +74,9 @@ function isShort(paid: Transaction[], { channel, amount }: { channel: Channel; a
   return total < wanted
 }
 
-function paidBy(paid: Transaction[]): Outcome {
+function paidBy(paid: Transaction[], receipts: Receipt[]): Outcome {
   const card = paid.findLast((one) => one.card)?.card
-  return { kind: 'paid', receipts: paid.map(receiptOf), ...(card && { savedCard: card }) }
+  return { kind: 'paid', receipts, ...(card && { savedCard: card }) }
 }
 
 /**
@@ -66,9 +85,13 @@ function paidBy(paid: Transaction[]): Outcome {
  */
 const received = ({ amount, charged }: Transaction) => Math.min(amount, charged)
 
-export function receiptOf(transaction: Transaction): Receipt {
+/** `refunded`: what the lists of refunds and chargebacks say. A reversed transaction without any went back as a whole. */
+export function receiptOf(transaction: Transaction, refunded = 0): Receipt {
   const { id: transactionId, currency, at } = transaction
-  return { transactionId, amount: money(received(transaction), currency), at }
+  const amount = received(transaction)
+  const isWhole = refunded === 0 && stateOf(transaction) === 'reversed'
+  const returned = isWhole ? amount : Math.min(refunded, amount)
+  return { transactionId, amount: money(amount, currency), at, ...(returned > 0 && { returned }) }
 }
 
 /** Why this is not an answer about this order; undefined when it is. */
@@ -78,15 +101,27 @@ export function mismatch({ reference, currency, amount }: Transaction, order: Or
   return amount === order.amount.amount ? undefined : 'it answered with another amount'
 }
 
-export function readingOf({ event, reference, transactionId, data }: NoticeBody): NoticeReading {
-  const about = { kind: 'notice' as const, reference }
-  if (event !== 'charge.completed') return { ...about, says: 'other', receipts: [] }
-  if (!reference && transactionId) return { ...about, transactionId, says: 'other', receipts: [] }
-  if (!data) return { kind: 'unreadable', because: 'a charge.completed whose transaction cannot be read' }
+export function readingOf({ about: subject, reference, transactionId, data }: NoticeBody): NoticeReading {
+  const about = { kind: 'notice' as const, reference, ...(!reference && transactionId && { transactionId }) }
+  if (subject === 'refund' || subject === 'dispute') {
+    const isNamed = reference !== null || transactionId !== null
+    return isNamed
+      ? { ...about, says: subject, receipts: [] }
+      : { kind: 'unreadable', because: `a ${subject} that names no transaction` }
+  }
+  if (subject === 'something else') return { ...about, says: 'other', receipts: [] }
+  // Without its money, or without our reference, it is still a reason to check the order.
+  if (!data || !reference) {
+    return reference || transactionId
+      ? { ...about, says: 'other', receipts: [] }
+      : { kind: 'unreadable', because: 'a charge that names neither order nor transaction' }
+  }
   switch (stateOf(data)) {
     case 'successful':
       // Part of the money is not paid. Whoever acts on this asks first.
       return { ...about, says: data.charged < data.amount ? 'pending' : 'paid', receipts: [receiptOf(data)] }
+    case 'reversed':
+      return { ...about, says: 'refund', receipts: [] }
     case 'failed':
     case 'cancelled':
       // The event is called completed all the same, and the page stays open for the next try.
@@ -100,10 +135,20 @@ export function readingOf({ event, reference, transactionId, data }: NoticeBody)
 
 export function refundOutcomeOf(refund: Refund, wanted: RefundOrder): RefundOutcome {
   if (refund.amount !== wanted.amount.amount) return unknown('it answered with another amount')
-  // `completed`, and `completed-mpgs` or the like for the way that it went.
-  if (/^(completed|successful)/.test(refund.status)) return { kind: 'refunded', refundId: refund.id }
-  if (refund.status === 'failed') return { kind: 'refused', because: 'the provider could not give the money back' }
-  return { kind: 'pending', refundId: refund.id }
+  switch (refundStatusOf(refund)) {
+    case 'successful':
+      return { kind: 'refunded', refundId: refund.id }
+    case 'failed':
+      return { kind: 'refused', because: 'the provider could not give the money back' }
+    case 'pending':
+      return { kind: 'pending', refundId: refund.id }
+  }
+}
+
+/** `completed`, and `completed-mpgs` or the like for the way that it went. */
+export function refundStatusOf({ status }: { status: string }): ListedRefund['status'] {
+  if (/^(completed|successful)/.test(status)) return 'successful'
+  return status === 'failed' ? 'failed' : 'pending'
 }
 
 /** Why they refuse a refund, in our own words; undefined when an earlier try of ours may be the reason. */
@@ -115,11 +160,18 @@ export function refundRefusal(message: string | null): string | undefined {
   return 'the provider refused the refund'
 }
 
-/** The refund that was made under our reference, among those of its transaction. `maybe`: one that could be ours and does not say. */
-export function findOurs(refunds: Refund[], { reference, amount }: RefundOrder): Refund | 'maybe' | undefined {
+/**
+ * The refund that was made under our reference, among those of its transaction. `maybe`: one that could be ours and does not say. A refund
+ * whose id belongs to another refund in our books is not.
+ */
+export function findOurs(
+  refunds: Refund[],
+  { reference, amount, otherRefundIds = [] }: RefundOrder,
+): Refund | 'maybe' | undefined {
   const ours = refunds.find(({ comment }) => comment?.includes(reference))
   if (ours) return ours
-  return refunds.some((refund) => !refund.comment && refund.amount === amount.amount) ? 'maybe' : undefined
+  const isUnclaimed = ({ id, comment }: Refund) => !comment && !otherRefundIds.includes(id)
+  return refunds.some((refund) => isUnclaimed(refund) && refund.amount === amount.amount) ? 'maybe' : undefined
 }
 
 export const unknown = (because: string): Unknown => ({ kind: 'unknown', because })

@@ -206,7 +206,9 @@ test('a charge that is completed may have failed: the status says so, not the ev
     const reading = read({ ...PAID, data: { ...PAID.data, ...changes } })
     assert.ok(reading.kind === 'notice' && reading.says === says, says)
   }
-  assert.equal(read({ ...PAID, data: { ...PAID.data, amount: 5000.001 } }).kind, 'unreadable')
+  const unclear = read({ ...PAID, data: { ...PAID.data, amount: 5000.001 } })
+  assert.deepEqual(unclear, { kind: 'notice', reference: 'pay-7f3c', says: 'other', receipts: [] })
+  assert.equal(read({ event: 'charge.completed', data: { status: 'successful' } }).kind, 'unreadable')
   // What they pay out has ids of its own, which are nobody's transaction.
   const other = { kind: 'notice', reference: null, says: 'other', receipts: [] }
   assert.deepEqual(read({ event: 'transfer.completed', data: { id: 33286 } }), other)
@@ -235,4 +237,59 @@ test('the hash is a password: whoever knows it is believed, whatever the body an
   assert.ok(said.kind === 'notice' && said.says === 'paid' && said.reference === R)
   await connection.startCard(ORDER)
   assert.deepEqual(await connection.check(HANDLE), { kind: 'pending', receipts: [] })
+})
+
+// As accounts with the older webhook setting get them.
+const FLAT = {
+  ...{ id: 126_122, txRef: 'pay-7f3c', flwRef: 'FLW-MOCK-1', orderRef: 'URF_1', createdAt: '2026-03-04T05:00:00.000Z' },
+  ...{ amount: 5000, charged_amount: 5070, status: 'successful', currency: 'NGN', appfee: 70 },
+  ...{ customer: { id: 1, email: 'ada@example.com' }, 'event.type': 'CARD_TRANSACTION' },
+}
+
+test('a flat notice of a charge is read like one with an envelope', async (t) => {
+  const { read } = await setUp(t)
+  const about = { kind: 'notice', reference: 'pay-7f3c' }
+  const receipts = [{ transactionId: '126122', amount: money(500_000, NGN), at: new Date(FLAT.createdAt) }]
+  assert.deepEqual(read(FLAT), { ...about, says: 'paid', receipts })
+  assert.deepEqual(read({ ...FLAT, status: 'failed' }), { ...about, says: 'failed', receipts: [] })
+  assert.equal(read(FLAT, 'another-hash').kind, 'forged')
+})
+
+test('a flat notice without money is a reason to check its order', async (t) => {
+  const { read } = await setUp(t)
+  const { id, txRef, flwRef, status } = FLAT
+  const bare = { id, txRef, flwRef, status, 'event.type': 'BANK_TRANSFER_TRANSACTION' }
+  assert.deepEqual(read(bare), { kind: 'notice', reference: 'pay-7f3c', says: 'other', receipts: [] })
+  assert.equal(read({ id, status, 'event.type': 'Transfer' }).kind, 'unreadable')
+})
+
+test('a flat refund notice names its transaction, and is a reason to list refunds', async (t) => {
+  const { connection, customer, triesOf, read, said, refundAtProvider, takeNotices } = await setUp(t)
+  const sample = {
+    ...{ id: 75_923, AccountId: 73_362, TransactionId: 908_790, FlwRef: 'URF_1577867664541_3572735', walletId: 74_639 },
+    ...{ AmountRefunded: 6900, status: 'completed', destination: 'payment_source', comments: 'Product out of stock.' },
+  }
+  const reading = { kind: 'notice', reference: null, transactionId: '908790', says: 'refund', receipts: [] }
+  assert.deepEqual(read(sample), reading)
+  assert.deepEqual(read({ ...sample, AmountRefunded: null, comments: null }), reading)
+  assert.equal(read(sample, 'another-hash').kind, 'forged')
+
+  await connection.startCard(ORDER)
+  await customer.payByCard(R, { save: false })
+  takeNotices()
+  await refundAtProvider?.(R, 100)
+  assert.deepEqual(said(), [['refund', null, 0]])
+  assert.deepEqual(await connection.findReference?.(String(triesOf(R)[0]?.id)), { kind: 'found', reference: R })
+})
+
+test('refunds and chargebacks with an envelope are told by their event, and never by their own id', async (t) => {
+  const { read } = await setUp(t)
+  const data = { id: 17, transaction_id: 908_790, tx_ref: 'pay-7f3c' }
+  const about = { kind: 'notice', receipts: [] }
+  assert.deepEqual(read({ event: 'refund.completed', data }), { ...about, reference: 'pay-7f3c', says: 'refund' })
+  const { tx_ref: _, ...unnamed } = data
+  assert.deepEqual(read({ event: 'chargeback.initiated', data: unnamed }), {
+    ...{ ...about, reference: null, transactionId: '908790', says: 'dispute' },
+  })
+  assert.equal(read({ event: 'refund.completed', data: { id: 17 } }).kind, 'unreadable')
 })

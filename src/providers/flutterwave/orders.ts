@@ -1,7 +1,8 @@
 import type { OrderHandle, Outcome, Unknown } from '../provider.ts'
 import { type Api, unreadable } from './api.ts'
 import { isNotFound } from './failures.ts'
-import { outcomeOf, stateOf, unknown } from './mapping.ts'
+import { optional, refundsOf } from './lists.ts'
+import { isPaid, outcomeOf, refundStatusOf, unknown } from './mapping.ts'
 import { readEnvelope, readPages, readTransaction, readTransactions, type Transaction } from './wire.ts'
 
 export type Found = { kind: 'found'; transaction: Transaction } | { kind: 'none' } | Unknown
@@ -25,9 +26,8 @@ async function find(
   if (answer.kind === 'unknown') return answer
   const { status, text } = answer
   const envelope = readEnvelope(text)
-  if ((status === 400 || status === 404) && envelope && !envelope.isSuccess && isNotFound(envelope.message)) {
-    return { kind: 'none' }
-  }
+  const isError = envelope !== undefined && !envelope.isSuccess
+  if (isError && [200, 400, 404].includes(status) && isNotFound(envelope.message)) return { kind: 'none' }
   const transaction = status === 200 && envelope?.isSuccess ? readTransaction(envelope.data) : undefined
   if (!transaction) return unreadable(status)
   if (reference !== undefined && transaction.reference !== reference) return unknown('it answered about another order')
@@ -40,30 +40,57 @@ async function find(
  */
 export async function checkOrder(api: Api, order: OrderHandle): Promise<Outcome> {
   const { reference, providerReference } = order
-  const shown = await findByReference(api, reference)
-  if (shown.kind === 'unknown') return shown
-  if (shown.kind === 'none') {
+  const tries = await findTries(api, reference)
+  if ('kind' in tries) return tries
+  if (tries.length === 0) {
     // They gave us a link or an account, which has a name of its own, and nobody has used it yet. Without one they never heard of the order.
     return providerReference === reference ? { kind: 'missing' } : { kind: 'pending', receipts: [] }
   }
+  const returned = await returnedOf(api, tries.filter(isPaid))
+  return 'kind' in returned ? returned : outcomeOf(tries, order, returned)
+}
+
+/** Every transaction of an order, each success verified by its own id; none when they know of none. */
+export async function findTries(api: Api, reference: string): Promise<Transaction[] | Unknown> {
+  const shown = await findByReference(api, reference)
+  if (shown.kind === 'unknown') return shown
+  if (shown.kind === 'none') return []
   const { transaction: one } = shown
   const listed = await listTries(api, reference)
   if ('kind' in listed) {
     // Money is money. But a failure may not be all there is, so without the list it is no verdict.
-    return stateOf(one) === 'successful' ? outcomeOf([one], order) : listed
+    return isPaid(one) ? [one] : listed
   }
   const tries = new Map([...listed, one].map((transaction) => [transaction.id, transaction]))
-  const successes = new Set(listed.filter((transaction) => stateOf(transaction) === 'successful').map(({ id }) => id))
-  if (stateOf(one) === 'successful') successes.delete(one.id)
+  const successes = new Set(listed.filter(isPaid).map(({ id }) => id))
+  if (isPaid(one)) successes.delete(one.id)
   for (const id of successes) {
     const verified = await findById(api, id, reference)
     if (verified.kind === 'unknown') return verified
-    if (verified.kind === 'none' || stateOf(verified.transaction) !== 'successful') {
+    if (verified.kind === 'none' || !isPaid(verified.transaction)) {
       return unknown('it lists a success, and does not stand by it')
     }
     tries.set(id, verified.transaction)
   }
-  return outcomeOf([...tries.values()], order)
+  return [...tries.values()]
+}
+
+/**
+ * What went back of each. A refunded transaction is still `successful`, so the list of refunds is asked. A key that may not read that list
+ * stops no payment.
+ */
+async function returnedOf(api: Api, paid: Transaction[]): Promise<Map<string, number> | Unknown> {
+  const returned = new Map<string, number>()
+  for (const transaction of paid) {
+    const refunds = optional(await refundsOf(api, transaction))
+    if ('kind' in refunds) return refunds
+    const made = refunds.filter((refund) => refundStatusOf(refund) !== 'failed')
+    returned.set(
+      transaction.id,
+      made.reduce((sum, { amount }) => sum + amount, 0),
+    )
+  }
+  return returned
 }
 
 async function listTries(api: Api, reference: string): Promise<Transaction[] | Unknown> {

@@ -1,11 +1,10 @@
-import type { RefundOrder, RefundOutcome, Unknown } from '../provider.ts'
+import type { RefundOrder, RefundOutcome } from '../provider.ts'
 import { majorOf } from './amounts.ts'
 import { type Api, unreadable } from './api.ts'
+import { refundsOf, required } from './lists.ts'
 import { findOurs, receiptOf, refundOutcomeOf, refundRefusal, unknown } from './mapping.ts'
 import { findById } from './orders.ts'
-import { type Refund, readEnvelope, readPages, readRefund, readRefunds } from './wire.ts'
-
-const MOST_PAGES = 5
+import { type Refund, readEnvelope, readRefund } from './wire.ts'
 
 /**
  * They have no idempotency key, so we look first: our reference is in the comment of a refund that we have asked for before. When we cannot
@@ -14,7 +13,7 @@ const MOST_PAGES = 5
 export async function giveBack(api: Api, wanted: RefundOrder): Promise<RefundOutcome> {
   const refunds = new Map<string, Refund[]>()
   for (const id of wanted.transactionIds) {
-    const earlier = await listRefunds(api, id, wanted)
+    const earlier = required(await refundsOf(api, { id, currency: wanted.amount.currency }))
     if ('kind' in earlier) return earlier
     const ours = findOurs(earlier, wanted)
     if (ours === 'maybe') return unknown('a refund of this amount is there already, and does not say whose it is')
@@ -63,20 +62,4 @@ async function askFor(api: Api, transactionId: string, wanted: RefundOrder): Pro
   if (!envelope || envelope.isSuccess || (status !== 400 && status !== 404)) return unreadable(status)
   const because = refundRefusal(envelope.message)
   return because ? { kind: 'refused', because } : unknown('it may have given this back before')
-}
-
-async function listRefunds(api: Api, transactionId: string, { amount }: RefundOrder): Promise<Refund[] | Unknown> {
-  const refunds: Refund[] = []
-  let pages = 1
-  for (let page = 1; page <= pages; page++) {
-    const answer = await api.get('/refunds', { id: transactionId, ...(page > 1 && { page: String(page) }) })
-    if (answer.kind === 'unknown') return answer
-    const envelope = answer.status === 200 ? readEnvelope(answer.text) : undefined
-    const some = envelope?.isSuccess ? readRefunds(envelope.data, transactionId, amount.currency) : undefined
-    if (!some) return unreadable(answer.status)
-    refunds.push(...some)
-    pages = readPages(envelope?.meta)
-    if (pages > MOST_PAGES) return unknown('there are more refunds than can be looked through')
-  }
-  return refunds
 }

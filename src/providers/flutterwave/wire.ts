@@ -4,6 +4,7 @@ import {
   currencyOf,
   date,
   decode,
+  type Fields,
   fields,
   line,
   parse,
@@ -12,7 +13,7 @@ import {
   word,
 } from '../../kernel/their-json.ts'
 import type { SavedCard } from '../provider.ts'
-import { minorOf } from './amounts.ts'
+import { minorOf, nearestMinorOf } from './amounts.ts'
 
 /**
  * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined: an answer that we understand by half is one
@@ -58,10 +59,21 @@ export interface Refund {
   status: string
   amount: number
   comment: string | null
+  at: Date | null
+}
+
+export interface Chargeback {
+  id: string
+  transactionId: string
+  status: string
+  amount: number
+  comment: string | null
+  openedAt: Date
+  dueAt: Date | null
 }
 
 export interface NoticeBody {
-  event: string
+  about: 'charge' | 'refund' | 'dispute' | 'something else'
   reference: string | null
   transactionId: string | null
   data: Transaction | undefined
@@ -86,7 +98,8 @@ export function readTransaction(value: unknown, otherwise?: Date): Transaction |
   const at = date(transaction?.created_at) ?? otherwise
   if (!transaction || !id || !reference || !status || !currency || !at) return undefined
   const amount = minorOf(transaction.amount, currency)
-  const charged = minorOf(transaction.charged_amount ?? transaction.amount, currency)
+  // The customer's total may have more decimals than money has. What counts is the smaller of the two.
+  const charged = nearestMinorOf(transaction.charged_amount ?? transaction.amount, currency)
   if (amount === undefined || charged === undefined) return undefined
   return {
     id,
@@ -143,29 +156,91 @@ export function readRefund(value: unknown, currency: Currency): Refund | undefin
   const status = phrase(refund?.status)
   const amount = minorOf(refund?.amount_refunded, currency)
   if (!refund || !id || !transactionId || !status || amount === undefined) return undefined
-  return { id, transactionId, status, amount, comment: line(refund.comment ?? refund.comments) }
+  const at = date(refund.created_at) ?? null
+  return { id, transactionId, status, amount, comment: line(refund.comment ?? refund.comments), at }
 }
 
 export function readRefunds(value: unknown, transactionId: string, currency: Currency): Refund[] | undefined {
+  return readOfTransaction(value, transactionId, (one) => readRefund(one, currency))
+}
+
+/** They name no currency: it is the transaction's. */
+export function readChargebacks(value: unknown, transactionId: string, currency: Currency): Chargeback[] | undefined {
+  return readOfTransaction(value, transactionId, (one) => {
+    const chargeback = fields(one)
+    const id = numeric(chargeback?.id)
+    const status = phrase(chargeback?.status)
+    const amount = minorOf(chargeback?.amount, currency)
+    const openedAt = date(chargeback?.created_at)
+    if (!chargeback || !id || !status || amount === undefined || !openedAt) return undefined
+    const dueAt = date(chargeback.due_date) ?? null
+    return { id, transactionId, status, amount, comment: line(chargeback.comment), openedAt, dueAt }
+  })
+}
+
+/** One that names no transaction may be of this one. */
+function readOfTransaction<T>(value: unknown, transactionId: string, read: (one: unknown) => T | undefined) {
   if (!Array.isArray(value)) return undefined
   const ofIt = value.filter((one) => {
-    const said = numeric(fields(one)?.transaction_id ?? fields(one)?.tx_id)
+    const said = transactionIdOf(one)
     return said === undefined || said === transactionId
   })
-  return all(ofIt, (one) => readRefund(one, currency))
+  return all(ofIt, read)
+}
+
+/** The transaction that an entry of a list of refunds or chargebacks is about. */
+export function transactionIdOf(value: unknown): string | undefined {
+  const entry = fields(value)
+  return numeric(entry?.transaction_id ?? entry?.tx_id)
+}
+
+const PAID_STATUSES = new Set(['successful', 'reversed', 'refunded'])
+
+/** The paid transactions of a list, whoever made them. Others are left out, whether they can be read or not. */
+export function readPaidTransactions(value: unknown): Transaction[] | undefined {
+  if (!Array.isArray(value) || !value.every((one) => phrase(fields(one)?.status))) return undefined
+  return all(
+    value.filter((one) => PAID_STATUSES.has(phrase(fields(one)?.status) ?? '')),
+    (one) => readTransaction(one),
+  )
 }
 
 export function readNoticeBody(body: Buffer, receivedAt: Date): NoticeBody | undefined {
   const notice = fields(parseAsText(decode(body)))
-  const event = word(notice?.event)
-  if (!notice || !event) return undefined
+  if (!notice) return undefined
+  const event = word(notice.event)
+  if (!event) return readFlatNotice(notice, receivedAt)
   const data = fields(notice.data)
+  const about = aboutOf(event)
+  // `id` of a charge is the transaction's. A refund, a chargeback or a payout has an id of its own.
+  const transactionId = about === 'charge' ? numeric(data?.id) : transactionIdOf(data)
   return {
-    event,
+    about,
     reference: word(data?.tx_ref) ?? null,
-    transactionId: numeric(data?.id) ?? null,
+    transactionId: transactionId ?? null,
     data: readTransaction(data, receivedAt),
   }
+}
+
+function aboutOf(event: string): NoticeBody['about'] {
+  if (event === 'charge.completed') return 'charge'
+  if (/refund/i.test(event)) return 'refund'
+  return /chargeback|dispute/i.test(event) ? 'dispute' : 'something else'
+}
+
+/**
+ * Accounts with the older setting send notices without an envelope: a charge with `txRef`, and a refund in PascalCase, which names the
+ * transaction alone.
+ */
+function readFlatNotice(notice: Fields, receivedAt: Date): NoticeBody | undefined {
+  const refunded = numeric(notice.TransactionId)
+  if (refunded) return { about: 'refund', reference: null, transactionId: refunded, data: undefined }
+  const reference = word(notice.txRef)
+  if (!reference) return undefined
+  const { id, status, currency, amount, charged_amount, createdAt } = notice
+  const charge = { id, tx_ref: reference, status, currency, amount, charged_amount, created_at: createdAt }
+  const data = readTransaction(charge, receivedAt)
+  return { about: data ? 'charge' : 'something else', reference, transactionId: numeric(id) ?? null, data }
 }
 
 function readCard(value: unknown): SavedCard | null {

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Currency, money } from '../../kernel/money.ts'
+import type { Order, OrderHandle, RefundOrder } from '../provider.ts'
+import { providerHttp } from '../provider-http.ts'
+import { flutterwave } from './adapter.ts'
+import { startFakeFlutterwave } from './fake.ts'
+
+const NGN = 'NGN' as Currency
+const R = 'r'.repeat(32)
+const HANDLE: OrderHandle = { reference: R, providerReference: 'x', channel: 'card', startedAt: new Date() }
+
+/** NGN 5,000 that were paid by card. */
+async function setUp(t: TestContext) {
+  const fake = await startFakeFlutterwave(t)
+  const { settings, upstream } = fake
+  const http = providerHttp({ deadlineMs: 400 })
+  const connection = flutterwave.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
+  const order: Order = {
+    ...{ reference: R, amount: money(500_000, NGN), country: 'NG', merchantName: 'Ada & Sons', saveCard: false },
+    customer: { email: 'ada@example.com', name: null, phoneNumber: null },
+    returnURL: 'https://shop.example/return',
+    startedAt: new Date(),
+    expiresAt: new Date(Date.now() + 3_600_000),
+  }
+  await connection.startCard(order)
+  await fake.customer.payByCard(R, { save: false })
+  const paid = fake.triesOf(R)[0] ?? assert.fail('it was paid')
+  const transactionIds = [String(paid.id)]
+  const check = async () => {
+    const outcome = await connection.check(HANDLE)
+    assert.ok(outcome.kind === 'paid', outcome.kind)
+    return outcome.receipts.map(({ amount, returned }) => [amount.amount, returned])
+  }
+  const list = async () => {
+    const answer = await connection.listReturns?.(HANDLE, transactionIds)
+    assert.ok(answer?.kind === 'returns', answer?.kind)
+    return answer
+  }
+  const wanted: RefundOrder = {
+    ...{ reference: 'f'.repeat(32), order: HANDLE, transactionIds, amount: money(50_000, NGN), reason: null },
+  }
+  return { ...fake, connection, paid, transactionIds, check, list, wanted }
+}
+
+test('a refunded transaction is still successful, so its refunds say what went back', async (t) => {
+  const { check, refundAtProvider, odd, connection, wanted } = await setUp(t)
+  assert.deepEqual(await check(), [[500_000, undefined]])
+  await refundAtProvider?.(R, 120_000)
+  assert.deepEqual(await check(), [[500_000, 120_000]])
+  odd.refundStatus = 'failed'
+  await connection.refund(wanted)
+  assert.deepEqual(await check(), [[500_000, 120_000]], 'a failed refund is none')
+  await refundAtProvider?.(R, 500_000)
+  assert.deepEqual(await check(), [[500_000, 500_000]], 'never more than came')
+})
+
+for (const status of ['reversed', 'refunded']) {
+  test(`a transaction that is ${status} without a refund went back as a whole`, async (t) => {
+    const { check, paid } = await setUp(t)
+    paid.status = status
+    assert.deepEqual(await check(), [[500_000, 500_000]])
+  })
+}
+
+for (const status of [200, 400, 404] as const) {
+  test(`no refund, no chargeback and no transaction may be told by an error with ${status}`, async (t) => {
+    const { connection, check, list, odd, wanted } = await setUp(t)
+    odd.noneAs = status
+    odd.notFoundAs = status
+    assert.deepEqual(await check(), [[500_000, undefined]])
+    assert.deepEqual(await list(), { kind: 'returns', refunds: [], disputes: [] })
+    const unused = { ...HANDLE, reference: 's'.repeat(32), providerReference: 's'.repeat(32) }
+    assert.deepEqual(await connection.check(unused), { kind: 'missing' })
+    assert.deepEqual(await connection.listReturns?.(unused, []), { kind: 'missing' })
+    assert.deepEqual(await connection.findReference?.('1'), { kind: 'missing' })
+    assert.equal((await connection.refund(wanted)).kind, 'refunded', 'there is no earlier one')
+  })
+}
+
+test('a key that may not list refunds stops no payment, and is told nothing of returns', async (t) => {
+  const { connection, check, upstream, transactionIds } = await setUp(t)
+  upstream.garble = (said) =>
+    said.text.includes('Refunds fetched') ? { status: 403, text: '{"status":"error","message":"Forbidden"}' } : said
+  assert.deepEqual(await check(), [[500_000, undefined]])
+  assert.equal((await connection.listReturns?.(HANDLE, transactionIds))?.kind, 'unknown')
+})
+
+test('a list of refunds that does not come makes a check unknown', async (t) => {
+  const { connection, upstream } = await setUp(t)
+  upstream.trouble = ({ path }) => (path.startsWith('/v3/refunds') ? 'answering 429' : undefined)
+  assert.equal((await connection.check(HANDLE)).kind, 'unknown')
+})
+
+test('refunds are listed with our reference when the comment is kept, and always with their ids', async (t) => {
+  const { connection, list, odd, wanted } = await setUp(t)
+  const made = await connection.refund({ ...wanted, reason: 'too small' })
+  assert.ok(made.kind === 'refunded')
+  const [kept] = (await list()).refunds
+  assert.deepEqual([kept?.refundId, kept?.reference], [made.refundId, wanted.reference])
+  odd.comments = 'forgotten'
+  const [forgotten] = (await list()).refunds
+  assert.deepEqual([forgotten?.refundId, forgotten?.reference], [made.refundId, null])
+})
+
+test('a refund without a comment that belongs to another refund of ours is not taken for this one', async (t) => {
+  const { connection, odd, wanted, refundsMade } = await setUp(t)
+  const first = await connection.refund(wanted)
+  assert.ok(first.kind === 'refunded')
+  odd.comments = 'forgotten'
+  const second = { ...wanted, reference: 'g'.repeat(32) }
+  assert.equal((await connection.refund(second)).kind, 'unknown', 'it may be this one')
+  const told = await connection.refund({ ...second, otherRefundIds: [first.refundId] })
+  assert.equal(told.kind, 'refunded')
+  assert.equal(refundsMade(), 2)
+})
+
+test('how a chargeback stands is told by its status', async (t) => {
+  const { list, upstream, disputeAtProvider } = await setUp(t)
+  await disputeAtProvider?.(R, { amount: 300_000, reason: 'Product/service not received' })
+  for (const [status, expected] of [
+    ['initiated', 'open'],
+    ['pending', 'open'],
+    ['declined', 'open'],
+    ['accepted', 'lost'],
+    ['lost', 'lost'],
+    ['won', 'won'],
+  ] as const) {
+    upstream.garble = (said) => ({ ...said, text: said.text.replace('"initiated"', `"${status}"`) })
+    const { disputes } = await list()
+    assert.equal(disputes[0]?.status, expected, status)
+  }
+})
+
+test('a chargeback as their documents show it is read', async (t) => {
+  const { list, upstream, paid } = await setUp(t)
+  const sample = {
+    ...{ id: 2221, amount: 3000, flw_ref: '0550726510071683619721660', status: 'lost', stage: 'pre-arbitration' },
+    ...{ comment: 'Product/service not received', meta: { uploaded_proof: null, history: [] }, settlement_id: 'N/A' },
+    ...{ due_date: '2024-08-03T15:59:59.000Z', created_at: '2024-08-01T16:58:20.000Z' },
+    ...{ transaction_id: paid.id, tx_ref: 'TEST-1683619718017' },
+  }
+  const others = { ...sample, id: 2209, transaction_id: 674_630_970 }
+  upstream.garble = (said) => {
+    if (!said.text.includes('Chargebacks fetched')) return said
+    const meta = { page_info: { total: 2, current_page: 1, total_pages: 1, page_size: 20 } }
+    const text = JSON.stringify({ status: 'success', message: 'Chargebacks fetched', meta, data: [others, sample] })
+    return { status: 200, text }
+  }
+  assert.deepEqual((await list()).disputes, [
+    {
+      disputeId: '2221',
+      amount: money(300_000, NGN),
+      status: 'lost',
+      reason: 'Product/service not received',
+      respondBy: new Date('2024-08-03T15:59:59.000Z'),
+      openedAt: new Date('2024-08-01T16:58:20.000Z'),
+    },
+  ])
+})
+
+test('a total with more than two decimals leaves what was asked for', async (t) => {
+  const { check, upstream } = await setUp(t)
+  for (const [charged, received] of [
+    ['5070.1987', 500_000],
+    ['4999.999999999', 500_000],
+    ['"5000.0000000000001"', 500_000],
+    ['1234.567', 123_457],
+  ] as const) {
+    upstream.garble = (said) => ({
+      ...said,
+      text: said.text.replaceAll(/"charged_amount":\d+/g, `"charged_amount":${charged}`),
+    })
+    assert.deepEqual(await check(), [[received, undefined]], charged)
+  }
+})
