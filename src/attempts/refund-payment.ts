@@ -116,6 +116,7 @@ export async function carryOutDueRefunds(parts: AttemptParts, limit: number): Pr
 async function carryOut(parts: AttemptParts, refund: Refund, lease: RefundLease): Promise<Refund> {
   const attempt = await findAttempt(parts.database, refund.attemptId)
   if (!attempt) throw new Error(`attempt ${refund.attemptId} is gone`)
+  const others = (await refundsOf(parts.database, refund.paymentId)).filter(({ id }) => id !== refund.id)
   const outcome = await underLease(parts, refund, lease, (isLeaseHeld) =>
     ask(parts, attempt, 'refund', (provider) =>
       provider.refund({
@@ -124,6 +125,7 @@ async function carryOut(parts: AttemptParts, refund: Refund, lease: RefundLease)
         transactionIds: refund.transactionIds,
         amount: money(refund.amount, refund.currency as Currency),
         reason: refund.reason,
+        otherRefundIds: others.flatMap(({ providerRefundId }) => providerRefundId ?? []),
         isLeaseHeld,
       }),
     ),

@@ -82,3 +82,48 @@ test('so do two transfers of which we hear together, after the payment was paid'
     [400_000, 'successful'],
   ])
 })
+
+test('a second refund of the same amount is made although the provider does not say whose the first was', async () => {
+  const card = await start('flutterwave', 'part-4')
+  await fake.customer.payByCard(card.order, { save: false })
+  await check(card.payment)
+  fake.odd.comments = 'forgotten'
+  const path = '/payments/v1/payments/part-4/refunds'
+  for (const key of ['first-refund', 'second-refund']) {
+    const { status, body } = await shop.call('POST', path, { amount: 10_000 }, { 'idempotency-key': key })
+    assert.equal(status, 201, JSON.stringify(body))
+    assert.equal(body.data.status, 'successful', key)
+  }
+  fake.odd.comments = 'kept'
+  const given = fake.ledger().givenBack.filter(({ reference }) => reference === card.order)
+  assert.deepEqual(
+    given.map(({ amount }) => amount.amount),
+    [10_000, 10_000],
+  )
+})
+
+test('a flat notice without an event leads to the payment’s success', async () => {
+  const card = await start('flutterwave', 'part-5')
+  fake.odd.noticesAs = 'flat'
+  fake.takeNotices()
+  await fake.customer.payByCard(card.order, { save: false })
+  await deliverNotices()
+  await eventually(
+    () => shop.payment('part-5'),
+    ({ status }) => status === 'successful',
+  )
+  fake.odd.noticesAs = 'events'
+})
+
+test('money that was refunded at the provider before we saw it makes no success', async () => {
+  const card = await start('flutterwave', 'part-6')
+  await fake.customer.payByCard(card.order, { save: false })
+  fake.takeNotices()
+  await fake.refundAtProvider?.(card.order, fake.ledger().taken.at(-1)?.amount.amount ?? 0)
+  await check(card.payment)
+  const payment = await shop.payment('part-6')
+  assert.equal(payment.status, 'pending')
+  assert.equal(payment.amountPaid, 0)
+  const [attempt] = payment.attempts
+  assert.deepEqual([attempt.status, attempt.failure?.code], ['failed', 'reversed'])
+})

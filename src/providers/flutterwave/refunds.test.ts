@@ -190,3 +190,10 @@ test('of money that came in parts, the newest that is large enough gives the ref
   assert.equal(posts().length, 2)
   assert.equal((await connection.refund({ ...wanted, transactionIds: [] })).kind, 'refused')
 })
+
+test('a refund is not requested after its lease has run out', async (t) => {
+  const { connection, wanted, posts } = await setUp(t)
+  assert.equal((await connection.refund({ ...wanted, isLeaseHeld: () => false })).kind, 'unknown')
+  assert.equal(posts().length, 0)
+  assert.equal((await connection.refund({ ...wanted, isLeaseHeld: () => true })).kind, 'refunded')
+})

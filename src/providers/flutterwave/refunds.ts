@@ -21,7 +21,8 @@ export async function giveBack(api: Api, wanted: RefundOrder): Promise<RefundOut
     refunds.set(id, earlier)
   }
   const id = await choose(api, wanted, refunds)
-  return typeof id === 'string' ? askFor(api, id, wanted) : id
+  if (typeof id !== 'string') return id
+  return wanted.isLeaseHeld?.() === false ? unknown('the lease ran out before the request') : askFor(api, id, wanted)
 }
 
 /** A refund is of one transaction. When the money came in several, the newest that is large enough gives it. */

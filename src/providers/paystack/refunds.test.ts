@@ -106,3 +106,10 @@ test('paystack: without a transaction, or with a refused key, no refund is turne
     assert.equal((await connection.refund(wanted)).kind, 'unknown')
   }
 })
+
+test('paystack: a refund is not requested after its lease has run out', async (t) => {
+  const { connection, wanted, refunds } = await paidCard(t)
+  assert.equal((await connection.refund({ ...wanted, isLeaseHeld: () => false })).kind, 'unknown')
+  assert.equal(refunds.length, 0)
+  assert.equal((await connection.refund({ ...wanted, isLeaseHeld: () => true })).kind, 'pending')
+})

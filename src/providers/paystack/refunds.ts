@@ -40,6 +40,7 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
     if (!transactionId || !/^\d{1,20}$/.test(transactionId)) return unknown('there is no transaction to give back')
     const earlier = await find(wanted, transactionId)
     if (earlier !== 'none') return earlier
+    if (wanted.isLeaseHeld?.() === false) return unknown('the lease ran out before the request')
 
     const answer = await post('/refund', {
       transaction: wanted.order.providerReference,
