@@ -102,6 +102,14 @@ test('refunds are listed with their statuses, ours by our reference and those of
   assert.deepEqual([answer.refunds.at(-1)?.refundId, answer.refunds.at(-2)?.refundId], [ours.refundId, theirs])
 })
 
+test('a refund without a status has not ended', async (t) => {
+  const { listReturns, handle, intent, refundAtProvider, upstream } = await paid(t)
+  await refundAtProvider(REFERENCE, 100)
+  upstream.garble = (said) => ({ ...said, text: said.text.replace('"status":"succeeded"', '"status":null') })
+  const answer = await listReturns(handle, [intent.id])
+  assert.ok(answer.kind === 'returns' && answer.refunds[0]?.status === 'pending')
+})
+
 test('disputes are listed with their deadline, and each status of Stripe means open, won or lost', async (t) => {
   const { listReturns, handle, intent, books } = await paid(t)
   const dispute = books.dispute(intent, { amount: 1_099, reason: 'product_not_received' })

@@ -138,7 +138,8 @@ export function readListed(value: unknown): StripeListed | undefined {
 
 export function readRefund(value: unknown): StripeRefund | undefined {
   const refund = fields(value)
-  const sum = readSum(refund, 'refund', 'amount')
+  // Their types allow a refund without a status. It has not ended.
+  const sum = readSum(refund, 'refund', 'amount', 'pending')
   const createdAt = dateOfSeconds(refund?.created)
   if (!refund || !sum || !createdAt) return undefined
   return {
@@ -196,7 +197,7 @@ function readTry(value: unknown): StripeTry | null | undefined {
   return returns && { id, at: dateOfSeconds(charge.created) ?? null, ...returns }
 }
 
-function readSession(value: unknown): StripeSession | undefined {
+export function readSession(value: unknown): StripeSession | undefined {
   const session = fields(value)
   const sum = readSum(session, 'checkout.session', 'amount_total')
   if (!session || !sum) return undefined
@@ -209,7 +210,7 @@ function readSession(value: unknown): StripeSession | undefined {
   return { ...sum, reference, paymentStatus, livemode, link: linkOf(session.url), expiresAt, intent }
 }
 
-function readIntent(value: unknown): StripeIntent | undefined {
+export function readIntent(value: unknown): StripeIntent | undefined {
   const intent = fields(value)
   const sum = readSum(intent, 'payment_intent', 'amount')
   if (!intent || !sum) return undefined
@@ -232,10 +233,11 @@ function readIntent(value: unknown): StripeIntent | undefined {
   }
 }
 
-/** What all three have, if it is of the kind that it should be. Only the amount has several names. */
-function readSum(object: Fields | undefined, kind: string, amountIn: string) {
+/** What all of them have, if it is of the kind that it should be. Only the amount has several names. */
+function readSum(object: Fields | undefined, kind: string, amountIn: string, statusIfNull?: string) {
   const id = word(object?.id)
-  const status = word(object?.status)
+  const given = object?.status
+  const status = given === null ? statusIfNull : word(given)
   const amount = wholeNumber(object?.[amountIn])
   const currency = readCurrency(object?.currency)
   if (object?.object !== kind || !id || !status || amount === undefined || !currency) return undefined
