@@ -11,12 +11,21 @@ export type Keys =
 export const variableOf = (provider: string, setting: string) =>
   `LIVE_${provider}_${setting.replaceAll(/[A-Z]/g, (letter) => `_${letter}`)}`.toUpperCase()
 
-/** The keys of a sandbox, from the environment. What does not look like one is not used, and never shown. */
-export function readKeys({ capabilities, settings, baseURL }: Provider, env: NodeJS.ProcessEnv): Keys {
-  const asked = settings.map((setting) => {
+/**
+ * The keys of a sandbox, from the environment. What does not look like one is not used, and never shown. `shared` are keys that the provider
+ * publishes for everyone; they are used when the environment has none and the provider was asked for by name.
+ */
+export function readKeys(
+  { capabilities, settings, baseURL }: Provider,
+  env: NodeJS.ProcessEnv,
+  shared?: Record<string, string>,
+): Keys {
+  const given = settings.map((setting) => {
     const variable = variableOf(capabilities.name, setting.name)
     return { ...setting, variable, value: env[variable] || undefined }
   })
+  const isShared = shared !== undefined && given.every(({ value }) => value === undefined)
+  const asked = isShared ? given.map((setting) => ({ ...setting, value: shared[setting.name] })) : given
   const missing = asked.filter(({ value, optional }) => value === undefined && !optional)
   const toSet = missing.map(({ variable, looksLike }) => `${variable} (${looksLike.sandbox})`).join(', ')
   if (asked.every(({ value }) => value === undefined)) {

@@ -7,6 +7,8 @@ import type { StartFake } from '../../src/providers/fake-provider.ts'
 import { startFakeFlutterwave } from '../../src/providers/flutterwave/fake.ts'
 import { startFakeMonnify } from '../../src/providers/monnify/fake.ts'
 import { startFakePaystack } from '../../src/providers/paystack/fake.ts'
+import { providerHttp } from '../../src/providers/provider-http.ts'
+import { findProvider } from '../../src/providers/registry.ts'
 import { startFakeStripe } from '../../src/providers/stripe/fake.ts'
 import { brokenKey, variableOf } from './keys.ts'
 import { SANDBOXES } from './sandboxes.ts'
@@ -20,8 +22,8 @@ const FAKES: Record<string, StartFake> = {
 }
 
 /** The script as `npm run live` runs it, with no keys but these: those of whoever runs the tests stay out of it. */
-async function runLive(env: Record<string, string>): Promise<{ code: number; lines: string[] }> {
-  const child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'test/live/main.ts')], {
+async function runLive(env: Record<string, string>, chosen: string[] = []): Promise<{ code: number; lines: string[] }> {
+  const child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'test/live/main.ts'), ...chosen], {
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'), ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -50,6 +52,41 @@ test('without keys no sandbox is asked, and each says what to set', async () => 
     assert.ok(lines.some((line) => line.startsWith(`– ${provider.capabilities.name}`)))
 })
 
+test('monnify by name is asked with the keys that it publishes for everyone', async (t) => {
+  const { sharedKeys } = SANDBOXES.find(({ provider }) => provider.capabilities.name === 'monnify') ?? assert.fail()
+  assert.ok(sharedKeys)
+  const { upstream, settings, asked } = await startFakeMonnify(t)
+  for (const { name, pattern } of findProvider('monnify')?.settings ?? []) {
+    assert.match(sharedKeys[name] ?? '', pattern.sandbox)
+  }
+  const { lines } = await runLive({ LIVE_MONNIFY_BASE_URL: upstream.url }, ['monnify'])
+  const basic = `Basic ${Buffer.from(`${sharedKeys.apiKey}:${sharedKeys.secretKey}`).toString('base64')}`
+  assert.equal(asked[0]?.headers.authorization, basic)
+  assert.ok(
+    lines.every((line) => line.includes('monnify:')),
+    'no other provider is asked',
+  )
+  assert.notEqual(settings.apiKey, sharedKeys.apiKey, 'the fake has keys of its own')
+})
+
+test('without internet access the run says so, and fails', async (t) => {
+  const { upstream } = await startFakeMonnify(t)
+  await upstream.close()
+  const { code, lines } = await runLive({ LIVE_MONNIFY_BASE_URL: upstream.url }, ['monnify'])
+  assert.equal(code, 1)
+  assert.deepEqual(lines, [
+    `✗ monnify is not asked: ${upstream.url} cannot be reached from here. This needs internet access.`,
+  ])
+})
+
+test('a provider that was asked for by name and has no keys is a failure', async () => {
+  const { code, lines } = await runLive({}, ['paystack', 'nobody'])
+  assert.equal(code, 1)
+  assert.match(lines[0] ?? '', /^✗ nobody has no sandbox here; there are paystack, /)
+  assert.match(lines[1] ?? '', /^✗ paystack is left out: set LIVE_PAYSTACK_SECRET_KEY/)
+  assert.equal(lines.length, 2)
+})
+
 for (const { provider } of SANDBOXES) {
   const { name, channels } = provider.capabilities
   test(`${name} is asked everything that can be asked without a customer`, async (t) => {
@@ -60,7 +97,10 @@ for (const { provider } of SANDBOXES) {
       said.filter((line) => !line.startsWith(`✓ ${name}: `)),
       [],
     )
-    assert.equal(said.length, channels.includes('virtual-bank-account') ? 8 : 7)
+    const account = { mode: 'sandbox' as const, settings, baseURL: upstream.url, http: providerHttp() }
+    const { listReturns, listTransactions } = provider.connect(account)
+    const optional = [listReturns, listTransactions, channels.includes('virtual-bank-account')].filter(Boolean).length
+    assert.equal(said.length, 7 + optional)
     assert.equal(lines.length - said.length, SANDBOXES.length - 1, 'the others are left out')
     assert.equal(code, 0)
     assert.equal(ordersMade(), channels.length)

@@ -81,6 +81,24 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
       },
     ],
   ]
+  const { listReturns, listTransactions } = connection
+  if (listReturns) {
+    questions.push([
+      'an order that was never paid has no refunds and disputes',
+      async () => {
+        assert.ok(handle, 'there is an order')
+        const said = expect(await listReturns(handle, []), 'returns', 'missing')
+        if (said.kind === 'returns') assert.deepEqual([said.refunds, said.disputes], [[], []])
+      },
+    ])
+  }
+  if (listTransactions) {
+    const range = { from: new Date(Date.now() - 3_600_000), to: new Date() }
+    questions.push([
+      'the transactions of an hour are listed',
+      async () => expect(await listTransactions(range, null), 'page', 'unsupported'),
+    ])
+  }
   if (provider.capabilities.channels.includes('virtual-bank-account')) {
     questions.push(['an account is opened for one order', () => openAccount(sandbox, connection)])
   }

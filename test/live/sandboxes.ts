@@ -17,6 +17,8 @@ export interface Sandbox {
   repeated: 'one order' | 'another link'
   /** `unknown` where their documents do not say how they refuse it. */
   refundOfNothing: RefundOutcome['kind'][]
+  /** Keys of a sandbox account that the provider publishes for everyone. */
+  sharedKeys?: Record<string, string>
 }
 
 const naira = money(1_000_000, 'NGN' as Currency)
@@ -36,6 +38,13 @@ const ROWS: Record<string, Omit<Sandbox, 'provider'>> = {
       wrongToken: 'MNFY_NOBODY0000',
       wrongTransaction: 'MNFY|00|20200101000000|000000',
       refundOfNothing: ['refused'],
+    },
+    // "Public Test Credentials" in Monnify's own API description:
+    // https://github.com/Monnify/mcp-server/blob/0d5b2fe9bb0bb6542736d5f29d006395ac944491/openapi/monnify.yaml
+    sharedKeys: {
+      apiKey: 'MK_TEST_GC3B8XG2XX',
+      secretKey: 'A663NRZA544DDPEM7KDN7Z8HRV6YXD8S',
+      contractCode: '5867418298',
     },
   },
   stripe: {
