@@ -13,12 +13,14 @@ import { PAYMENTS_CHANNEL } from './events/event-store.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { Country } from './kernel/country.ts'
+import { idOf } from './kernel/ids.ts'
 import type { Mode } from './kernel/mode.ts'
 import type { Currency } from './kernel/money.ts'
 import { secretBox } from './kernel/secret-box.ts'
 import { createLog } from './log.ts'
 import type { NewCredential } from './merchants/credential.ts'
 import type { Integration } from './merchants/integration.ts'
+import { INTEGRATIONS_CHANNEL, integrationChanges } from './merchants/integration-changes.ts'
 import { SANDBOX_MERCHANT_ID, seedSandbox } from './merchants/seed-sandbox.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
 import { paymentCreator } from './payments/create-payment.ts'
@@ -117,7 +119,8 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   let stopping = false
   let baseUrl = config.publicUrl ?? ''
   let serverUrl = ''
-  const verifyCredential = credentialVerifier(parts.database)
+  const changes = integrationChanges()
+  const verifyCredential = credentialVerifier(parts.database, undefined, changes)
   const servers = sandboxServers({
     ...parts,
     log,
@@ -154,6 +157,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   const app = await buildApp({
     ...attemptParts,
     verifyCredential,
+    integrationChanges: changes,
     createPayment: paymentCreator(parts),
     live,
     assets,
@@ -181,6 +185,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   const delivering = config.role === 'api' ? undefined : startDelivering({ ...attemptParts, http, allowPrivate })
   const listening = listenTo(parts.databaseUrl, {
     ...(delivering && { [DELIVERIES_CHANNEL]: { heard: delivering.wake, missed: delivering.wake } }),
+    [INTEGRATIONS_CHANNEL]: { heard: (uuid) => changes.changed(idOf('merchant', uuid)), missed: changes.missed },
     ...(config.role !== 'worker' && { [PAYMENTS_CHANNEL]: { heard: live.changed, missed: live.missed } }),
   })
   log.info({ port }, 'listening')

@@ -6,6 +6,7 @@ import Fastify, { type FastifyReply } from 'fastify'
 import type { Assets } from '../../web/build.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
 import { Problem, refuse } from '../kernel/problem.ts'
+import type { IntegrationChanges } from '../merchants/integration-changes.ts'
 import { shopfronts } from '../merchants/read-shopfront.ts'
 import type { VerifyCredential } from '../merchants/verify-credential.ts'
 import type { PaymentCreator } from '../payments/create-payment.ts'
@@ -43,6 +44,8 @@ import { addSendPieces } from './send-pieces.ts'
 
 export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
+  /** Which cached integrations are out of date. Absent: they are cached for up to 2 s. */
+  integrationChanges?: IntegrationChanges
   createPayment: PaymentCreator
   live: LivePayments
   /** What browsers get from us. */
@@ -221,7 +224,11 @@ async function openToCallers(
     },
     { prefix: '/payments/v1' },
   )
-  const forCustomers = { ...parts, ...shared, findShopfront: shopfronts(parts.database) }
+  const forCustomers = {
+    ...parts,
+    ...shared,
+    findShopfront: shopfronts(parts.database, undefined, parts.integrationChanges),
+  }
   await app.register(async (pages: App) => pageRoutes(pages, forCustomers))
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
   await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))

@@ -12,6 +12,7 @@ import {
   MAX_PRIORITY,
   type RankedIntegration,
 } from './integration.ts'
+import { INTEGRATIONS_CHANNEL } from './integration-changes.ts'
 import { NO_ACCOUNT } from './provider-account.ts'
 import { openSettings, useAccount } from './provider-account-store.ts'
 
@@ -138,6 +139,7 @@ export async function saveIntegration(
            priority = excluded.priority, account = excluded.account, enabled = excluded.enabled,
            version = i.version + 1, updated_at = now()
     returning version, created_at, updated_at`)
+  await tx.rows(sql`select pg_notify(${INTEGRATIONS_CHANNEL}, ${uuidOf(owner.merchantId)})`)
   if (!row) throw new Error('an upsert that returns nothing')
   return { ...wanted, account, version: row.version, createdAt: row.created_at, updatedAt: row.updated_at }
 }

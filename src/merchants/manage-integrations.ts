@@ -93,6 +93,42 @@ export async function checkIntegration(
   return connection.verifyKeys()
 }
 
+export interface KeysWarning {
+  code: 'keys_refused' | 'keys_not_checked'
+  message: string
+}
+
+const KEYS_CHECK_MS = 5_000
+
+/** Keys that were just set are checked with the provider, for a few seconds at most. Null: the provider accepts them. */
+export async function warnOfKeys(
+  { providers }: { providers: Providers },
+  owner: IntegrationOwner,
+  name: string,
+  waitMs: number = KEYS_CHECK_MS,
+): Promise<KeysWarning | null> {
+  const late = Promise.withResolvers<KeysVerdict>()
+  const because = `it did not answer within ${waitMs / 1_000} s`
+  const timer = setTimeout(() => late.resolve({ kind: 'unknown', because }), waitMs)
+  const asked = providers
+    .connect(owner, name)
+    .then((connection) => connection.verifyKeys())
+    .catch((): KeysVerdict => ({ kind: 'unknown', because: 'the check failed' }))
+  const verdict = await Promise.race([asked, late.promise]).finally(() => clearTimeout(timer))
+  if (verdict.kind === 'good') return null
+  return verdict.kind === 'bad'
+    ? { code: 'keys_refused', message: `${name} refused the ${owner.mode} keys: ${verdict.because}. They are saved.` }
+    : {
+        code: 'keys_not_checked',
+        message: `${name} did not say whether it accepts the ${owner.mode} keys: ${verdict.because}. They are saved; check them again later.`,
+      }
+}
+
+/** Whether a request sets keys, so that they need a check. */
+export function setsKeys(provider: Provider, { settings, baseURL }: IntegrationWish): boolean {
+  return provider.settings.length > 0 && ((settings ?? null) !== null || (baseURL ?? null) !== null)
+}
+
 export function notSetUp(name: string, mode: Mode): Problem {
   return new Problem('not_found', `${name} is not set up in ${mode} mode.`)
 }

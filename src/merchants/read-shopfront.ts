@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts'
 import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
+import type { IntegrationChanges } from './integration-changes.ts'
 import type { Shopfront } from './shopfront.ts'
 import { findShopfront } from './shopfront-store.ts'
 
@@ -17,21 +18,26 @@ interface Entry {
 export type Shopfronts = (owner: { merchantId: MerchantId; mode: Mode }) => Promise<Shopfront | undefined>
 
 /** Every page view asks for one. `nowMs` is a monotonic clock. */
-export function shopfronts(database: Database, nowMs: () => number = () => performance.now()): Shopfronts {
+export function shopfronts(
+  database: Database,
+  nowMs: () => number = () => performance.now(),
+  changes?: IntegrationChanges,
+): Shopfronts {
   const cache = new Map<string, Entry>()
-  const reading = new Map<string, Promise<Shopfront | undefined>>()
+  const reading = new Map<string, Promise<Entry>>()
 
-  async function read(key: string, merchantId: MerchantId, mode: Mode): Promise<Shopfront | undefined> {
+  async function read(key: string, merchantId: MerchantId, mode: Mode): Promise<Entry> {
     const readAtMs = nowMs() // before the question: what is changed after it is not older than this
     const shopfront = await findShopfront(database, merchantId, mode)
     cache.delete(key)
-    cache.set(key, { shopfront, readAtMs })
+    const entry = { shopfront, readAtMs }
+    cache.set(key, entry)
     if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string)
-    return shopfront
+    return entry
   }
 
   /** However many ask at once, the database is asked once. */
-  function readOnce(key: string, merchantId: MerchantId, mode: Mode): Promise<Shopfront | undefined> {
+  function readOnce(key: string, merchantId: MerchantId, mode: Mode): Promise<Entry> {
     const underway = reading.get(key)
     if (underway) return underway
     const begun = read(key, merchantId, mode).finally(() => reading.delete(key))
@@ -43,7 +49,12 @@ export function shopfronts(database: Database, nowMs: () => number = () => perfo
     const key = `${mode} ${merchantId}`
     const entry = cache.get(key)
     const ageMs = entry ? nowMs() - entry.readAtMs : Number.POSITIVE_INFINITY
-    if (!entry || ageMs >= BELIEVED_MS) return readOnce(key, merchantId, mode)
+    const isStale = ({ readAtMs }: Entry) => changes?.isStale(merchantId, readAtMs) ?? false
+    if (!entry || ageMs >= BELIEVED_MS || isStale(entry)) {
+      const fresh = await readOnce(key, merchantId, mode)
+      // A read that was under way before the change is made again.
+      return (isStale(fresh) ? await readOnce(key, merchantId, mode) : fresh).shopfront
+    }
     if (ageMs >= FRESH_MS) readOnce(key, merchantId, mode).catch(() => {}) // whoever comes after BELIEVED_MS will hear of it
     return entry.shopfront
   }

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts'
 import { equalInConstantTime, secretMatches } from './credential.ts'
 import { findLiveCredential, type KnownCredential, markUsed } from './credential-store.ts'
+import type { IntegrationChanges } from './integration-changes.ts'
 import type { Caller } from './merchant.ts'
 
 // A revoked credential is refused everywhere within 2 s: nothing is believed for longer. From half of that on it is looked up
@@ -30,6 +31,7 @@ export type VerifyCredential = (
 export function credentialVerifier(
   database: Database,
   nowMs: () => number = () => performance.now(),
+  changes?: IntegrationChanges,
 ): VerifyCredential {
   const cache = new Map<string, Entry>()
   const reading = new Map<string, Promise<Entry>>()
@@ -58,6 +60,17 @@ export function credentialVerifier(
     return begun
   }
 
+  /** The caller carries the merchant's integrations, so an entry that was read before they changed must not be used. */
+  function isStale({ known, readAtMs }: Entry): boolean {
+    return known !== undefined && (changes?.isStale(known.caller.merchantId, readAtMs) ?? false)
+  }
+
+  /** A read that was under way before the change is made again. */
+  async function readCurrent(clientId: string): Promise<Entry> {
+    const entry = await readOnce(clientId)
+    return isStale(entry) ? readOnce(clientId) : entry
+  }
+
   function judge(entry: Entry, clientId: string, clientSecret: string): Caller | undefined {
     const secret = Buffer.from(clientSecret)
     if (!entry.rightSecret || !equalInConstantTime(secret, entry.rightSecret)) {
@@ -74,7 +87,8 @@ export function credentialVerifier(
   return (clientId, clientSecret) => {
     const entry = cache.get(clientId)
     const ageMs = entry ? nowMs() - entry.readAtMs : Number.POSITIVE_INFINITY
-    if (!entry || ageMs >= BELIEVED_MS) return readOnce(clientId).then((fresh) => judge(fresh, clientId, clientSecret))
+    if (!entry || ageMs >= BELIEVED_MS || isStale(entry))
+      return readCurrent(clientId).then((fresh) => judge(fresh, clientId, clientSecret))
     if (ageMs >= FRESH_MS) readOnce(clientId).catch(() => {}) // whoever comes after BELIEVED_MS will hear of it
     return judge(entry, clientId, clientSecret)
   }

@@ -10,6 +10,7 @@ import type { Mode } from '../../src/kernel/mode.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import type { NewCredential } from '../../src/merchants/credential.ts'
+import { integrationChanges } from '../../src/merchants/integration-changes.ts'
 import { addIntegration } from '../../src/merchants/integration-store.ts'
 import { createCredential, createMerchant } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
@@ -39,12 +40,14 @@ export async function startOn(database: Database, changes: Partial<HttpParts> = 
   const parts = { database, clock: systemClock }
   const { secrets = secretBox(Buffer.alloc(32)), allowPrivate = (mode: Mode) => mode === 'sandbox' } = changes
   const log = pino({ level: 'silent' })
+  const changed = changes.integrationChanges ?? integrationChanges()
   const app = await buildApp({
     ...parts,
     log,
     live: livePayments({ database, log }),
     assets: await buildAssets(),
-    verifyCredential: credentialVerifier(database),
+    verifyCredential: credentialVerifier(database, undefined, changed),
+    integrationChanges: changed,
     createPayment: paymentCreator(parts),
     providers: providerAccounts({
       database,

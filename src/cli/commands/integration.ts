@@ -13,11 +13,17 @@ import {
 } from '../../merchants/integration.ts'
 import { listIntegrations } from '../../merchants/integration-store.ts'
 import { integrationView } from '../../merchants/integration-view.ts'
-import { checkIntegration, removeIntegration, setIntegration } from '../../merchants/manage-integrations.ts'
+import {
+  checkIntegration,
+  removeIntegration,
+  setIntegration,
+  setsKeys,
+  warnOfKeys,
+} from '../../merchants/manage-integrations.ts'
 import { SANDBOX_MERCHANT_ID } from '../../merchants/seed-sandbox.ts'
 import { linksOn } from '../../payments/links.ts'
 import { providerAccounts } from '../../providers/accounts.ts'
-import type { Provider } from '../../providers/provider.ts'
+import type { Provider, Providers } from '../../providers/provider.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
 import { actor, openSecrets, withParts } from '../with-parts.ts'
@@ -71,13 +77,22 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
       const provider = providerOption(options)
       const owner = ownerOption(options)
       const wish = await readWish(options)
-      const { config, record } = await withSecrets(async ({ config, ...parts }) => {
+      const { config, record, warning } = await withSecrets(async ({ config, ...parts }) => {
         const allowPrivate = privateAllowedBy(config)
         const saved = await setIntegration({ ...parts, allowPrivate }, actor(), owner, provider, wish).catch(forPeople)
-        return { config, record: saved }
+        const accounts = setsKeys(provider, wish) ? await openAccounts({ ...parts, config }, providers) : undefined
+        const { name } = provider.capabilities
+        return {
+          config,
+          record: saved,
+          warning: accounts ? await warnOfKeys({ providers: accounts }, owner, name) : null,
+        }
       })
       const view = viewOf(config, owner, provider, record)
-      print(options.json, view, `${describe(view)}\n\n${whatNext(config, owner, provider)}`)
+      const next = warning
+        ? `Warning: ${warning.message}\n${whatNext(config, owner, provider)}`
+        : whatNext(config, owner, provider)
+      print(options.json, { ...view, warning }, `${describe(view)}\n\n${next}`)
     },
   }
 
@@ -90,11 +105,7 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
       const { name } = providerOption(options).capabilities
       const owner = ownerOption(options)
       const verdict = await withSecrets(async ({ config, database, secrets }) => {
-        const { secretKey: masterKey } = await knownKeys(config)
-        assert(masterKey, 'it has opened the secrets')
-        const serverUrl = () => baseUrlOf(config)
-        const allowPrivate = privateAllowedBy(config)
-        const accounts = providerAccounts({ database, secrets, masterKey, serverUrl, allowPrivate, providers })
+        const accounts = await openAccounts({ config, database, secrets }, providers)
         return checkIntegration({ database, secrets, providers: accounts }, owner, name)
       })
       const reason = verdict.kind === 'good' ? null : verdict.because
@@ -160,7 +171,7 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
       print(
         options.json,
         viewOf(config, owner, provider, record),
-        `${name} takes no new payment in ${owner.mode} mode; every process knows within 2 s.\nWhat is under way can still be finished and refunded, so its keys are kept, sealed.`,
+        `${name} takes no new payment in ${owner.mode} mode.\nWhat is under way can still be finished and refunded, so its keys are kept, sealed.`,
       )
     },
   }
@@ -180,6 +191,16 @@ function withSecrets<Result>(
 ): Promise<Result> {
   const config = readConfig(process.env)
   return withParts(async (parts) => work({ ...parts, config, secrets: await openSecrets(config, parts.database) }))
+}
+
+async function openAccounts(
+  { config, database, secrets }: Pick<Parts, 'database'> & { config: Config; secrets: SecretBox },
+  providers: readonly Provider[],
+): Promise<Providers> {
+  const { secretKey: masterKey } = await knownKeys(config)
+  assert(masterKey, 'it has opened the secrets')
+  const allowPrivate = privateAllowedBy(config)
+  return providerAccounts({ database, secrets, masterKey, serverUrl: () => baseUrlOf(config), allowPrivate, providers })
 }
 
 /** One mistake a line. */
@@ -222,7 +243,7 @@ function whatNext(
   { merchantId, mode }: IntegrationOwner,
   { capabilities, baseURL }: Provider,
 ): string {
-  const known = 'Every process knows within 2 s.'
+  const known = 'New payments use it now.'
   if (baseURL === null) return known
   const unreachable = publicUrl
     ? ''

@@ -79,6 +79,22 @@ export const Integration = Type.Object(
 )
 export const IntegrationAnswer = dataOf(ref(Integration))
 
+export const IntegrationSetAnswer = Type.Object({
+  data: ref(Integration),
+  warning: nullable(
+    Type.Object(
+      {
+        code: Type.Unsafe<'keys_refused' | 'keys_not_checked'>({
+          type: 'string',
+          enum: ['keys_refused', 'keys_not_checked'],
+        }),
+        message: Type.String(),
+      },
+      { description: 'Null: the provider accepts the keys, or the request set none.' },
+    ),
+  ),
+})
+
 export const IntegrationsAnswer = wholeListOf(
   Type.Object({
     provider: Type.String(),

@@ -10,6 +10,7 @@ import { Problem } from '../../kernel/problem.ts'
 import { randomBytesFast } from '../../kernel/random.ts'
 import { equalInConstantTime } from '../../merchants/credential.ts'
 import type { Integration } from '../../merchants/integration.ts'
+import { findOffering } from '../../merchants/integration-store.ts'
 import type { Shopfronts } from '../../merchants/read-shopfront.ts'
 import type { Shopfront } from '../../merchants/shopfront.ts'
 import type { Payment } from '../../payments/payment.ts'
@@ -62,11 +63,14 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
     { integrations }: Shopfront,
     { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean },
   ): Promise<Offer> {
-    const offers = offersFor(payment, integrations, providers)
+    const cached = offersFor(payment, integrations, providers)
+    // Not from the cache: what takes this payment may have been set up a moment ago.
+    const current = cached.length > 0 ? integrations : await findOffering(database, payment)
+    const offers = cached.length > 0 ? cached : offersFor(payment, current, providers)
     const byCard = offers.find(({ channel }) => channel === 'card')
     return {
       methods: offers.map(({ channel, amountCharged }) => ({ name: methodOf(channel), amountCharged })),
-      cards: withCards && byCard ? await cardsOf(payment, integrations, byCard) : [],
+      cards: withCards && byCard ? await cardsOf(payment, current, byCard) : [],
       asksToSave: mayAsk && byCard !== undefined && !byCard.capabilities.pageAsksToSave,
     }
   }

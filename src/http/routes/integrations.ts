@@ -6,15 +6,29 @@ import { parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { Integration, IntegrationRecord } from '../../merchants/integration.ts'
+import type { IntegrationChanges } from '../../merchants/integration-changes.ts'
 import { findIntegration, findOffering } from '../../merchants/integration-store.ts'
 import { integrationView } from '../../merchants/integration-view.ts'
 import type { IntegrationWish } from '../../merchants/integration-wish.ts'
-import { checkIntegration, notSetUp, removeIntegration, setIntegration } from '../../merchants/manage-integrations.ts'
+import {
+  checkIntegration,
+  notSetUp,
+  removeIntegration,
+  setIntegration,
+  setsKeys,
+  warnOfKeys,
+} from '../../merchants/manage-integrations.ts'
 import { actorOf, type Caller } from '../../merchants/merchant.ts'
 import type { Links } from '../../payments/links.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
 import { answers } from '../contract/answers.ts'
-import { IntegrationAnswer, IntegrationRequest, IntegrationsAnswer, KeysAnswer } from '../contract/integration.ts'
+import {
+  IntegrationAnswer,
+  IntegrationRequest,
+  IntegrationSetAnswer,
+  IntegrationsAnswer,
+  KeysAnswer,
+} from '../contract/integration.ts'
 import { ref } from '../contract/schema.ts'
 import type { App } from '../framework.ts'
 import { knownFields, mistakesIn } from '../read-body.ts'
@@ -27,6 +41,7 @@ interface Parts {
   secrets: SecretBox
   providers: Providers
   allowPrivate: (mode: Mode) => boolean
+  integrationChanges?: IntegrationChanges
   links: Links
 }
 
@@ -98,12 +113,13 @@ export function integrationRoutes(app: App, parts: Parts): void {
         operationId: 'setIntegration',
         summary: 'Set a provider up, change it, or bring it back',
         description:
-          'What you leave out stays as it is, secrets too. New payments use the change within 2 seconds. ' +
-          'Payments under way are checked and refunded with the keys that are set now, so new keys must be those of the same account.',
+          'What you leave out stays as it is, secrets too. New payments use the change at once. ' +
+          'Payments under way are checked and refunded with the keys that they were started with, so new keys may be those of another account. ' +
+          'Keys in the request are checked with the provider for up to 5 seconds; `warning` says so when it refuses them or does not answer. They are saved in any case.',
         tags,
         params: Named,
         body: ref(IntegrationRequest),
-        response: { 200: IntegrationAnswer, ...answers(400, 401, 403, 404, 413, 415, 429, 503) },
+        response: { 200: IntegrationSetAnswer, ...answers(400, 401, 403, 404, 413, 415, 429, 503) },
       },
     },
     async (request) => {
@@ -111,7 +127,10 @@ export function integrationRoutes(app: App, parts: Parts): void {
       const wanted = provider(params.provider)
       const wish = (request.body ?? {}) as IntegrationWish // whatever it is: `mistakesIn` tells what is wrong with it
       const found = mistakesIn(request, KNOWN)
-      return view(await setIntegration(parts, actorOf(caller), caller, wanted, wish, found), caller)
+      const record = await setIntegration(parts, actorOf(caller), caller, wanted, wish, found)
+      parts.integrationChanges?.changed(caller.merchantId)
+      const warning = setsKeys(wanted, wish) ? await warnOfKeys(parts, caller, record.provider) : null
+      return { ...view(record, caller), warning }
     },
   )
 
@@ -130,7 +149,9 @@ export function integrationRoutes(app: App, parts: Parts): void {
     },
     async ({ caller, params }) => {
       const { name } = provider(params.provider).capabilities
-      return view(await removeIntegration(parts, actorOf(caller), caller, name), caller)
+      const record = await removeIntegration(parts, actorOf(caller), caller, name)
+      parts.integrationChanges?.changed(caller.merchantId)
+      return view(record, caller)
     },
   )
 
