@@ -85,7 +85,9 @@ test('a provider is set up with a secret from standard input or a file, listed, 
   )
   assert.deepEqual([changed.secretsSet, changed.currencies, changed.priority], [['secretKey'], ['NGN', 'GHS'], 7])
   assert.match((await see(['list'])).out, /acme +in use +7 +card +NGN GHS +NG GH +publicKey secretKey\n/)
-  await see(['set', 'acme', '--setting', 'secretKey=sk_test_revoked'])
+  assert.equal(changed.warning, null)
+  const refused = await see(['set', 'acme', '--setting', 'secretKey=sk_test_revoked'])
+  assert.match(refused.out, /Warning: acme refused the sandbox keys: it refused the key\. They are saved\.\n/)
   const bad = await see(['check', 'acme'])
   assert.deepEqual([bad.code, bad.out], [1, 'acme does not take the sandbox keys: it refused the key.\n'])
 
