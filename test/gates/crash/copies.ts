@@ -17,7 +17,7 @@ const COPIES = 2
 export async function crashOfCopies(random: Random, kills: number): Promise<CrashPart> {
   const folder = await mkdtemp(join(tmpdir(), 'manilla-crash-'))
   const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
-  const env = settings(server.url, folder) // one for all: what one copy seals, the other opens
+  const env = copySettings(server.url, folder)
   const slots: Slot[] = Array.from({ length: COPIES }, () => new Slot(env))
   try {
     await Promise.all(slots.map((slot) => slot.start()))
@@ -106,7 +106,8 @@ export class Slot {
   }
 }
 
-function settings(databaseUrl: string, folder: string): Record<string, string> {
+/** One set for all copies: what one seals, the others open. */
+export function copySettings(databaseUrl: string, folder: string): Record<string, string> {
   return {
     ...CREDENTIALS,
     DATABASE_URL: databaseUrl,

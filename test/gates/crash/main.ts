@@ -1,14 +1,17 @@
 // `npm run crash`: `kill -9` under load, again and again, then the books of the clients are compared with the database.
-// --kills 20 of two copies on one PostgreSQL, --restarts 5 of one copy with its own; --seed N to have the same choices again.
+// --kills 20 of two copies on one PostgreSQL, --restarts 5 of one copy with its own, --refunds 10 kills in the middle of refunds, while clients
+// repeat them with the same key; --seed N to have the same choices again.
 import { numbersFrom } from '../arguments.ts'
 import { randomOf } from '../random.ts'
 import { crashOfCopies } from './copies.ts'
 import { crashOfEmbedded } from './embedded.ts'
+import { crashOfRefunds, printRefunds } from './refunds.ts'
 import { isCleanPart, printPart } from './report.ts'
 
 export interface CrashOptions {
   kills: number
   restarts: number
+  refunds: number
   seed: number
 }
 
@@ -18,7 +21,7 @@ export interface CrashReport {
   print(): string
 }
 
-export async function crash({ kills, restarts, seed }: CrashOptions): Promise<CrashReport> {
+export async function crash({ kills, restarts, refunds, seed }: CrashOptions): Promise<CrashReport> {
   // At the same time, since most of it is waiting for starts. Both are awaited, so that even after a failure both have cleaned up.
   const ended = await Promise.allSettled([
     crashOfCopies(randomOf(seed, 1), kills),
@@ -28,17 +31,20 @@ export async function crash({ kills, restarts, seed }: CrashOptions): Promise<Cr
     if (part.status === 'rejected') throw part.reason
     return part.value
   })
+  // By itself: a copy that is starved of time by the other parts would be slow, not dead.
+  const refunded = refunds > 0 ? await crashOfRefunds(randomOf(seed, 3), refunds) : undefined
   return {
     seed,
-    clean: parts.every(isCleanPart),
-    print: () => [`crash, seed ${seed}`, ...parts.map(printPart), ''].join('\n\n'),
+    clean: parts.every(isCleanPart) && (refunded?.differences.length ?? 0) === 0,
+    print: () =>
+      [`crash, seed ${seed}`, ...parts.map(printPart), ...(refunded ? [printRefunds(refunded)] : []), ''].join('\n\n'),
   }
 }
 
 if (import.meta.main) {
-  const { kills, restarts, seed } = numbersFrom({ kills: 20, restarts: 5 })
+  const { kills, restarts, refunds, seed } = numbersFrom({ kills: 20, restarts: 5, refunds: 10 })
   process.stdout.write(`seed ${seed}\n`)
-  const report = await crash({ kills, restarts, seed })
+  const report = await crash({ kills, restarts, refunds, seed })
   process.stdout.write(report.print())
   process.exitCode = report.clean ? 0 : 1
 }

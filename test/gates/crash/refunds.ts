@@ -1,0 +1,240 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type Database } from '../../../src/database/database.ts'
+import { startEmbedded } from '../../../src/database/embedded.ts'
+import { sql } from '../../../src/database/sql.ts'
+import { SANDBOX_MERCHANT_ID } from '../../../src/merchants/seed-sandbox.ts'
+import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
+import { startFakeFlutterwave } from '../../../src/providers/flutterwave/fake.ts'
+import { startFakePaystack } from '../../../src/providers/paystack/fake.ts'
+import { Door, pause } from '../chaos/door.ts'
+import type { Random } from '../random.ts'
+import { copySettings, Slot } from './copies.ts'
+
+// Those without an idempotency key: a request that is made twice is a second refund.
+const FAKES = [startFakePaystack, startFakeFlutterwave]
+const COPIES = 2
+const CLIENTS = 8
+const PAYMENTS_PER_KILL = 4
+/** How often a kill is made while a copy looks for an earlier refund; else right after it asked for one. */
+const BETWEEN_COMMIT_AND_REQUEST = 0.7
+const PAID_WITHIN_MS = 120_000
+/** A lease lasts a minute, and the copy that takes it over may be killed in turn. */
+const SETTLED_WITHIN_MS = 300_000
+
+export interface RefundPart {
+  kills: number
+  payments: number
+  /** Of refunds, by the key of the call. */
+  askedFor: number
+  repeated: number
+  /** Refunds at the providers, and their sum there and in our books. */
+  made: number
+  sums: { theirs: number; ours: number }
+  differences: string[]
+}
+
+interface Refund {
+  provider: string
+  payment: string
+  amount: number
+  key: string
+  id: string | undefined
+}
+
+/** Copies are killed in the middle of refunds, while clients repeat theirs with the same key. Then the providers' ledgers must be our books. */
+export async function crashOfRefunds(random: Random, kills: number): Promise<RefundPart> {
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-crash-refunds-'))
+  const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
+  const database = connect({ url: server.url })
+  const env = copySettings(server.url, folder)
+  const slots = Array.from({ length: COPIES }, () => new Slot(env))
+  const door = new Door(random, () => slots.flatMap(({ copy }) => copy ?? []))
+  const ends: (() => Promise<void>)[] = []
+  try {
+    await Promise.all(slots.map((slot) => slot.start()))
+    const fakes = await Promise.all(FAKES.map((start) => start({ after: (end) => void ends.push(end) })))
+    for (const fake of fakes) await setUp(door, fake)
+    const wanted = await pay(database, door, fakes, random, Math.max(4, kills * PAYMENTS_PER_KILL))
+    const killer = new Killer(random, slots, kills)
+    for (const { upstream } of fakes) upstream.trouble = ({ method, path }) => killer.look(method, path)
+    const repeated = await refundAll(door, random, wanted)
+    for (const { upstream } of fakes) upstream.trouble = undefined
+    await killer.allBack()
+    await settled(database)
+    return { kills: killer.made, askedFor: wanted.length, repeated, ...(await compare(database, fakes, wanted)) }
+  } finally {
+    door.close()
+    await Promise.all(slots.map((slot) => slot.end()))
+    for (const end of ends) await end()
+    await database.close()
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function setUp(door: Door, { provider, settings, upstream }: FakeProvider): Promise<void> {
+  const path = `/payments/v1/integrations/${provider.capabilities.name}`
+  const answer = await door.askUntilKnown('set up', 'PUT', path, { settings, baseURL: upstream.url })
+  if (answer?.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer?.body)}`)
+}
+
+/** Paid payments, with the refunds that will be asked for. */
+async function pay(
+  database: Database,
+  door: Door,
+  fakes: FakeProvider[],
+  random: Random,
+  payments: number,
+): Promise<Refund[]> {
+  const wanted: Refund[] = []
+  for (let number = 0; number < payments; number++) {
+    const fake = fakes[number % fakes.length] as FakeProvider
+    const { name } = fake.provider.capabilities
+    const { amount, currency, country } = fake.price
+    const payment = `refunded-${number}`
+    const body = { provider: name, reference: payment, amount, currency, country, user: { email: 'ada@example.com' } }
+    const answer = await door.askUntilKnown('initialize', 'POST', '/payments/v1/payments/initialize', body)
+    if (answer?.status !== 200) throw new Error(`initialize: ${JSON.stringify(answer?.body)}`)
+    const row = await database.row<{ order: string }>(
+      sql`select order_reference as order from attempts where reference = ${answer.body.data.reference}`,
+    )
+    await fake.customer.payByCard(String(row?.order), { save: false })
+    for (const { headers, body: notice } of fake.takeNotices()) {
+      const url = `/notices/${name}/sandbox/${SANDBOX_MERCHANT_ID}`
+      await door.askUntilKnown('notice', 'POST', url, JSON.parse(notice.toString()), headers)
+    }
+    const third = Math.floor(amount / 3)
+    for (const share of random.pick([[amount], [third], [third, third + 1]])) {
+      wanted.push({ provider: name, payment, amount: share, key: crypto.randomUUID(), id: undefined })
+    }
+  }
+  await untilNone(database, PAID_WITHIN_MS, 'unpaid', sql`select count(*) from payments where status <> 'successful'`)
+  return wanted
+}
+
+/** Kills the copies at the moments that matter: after the refund is committed and before the provider is asked, or right after it was. */
+class Killer {
+  made = 0
+  readonly #random: Random
+  readonly #slots: Slot[]
+  readonly #most: number
+  readonly #restarts: Promise<void>[] = []
+
+  constructor(random: Random, slots: Slot[], most: number) {
+    this.#random = random
+    this.#slots = slots
+    this.#most = most
+  }
+
+  look(method: string, path: string): 'silent before the work' | 'silent after the work' | undefined {
+    const isLook = method === 'GET' && /refund/.test(path)
+    const isRequest = method === 'POST' && /refund/.test(path)
+    const up = this.#slots.filter(({ copy }) => copy)
+    if (this.made >= this.#most || up.length === 0 || !(isLook || isRequest) || !this.#random.chance(0.3))
+      return undefined
+    if (isLook !== this.#random.chance(BETWEEN_COMMIT_AND_REQUEST)) return undefined
+    this.made++
+    // Whose call it is cannot be seen from here: mostly both die, else one of them at random.
+    const chosen = this.#random.chance(0.7) ? up : [this.#random.pick(up)]
+    for (const slot of chosen) this.#restarts.push(slot.crash())
+    return isLook ? 'silent before the work' : 'silent after the work'
+  }
+
+  async allBack(): Promise<void> {
+    await Promise.all(this.#restarts)
+  }
+}
+
+/** Each client repeats a refund with its key until it is answered, and some once more after that. Returns how many calls were repeats. */
+async function refundAll(door: Door, random: Random, wanted: Refund[]): Promise<number> {
+  let next = 0
+  let repeated = 0
+  async function client(): Promise<void> {
+    while (next < wanted.length) {
+      const refund = wanted[next++] as Refund
+      const path = `/payments/v1/payments/${refund.payment}/refunds`
+      const headers = { 'idempotency-key': refund.key }
+      const again = random.chance(0.3) ? 2 : 1
+      for (let answered = 0, calls = 0; answered < again; calls++) {
+        if (calls > 0) repeated++
+        const answer = await door.ask('refund', 'POST', path, { amount: refund.amount }, headers)
+        if (answer?.status === 201) {
+          if (refund.id && refund.id !== answer.body.data.id) throw new Error(`two refunds under the key ${refund.key}`)
+          refund.id = answer.body.data.id
+          answered++
+        } else if (answer && answer.status < 500 && answer.body.code !== 'idempotency_in_progress') {
+          throw new Error(`a refund was answered with ${answer.status}: ${JSON.stringify(answer.body)}`)
+        } else await pause(random.between(50, 500))
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+  return repeated
+}
+
+function settled(database: Database): Promise<void> {
+  return untilNone(database, SETTLED_WITHIN_MS, 'pending', sql`select count(*) from refunds where status = 'pending'`)
+}
+
+async function untilNone(database: Database, withinMs: number, what: string, query: ReturnType<typeof sql>) {
+  for (const deadline = performance.now() + withinMs; ; await pause(500)) {
+    const row = await database.row<{ count: number }>(query)
+    if (row?.count === 0) return
+    if (performance.now() > deadline) throw new Error(`${row?.count} are still ${what} after ${withinMs} ms`)
+  }
+}
+
+async function compare(
+  database: Database,
+  fakes: FakeProvider[],
+  wanted: Refund[],
+): Promise<Pick<RefundPart, 'payments' | 'made' | 'sums' | 'differences'>> {
+  const ours = await database.rows<{
+    order: string
+    amount: number
+    status: string
+    kind: string
+    provider: string
+  }>(sql`
+    select a.order_reference as order, r.amount, r.status, r.kind, a.provider
+      from refunds r join attempts a on a.id = r.attempt_id`)
+  const theirs = fakes.flatMap((fake) =>
+    fake.ledger().givenBack.map(({ reference, amount }) => `${reference} ${amount.amount}`),
+  )
+  const booked = ours.filter(({ status }) => status === 'successful').map(({ order, amount }) => `${order} ${amount}`)
+  const sum = (all: string[]) => all.reduce((total, each) => total + Number(each.split(' ')[1]), 0)
+  const differences = [
+    ...minus(theirs, booked).map((each) => `the provider gave back ${each}, our books did not`),
+    ...minus(booked, theirs).map((each) => `our books gave back ${each}, the provider did not`),
+    ...ours
+      .filter(({ kind, status }) => kind !== 'merchant' || status !== 'successful')
+      .map(({ order, kind, status }) => `a refund of ${order} is ${kind} and ${status}`),
+    ...(ours.length === wanted.length ? [] : [`${wanted.length} were asked for, ${ours.length} are in our books`]),
+  ]
+  const payments = new Set(wanted.map(({ payment }) => payment)).size
+  return { payments, made: theirs.length, sums: { theirs: sum(theirs), ours: sum(booked) }, differences }
+}
+
+function minus(all: string[], others: string[]): string[] {
+  const left = [...others]
+  return all.filter((each) => {
+    const place = left.indexOf(each)
+    if (place === -1) return true
+    left.splice(place, 1)
+    return false
+  })
+}
+
+export function printRefunds({ kills, payments, askedFor, repeated, made, sums, differences }: RefundPart): string {
+  return [
+    `${COPIES} copies, killed in the middle of refunds`,
+    `  kills           ${kills}`,
+    `  payments        ${payments}`,
+    `  refunds         ${askedFor} asked for, ${repeated} calls repeated, ${made} made`,
+    `  sums            ${sums.theirs} at the providers, ${sums.ours} in our books`,
+    `  differences     ${differences.length === 0 ? '0' : `${differences.length}  FAILED, must be 0`}`,
+    ...differences.slice(0, 10).map((each) => `  FAILED  ${each}`),
+  ].join('\n')
+}
