@@ -76,8 +76,8 @@ export async function findTries(api: Api, reference: string): Promise<Transactio
 }
 
 /**
- * What went back of each. A refunded transaction is still `successful`, so the list of refunds is asked. A key that may not read that list
- * stops no payment.
+ * What went back of each, pending refunds included: their money has left the merchant's balance. A refunded transaction is still `successful`,
+ * so the list of refunds is asked. A key that may not read that list stops no payment.
  */
 async function returnedOf(api: Api, paid: Transaction[]): Promise<Map<string, number> | Unknown> {
   const returned = new Map<string, number>()

@@ -65,7 +65,7 @@ async function returnedSince(
     const itsRefunds = readRefunds(of(refunds), id, currency)
     const itsChargebacks = readChargebacks(of(chargebacks), id, currency)
     if (!itsRefunds || !itsChargebacks) return unreadable(200)
-    const made = itsRefunds.filter((refund) => refundStatusOf(refund) !== 'failed')
+    const made = itsRefunds.filter((refund) => refundStatusOf(refund) === 'successful')
     const lost = itsChargebacks.filter((chargeback) => disputeStatusOf(chargeback) === 'lost')
     returned.set(
       id,

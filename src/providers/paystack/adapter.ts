@@ -144,7 +144,7 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       if (!isReversed(transaction) || !transaction.paidAt) return outcomeOf(transaction, channel)
       const returns = await returnsOf(get, mode, transaction)
       if ('kind' in returns) return returns
-      const returned = returnedBy(returns, transaction)
+      const returned = returnedBy(returns, transaction, { withPending: true })
       return typeof returned === 'object' ? returned : outcomeOf(transaction, channel, returned)
     },
 

@@ -148,3 +148,20 @@ test('paystack: the list of transactions leaves out what was paid before or afte
   const created = at + 1 - Date.parse(query.get('from') ?? '')
   assert.equal(created, 3 * 86_400_000, 'their list goes by the time of creation')
 })
+
+test('paystack: the list of transactions counts refunds that are done, and no pending ones', async (t) => {
+  const { connection, refundAtProvider, wanted, takeNotices } = await paidCard(t)
+  const now = Date.now()
+  const returned = async () => {
+    const range = { from: new Date(now - 60_000), to: new Date(now + 60_000) }
+    const answer = await connection.listTransactions?.(range, null)
+    assert.ok(answer?.kind === 'page', answer?.kind)
+    return answer.transactions.map((transaction) => transaction.returned)
+  }
+  await connection.refund(wanted)
+  assert.deepEqual(await returned(), [undefined])
+  await refundAtProvider?.(reference, 1_000)
+  assert.deepEqual(await returned(), [1_000])
+  takeNotices()
+  assert.deepEqual(await returned(), [wanted.amount.amount + 1_000], 'done by now')
+})

@@ -40,10 +40,14 @@ export async function returnsOf(get: Get, mode: Mode, transaction: PaystackTrans
 }
 
 /**
- * What has gone back of a reversed transaction, in our minor units. A pending refund counts: Paystack takes its amount from the merchant's
- * balance when the refund is created.
+ * What has gone back of a reversed transaction, in our minor units. `withPending` counts pending refunds as well: Paystack takes their amount
+ * from the merchant's balance when they are created, so a payment that we see for the first time then is no success.
  */
-export function returnedBy({ refunds, disputes }: Returns, transaction: PaystackTransaction): number | Unknown {
+export function returnedBy(
+  { refunds, disputes }: Returns,
+  transaction: PaystackTransaction,
+  { withPending }: { withPending: boolean },
+): number | Unknown {
   const made = refunds.filter(({ status }) => status !== 'failed')
   const lost = disputes.filter(({ status }) => status === 'lost')
   if (made.length === 0 && lost.length === 0) {
@@ -51,7 +55,8 @@ export function returnedBy({ refunds, disputes }: Returns, transaction: Paystack
     const isWhole = transaction.status === 'reversed' && refunds.length === 0
     return isWhole ? transaction.amount.amount : unknown('it says reversed, and lists nothing that was given back')
   }
-  const total = sum(made) + sum(unsettled(lost, made))
+  const counted = made.filter(({ status }) => withPending || status === 'successful')
+  const total = sum(counted) + sum(unsettled(lost, counted))
   return Math.min(total, transaction.amount.amount)
 }
 

@@ -41,7 +41,7 @@ export async function listTransactions(
     if (isReversed(transaction)) {
       const returns = await returnsOf(get, mode, transaction)
       if ('kind' in returns) return returns
-      const sum = returnedBy(returns, transaction)
+      const sum = returnedBy(returns, transaction, { withPending: false })
       if (typeof sum === 'object') return sum
       returned = sum
     }
