@@ -94,7 +94,12 @@ async function fill(url: string, rows: number): Promise<void> {
         currency: 'NGN' as Currency,
         country: 'NG' as Country,
         customerBearsCharge: false,
-        user: { email: `customer-${(number * 7_919) % 1_000_000}@example.com`, phoneNumber: null, name: 'Ada' },
+        user: {
+          id: null,
+          email: `customer-${(number * 7_919) % 1_000_000}@example.com`,
+          phoneNumber: null,
+          name: 'Ada',
+        },
         redirectURL: 'https://shop.example/thanks',
         webhook: null,
         metadata: {},

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { EventType } from '../events/event.ts'
-import type { AttemptId } from '../kernel/ids.ts'
+import type { AttemptId, SavedCardId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type Payment, refuseFinished } from '../payments/payment.ts'
 import { type Attempt, type Instructions, MAX_ATTEMPTS } from './attempt.ts'
@@ -136,6 +136,17 @@ export type Confirmable = Attempt & { instructions: Extract<Instructions, { kind
 
 export function isConfirmable(attempt: Attempt): attempt is Confirmable {
   return attempt.status === 'pending' && attempt.instructions?.kind === 'confirm'
+}
+
+/**
+ * Whether the checkout page may charge this saved card. Without `user.id` nobody has proved who the customer is: then only a card that
+ * waits to be confirmed, because the merchant's initialize asked for it.
+ */
+export function mayUseSavedCard({ payment, attempts }: Book, card: SavedCardId): boolean {
+  return (
+    payment.user.id !== null ||
+    attempts.filter(isConfirmable).some(({ instructions }) => instructions.savedCard === card)
+  )
 }
 
 /** The customer has said yes: from here on it is like any attempt whose provider is being called. */

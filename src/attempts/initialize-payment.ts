@@ -7,7 +7,7 @@ import { findOffering } from '../merchants/integration-store.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import type { Turn } from '../payments/call-once.ts'
 import { DuplicateReference, type PaymentCreator } from '../payments/create-payment.ts'
-import { type PaymentRequest, refuseFinished } from '../payments/payment.ts'
+import { type PaymentRequest, refuseFinished, type User } from '../payments/payment.ts'
 import { findPaymentByReference } from '../payments/payment-store.ts'
 import type { Capabilities, Channel } from '../providers/provider.ts'
 import { findAttempt, findBookById } from './attempt-store.ts'
@@ -140,8 +140,9 @@ async function continueWith(
   return payment.id
 }
 
-function isAnotherUser(asked: PaymentRequest['user'], known: PaymentRequest['user']): boolean {
-  return asked.email.toLowerCase() !== known.email.toLowerCase()
+/** A request without `user.id` may continue a payment that has one: the payment's own user counts. */
+function isAnotherUser(asked: User, known: User): boolean {
+  return asked.email.toLowerCase() !== known.email.toLowerCase() || (asked.id !== null && asked.id !== known.id)
 }
 
 const HOME: Record<string, string> = { NGN: 'NG', GHS: 'GH', KES: 'KE', ZAR: 'ZA', USD: 'US' }

@@ -5,9 +5,17 @@ import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Owner } from '../payments/payment-store.ts'
 import type { SavedCard, SavedCardToken } from '../providers/provider.ts'
 
-/** Sealed to the card it is: who may use it, at which provider, for whom. */
-function placeOf(owner: Owner, provider: string, email: string): string {
-  return `saved_cards.sealed_token:${owner.merchantId}:${owner.mode}:${provider}:${email.toLowerCase()}`
+/** The customer whose card it is: the merchant's id of them, or the e-mail address for cards that were saved without an id. */
+export interface Customer {
+  id: string | null
+  email: string
+}
+
+/** Associated data of the sealed token: a token that is copied to another customer, provider or merchant does not open. */
+function placeOf(owner: Owner, provider: string, { id, email }: Customer): string {
+  return id === null
+    ? `saved_cards.sealed_token:${owner.merchantId}:${owner.mode}:${provider}:${email.toLowerCase()}`
+    : `saved_cards.sealed_token of user id:${owner.merchantId}:${owner.mode}:${provider}:${id}`
 }
 
 /** A token works with the account that issued it. Cards `c` of other accounts are not offered. */
@@ -18,14 +26,14 @@ const OF_CURRENT_ACCOUNT = new Fixed(`c.account = (select i.account from integra
 export async function keepCard(
   tx: Transaction,
   secrets: SecretBox,
-  wanted: { id: SavedCardId; owner: Owner; provider: string; account: number; email: string; card: SavedCard },
+  wanted: { id: SavedCardId; owner: Owner; provider: string; account: number; customer: Customer; card: SavedCard },
 ): Promise<void> {
-  const { id, owner, provider, account, email, card } = wanted
+  const { id, owner, provider, account, customer, card } = wanted
   await tx.rows(sql`
-    insert into saved_cards (id, merchant_id, mode, provider, account, email, brand, last4, expiry_month, expiry_year, sealed_token)
-    values (${uuidOf(id)}, ${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${account}, ${email}, ${card.brand},
-            ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, placeOf(owner, provider, email))})
-    on conflict (merchant_id, mode, provider, lower(email), brand, last4, expiry_month, expiry_year, account)
+    insert into saved_cards (id, merchant_id, mode, provider, account, user_id, email, brand, last4, expiry_month, expiry_year, sealed_token)
+    values (${uuidOf(id)}, ${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${account},
+            ${customer.id}, ${customer.email}, ${card.brand}, ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, placeOf(owner, provider, customer))})
+    on conflict (merchant_id, mode, customer, provider, brand, last4, expiry_month, expiry_year, account)
     do update set sealed_token = excluded.sealed_token, email = excluded.email, used_at = now()`)
 }
 
@@ -35,16 +43,17 @@ export async function findCard(
   secrets: SecretBox,
   owner: Owner,
   { provider, account }: { provider: string; account: number },
-  email: string,
+  customer: Customer,
   chosen?: SavedCardId,
 ): Promise<{ id: SavedCardId; token: SavedCardToken; email: string } | undefined> {
   const row = await db.row<{ id: string; sealed_token: Buffer; email: string }>(sql`
     select id, sealed_token, email from saved_cards
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
-       and account = ${account} and lower(email) = lower(${email}) and id = coalesce(${chosen ? uuidOf(chosen) : null}::uuid, id)
+       and account = ${account} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
+       and id = coalesce(${chosen ? uuidOf(chosen) : null}::uuid, id)
      order by used_at desc limit 1`)
   if (!row) return undefined
-  const token = secrets.open(row.sealed_token, placeOf(owner, provider, email))
+  const token = secrets.open(row.sealed_token, placeOf(owner, provider, customer))
   return { id: idOf('card', row.id), token, email: row.email }
 }
 
@@ -52,19 +61,20 @@ export async function findCard(
 export async function findKeeper(
   db: Queries,
   owner: Owner,
-  email: string,
+  customer: Customer,
   id: SavedCardId,
 ): Promise<string | undefined> {
   const row = await db.row<{ provider: string }>(sql`
     select provider from saved_cards c
      where ${OF_CURRENT_ACCOUNT} and id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
-       and lower(email) = lower(${email})`)
+       and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))`)
   return row?.provider
 }
 
 export interface CardOnFile extends Omit<SavedCard, 'token'> {
   id: SavedCardId
   provider: string
+  userId: string | null
   email: string
   createdAt: Date
 }
@@ -72,6 +82,7 @@ export interface CardOnFile extends Omit<SavedCard, 'token'> {
 interface CardRow {
   id: string
   provider: string
+  user_id: string | null
   email: string
   brand: string
   last4: string
@@ -84,6 +95,7 @@ function cardOf(row: CardRow): CardOnFile {
   return {
     id: idOf('card', row.id),
     provider: row.provider,
+    userId: row.user_id,
     email: row.email,
     brand: row.brand,
     last4: row.last4,
@@ -94,10 +106,10 @@ function cardOf(row: CardRow): CardOnFile {
 }
 
 /** What may be seen of saved cards: never a token. */
-export async function listCards(db: Queries, owner: Owner, email: string): Promise<CardOnFile[]> {
+export async function listCards(db: Queries, owner: Owner, customer: Customer): Promise<CardOnFile[]> {
   const rows = await db.rows<CardRow>(sql`
-    select id, provider, email, brand, last4, expiry_month, expiry_year, created_at from saved_cards
-     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and lower(email) = lower(${email})
+    select id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at from saved_cards
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
      order by used_at desc limit 100`)
   return rows.map(cardOf)
 }
@@ -110,13 +122,13 @@ export async function listCardsToPayWith(
   db: Queries,
   owner: Owner,
   providers: string[],
-  email: string,
+  customer: Customer,
 ): Promise<CardOnFile[]> {
   const rows = await db.rows<CardRow>(sql`
-    select id, provider, email, brand, last4, expiry_month, expiry_year, created_at
+    select id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at
       from saved_cards c, (select (now() at time zone 'UTC') - interval '12 hours' as moment) as still
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = any(${providers})
-       and lower(email) = lower(${email}) and ${OF_CURRENT_ACCOUNT}
+       and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email})) and ${OF_CURRENT_ACCOUNT}
        and (expiry_year, expiry_month) >= (extract(year from moment), extract(month from moment))
      order by used_at desc limit 5`)
   return rows.map(cardOf)
@@ -126,6 +138,6 @@ export async function deleteCard(db: Queries, owner: Owner, id: SavedCardId): Pr
   const row = await db.row<CardRow>(sql`
     delete from saved_cards
      where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
-    returning id, provider, email, brand, last4, expiry_month, expiry_year, created_at`)
+    returning id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at`)
   return row && cardOf(row)
 }

@@ -159,7 +159,7 @@ async function saveCard(
     owner: attempt,
     provider: attempt.provider,
     account: attempt.account,
-    email: book.payment.user.email,
+    customer: book.payment.user,
     card,
   })
 }

@@ -118,7 +118,7 @@ async function savedCardFor(
 ): Promise<Intent['saved']> {
   if (card === 'new') return undefined
   const at = { provider: capabilities.name, account }
-  const found = await findCard(tx, secrets, payment, at, payment.user.email, card)
+  const found = await findCard(tx, secrets, payment, at, payment.user, card)
   if (card && !found) throw new Problem('not_found', 'There is no such card.')
   return found && { ...found, isChosen: card !== undefined }
 }
@@ -290,11 +290,12 @@ function orderOf(
 ): Order {
   const openUntil = attempt.createdAt.getTime() + capabilities.accountLifetimeSeconds * 1_000
   const isAccount = attempt.channel === 'virtual-bank-account'
+  const { email, name, phoneNumber } = payment.user
   return {
     reference: attempt.orderReference,
     amount: money(attempt.amountCharged, attempt.currency as Currency),
     country: payment.country,
-    customer: payment.user,
+    customer: { email, name, phoneNumber },
     merchantName,
     returnURL: links.comeBack(attempt.id),
     startedAt: attempt.createdAt,

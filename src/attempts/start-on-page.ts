@@ -6,7 +6,7 @@ import { findOffering, type Offering } from '../merchants/integration-store.ts'
 import type { Channel } from '../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { findBookById, hasPageKey, lockBook, notePageKey, recordCall } from './attempt-store.ts'
-import { type Book, type Confirmable, isConfirmable, refuseAnother } from './book.ts'
+import { type Book, type Confirmable, isConfirmable, mayUseSavedCard, refuseAnother } from './book.ts'
 import { choicesOf, type Offer } from './offer.ts'
 import type { AttemptParts } from './parts.ts'
 import { findKeeper } from './saved-card-store.ts'
@@ -82,7 +82,7 @@ async function intend(
   const [best, ...others] = await findChoices(tx, parts, integrations, book, wish)
   if (!best) return undefined // the price has changed since the page was shown: it is shown again
   const intent = await prepare(tx, parts, book, {
-    ...startOf(best, wish),
+    ...startOf(book, best, wish),
     onBegun: (begun, id) => notePageKey(begun, id, wish.key),
   })
   return { intent, others }
@@ -93,13 +93,14 @@ async function findChoices(
   tx: Transaction,
   { providers }: AttemptParts,
   integrations: Integration[],
-  { payment }: Book,
+  book: Book,
   { channel, card, atMost = Number.POSITIVE_INFINITY }: PageWish,
 ): Promise<Offer[]> {
+  const { payment } = book
   const affordable = ({ amountCharged }: Offer) => amountCharged <= atMost
   const choices = choicesOf(payment, integrations, providers, channel)
   if (!card || card === 'new') return choices.filter(affordable)
-  const keeper = await findKeeper(tx, payment, payment.user.email, card)
+  const keeper = mayUseSavedCard(book, card) ? await findKeeper(tx, payment, payment.user, card) : undefined
   const choice = choices.find(({ capabilities }) => capabilities.name === keeper)
   if (!choice) throw new Problem('not_found', 'There is no such card.')
   return [choice].filter(affordable)
@@ -117,11 +118,13 @@ async function goElsewhere(
   const book = await lockBook(tx, paymentId)
   const call = { call: 'go elsewhere', outcome: other.capabilities.name, detail: 'nothing began here', tookMs: 0 }
   await recordCall(tx, id, call)
-  return { intent: await prepare(tx, parts, book, startOf(other, wish)), others }
+  return { intent: await prepare(tx, parts, book, startOf(book, other, wish)), others }
 }
 
-function startOf({ capabilities }: Offer, { channel, card, saveCard }: PageWish): Start {
-  return { capabilities, channel, ...(card && { card }), ...(saveCard && { saveCard }) }
+function startOf({ payment }: Book, { capabilities }: Offer, { channel, card, saveCard }: PageWish): Start {
+  // A provider's page would offer the last saved card of the e-mail address.
+  const chosen = card ?? (payment.user.id === null ? 'new' : undefined)
+  return { capabilities, channel, ...(chosen && { card: chosen }), ...(saveCard && { saveCard }) }
 }
 
 /** Whether a yes to this card, at the price that the page has shown, is one to this attempt. */

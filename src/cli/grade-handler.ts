@@ -174,7 +174,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
     amountPaid: 1_250_000,
     amountRefunded: 0,
     sequence: 7,
-    user: { email: 'ada@example.com', phoneNumber: null, name: 'Ada' },
+    user: { id: null, email: 'ada@example.com', phoneNumber: null, name: 'Ada' },
     redirectURL: null,
     webhook: null,
     metadata: { madeBy: 'manilla webhooks verify' },

@@ -41,7 +41,7 @@ export class Refused extends Error {
 export interface Order {
   reference: string
   amount: number
-  user: { email: string }
+  user: { id: string; email: string }
   customerBearsCharge: boolean
   redirectURL: string
   webhook: string

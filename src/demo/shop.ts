@@ -6,6 +6,7 @@ import { randomBelow2to48 } from '../kernel/random.ts'
 import { type Line, LiveLog } from './live-log.ts'
 import { type Account, type Order, type Payment, paymentsApi, Refused } from './payments-api.ts'
 import { productOf } from './products.ts'
+import { customerOf } from './session.ts'
 import {
   EMPTY_FORM,
   type Form,
@@ -61,13 +62,13 @@ export function demoShop(parts: DemoParts): { prefix: string; routes(app: Fastif
   const panel = (after: number, reference?: string): Panel => ({ lines: log.after(0, reference), after, reference })
   const send = (reply: FastifyReply, status: number, page: string) => reply.code(status).headers(headers()).send(page)
 
-  function orderFrom(form: Form): Order {
+  function orderFrom(form: Form, customer: string): Order {
     const product = productOf(form.product)
     if (!product) throw new Refused(400, 'We do not sell that.')
     return {
       reference: `DEMO-${encodeBase58(BigInt(randomBelow2to48()), 9)}`,
       amount: product.price.amount,
-      user: { email: form.email },
+      user: { id: customer, email: form.email },
       customerBearsCharge: form.customerBearsCharge,
       redirectURL: `${parts.baseUrl()}${PREFIX}/thanks`,
       webhook: `${parts.baseUrl()}${DEMO_WEBHOOK_PATH}`,
@@ -139,7 +140,7 @@ export function demoShop(parts: DemoParts): { prefix: string; routes(app: Fastif
       // The page's script opens the widget by itself. Without it the way of the link is the next best.
       const staysHere = way === 'widget' && request.headers.accept === 'application/json'
       try {
-        const order = orderFrom(form)
+        const order = orderFrom(form, customerOf(request, reply, frame().path))
         const url = await buy(order, way, staysHere)
         if (staysHere) return reply.header('cache-control', 'no-store').send({ reference: order.reference, url })
         return reply.header('referrer-policy', 'no-referrer').redirect(url, 303)

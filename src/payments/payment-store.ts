@@ -29,11 +29,11 @@ export async function insertPayment(db: Queries, payment: NewPayment): Promise<b
   try {
     await db.rows(sql`
       insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
-                            user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+                            user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
                             idempotency_key, request_digest, expires_at)
       values (${uuidOf(payment.id)}, ${uuidOf(payment.merchantId)}, ${payment.mode}, ${payment.reference},
               ${payment.shortCode}, ${amount}, ${currency}, ${country}, ${customerBearsCharge},
-              ${user.email}, ${user.phoneNumber}, ${user.name}, ${redirectURL}, ${webhook}, ${metadata},
+              ${user.id}, ${user.email}, ${user.phoneNumber}, ${user.name}, ${redirectURL}, ${webhook}, ${metadata},
               ${payment.idempotency?.key ?? null}, ${payment.idempotency?.digest ?? null},
               now() + ${payment.expiresInSeconds}::integer * interval '1 second')`)
     return true
@@ -54,10 +54,10 @@ export async function insertPayments(db: Queries, payments: NewPayment[]): Promi
   const column = (pick: (payment: NewPayment) => string | null) => textArray(payments.map(pick))
   const rows = await db.rows<{ id: string }>(sql`
     insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
-                          user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+                          user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
                           idempotency_key, request_digest, expires_at)
     select id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
-           user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+           user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
            idempotency_key, request_digest, now() + expires_in * interval '1 second'
       from unnest(${textArray(ids)}::uuid[],
                   ${column((p) => merchantUuid(p.merchantId))}::uuid[],
@@ -68,6 +68,7 @@ export async function insertPayments(db: Queries, payments: NewPayment[]): Promi
                   ${column((p) => p.request.currency)}::text[],
                   ${column((p) => p.request.country)}::text[],
                   ${column((p) => String(p.request.customerBearsCharge))}::boolean[],
+                  ${column((p) => p.request.user.id)}::text[],
                   ${column((p) => p.request.user.email)}::text[],
                   ${column((p) => p.request.user.phoneNumber)}::text[],
                   ${column((p) => p.request.user.name)}::text[],
@@ -78,7 +79,7 @@ export async function insertPayments(db: Queries, payments: NewPayment[]): Promi
                   ${column((p) => (p.idempotency ? `\\x${p.idempotency.digest.toString('hex')}` : null))}::bytea[],
                   ${column((p) => String(p.expiresInSeconds))}::integer[])
         as new (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
-                user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+                user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
                 idempotency_key, request_digest, expires_in)
      -- One order for all, so that two processes that write the same keys or references wait in one direction.
      order by coalesce(idempotency_key, reference)
@@ -91,7 +92,7 @@ export async function insertPayments(db: Queries, payments: NewPayment[]): Promi
 // By name, never `*`: a migration that adds a column must not change what a running version's prepared statements return.
 const COLUMNS =
   new Fixed(`p.id, p.merchant_id, p.mode, p.reference, p.short_code, p.status, p.late, p.amount, p.currency, p.country,
-  p.customer_bears_charge, p.amount_paid, p.amount_refunded, p.user_email, p.user_phone_number, p.user_name, p.redirect_url,
+  p.customer_bears_charge, p.amount_paid, p.amount_refunded, p.user_id, p.user_email, p.user_phone_number, p.user_name, p.redirect_url,
   p.webhook_url, p.metadata, p.sequence, p.created_at, p.expires_at, p.completed_at`)
 
 interface PaymentRow {
@@ -108,6 +109,7 @@ interface PaymentRow {
   customer_bears_charge: boolean
   amount_paid: number
   amount_refunded: number
+  user_id: string | null
   user_email: string
   user_phone_number: string | null
   user_name: string | null
@@ -139,7 +141,7 @@ function paymentOf(
     customerBearsCharge: row.customer_bears_charge,
     amountPaid: row.amount_paid,
     amountRefunded: row.amount_refunded,
-    user: { email: row.user_email, phoneNumber: row.user_phone_number, name: row.user_name },
+    user: { id: row.user_id, email: row.user_email, phoneNumber: row.user_phone_number, name: row.user_name },
     redirectURL: row.redirect_url,
     webhook: row.webhook_url,
     metadata: row.metadata,
@@ -246,6 +248,7 @@ export async function findPaymentsByReference(db: Queries, reference: string): P
 export interface PaymentFilter {
   status: PaymentStatus | undefined
   email: string | undefined
+  userId: string | undefined
   from: Date | undefined
   to: Date | undefined
   before: PaymentId | undefined
@@ -263,24 +266,30 @@ const CLOCKS_MAY_DIFFER_MS = 3_600_000
  */
 export async function listPayments(db: Queries, owner: Owner, filter: PaymentFilter): Promise<Payment[]> {
   const merchant = uuidOf(owner.merchantId)
-  const { status = null, email = null, limit } = filter
+  const { status = null, email = null, userId = null, limit } = filter
   const { from = LONG_AGO, to = FAR_OFF } = filter
   const first = firstUuidAt(new Date(from.getTime() - CLOCKS_MAY_DIFFER_MS))
   const last = firstUuidAt(new Date(to.getTime() + CLOCKS_MAY_DIFFER_MS))
   const before = filter.before ? uuidOf(filter.before) : LAST_UUID
   const below = before < last ? before : last
   const statement =
-    email !== null
+    userId !== null
       ? sql`select ${COLUMNS} from payments p
+             where merchant_id = ${merchant} and mode = ${owner.mode} and user_id = ${userId}
+               and (${email}::text is null or lower(user_email) = lower(${email}))
+               and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
+             order by id desc limit ${limit}`
+      : email !== null
+        ? sql`select ${COLUMNS} from payments p
              where merchant_id = ${merchant} and mode = ${owner.mode} and lower(user_email) = lower(${email})
                and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
              order by id desc limit ${limit}`
-      : status !== null && status !== 'pending'
-        ? sql`select ${COLUMNS} from payments p
+        : status !== null && status !== 'pending'
+          ? sql`select ${COLUMNS} from payments p
                where merchant_id = ${merchant} and mode = ${owner.mode} and status = ${status} and status <> 'pending'
                  and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
                order by id desc limit ${limit}`
-        : sql`select ${COLUMNS} from payments p
+          : sql`select ${COLUMNS} from payments p
                where merchant_id = ${merchant} and mode = ${owner.mode} and (${status}::text is null or status = ${status})
                  and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
                order by id desc limit ${limit}`
@@ -321,7 +330,7 @@ export async function savePayment(tx: Transaction, before: Payment, after: Payme
 /** A payment as its page needs it. */
 export interface PaymentOnPage {
   payment: Payment
-  /** Whether it is worth asking for this customer's saved cards: most have none. */
+  /** Whether it is worth asking for saved cards of the payment's `user.id`. Without an id the page offers none. */
   hasCards: boolean
 }
 
@@ -329,9 +338,9 @@ export interface PaymentOnPage {
 export async function findPaymentsForPage(db: Queries, ids: PaymentId[]): Promise<Map<PaymentId, PaymentOnPage>> {
   const uuids = new Map(ids.map((id) => [uuidOf(id), id]))
   const rows = await db.rows<PaymentRow & { has_cards: boolean }>(sql`
-    select ${COLUMNS}, exists (
+    select ${COLUMNS}, p.user_id is not null and exists (
              select from saved_cards c
-              where c.merchant_id = p.merchant_id and c.mode = p.mode and lower(c.email) = lower(p.user_email)) as has_cards
+              where c.merchant_id = p.merchant_id and c.mode = p.mode and c.customer = 'id:' || p.user_id) as has_cards
       from payments p where p.id = any(${textArray([...uuids.keys()])}::uuid[])`)
   // Writing out an id costs as much as reading a row. We were given those of the payments, and few merchants have many.
   const merchants = new Map<string, MerchantId>()

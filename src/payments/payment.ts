@@ -27,13 +27,22 @@ export type PaymentStatus = 'pending' | 'successful' | 'cancelled' | 'expired'
 
 export const PAYMENT_STATUSES: readonly PaymentStatus[] = ['pending', 'successful', 'cancelled', 'expired']
 
+/** The customer, as the merchant names them. */
+export interface User {
+  /** The merchant's own id of a customer who is signed in with the merchant. Their saved cards belong to it. */
+  id: string | null
+  email: string
+  phoneNumber: string | null
+  name: string | null
+}
+
 /** The part of a payment that the merchant chose. */
 export interface PaymentRequest {
   amount: number
   currency: Currency
   country: Country
   customerBearsCharge: boolean
-  user: { email: string; phoneNumber: string | null; name: string | null }
+  user: User
   redirectURL: string | null
   webhook: string | null
   metadata: Record<string, string>

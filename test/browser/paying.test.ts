@@ -124,13 +124,13 @@ test('a code of the bank is asked for inside the frame, and pays', async () => {
 })
 
 test('a card that was saved is there the next time, and one press pays with it', async () => {
-  const user = { email: 'Returning@example.com' }
+  const user = { email: 'Returning@example.com', id: 'customer-7' }
   const { page } = await newCustomer(browser)
   await page.goto((await newCheckout(shop, { user })).url)
   await page.getByRole('button', { name: /^Pay/ }).click()
   await fillCard(providerFrame(page), VISA, { save: true })
   await reaches(page, 'succeeded')
-  await page.goto((await newCheckout(shop, { user: { email: 'returning@example.com' } })).url)
+  await page.goto((await newCheckout(shop, { user: { email: 'other.address@example.com', id: 'customer-7' } })).url)
   assert.ok(await page.getByLabel('Visa ending 4081').isChecked())
   await page.getByRole('button', { name: /^Pay/ }).click()
   await reaches(page, 'succeeded')

@@ -100,7 +100,7 @@ async function newCheckout(email: string, more = {}): Promise<string> {
     amount: 1_250_000,
     country: 'NG',
     reference: `ORD-${order++}`,
-    user: { email },
+    user: { email, id: email },
     redirectURL,
     ...more,
   })

@@ -298,7 +298,7 @@ function wantedBy(
       currency: 'NGN' as Currency,
       country: 'NG' as Country,
       customerBearsCharge: false,
-      user: { email, phoneNumber: null, name: null },
+      user: { id: null, email, phoneNumber: null, name: null },
       redirectURL: null,
       webhook: null,
       metadata: {},

@@ -68,6 +68,20 @@ async function panel(): Promise<string[]> {
 
 const isThere = (what: RegExp) => (lines: string[]) => lines.some((line) => what.test(line))
 
+test('the shop names its visitor by a session of its own, so that saved cards are theirs and not of the typed address', async () => {
+  const first = await post('/demo/buy', { ...ORDER, way: 'link' })
+  const cookie = (first.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+  assert.match(cookie, /^demo_customer=[0-9a-f]{32}$/)
+  const userOf = async ({ headers }: Answer) =>
+    (await paymentOf(String(headers.get('location')?.split('/').at(-1)))).user as { id: string; email: string }
+  const { id } = await userOf(first)
+  assert.equal(id, `demo-${cookie.split('=')[1]}`)
+  const again = await post('/demo/buy', { ...ORDER, email: 'other@example.com', way: 'link' }, { cookie })
+  assert.deepEqual(await userOf(again), { id, email: 'other@example.com', phoneNumber: null, name: null })
+  assert.equal(again.headers.get('set-cookie'), null)
+  assert.notEqual((await userOf(await post('/demo/buy', { ...ORDER, way: 'link' }))).id, id)
+})
+
 test('the address of the shop is printed, and it shows three products and three ways to pay', async () => {
   assert.ok(service.output().includes(`Demo shop       ${baseUrl}/demo`))
   const { status, headers, text } = await get('/demo')

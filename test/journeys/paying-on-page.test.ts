@@ -27,8 +27,11 @@ const BANK = 'virtual-bank-account'
 const newKey = () => randomBytes(8).toString('hex')
 const newEmail = () => `ada.${newKey()}@example.com`
 
+/** Customers who are signed in with the shop: only their saved cards are for the page. */
+const userOf = (email: string) => ({ email, id: email.toLowerCase() })
+
 async function open(at: Shop, email = newEmail(), changes: Record<string, unknown> = {}): Promise<PaymentId> {
-  const body = { amount: AMOUNT, country: 'NG', user: { email }, ...changes }
+  const body = { amount: AMOUNT, country: 'NG', user: userOf(email), ...changes }
   return (await at.call('POST', '/payments/v1/checkouts', body)).body.data.id
 }
 
@@ -54,7 +57,7 @@ const charge = async (at: Shop, { providerReference }: Attempt, how: Record<stri
 
 /** A card of this customer's that was kept. `behaviour`: how it acts from now on. */
 async function saveCard(at: Shop, email: string, how: Record<string, unknown> = {}, behaviour?: string) {
-  const { data } = (await at.initialize({ user: { email } })).body
+  const { data } = (await at.initialize({ user: userOf(email) })).body
   const { body } = await at.call('POST', `/sandbox/gateway/charges/${data.data.reference}`, {
     card: CARD.pays,
     save: true,
@@ -73,7 +76,7 @@ async function saveCard(at: Shop, email: string, how: Record<string, unknown> = 
 }
 
 const cardsOf = (at: Shop, email: string) =>
-  listCardsToPayWith(database, { merchantId: at.merchantId, mode: 'sandbox' }, ['gateway'], email)
+  listCardsToPayWith(database, { merchantId: at.merchantId, mode: 'sandbox' }, ['gateway'], userOf(email))
 
 /** A provider whose calls are counted, and can be held up or lost. */
 const watched = (t: TestContext, deadlineMs = 5_000) => startBetween(t, service, { deadlineMs })
@@ -425,8 +428,8 @@ test('the page offers the cards of this customer at this provider that are not e
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth() + 1]
   const copy = (last4: string, expiryYear: number, expiryMonth: number, daysAgo: number, provider = 'gateway') =>
     database.rows(sql`
-      insert into saved_cards (id, merchant_id, mode, provider, email, brand, last4, expiry_month, expiry_year, sealed_token, used_at)
-      select gen_random_uuid(), merchant_id, mode, ${provider}, email, brand, ${last4}, ${expiryMonth}, ${expiryYear}, sealed_token,
+      insert into saved_cards (id, merchant_id, mode, provider, user_id, email, brand, last4, expiry_month, expiry_year, sealed_token, used_at)
+      select gen_random_uuid(), merchant_id, mode, ${provider}, user_id, email, brand, ${last4}, ${expiryMonth}, ${expiryYear}, sealed_token,
              now() - ${daysAgo}::integer * interval '1 day'
         from saved_cards where email = ${email} and last4 = '4081'`)
   await copy('0001', year, month, 2)

@@ -197,7 +197,7 @@ test('an attempt that was written with the old keys is called with them, althoug
 test('a card that was saved with the old keys is neither offered nor charged with the new ones', async () => {
   const { shop, first, second } = await twoAccounts()
   const user = { email: newEmail() }
-  await first.plantCard(user.email, 'AUTH_paying')
+  await first.plantCard(user, 'AUTH_paying')
   const kindOf = async (reference: string) => {
     const [row] = await database.rows<{ kind: string }>(sql`
       select a.instructions->>'kind' as kind from attempts a join payments p on p.id = a.payment_id

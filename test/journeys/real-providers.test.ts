@@ -89,7 +89,7 @@ function journeys({ tellsOfDeclines, numbersTries }: Way, place: At): void {
     await pump(2)
     const [told] = await hears(reference, ['payment.successful'])
     assert.deepEqual([told?.data.payment.amountPaid, told?.data.payment.status], [amount, 'successful'])
-    assert.deepEqual(await place.cards('ada@example.com'), [])
+    assert.deepEqual(await place.cards({ email: 'ada@example.com' }), [])
   })
 
   test('after a decline that we had to ask for, initialize with the same reference is another try', async () => {

@@ -51,6 +51,7 @@ test('a card is kept when its holder agreed, and only then', async () => {
   assert.ok(Date.parse(createdAt))
   assert.deepEqual(rest, {
     provider: 'gateway',
+    userId: null,
     email: willing,
     brand: 'Visa',
     last4: '4081',

@@ -62,7 +62,7 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
         currency: 'NGN' as Currency,
         country: 'NG' as Country,
         customerBearsCharge: false,
-        user: { email: 'ada@example.com', phoneNumber: null, name: null },
+        user: { id: null, email: 'ada@example.com', phoneNumber: null, name: null },
         redirectURL: null,
         webhook: null,
         metadata: {},

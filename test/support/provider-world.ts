@@ -48,9 +48,15 @@ export interface At<Fake extends FakeProvider = FakeProvider> {
   payment(reference: string): Promise<Answer['body']>
   /** The last attempt's order, by the name that we gave it. */
   orderOf(reference: string): Promise<string>
-  cards(email: string): Promise<Answer['body'][]>
+  /** Of the user id, or of the e-mail address when there is none. */
+  cards(user: TestUser): Promise<Answer['body'][]>
   /** A card that this customer agreed to have kept at some time, which acts as the provider's token does. */
-  plantCard(email: string, token: string): Promise<void>
+  plantCard(user: TestUser, token: string): Promise<void>
+}
+
+export interface TestUser {
+  email: string
+  id?: string
 }
 
 export interface Told {
@@ -165,14 +171,18 @@ export function at<Fake extends FakeProvider>(world: ProviderWorld, shop: Shop, 
       const { attempts } = await shop.payment(reference)
       return uuidOf(attempts.at(-1).id as AttemptId).replaceAll('-', '')
     },
-    cards: async (email) => (await shop.call('GET', `/payments/v1/cards?email=${encodeURIComponent(email)}`)).body.data,
-    async plantCard(email, token) {
+    async cards({ email, id: userId }) {
+      const query = new URLSearchParams(userId === undefined ? { email } : { userId })
+      return (await shop.call('GET', `/payments/v1/cards?${query}`)).body.data
+    },
+    async plantCard({ email, id: userId }, token) {
+      const customer = { email, id: userId ?? null }
       const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
       const card = { token, brand: 'Visa', last4: '4081', expiryMonth: 12, expiryYear: new Date().getFullYear() + 3 }
       const id = newId('card', new Date())
       await world.database.transaction(async (tx) => {
         const account = await findCurrentAccount(tx, owner, name)
-        await keepCard(tx, world.parts.secrets, { id, owner, provider: name, account, email, card })
+        await keepCard(tx, world.parts.secrets, { id, owner, provider: name, account, customer, card })
       })
     },
   }
@@ -180,5 +190,11 @@ export function at<Fake extends FakeProvider>(world: ProviderWorld, shop: Shop, 
 
 export const noticeUrl = ({ baseUrl }: PayingService, { merchantId }: Shop, provider: string) =>
   `${baseUrl}/notices/${provider}/sandbox/${merchantId}`
+
+/** A customer who is signed in with the shop. */
+export const newUser = () => {
+  const email = newEmail()
+  return { email, id: email }
+}
 
 export const newEmail = () => `ada.${randomBytes(5).toString('hex')}@example.com`

@@ -30,7 +30,7 @@ export function newBook(): Book {
     customerBearsCharge: false,
     amountPaid: 0,
     amountRefunded: 0,
-    user: { email: 'ada@example.com', phoneNumber: null, name: null },
+    user: { id: null, email: 'ada@example.com', phoneNumber: null, name: null },
     redirectURL: null,
     webhook: null,
     metadata: {},

@@ -155,7 +155,8 @@ export const Card = Type.Object(
   {
     id: Type.String(),
     provider: Type.String(),
-    email: Type.String(),
+    userId: nullable(Type.String({ description: 'The `user.id` that the card belongs to. Null: the e-mail address.' })),
+    email: Type.String({ description: 'The address that the card was saved with.' }),
     brand: Type.String(),
     last4: Type.String(),
     expiryMonth: Type.Integer(),

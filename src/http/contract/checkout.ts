@@ -9,6 +9,13 @@ export const User = Type.Object(
       maxLength: 254,
       description: 'E-mail address of the customer. Kept as given, matched in any case.',
     }),
+    id: optional(
+      Type.String({
+        format: 'user-id',
+        description:
+          'Your own id of a customer who is signed in with you: 1 to 64 characters of `A-Z a-z 0-9 _ . : @ -`. Saved cards belong to it; the payment page offers saved cards only for a payment that has it. Never take it from what a visitor typed.',
+      }),
+    ),
     phoneNumber: optional(
       Type.String({ format: 'plain-text', maxLength: 32, description: 'Phone number of the customer.' }),
     ),

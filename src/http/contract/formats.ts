@@ -12,6 +12,10 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     test: (text) => /^[^\s@\p{Cc}]+@[^\s@.\p{Cc}]+(\.[^\s@.\p{Cc}]+)+$/u.test(text),
     sentence: 'must be an e-mail address, like ada@example.com',
   },
+  'user-id': {
+    test: (text) => /^[A-Za-z0-9_.:@-]{1,64}$/.test(text),
+    sentence: 'must be 1 to 64 characters of A-Z, a-z, 0-9, _ . : @ and -',
+  },
   'plain-text': {
     test: (text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text),
     sentence: 'must not hold line breaks or other control characters',

@@ -21,7 +21,12 @@ export const Payment = Type.Object(
     amountCharged: nullable(Type.Integer()),
     amountPaid: Type.Integer(),
     amountRefunded: Type.Integer(),
-    user: Type.Object({ email: Type.String(), phoneNumber: nullable(Type.String()), name: nullable(Type.String()) }),
+    user: Type.Object({
+      id: nullable(Type.String({ description: 'Your own id of the customer.' })),
+      email: Type.String(),
+      phoneNumber: nullable(Type.String()),
+      name: nullable(Type.String()),
+    }),
     redirectURL: nullable(Type.String()),
     webhook: nullable(Type.String()),
     metadata: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
@@ -58,6 +63,7 @@ export const PaymentsQuery = Type.Object({
   email: Type.Optional(
     Type.String({ format: 'plain-text', maxLength: 254, description: 'E-mail address of the customer, any case.' }),
   ),
+  userId: Type.Optional(Type.String({ format: 'user-id', description: 'Your own id of the customer.' })),
   from: Type.Optional(Type.String({ format: 'moment', description: 'Created at or after: RFC 3339, or a date.' })),
   to: Type.Optional(Type.String({ format: 'moment', description: 'Created before: RFC 3339, or a date.' })),
   limit: Type.Optional(Type.String({ format: 'page-size', description: '1 to 100; default 20.' })),

@@ -1,6 +1,6 @@
 import type { Attempt } from '../../attempts/attempt.ts'
 import { findBookById } from '../../attempts/attempt-store.ts'
-import type { Book } from '../../attempts/book.ts'
+import { type Book, isConfirmable, mayUseSavedCard } from '../../attempts/book.ts'
 import { choicesOf, offersFor } from '../../attempts/offer.ts'
 import type { AttemptParts } from '../../attempts/parts.ts'
 import { listCardsToPayWith } from '../../attempts/saved-card-store.ts'
@@ -13,7 +13,6 @@ import type { Integration } from '../../merchants/integration.ts'
 import { findOffering } from '../../merchants/integration-store.ts'
 import type { Shopfronts } from '../../merchants/read-shopfront.ts'
 import type { Shopfront } from '../../merchants/shopfront.ts'
-import type { Payment } from '../../payments/payment.ts'
 import { findPaymentsForPage, type PaymentOnPage } from '../../payments/payment-store.ts'
 import type { PageAddress } from './embed.ts'
 import type { Shown } from './payment-page.ts'
@@ -45,10 +44,15 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
     const { payment } = book
     const isOpen = payment.status === 'pending'
     return {
-      book: bare ? withoutSavedCards(book) : book,
+      book: withoutSavedCards(book, bare),
       shopfront,
       // Whoever has only the reference learns nothing about the customer, and gets no link to pass on.
-      offer: isOpen ? await offerFor(book, shopfront, { withCards: found.hasCards && !bare, mayAsk: !bare }) : NOTHING,
+      offer: isOpen
+        ? await offerFor(book, shopfront, {
+            withCards: !bare && (found.hasCards || book.attempts.some(isConfirmable)),
+            mayAsk: !bare,
+          })
+        : NOTHING,
       mayCancel,
       shortLink: bare ? undefined : links.short(payment.shortCode),
       token: isOpen ? secrets.mark(payment.id, FORM) : '',
@@ -59,10 +63,11 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
   }
 
   async function offerFor(
-    { payment }: Book,
+    book: Book,
     { integrations }: Shopfront,
     { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean },
   ): Promise<Offer> {
+    const { payment } = book
     const cached = offersFor(payment, integrations, providers)
     // Not from the cache: what takes this payment may have been set up a moment ago.
     const current = cached.length > 0 ? integrations : await findOffering(database, payment)
@@ -70,25 +75,33 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
     const byCard = offers.find(({ channel }) => channel === 'card')
     return {
       methods: offers.map(({ channel, amountCharged }) => ({ name: methodOf(channel), amountCharged })),
-      cards: withCards && byCard ? await cardsOf(payment, current, byCard) : [],
+      cards: withCards && byCard ? await cardsOf(book, current, byCard) : [],
       asksToSave: mayAsk && byCard !== undefined && !byCard.capabilities.pageAsksToSave,
     }
   }
 
   /** Of every provider that could charge them, at the price that is shown. */
-  async function cardsOf(payment: Payment, integrations: Integration[], { amountCharged }: { amountCharged: number }) {
+  async function cardsOf(book: Book, integrations: Integration[], { amountCharged }: { amountCharged: number }) {
+    const { payment } = book
     const keepers = choicesOf(payment, integrations, providers, 'card').filter(
       (choice) => choice.amountCharged <= amountCharged,
     )
     const names = keepers.map(({ capabilities }) => capabilities.name)
-    return listCardsToPayWith(database, payment, names, payment.user.email)
+    const cards = await listCardsToPayWith(database, payment, names, payment.user)
+    return cards.filter(({ id }) => mayUseSavedCard(book, id))
   }
 }
 
-/** A provider's page that offers a saved card shows it, and charges it: that is for the customer alone. */
-function withoutSavedCards({ payment, attempts }: Book): Book {
+/**
+ * Leaves out the attempts that show a saved card and charge it. On a bare page that is every one of them; on a page without `user.id` it
+ * is a provider's page that offers the last card of the e-mail address: initialize handed that link to the merchant, not to this page.
+ */
+function withoutSavedCards({ payment, attempts }: Book, bare: boolean): Book {
   const offersCard = ({ status, instructions }: Attempt) =>
-    status === 'pending' && instructions !== null && 'savedCard' in instructions
+    status === 'pending' &&
+    instructions !== null &&
+    'savedCard' in instructions &&
+    (bare || (payment.user.id === null && instructions.kind === 'link'))
   return { payment, attempts: attempts.filter((attempt) => !offersCard(attempt)) }
 }
 

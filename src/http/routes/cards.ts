@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { deleteSavedCard } from '../../attempts/manage-saved-cards.ts'
-import { type CardOnFile, listCards } from '../../attempts/saved-card-store.ts'
+import { type CardOnFile, type Customer, listCards } from '../../attempts/saved-card-store.ts'
 import type { Database } from '../../database/database.ts'
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
@@ -17,18 +17,24 @@ export function cardRoutes(app: App, { database }: { database: Database }): void
         operationId: 'listCards',
         summary: 'Saved cards of a customer',
         tags: ['Cards'],
+        description: 'Send exactly one of `userId` and `email`.',
         querystring: Type.Object({
-          email: Type.String({
-            format: 'e-mail',
-            maxLength: 254,
-            description: 'E-mail address of the customer, any case.',
-          }),
+          userId: Type.Optional(
+            Type.String({ format: 'user-id', description: 'Cards that were saved with this `user.id`.' }),
+          ),
+          email: Type.Optional(
+            Type.String({
+              format: 'e-mail',
+              maxLength: 254,
+              description: 'Cards that were saved without a `user.id` under this e-mail address, any case.',
+            }),
+          ),
         }),
         response: { 200: CardsAnswer, ...answers(400, 401, 403, 429, 503) },
       },
     },
     async (request) => ({
-      data: (await listCards(database, request.caller, request.query.email)).map(cardView),
+      data: (await listCards(database, request.caller, customerIn(request.query))).map(cardView),
       nextCursor: null,
     }),
   )
@@ -51,6 +57,12 @@ export function cardRoutes(app: App, { database }: { database: Database }): void
       return { data: cardView(card) }
     },
   )
+}
+
+function customerIn({ userId, email }: { userId?: string; email?: string }): Customer {
+  if (userId !== undefined && email === undefined) return { id: userId, email: '' }
+  if (email !== undefined && userId === undefined) return { id: null, email }
+  throw new Problem('invalid_request', 'Send either userId or email, and not both.')
 }
 
 function cardView({ createdAt, ...card }: CardOnFile) {

@@ -75,6 +75,7 @@ export function commonRequestOf(body: Omit<CheckoutRequest, 'country'>): Omit<Pa
     currency: (body.currency && parseCurrency(body.currency)) || DEFAULT_CURRENCY,
     customerBearsCharge: body.customerBearsCharge ?? false,
     user: {
+      id: body.user.id ?? null,
       email: body.user.email,
       phoneNumber: body.user.phoneNumber ?? null,
       name: body.user.name?.normalize('NFC') ?? null,

@@ -53,11 +53,12 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
       },
     },
     async (request) => {
-      const { status, email, from, to, limit, cursor } = request.query
+      const { status, email, userId, from, to, limit, cursor } = request.query
       const pageSize = limit === undefined ? DEFAULT_PAGE_SIZE : Number(limit)
       const found = await listPayments(database, request.caller, {
         status: status as PaymentStatus | undefined,
         email: email || undefined,
+        userId,
         from: from === undefined ? undefined : new Date(from),
         to: to === undefined ? undefined : new Date(to),
         before: cursor === undefined ? undefined : readCursor('payment', cursor),

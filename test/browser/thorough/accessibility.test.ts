@@ -95,7 +95,7 @@ for (const lang of ['en', 'ar']) {
 }
 
 test('inside a shop, with its question before closing, and with saved cards to choose from', async () => {
-  const user = { email: 'returning@example.com' }
+  const user = { email: 'returning@example.com', id: 'customer-7' }
   const page = await newPage()
   await page.goto((await newCheckout(shop, { user })).url)
   await page.getByRole('button', { name: /^Pay/ }).click()

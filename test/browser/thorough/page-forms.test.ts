@@ -274,11 +274,11 @@ test('G6: whoever has the link learns nothing about the customer, in any state, 
 /** A customer who has let a card be kept, and their next payment. */
 async function withSavedCard() {
   const shown = await service.addShop()
-  const user = { email: 'returning@example.com' }
+  const user = { email: 'returning@example.com', id: 'customer-7' }
   const { data } = (await shown.initialize({ user })).body
   await shown.call('POST', `/sandbox/gateway/charges/${data.data.reference}`, { card: CARD.pays, save: true })
   await eventually(
-    () => shown.call('GET', `/payments/v1/cards?email=${user.email}`),
+    () => shown.call('GET', `/payments/v1/cards?userId=${user.id}`),
     ({ body }) => body.data.length === 1,
   )
   return { shown, user, checkout: await newCheckout(shown, { user }) }
@@ -294,8 +294,8 @@ test('G6: of a saved card the page shows brand and last four digits, and whoever
     for (const headers of [{}, { 'x-panel': 'pending' }] as Record<string, string>[])
       assert.doesNotMatch((await openPage(url, headers)).text, /Visa|4081|crd_|name="card" value="crd/, url)
   }
-  const [card] = (await shown.call('GET', '/payments/v1/cards?email=returning@example.com')).body.data
-  const someone = await newCheckout(shown, { user: { email: 'someone.else@example.com' } })
+  const [card] = (await shown.call('GET', '/payments/v1/cards?userId=customer-7')).body.data
+  const someone = await newCheckout(shown, { user: { email: 'returning@example.com', id: 'customer-8' } })
   assert.doesNotMatch((await openPage(someone.url)).text, /Visa|4081|crd_/)
   await (await openPage(someone.url)).post({ action: 'pay', method: 'card', card: card.id })
   const { status, attempts } = await shown.payment(someone.id)

@@ -47,7 +47,7 @@ export class Visit {
   readonly #amount: number
   readonly #body: Record<string, unknown>
   readonly reference: string
-  readonly email: string
+  readonly #user: { email: string; id: string | null }
 
   /** `again`: the same customer's next payment. */
   constructor(world: World, random: Random, number: number, again = '') {
@@ -57,13 +57,14 @@ export class Visit {
     this.#number = number
     this.#amount = random.between(40_000, 5_000_000)
     this.reference = `chaos-${number}${again}`
-    this.email = `customer-${number}@example.com`
+    // Most are signed in with the shop; the others' cards are reached by initialize alone.
+    this.#user = { email: `customer-${number}@example.com`, id: number % 4 === 0 ? null : `customer-${number}` }
     this.#body = {
       reference: this.reference,
       amount: this.#amount,
       currency: price.currency,
       country: price.country,
-      user: { email: this.email },
+      user: this.#user,
       webhook: world.webhook,
       customerBearsCharge: random.chance(0.2),
     }
@@ -83,7 +84,7 @@ export class Visit {
     const id = newId('card', new Date())
     await database.transaction(async (tx) => {
       const account = await findCurrentAccount(tx, merchant, provider)
-      await keepCard(tx, secrets, { id, owner: merchant, provider, account, email: this.email, card })
+      await keepCard(tx, secrets, { id, owner: merchant, provider, account, customer: this.#user, card })
     })
   }
 

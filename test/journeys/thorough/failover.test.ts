@@ -8,7 +8,7 @@ import { PROVIDERS } from '../../../src/providers/registry.ts'
 import { startFakeStripe } from '../../../src/providers/stripe/fake.ts'
 import { closedPort } from '../../support/listener.ts'
 import { eventually } from '../../support/paying.ts'
-import { type At, at, newEmail, startProviderWorld } from '../../support/provider-world.ts'
+import { type At, at, newUser, startProviderWorld } from '../../support/provider-world.ts'
 import { newVisitor, SHOP, type Visitor } from '../../support/visitor.ts'
 
 // Two providers are set up, and one press of the customer's button goes to the first of them that begins. What is not known is never begun
@@ -181,10 +181,10 @@ describe('with two providers', { concurrency: true }, () => {
         ] as const) {
           const { trouble, spoil } = NOTHING_BEGAN[what] ?? assert.fail()
           const two = await openShop(first, second, spoil?.(first))
-          const email = newEmail()
-          await two.first.plantCard(email, first.savedCards.paying)
-          const [card] = await two.first.cards(email)
-          const { reference, url } = await two.first.checkout({ ...inNaira, user: { email } })
+          const user = newUser()
+          await two.first.plantCard(user, first.savedCards.paying)
+          const [card] = await two.first.cards(user)
+          const { reference, url } = await two.first.checkout({ ...inNaira, user })
           const customer = newVisitor()
           await customer.go(url)
           if (trouble) await logIn(two)

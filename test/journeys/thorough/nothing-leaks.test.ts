@@ -15,7 +15,7 @@ import type { Said } from '../../../src/providers/upstream.ts'
 import { defaultSecretOf } from '../../support/delivering.ts'
 import { findLeaks, listenIn, type Planted, type Trace, tracesInDatabase } from '../../support/leaks.ts'
 import { eventually, request } from '../../support/paying.ts'
-import { type At, newEmail, noticeUrl, startProviderWorld } from '../../support/provider-world.ts'
+import { type At, newEmail, newUser, noticeUrl, startProviderWorld } from '../../support/provider-world.ts'
 import { newVisitor } from '../../support/visitor.ts'
 
 // A whole run over every provider, with all that goes wrong on the way, everything that is said and written kept, and then searched for what
@@ -108,7 +108,7 @@ const becomes = (place: At, reference: string, status: string) =>
 async function goesWell(place: At, email: string): Promise<string[]> {
   const { fake, shop } = place
   fake.upstream.garble = (said) => ({ ...said, text: told(said.text) })
-  const user = { email, ...CUSTOMER }
+  const user = { email, id: email, ...CUSTOMER }
   const { reference, url } = await place.checkout({ user })
   const customer = newVisitor()
   await customer.go(url)
@@ -116,7 +116,7 @@ async function goesWell(place: At, email: string): Promise<string[]> {
   await fake.customer.payByCard(await place.orderOf(reference), { save: true })
   await pumpTold(place)
   await becomes(place, reference, 'successful')
-  const [card] = await place.cards(email)
+  const [card] = await place.cards(user)
   const again = (await place.initialize({ user })).body.data
   await customer.go(again.data.link)
   await customer.send({ action: 'pay', card: card.id })
@@ -131,9 +131,9 @@ async function goesWell(place: At, email: string): Promise<string[]> {
     references.push(account.body.data.reference)
   }
   if (fake.savedCards.askingForAStep) {
-    const someone = newEmail()
+    const someone = newUser()
     await place.plantCard(someone, fake.savedCards.askingForAStep)
-    const step = await place.checkout({ user: { email: someone } })
+    const step = await place.checkout({ user: someone })
     await customer.go(step.url)
     await customer.send({ action: 'pay', card: (await place.cards(someone))[0].id })
     await customer.goOn()
@@ -153,8 +153,9 @@ async function askAll(place: At, email: string, paid: string): Promise<string[]>
   const references = [begun.body.data?.reference ?? begun.body.attempt]
   const account = await place.initialize({ provider: `${place.name}-virtual-bank-account` })
   if (account.body.attempt) references.push(account.body.attempt)
-  const [card] = await place.cards(email)
-  const { reference, url } = await place.checkout({ user: { email } })
+  const user = { email, id: email }
+  const [card] = await place.cards(user)
+  const { reference, url } = await place.checkout({ user })
   const customer = newVisitor()
   await customer.go(url)
   await customer.send({ action: 'pay', method: 'card' }, card ? { card: card.id } : {})
@@ -171,10 +172,10 @@ async function goesWrong(place: At, email: string, paid: string): Promise<string
   const { fake, shop, name } = place
   const references: string[] = []
   for (const said of echoes(fake)) {
-    const someone = newEmail()
+    const someone = newUser()
     await place.plantCard(someone, fake.savedCards.paying)
     fake.upstream.garble = () => said
-    references.push(...(await askAll(place, someone, paid)))
+    references.push(...(await askAll(place, someone.email, paid)))
     fake.upstream.garble = undefined
   }
   // Each is set up anew, so that no breaker hides it.
@@ -207,7 +208,7 @@ async function readAll(place: At, references: string[], email: string): Promise<
     for (const { id } of events.body.data ?? []) await get(`events/${id}`)
   }
   await get('events?limit=100')
-  await get(`cards?email=${email}`)
+  await get(`cards?userId=${email}`)
   await get('integrations')
   await get(`integrations/${name}`)
   await get('payments?limit=100')
@@ -262,7 +263,7 @@ test('nothing that is secret is in anything that we say or write', async () => {
     planted.push({ what: `${name} webhook secret`, value: await defaultSecretOf(world, shop) })
     const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
     const account = { provider: name, account: 1 }
-    const card = await findCard(database, world.parts.secrets, owner, account, email)
+    const card = await findCard(database, world.parts.secrets, owner, account, { id: email, email })
     planted.push({ what: `${name} token of a card that was kept`, value: card?.token.split(':').at(-1) ?? '' })
     wrongAt.set(place, wrong)
   }

@@ -10,7 +10,7 @@ import {
   type Way,
   withEach,
 } from '../../support/provider-journey.ts'
-import { type At, newEmail, startProviderWorld } from '../../support/provider-world.ts'
+import { type At, newUser, startProviderWorld } from '../../support/provider-world.ts'
 import { newVisitor, SHOP } from '../../support/visitor.ts'
 
 const world = await startProviderWorld()
@@ -93,14 +93,14 @@ function journeys({ otherAmounts, asksForSteps }: Way, place: At): void {
   }
 
   test('a card is kept with the customer’s yes, and the next payment is one press on our page', async () => {
-    const email = newEmail()
-    await payByCard(place, { user: { email } })
-    assert.deepEqual(await place.cards(email), [], 'without a yes there is none')
-    await payByCard(place, { user: { email } }, { save: true })
-    const [card, ...others] = await place.cards(email)
+    const user = newUser()
+    await payByCard(place, { user })
+    assert.deepEqual(await place.cards(user), [], 'without a yes there is none')
+    await payByCard(place, { user }, { save: true })
+    const [card, ...others] = await place.cards(user)
     assert.deepEqual([card.provider, others.length], [name, 0])
 
-    const { data } = (await place.initialize({ user: { email } })).body
+    const { data } = (await place.initialize({ user })).body
     const { reference, url } = await payment(data.reference)
     assert.equal(data.data.link, url, 'their page takes no saved cards, so ours asks')
     const customer = newVisitor()
@@ -113,14 +113,14 @@ function journeys({ otherAmounts, asksForSteps }: Way, place: At): void {
     await pump()
     await hears(reference, ['payment.successful'])
     assert.deepEqual(await statusesOf(place, reference), ['successful', 'successful'])
-    assert.equal((await place.cards(email)).length, 1)
+    assert.equal((await place.cards(user)).length, 1)
   })
 
   test('a saved card that is declined fails on our page, and another card pays', async () => {
-    const email = newEmail()
-    await place.plantCard(email, fake.savedCards.declining)
-    const [card] = await place.cards(email)
-    const { reference, url } = await place.checkout({ user: { email } })
+    const user = newUser()
+    await place.plantCard(user, fake.savedCards.declining)
+    const [card] = await place.cards(user)
+    const { reference, url } = await place.checkout({ user })
     const customer = newVisitor()
     await customer.go(url)
     await customer.send({ action: 'pay', card: card.id })
@@ -137,13 +137,13 @@ function journeys({ otherAmounts, asksForSteps }: Way, place: At): void {
 
   if (asksForSteps) {
     test('a saved card whose bank wants a code first leads there and back', async () => {
-      const email = newEmail()
-      await place.plantCard(email, fake.savedCards.askingForAStep ?? assert.fail())
-      const { data } = (await place.initialize({ user: { email } })).body
+      const user = newUser()
+      await place.plantCard(user, fake.savedCards.askingForAStep ?? assert.fail())
+      const { data } = (await place.initialize({ user })).body
       const { reference } = await payment(data.reference)
       const customer = newVisitor()
       await customer.go(data.data.link)
-      const [card] = await place.cards(email)
+      const [card] = await place.cards(user)
       await customer.send({ action: 'pay', card: card.id })
       assert.equal(customer.state, 'provider')
       await customer.goOn()
