@@ -9,6 +9,9 @@ import type { Upstream } from './upstream.ts'
 export interface FakeProvider extends Omit<Rig, 'connection'> {
   upstream: Upstream
   notices: NoticeRig
+  // `disputeAtProvider` and `closeDispute` stay optional: Monnify has no disputes.
+  refundAtProvider: NonNullable<Rig['refundAtProvider']>
+  limitPages: NonNullable<Rig['limitPages']>
   /** What it has taken and given back so far, each with our reference of the order. */
   ledger(): { taken: Entry[]; givenBack: Entry[] }
   /** The notices that it has to send, oldest first, signed as it signs them at that moment. Each is handed out once. */

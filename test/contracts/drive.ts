@@ -172,7 +172,7 @@ async function listAll({ fake, connection }: Journey): Promise<void> {
   assert.ok(outcome.kind === 'paid')
   const transactionIds = outcome.receipts.map(({ transactionId }) => transactionId)
   await fake.disputeAtProvider?.(order.reference, { amount: order.amount.amount, reason: 'fraudulent' })
-  await fake.refundAtProvider?.(order.reference, 100)
+  await fake.refundAtProvider(order.reference, 100)
   if (connection.listReturns) {
     assert.equal((await connection.listReturns(handle, transactionIds)).kind, 'returns')
     assert.equal((await connection.check(handle)).kind, 'paid')

@@ -277,7 +277,7 @@ test('a flat refund notice names its transaction, and is a reason to list refund
   await connection.startCard(ORDER)
   await customer.payByCard(R, { save: false })
   takeNotices()
-  await refundAtProvider?.(R, 100)
+  await refundAtProvider(R, 100)
   assert.deepEqual(said(), [['refund', null, 0]])
   assert.deepEqual(await connection.findReference?.(String(triesOf(R)[0]?.id)), { kind: 'found', reference: R })
 })

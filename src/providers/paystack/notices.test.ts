@@ -117,7 +117,7 @@ test('paystack: a refund in the dashboard sends a notice, and a lost dispute sen
       return reading.kind === 'notice' && reading.reference === order().reference && reading.says
     })
   assert.deepEqual(says(), ['paid'])
-  await refundAtProvider?.(order().reference, 1_000)
+  await refundAtProvider(order().reference, 1_000)
   assert.deepEqual(says(), ['refund'])
   const id = (await disputeAtProvider?.(order().reference, { amount: 2_000, reason: 'fraud' })) ?? assert.fail()
   await closeDispute?.(id, 'lost')
