@@ -49,19 +49,27 @@ export async function listEvents(
   { merchantId, mode }: Owner,
   filter: { paymentId: PaymentId | undefined; type: string | undefined; before: EventId | undefined; limit: number },
 ): Promise<RecordedEvent[]> {
-  const { paymentId, type = null, before, limit } = filter
+  const { paymentId, type, before, limit } = filter
   const below = before ? uuidOf(before) : LAST_UUID
-  const rows = paymentId
-    ? await db.rows<EventRow>(sql`
-        select id, payment_id, type, body from events
-         where payment_id = ${uuidOf(paymentId)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null
-           and id < ${below}::uuid and (${type}::text is null or type = ${type})
-         order by id desc limit ${limit}`)
-    : await db.rows<EventRow>(sql`
-        select id, payment_id, type, body from events
-         where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null
-           and id < ${below}::uuid and (${type}::text is null or type = ${type})
-         order by id desc limit ${limit}`)
+  if (paymentId) {
+    const rows = await db.rows<EventRow>(sql`
+      select id, payment_id, type, body from events
+       where payment_id = ${uuidOf(paymentId)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null
+         and id < ${below}::uuid and (${type ?? null}::text is null or type = ${type ?? null})
+       order by id desc limit ${limit}`)
+    return rows.map(recordedOf)
+  }
+  // A statement for each index: one with "type is null or …" would read the events of every type.
+  const rows =
+    type === undefined
+      ? await db.rows<EventRow>(sql`
+          select id, payment_id, type, body from events
+           where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null and id < ${below}::uuid
+           order by id desc limit ${limit}`)
+      : await db.rows<EventRow>(sql`
+          select id, payment_id, type, body from events
+           where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and type = ${type} and body is not null and id < ${below}::uuid
+           order by id desc limit ${limit}`)
   return rows.map(recordedOf)
 }
 

@@ -4,21 +4,24 @@ import type { Logger } from 'pino'
 import { batch } from '../database/batch.ts'
 import type { Database } from '../database/database.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { EndpointId } from '../kernel/ids.ts'
+import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import { recordAct } from '../merchants/audit-store.ts'
-import { type Answer, destinationOf, judge, type Verdict } from './delivery.ts'
+import { ClaimRounds } from './claim-rounds.ts'
 import {
+  type Claimed,
+  claimAt,
+  claimFirstTries,
+  claimRetries,
   type DueDelivery,
-  holdDeliveries,
-  noteTries,
   releaseDestinations,
-  type Taking,
-  type TryResult,
-  takeDue,
-} from './delivery-store.ts'
-import { disableEndpoint, endpointSecretPlace, noteHealth } from './endpoint-store.ts'
+} from './claim-store.ts'
+import { type Answer, destinationOf, judge, type Verdict } from './delivery.ts'
+import type { TryResult } from './delivery-store.ts'
+import { endpointSecretPlace } from './endpoint-store.ts'
+import { markHolding } from './held-delivery-store.ts'
+import { noteResults } from './note-results.ts'
+import { scheduleRetries } from './retry-store.ts'
 import { defaultSecretPlace } from './secret-store.ts'
 import { signingKeys, webhookHeaders } from './signature.ts'
 
@@ -41,8 +44,8 @@ export interface DeliveryParts {
 }
 
 export interface DeliveryEngine {
-  /** There may be something to send. */
-  wake(): void
+  /** There may be something to send. `switchedOff`: to this destination nothing more is sent. */
+  wake(switchedOff?: string): void
   /** Takes no more, waits for what is under way, within reason, and leaves the rest to others at once. */
   stop(): Promise<void>
 }
@@ -55,9 +58,13 @@ const IN_FLIGHT_PER_DESTINATION = 8
 const TAKEN_WHEN_QUICK = 256
 const QUICK_MS = 1_000
 const DESTINATIONS_AT_ONCE = 32
+const DESTINATIONS_PER_MERCHANT = 16
+/** A merchant with this many destinations in hand gets no others until some are done, so that there is room for other merchants. */
+const MOST_FIRST_TRIES_PER_MERCHANT = 256
+/** Fewer for retries, so that hosts that are down do not hold up first tries of the same merchant. */
+const MOST_RETRIES_PER_MERCHANT = 128
 const MOST_IN_HAND = 8_192
 const LOOK_EVERY_MS = 1_000
-const FAILING_DAYS = 5
 const STOP_WITHIN_MS = 5_000
 const NOTE_AGAIN_AFTER_MS = 1_000
 const GATHER_MS = 50
@@ -75,15 +82,16 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
   let patient = true
   let taking: Promise<void> | undefined
   let takingSoon = false
-  let tookMore = false
-  let wanted = false
   const hungry = new Set<string>()
-  let after = ''
+  const limits = { maxDestinations: DESTINATIONS_AT_ONCE, perMerchant: DESTINATIONS_PER_MERCHANT }
+  const [firstTries, retries] = [new ClaimRounds(limits), new ClaimRounds(limits)]
+  /** Kinds of claims that may find something. They take turns, so that none waits for the others. */
+  const wanted = new Set<'more' | 'first tries' | 'retries'>()
   let gathering: Promise<void> | undefined
 
   const note = batch<TryResult, void>({
     write: async (results) => {
-      const switchedOff = await noteAll(parts, results).catch((err) => {
+      const switchedOff = await noteResults(parts, results).catch((err) => {
         log.warn({ err, count: results.length }, 'deliveries could not be noted yet')
         throw err
       })
@@ -97,24 +105,24 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     failsAll: () => false,
   })
 
-  /** Something may be due anywhere. */
-  function wake(): void {
-    wanted = true
+  /** A first try may be due anywhere. Retries become due by the clock alone. */
+  function wake(switchedOff = ''): void {
+    if (switchedOff) drop(lanes.get(switchedOff))
+    wanted.add('first tries')
     take()
   }
 
-  /** Soon: who answered in the same turn of the event loop is asked for in the same statement. */
+  /** Soon: destinations that answered in the same turn of the event loop are asked for in the same statement. */
   function take(): void {
-    if (takingSoon || taking || !(wanted || hungry.size > 0)) return
+    if (takingSoon || taking || wanted.size === 0) return
     takingSoon = true
     setImmediate(() => {
       takingSoon = false
-      if (stopping || taking || inHand.size >= MOST_IN_HAND || !(wanted || hungry.size > 0)) return
-      // In turn, so that neither those who are quick nor those whom we do not know yet wait for the others.
-      const isForMore = hungry.size > 0 && !(wanted && tookMore)
-      tookMore = isForMore
-      taking = (isForMore ? takeMore() : takeAnywhere())
-        .catch((err) => log.warn({ err }, 'deliveries could not be taken; they will be'))
+      const [kind] = wanted
+      if (stopping || taking || inHand.size >= MOST_IN_HAND || !kind) return
+      wanted.delete(kind) // and added again at the end of the line
+      taking = (kind === 'more' ? takeMore() : kind === 'retries' ? takeRetries() : takeFirstTries())
+        .catch((err) => log.warn({ err }, 'claiming due deliveries failed; retrying'))
         .finally(() => {
           taking = undefined
           take()
@@ -122,50 +130,82 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     })
   }
 
-  async function takeAnywhere(): Promise<void> {
-    wanted = false
-    const taken = await takeFrom({
-      after,
-      maxDestinations: DESTINATIONS_AT_ONCE,
-      perDestination: IN_FLIGHT_PER_DESTINATION,
-    })
-    const destinations = new Set(taken.map(({ destination }) => destination))
-    // As many as we asked for: go on after the last one, so that everybody gets a turn. Else we are through, and begin again.
-    const full = destinations.size === DESTINATIONS_AT_ONCE
-    if (full || after !== '') wanted = true
-    after = full ? (taken.at(-1)?.destination ?? '') : ''
+  async function takeFirstTries(): Promise<void> {
+    const claimed = await claimBy(firstTries, MOST_FIRST_TRIES_PER_MERCHANT, (look) =>
+      claimFirstTries(database, { ...look, past: firstTries.past }),
+    )
+    if (firstTries.advance(claimed)) wanted.add('first tries')
+  }
+
+  async function takeRetries(): Promise<void> {
+    const claimed = await claimBy(retries, MOST_RETRIES_PER_MERCHANT, (look) => claimRetries(database, look))
+    if (retries.advance(claimed)) wanted.add('retries')
+    if (claimed.idle.length > 0) await scheduleRetries(database, claimed.idle)
+  }
+
+  async function claimBy(
+    rounds: ClaimRounds,
+    mostPerMerchant: number,
+    claim: (look: Parameters<typeof claimRetries>[1]) => Promise<Claimed>,
+  ): Promise<Claimed> {
+    const { after, maxDestinations, perMerchant } = rounds
+    try {
+      return await takeOn(IN_FLIGHT_PER_DESTINATION, inHandFor(undefined), (basis) =>
+        claim({
+          ...basis,
+          after,
+          maxDestinations,
+          perMerchant,
+          crowded: crowdedMerchants(mostPerMerchant),
+          // Or each look would take more for an endpoint that answers nothing, until there is no room for anybody else's.
+          sated: [...lanes.values()].filter(isSated).map(({ destination }) => destination),
+        }),
+      )
+    } catch (error) {
+      rounds.shrink()
+      throw error
+    }
   }
 
   /** For destinations that go faster than we looked. */
   async function takeMore(): Promise<void> {
     const destinations = [...hungry].slice(0, DESTINATIONS_AT_ONCE)
     for (const destination of destinations) hungry.delete(destination)
-    await takeFrom({ after: '', destinations, maxDestinations: destinations.length, perDestination: TAKEN_WHEN_QUICK })
+    if (hungry.size > 0) wanted.add('more')
+    await takeOn(TAKEN_WHEN_QUICK, inHandFor(destinations), (basis) => claimAt(database, destinations, basis))
   }
 
-  async function takeFrom(
-    where: Pick<Taking, 'after' | 'destinations' | 'maxDestinations' | 'perDestination'>,
-  ): Promise<DueDelivery[]> {
+  /** Puts what a claim returns into the lanes of its destinations. */
+  async function takeOn(
+    perDestination: number,
+    held: string[],
+    claim: (basis: Parameters<typeof claimAt>[2]) => Promise<Claimed>,
+  ): Promise<Claimed> {
     const ownedUntilMs = performance.now() + OWN_SECONDS * 1_000
-    const taken = await takeDue(database, {
-      ...where,
-      me,
-      ownSeconds: OWN_SECONDS,
-      inHand: inHandFor(where.destinations),
-      // Or each look would take more for an endpoint that answers nothing, until there is no room for anybody else's.
-      sated: where.destinations ? [] : [...lanes.values()].filter(isSated).map(({ destination }) => destination),
-    })
-    for (const [destination, deliveries] of Map.groupBy(taken, (delivery) => delivery.destination)) {
-      const lane = laneOf(destination)
+    const claimed = await claim({ me, ownSeconds: OWN_SECONDS, perDestination, inHand: held })
+    for (const [destination, deliveries] of Map.groupBy(claimed.deliveries, (delivery) => delivery.destination)) {
+      const [{ merchantId, isEnabled, endpointId }] = deliveries as [DueDelivery]
+      if (!isEnabled && endpointId) {
+        await markHolding(database, [endpointId])
+        continue
+      }
+      const lane = laneOf(destination, merchantId)
       lane.ownedUntilMs = ownedUntilMs
-      lane.more = deliveries.length === where.perDestination // who got less has nothing left that is due
+      lane.more = deliveries.length === perDestination // who got less has nothing left that is due
       for (const delivery of deliveries) {
         inHand.set(delivery.uuid, destination)
         lane.waiting.push(delivery)
+        lane.hasRetries ||= delivery.tries > delivery.triesBefore
       }
       pump(lane)
     }
-    return taken
+    return claimed
+  }
+
+  function crowdedMerchants(most: number): string[] {
+    const counts = new Map<MerchantId, number>()
+    for (const { merchantId } of lanes.values()) counts.set(merchantId, (counts.get(merchantId) ?? 0) + 1)
+    return [...counts].filter(([, count]) => count >= most).map(([merchantId]) => uuidOf(merchantId))
   }
 
   function inHandFor(destinations: string[] | undefined): string[] {
@@ -175,10 +215,18 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     return found
   }
 
-  function laneOf(destination: string): Lane {
+  function laneOf(destination: string, merchantId: MerchantId): Lane {
     const known = lanes.get(destination)
     if (known) return known
-    const lane: Lane = { destination, waiting: [], flying: 0, more: false, ownedUntilMs: 0 }
+    const lane: Lane = {
+      destination,
+      merchantId,
+      waiting: [],
+      flying: 0,
+      more: false,
+      hasRetries: false,
+      ownedUntilMs: 0,
+    }
     lanes.set(destination, lane)
     return lane
   }
@@ -188,6 +236,7 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
       if (performance.now() + LONGEST_CALL_MS > lane.ownedUntilMs) {
         // Its endpoint is slow, and the destination may soon be another's: take it again first.
         drop(lane)
+        wanted.add('retries')
         wake()
         break
       }
@@ -211,6 +260,7 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     if (lane.more && isQuick(answer) && lane.waiting.length < TAKEN_WHEN_QUICK / 2) {
       lane.more = false
       hungry.add(lane.destination)
+      wanted.add('more')
       take()
     }
     // Gone for good: nothing more is begun there, though its end is not noted yet.
@@ -258,14 +308,19 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
     for (const { uuid } of lane?.waiting.splice(0) ?? []) inHand.delete(uuid)
   }
 
-  const timer = setInterval(wake, LOOK_EVERY_MS)
-  wake()
+  const look = () => {
+    wanted.add('retries')
+    wake()
+  }
+  const timer = setInterval(look, LOOK_EVERY_MS)
+  look()
   return {
     wake,
     async stop() {
       stopping = true
       clearInterval(timer)
       await taking
+      const retried = [...lanes.values()].filter(({ hasRetries }) => hasRetries).map(({ destination }) => destination)
       for (const lane of lanes.values()) drop(lane)
       let patience: NodeJS.Timeout | undefined
       const enough = new Promise<void>((resolve) => {
@@ -274,17 +329,22 @@ export function startDelivering(parts: DeliveryParts): DeliveryEngine {
       await Promise.race([Promise.allSettled(underWay), enough])
       clearTimeout(patience)
       patient = false
-      await releaseDestinations(database, me).catch(() => {}) // our ownership ends by itself, too
+      // Our leases end by themselves, too; this lets other processes go on at once.
+      if (retried.length > 0) await scheduleRetries(database, retried.sort()).catch(() => {})
+      await releaseDestinations(database, me).catch(() => {})
     },
   }
 }
 
 interface Lane {
   destination: string
+  merchantId: MerchantId
   waiting: DueDelivery[]
   flying: number
   /** The database may hold more that is due. */
   more: boolean
+  /** Whether it is on the retry schedule. */
+  hasRetries: boolean
   /** Monotonic time after which the destination may be another's. */
   ownedUntilMs: number
 }
@@ -304,34 +364,6 @@ function resultOf(delivery: DueDelivery, answer: Answer): TryResult & { verdict:
     answer: answer.kind === 'answer' ? answer.excerpt : '',
     tookMs: answer.tookMs,
   }
-}
-
-/** Returns the endpoints that were switched off for it. */
-async function noteAll({ database, log }: DeliveryParts, results: TryResult[]): Promise<EndpointId[]> {
-  await noteTries(database, results)
-  const configured = results.filter(({ delivery }) => delivery.endpointId !== null)
-  if (configured.length === 0) return []
-  const idsOf = (some: TryResult[]) => [...new Set(some.map(({ delivery }) => delivery.endpointId as EndpointId))]
-  const healthy = idsOf(configured.filter(({ state }) => state === 'delivered'))
-  const failing = idsOf(configured.filter(({ state }) => state !== 'delivered')).filter((id) => !healthy.includes(id))
-  const gone = idsOf(configured.filter(({ status }) => status === 410))
-  return database.transaction(async (tx) => {
-    const switchedOff: EndpointId[] = []
-    const sick = await noteHealth(tx, { healthy, failing, maxDays: FAILING_DAYS })
-    const reasons = new Map<EndpointId, string>([
-      ...sick.map((id) => [id, `It has done nothing but fail for ${FAILING_DAYS} days.`] as const),
-      ...gone.map((id) => [id, 'It answered 410 Gone.'] as const),
-    ])
-    for (const [id, reason] of reasons) {
-      const merchantId = await disableEndpoint(tx, id, reason)
-      if (!merchantId) continue
-      await holdDeliveries(tx, id)
-      await recordAct(tx, { actor: 'worker', act: 'webhook_endpoint.disabled', merchantId, subject: id })
-      log.warn({ merchantId, endpointId: id }, 'webhook endpoint disabled')
-      switchedOff.push(id)
-    }
-    return switchedOff
-  })
 }
 
 type KeyOf = ReturnType<typeof signingKeys>

@@ -6,7 +6,6 @@ import { Problem } from '../kernel/problem.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { recordAct } from '../merchants/audit-store.ts'
 import type { Owner } from '../payments/payment-store.ts'
-import { holdDeliveries } from './delivery-store.ts'
 import { type Endpoint, MAX_ENDPOINTS, ROTATION_HOURS } from './endpoint.ts'
 import {
   endpointSecretPlace,
@@ -17,6 +16,7 @@ import {
   replaceEndpointSecret,
   saveEndpoint,
 } from './endpoint-store.ts'
+import { holdDeliveries } from './hold-deliveries.ts'
 import { findDefaultSecret, replaceDefaultSecret } from './secret-store.ts'
 import { newWebhookSecret, type WebhookSecret } from './signature.ts'
 

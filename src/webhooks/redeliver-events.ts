@@ -8,12 +8,19 @@ export function redeliverEvent({ database }: { database: Database }, owner: Owne
   return database.transaction((tx) => requeueEvent(tx, owner, id))
 }
 
+/** Keeps each transaction well below the statement timeout. */
+const CHUNK = 5_000
+
 /** Sends again all that was given up in that time. */
-export function redeliverGivenUp(
+export async function redeliverGivenUp(
   { database }: { database: Database },
   owner: Owner,
   from: Date,
   to: Date,
 ): Promise<number> {
-  return database.transaction((tx) => requeueGivenUp(tx, owner, from, to))
+  for (let total = 0; ; ) {
+    const count = await database.transaction((tx) => requeueGivenUp(tx, owner, { from, to, limit: CHUNK }))
+    total += count
+    if (count < CHUNK) return total
+  }
 }

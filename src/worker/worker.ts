@@ -7,7 +7,7 @@ import type { AttemptParts } from '../attempts/parts.ts'
 import { workOffWaitingNotices } from '../attempts/receive-notice.ts'
 import { carryOutDueRefunds } from '../attempts/refund-payment.ts'
 import { forgetOldCalls } from '../payments/idempotent-call-store.ts'
-import { forgetOldDeliveries, forgetOldDestinations } from '../webhooks/delivery-store.ts'
+import { deliveryJobs } from './delivery-jobs.ts'
 
 export interface Worker {
   /** Starts nothing new, and waits for what is under way. */
@@ -46,17 +46,12 @@ export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
       everyMs: HOUR_MS,
       run: async () => (await deleteOldNotices(parts.database, PURGE_BATCH)) >= PURGE_BATCH,
     },
-    { name: 'forget old deliveries', everyMs: HOUR_MS, run: () => full(forgetOldDeliveries(parts.database, BATCH)) },
     {
       name: 'delete retired provider keys',
       everyMs: HOUR_MS,
       run: () => full(expireRetiredKeys(parts, BATCH).then(({ length }) => length)),
     },
-    {
-      name: 'forget old destinations',
-      everyMs: HOUR_MS,
-      run: () => forgetOldDestinations(parts.database).then(() => false),
-    },
+    ...deliveryJobs(parts),
     ...others,
   ]
   const loops = jobs.flatMap((job) => Array.from({ length: job.hands ?? 1 }, () => repeat(job, parts.log)))

@@ -7,6 +7,7 @@ import type { Mode } from '../../src/kernel/mode.ts'
 import { type DeliveryEngine, type DeliveryParts, startDelivering } from '../../src/webhooks/deliver-due.ts'
 import { DELIVERIES_CHANNEL } from '../../src/webhooks/delivery-store.ts'
 import { guardedHttp } from '../../src/webhooks/guarded-http.ts'
+import { scheduleRetries } from '../../src/webhooks/retry-store.ts'
 import { findDefaultSecret } from '../../src/webhooks/secret-store.ts'
 import { createDatabase } from './database.ts'
 import { eventually, type PayingService, type Shop, startPaying } from './paying.ts'
@@ -88,7 +89,13 @@ export function triedTimes(shop: Shop, eventId: string, count: number): Promise<
 
 /** The wait until the next try is over. */
 export async function makeDue(database: Database, eventId: EventId): Promise<void> {
-  await database.rows(sql`update deliveries set due_at = now() where event_id = ${uuidOf(eventId)}`)
+  const rows = await database.rows<{ destination: string }>(
+    sql`update deliveries set due_at = now() where event_id = ${uuidOf(eventId)} returning destination`,
+  )
+  await scheduleRetries(
+    database,
+    rows.map(({ destination }) => destination),
+  )
 }
 
 /** The process that held them has been gone for long. */

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { idOf, type MerchantId } from '../kernel/ids.ts'
+import { ClaimRounds } from './claim-rounds.ts'
+import type { DueDelivery } from './claim-store.ts'
+
+const merchant = (number: number) => `00000000-0000-7000-8000-00000000000${number}`
+const START = '00000000-0000-0000-0000-000000000000'
+
+function claimed(...destinations: [merchant: number, destination: string][]) {
+  const deliveries = destinations.map(([number, destination]) => ({
+    merchantId: idOf('merchant', merchant(number)) as MerchantId,
+    destination,
+  }))
+  return { deliveries: deliveries as DueDelivery[], idle: [] }
+}
+
+test('a full claim goes on after its last merchant, then begins again, and ends when a whole round found nothing', () => {
+  const rounds = new ClaimRounds({ maxDestinations: 3, perMerchant: 2 })
+  assert.equal(rounds.advance(claimed([1, 'a'], [1, 'b'], [2, 'c'])), true)
+  assert.equal(rounds.after, merchant(2))
+  assert.deepEqual([...rounds.past], [[merchant(1), 'b']], 'a merchant with more goes on after its last destination')
+  assert.equal(rounds.advance(claimed([3, 'd'])), true)
+  assert.equal(rounds.after, START)
+  assert.deepEqual([...rounds.past], [[merchant(1), 'b']])
+  assert.equal(rounds.advance(claimed()), true, 'the merchant with more may have others before that destination')
+  assert.deepEqual([...rounds.past], [])
+  assert.equal(rounds.advance(claimed()), false)
+})
+
+test('after a claim that timed out the next one is smaller, and grows again when claims succeed', () => {
+  const rounds = new ClaimRounds({ maxDestinations: 32, perMerchant: 16 })
+  const sizes = () => [rounds.maxDestinations, rounds.perMerchant]
+  rounds.shrink()
+  assert.deepEqual(sizes(), [8, 8])
+  for (let count = 0; count < 5; count++) rounds.shrink()
+  assert.deepEqual(sizes(), [1, 1])
+  for (const size of [2, 4, 8, 16, 32, 32]) {
+    rounds.advance(claimed())
+    assert.equal(rounds.maxDestinations, size)
+  }
+})

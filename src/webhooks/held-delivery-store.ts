@@ -1,0 +1,47 @@
+import type { Queries, Transaction } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import { type EndpointId, idOf, uuidOf } from '../kernel/ids.ts'
+import { DELIVERIES_CHANNEL } from './delivery-store.ts'
+
+/** Tells every process which of these endpoints are off, and leaves their rows to the worker. */
+export async function markHolding(db: Queries, endpointIds: EndpointId[]): Promise<void> {
+  const rows = await db.rows<{ id: string }>(sql`
+    update webhook_endpoints set holds_deliveries = true
+     where id = any(${endpointIds.map(uuidOf)}::uuid[]) and not enabled and not holds_deliveries returning id`)
+  for (const { id } of rows) await db.rows(sql`select pg_notify(${DELIVERIES_CHANNEL}, ${idOf('endpoint', id)})`)
+}
+
+interface HoldingEndpoint {
+  id: EndpointId
+  enabled: boolean
+}
+
+/** Locked against changes, but not against the foreign keys of new deliveries. */
+export async function lockHolding(tx: Transaction): Promise<HoldingEndpoint | undefined> {
+  const row = await tx.row<{ id: string; enabled: boolean }>(sql`
+    select id, enabled from webhook_endpoints where holds_deliveries order by id limit 1 for no key update skip locked`)
+  return row && { id: idOf('endpoint', row.id), enabled: row.enabled }
+}
+
+/** They are kept, listed, and sent again when somebody asks. */
+export async function disableWaiting(tx: Transaction, destination: string, limit: number): Promise<number> {
+  const row = await tx.row<{ count: number }>(sql`
+    with held as (
+      -- By ctid: a join with the ids would read the whole table. The rows are locked, so that their ctid stays what it is.
+      update deliveries set state = 'disabled', done_at = now()
+       where ctid = any (array(select ctid from deliveries where state = 'waiting' and destination = ${destination}
+                                limit ${limit} for update))
+      returning id
+    )
+    select count(*) from held`)
+  return row?.count ?? 0
+}
+
+export async function endHolding(
+  tx: Transaction,
+  { id, enabled }: HoldingEndpoint,
+  destination: string,
+): Promise<void> {
+  await tx.rows(sql`update webhook_endpoints set holds_deliveries = false where id = ${uuidOf(id)}`)
+  if (!enabled) await tx.rows(sql`delete from delivery_retries where destination = ${destination}`)
+}

@@ -1,0 +1,41 @@
+import type { Logger } from 'pino'
+import type { Database } from '../database/database.ts'
+import type { EndpointId } from '../kernel/ids.ts'
+import { recordAct } from '../merchants/audit-store.ts'
+import type { TryResult } from './delivery-store.ts'
+import { disableEndpoint, noteHealth } from './endpoint-store.ts'
+import { holdDeliveries } from './hold-deliveries.ts'
+import { noteTries } from './note-tries.ts'
+
+const FAILING_DAYS = 5
+
+/** Writes the results of tries, and the health of their endpoints. Returns the endpoints that were switched off. */
+export async function noteResults(
+  { database, log }: { database: Database; log: Logger },
+  results: TryResult[],
+): Promise<EndpointId[]> {
+  await noteTries(database, results)
+  const configured = results.filter(({ delivery }) => delivery.endpointId !== null)
+  if (configured.length === 0) return []
+  const idsOf = (some: TryResult[]) => [...new Set(some.map(({ delivery }) => delivery.endpointId as EndpointId))]
+  const healthy = idsOf(configured.filter(({ state }) => state === 'delivered'))
+  const failing = idsOf(configured.filter(({ state }) => state !== 'delivered')).filter((id) => !healthy.includes(id))
+  const gone = idsOf(configured.filter(({ status }) => status === 410))
+  return database.transaction(async (tx) => {
+    const switchedOff: EndpointId[] = []
+    const sick = await noteHealth(tx, { healthy, failing, maxDays: FAILING_DAYS })
+    const reasons = new Map<EndpointId, string>([
+      ...sick.map((id) => [id, `It has done nothing but fail for ${FAILING_DAYS} days.`] as const),
+      ...gone.map((id) => [id, 'It answered 410 Gone.'] as const),
+    ])
+    for (const [id, reason] of reasons) {
+      const merchantId = await disableEndpoint(tx, id, reason)
+      if (!merchantId) continue
+      await holdDeliveries(tx, id)
+      await recordAct(tx, { actor: 'worker', act: 'webhook_endpoint.disabled', merchantId, subject: id })
+      log.warn({ merchantId, endpointId: id }, 'webhook endpoint disabled')
+      switchedOff.push(id)
+    }
+    return switchedOff
+  })
+}

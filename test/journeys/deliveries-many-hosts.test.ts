@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import { claimRetries } from '../../src/webhooks/claim-store.ts'
+import { holdNextDeliveries } from '../../src/webhooks/hold-deliveries.ts'
+import { MAX_WAITING_HOSTS } from '../../src/webhooks/note-tries.ts'
+import { scheduleMissedRetries, scheduleRetries } from '../../src/webhooks/retry-store.ts'
+import {
+  addEndpoint,
+  deliveriesSeen,
+  deliverySeen,
+  ENDPOINTS,
+  startDeliveringService,
+  tell,
+  triedTimes,
+} from '../support/delivering.ts'
+import { type Heard, startListener, takes } from '../support/listener.ts'
+import { rowGenerator, timedClaims } from '../support/many-hosts.ts'
+import { eventually, request, type Shop } from '../support/paying.ts'
+
+/** One merchant with very many webhook hosts, and what the others feel of it. */
+const service = await startDeliveringService()
+const { database } = service
+const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
+const { addCopies, addHosts, forgetAll } = rowGenerator(service.databaseUrl)
+
+async function delayOf(shop: Shop): Promise<number> {
+  const listener = await startListener()
+  const before = performance.now()
+  await tell(shop, { webhook: listener.url })
+  await listener.hears(1)
+  return (listener.heard[0] as Heard).at - before
+}
+
+test('retries of one merchant with 20 000 of them due leave room in the same claim for the retry of another', async () => {
+  const [many, other] = [await service.addShop(), await service.addShop()]
+  const [eventId, theirs] = [await tell(many), await tell(other)]
+  await addHosts(eventId, { count: 20_000, tries: 1 })
+  await database.rows(sql`update delivery_retries set next_due_at = now() - interval '1 minute'`)
+  await database.rows(sql`update deliveries set due_at = now() - interval '1 minute' where tries > 0`)
+  await addHosts(theirs, { name: 'the only host', count: 1, tries: 1 })
+  await database.rows(sql`update deliveries set due_at = now() where event_id = ${uuidOf(theirs)}`)
+  await scheduleRetries(database, ['the only host 1'])
+  const { deliveries } = await claimRetries(database, {
+    ...{ me: randomUUID(), ownSeconds: 30, perDestination: 8, inHand: [], sated: [], crowded: [] },
+    ...{ after: FIRST_UUID, maxDestinations: 32, perMerchant: 16 },
+  })
+  const counts = [many, other].map(
+    (shop) => deliveries.filter(({ merchantId }) => merchantId === shop.merchantId).length,
+  )
+  assert.deepEqual(counts, [16, 1])
+  await forgetAll()
+})
+
+test('one merchant with 20 000 silent hosts gets a bounded share of an engine; the webhooks of others arrive at once', async (t) => {
+  const [many, other] = [await service.addShop(), await service.addShop()]
+  const hole = await startListener(takes.inSilence)
+  const eventId = await tell(many)
+  await addHosts(eventId, { url: hole.url, name: 'silent', count: 20_000 })
+  const { timed, median } = timedClaims(database)
+  const engine = service.startEngine({ database: timed })
+  await hole.hears(256, 30_000)
+  const delays: number[] = []
+  for (let number = 0; number < 5; number++) delays.push(await delayOf(other))
+  t.diagnostic(
+    `a claim took ${median().toFixed(1)} ms; first tries arrived after ${delays.map(Math.round).join(', ')} ms`,
+  )
+  assert.ok(Math.max(...delays) < 2_000, `${delays} ms`)
+  assert.ok(median() < 100, `${median()} ms`)
+  assert.ok(hole.heard.length <= 256 + 16, `${hole.heard.length} calls at once for one merchant`)
+  hole.hangUp()
+  await engine.stop()
+  await forgetAll()
+})
+
+test('a host that fails while 1 000 others of its merchant wait for a retry is exhausted at once, with the reason, and can be sent again', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener(takes.with(500, {}, 'not today'))
+  const eventId = await tell(shop)
+  await addHosts(eventId, { count: MAX_WAITING_HOSTS - 1, tries: 1 })
+  const engine = service.startEngine()
+  const allowed = await tell(shop, { webhook: listener.url })
+  assert.equal((await triedTimes(shop, allowed, 1)).state, 'waiting', 'the thousandth is retried as always')
+  const another = await startListener(takes.with(500, {}, 'not today'))
+  const refused = await tell(shop, { webhook: another.url })
+  const delivery = await triedTimes(shop, refused, 1)
+  assert.equal(delivery.state, 'exhausted')
+  assert.equal(delivery.tries[0]?.status, 500)
+  assert.match(delivery.tries[0]?.error ?? '', /^too_many_hosts: 1000 other hosts of yours wait for a retry/)
+  const again = await tell(shop, { webhook: listener.url })
+  assert.equal((await triedTimes(shop, again, 1)).state, 'waiting', 'a host that waits already is retried')
+  const stranger = await service.addShop()
+  const theirs = await tell(stranger, { webhook: another.url })
+  assert.equal((await triedTimes(stranger, theirs, 1)).state, 'waiting', 'each merchant has its own limit')
+  another.answer = takes.well
+  await shop.call('POST', `/payments/v1/events/${refused}/redeliver`)
+  assert.equal((await triedTimes(shop, refused, 2)).state, 'delivered')
+  await engine.stop()
+  await forgetAll()
+})
+
+test('a destination leaves the retry schedule when its last delivery ends, and a retry that is missing from it is found', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener(takes.with(500))
+  const engine = service.startEngine()
+  const eventId = await tell(shop, { webhook: listener.url })
+  await triedTimes(shop, eventId, 1)
+  const scheduled = () => database.rows(sql`select from delivery_retries where merchant_id = ${shop.merchantUuid}`)
+  assert.equal((await scheduled()).length, 1)
+  // As an older version of the service leaves it, which runs beside this one during an upgrade.
+  await database.rows(sql`delete from delivery_retries`)
+  await database.rows(
+    sql`update deliveries set due_at = now() - interval '2 minutes' where event_id = ${uuidOf(eventId)}`,
+  )
+  listener.answer = takes.well
+  assert.equal(await scheduleMissedRetries(database, '', 1_000), undefined)
+  const delivery = await eventually(
+    () => deliverySeen(shop, eventId),
+    ({ state }) => state === 'delivered',
+  )
+  assert.equal(delivery.tries.length, 2)
+  await eventually(scheduled, ({ length }) => length === 0)
+  await engine.stop()
+})
+
+test('deleting an endpoint with 3 000 waiting deliveries stops them at once; the rows follow in chunks, also one that came too late', async () => {
+  const shop = await service.addShop()
+  const listener = await startListener()
+  const { id } = await addEndpoint(shop, listener.url)
+  const eventId = await tell(shop)
+  await addCopies(eventId, 2_999)
+  assert.equal((await shop.call('DELETE', `${ENDPOINTS}/${id}`)).status, 200)
+  const states = () =>
+    database.rows(sql`select state, count(*) from deliveries where event_id = ${uuidOf(eventId)} group by 1 order by 1`)
+  assert.equal((await states()).length, 2, 'the merchant did not have to wait for all of them')
+  assert.deepEqual([...new Set((await deliveriesSeen(shop, eventId)).map(({ state }) => state))], ['disabled'])
+  const engine = service.startEngine()
+  await delayOf(await service.addShop())
+  const hold = async () => {
+    while (await holdNextDeliveries(database, 1_000));
+    return states()
+  }
+  assert.deepEqual(await hold(), [{ state: 'disabled', count: 3_000 }])
+  // A payment whose transaction began before the endpoint was deleted.
+  await database.rows(sql`
+    update deliveries set state = 'waiting', done_at = null where id = (select id from deliveries where event_id = ${uuidOf(eventId)} limit 1)`)
+  engine.wake()
+  await eventually(hold, ({ length }) => length === 1)
+  await engine.stop()
+  assert.equal(listener.heard.length, 0)
+})
+
+test('pausing an endpoint stops what an engine has in hand for it', async () => {
+  const shop = await service.addShop()
+  const held: (() => void)[] = []
+  const listener = await startListener((_, response) => held.push(() => response.end()))
+  const { id } = await addEndpoint(shop, listener.url)
+  await addCopies(await tell(shop), 20)
+  const engine = service.startEngine()
+  await listener.hears(8)
+  await request(`${service.baseUrl}${ENDPOINTS}/${id}`, 'PATCH', shop.headers, { enabled: false })
+  await delayOf(await service.addShop()) // the engine has heard of it by now
+  for (const answer of held) answer()
+  await delayOf(await service.addShop())
+  await engine.stop()
+  assert.equal(listener.heard.length, 8)
+})
