@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { carefulHandler } from '../../test/support/careful-handler.ts'
-import { startListener } from '../../test/support/listener.ts'
+import { type Manner, startListener } from '../../test/support/listener.ts'
 import { eventually, startPaying } from '../../test/support/paying.ts'
 import { ANNOUNCED } from '../events/event.ts'
 import { guardedHttp } from '../webhooks/guarded-http.ts'
 import { gradeHandler } from './grade-handler.ts'
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-const TO_BE_ACCEPTED = ['a good event', 'the same again', 'old news', 'a new type']
+const TO_BE_ACCEPTED = ['a good event', 'the same again', 'old news', 'late money', 'a new type']
 const TO_BE_REFUSED = ['a stale one', 'a forged one', 'an altered one', 'an unsigned one']
 
 const http = guardedHttp()
@@ -33,12 +33,14 @@ test('a handler that checks what it gets and takes what is well signed passes', 
   const shop = await startListener()
   shop.answer = carefulHandler(SECRET)
   assert.deepEqual(await failuresOf(shop.url), [])
-  const [good, again, old, unknown] = shop.heard.map(({ body }) => JSON.parse(body))
+  const [good, again, old, late, unknown] = shop.heard.map(({ body }) => JSON.parse(body))
   assert.equal(again.id, good.id)
   assert.equal(shop.heard[1]?.body, shop.heard[0]?.body)
   assert.equal(old.data.payment.id, good.data.payment.id)
   assert.ok(old.sequence < good.sequence)
   assert.deepEqual([old.data.payment.status, old.data.payment.attempts.length], ['pending', 1], 'as it was then')
+  assert.equal(late.data.payment.id, good.data.payment.id)
+  assert.ok(late.sequence < good.sequence)
   assert.ok(!ANNOUNCED.includes(unknown.type))
 })
 
@@ -52,6 +54,53 @@ test('one that refuses everything, or checks with another secret, fails wherever
   assert.deepEqual(await failuresOf(shop.url), TO_BE_ACCEPTED)
   shop.answer = carefulHandler('whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD')
   assert.deepEqual(await failuresOf(shop.url), TO_BE_ACCEPTED)
+})
+
+/** A shop whose handler keeps the ids of what it acted on; `drops` says which events it returns from early. */
+function shopThat(drops: (event: { type: string; sequence: number }, newest: number) => boolean) {
+  const careful = carefulHandler(SECRET)
+  const acted = new Set<string>()
+  let newest = 0
+  const answer: Manner = (heard, response) => {
+    careful(heard, response)
+    if (response.statusCode !== 204) return
+    const event = JSON.parse(heard.body)
+    if (drops(event, newest)) return
+    newest = Math.max(newest, event.sequence)
+    setTimeout(() => acted.add(event.id), 20) // after its answer
+  }
+  return { answer, readActed: async () => [...acted].join('\n') }
+}
+
+test('a handler that drops late money by its sequence is caught by what the shop acted on, and one that does not passes', async () => {
+  const grade = async ({ answer, readActed }: ReturnType<typeof shopThat>, withList = true) => {
+    const shop = await startListener(answer)
+    const list = withList ? { readActed, actsWithinMs: 500 } : {}
+    return gradeHandler(http.post, { url: shop.url, secret: SECRET, reference: undefined, ...list })
+  }
+  const dropsByOrder = ({ sequence }: { sequence: number }, newest: number) => sequence < newest
+  const dropping = (await grade(shopThat(dropsByOrder))).filter(({ ok }) => !ok)
+  assert.deepEqual(
+    dropping.map(({ what, status, acted }) => [what, status, acted]),
+    [['late money', 204, false]],
+  )
+  assert.match(dropping[0]?.mend ?? '', /whatever their sequence/)
+  const right = await grade(shopThat((event, newest) => event.type === 'attempt.failed' && dropsByOrder(event, newest)))
+  assert.deepEqual(
+    right.filter(({ ok }) => !ok),
+    [],
+  )
+  const unseen = await grade(shopThat(dropsByOrder), false)
+  assert.deepEqual(
+    unseen.map(({ acted, ok }) => [acted, ok]),
+    unseen.map(() => [null, true]),
+    'without a list it cannot be seen',
+  )
+  const wrongList = await grade({ ...shopThat(() => false), readActed: async () => 'something else' })
+  assert.deepEqual(
+    wrongList.filter(({ ok }) => !ok).map(({ what }) => what),
+    ['a good event', 'late money'],
+  )
 })
 
 test('one that breaks on what it does not know fails at that alone', async () => {
@@ -73,8 +122,8 @@ test('to break is not to refuse: 500 for a forged one fails', async () => {
 test('one that is too slow, and one that is not there, fail at everything', async () => {
   const slow = await startListener()
   slow.answer = () => {}
-  assert.equal((await failuresOf(slow.url, impatient)).length, 8)
-  assert.equal((await failuresOf('http://127.0.0.1:1/')).length, 8)
+  assert.equal((await failuresOf(slow.url, impatient)).length, 9)
+  assert.equal((await failuresOf('http://127.0.0.1:1/')).length, 9)
 })
 
 test('the events have the shape of real ones', async () => {

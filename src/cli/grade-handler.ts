@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Attempt } from '../attempts/attempt.ts'
 import type { Book } from '../attempts/book.ts'
 import { attemptView, viewOf } from '../attempts/payment-view.ts'
@@ -20,6 +21,8 @@ export interface Grade {
   status: number | null
   error: string | null
   tookMs: number
+  /** Whether the shop acted on it, by its own list; null when that is not asked, or there is no list. */
+  acted: boolean | null
   ok: boolean
   /** How to mend it; null when there is nothing to mend. */
   mend: string | null
@@ -32,16 +35,26 @@ type Post = (call: {
   allowPrivate: boolean
 }) => Promise<Answer>
 
+interface Handler {
+  url: string
+  secret: WebhookSecret
+  reference: string | undefined
+  /** The ids of the events that the shop has acted on, in any format. */
+  readActed?: () => Promise<string>
+  /** How long the shop may take to act after its answer. */
+  actsWithinMs?: number
+}
+
 /** Sends a handler what it will meet in its life, one after the other, and judges its answers. Nothing of it is on record with us. */
-export async function gradeHandler(
-  post: Post,
-  { url, secret, reference }: { url: string; secret: WebhookSecret; reference: string | undefined },
-): Promise<Grade[]> {
+export async function gradeHandler(post: Post, handler: Handler): Promise<Grade[]> {
+  const { url, secret, reference } = handler
   const grades: Grade[] = []
-  for (const { what, means, wanted, mend, headers, body } of messages(secret, reference)) {
+  for (const { what, means, wanted, mend, mustActOn, headers, body } of messages(secret, reference)) {
     const answer = await post({ url, headers, body, allowPrivate: true })
     const status = answer.kind === 'answer' ? answer.status : null
-    const ok = status !== null && Math.floor(status / 100) === (wanted === ACCEPTED ? 2 : 4)
+    const isAnswered = status !== null && Math.floor(status / 100) === (wanted === ACCEPTED ? 2 : 4)
+    const acted = isAnswered && mustActOn ? await hasActed(handler, mustActOn.id) : null
+    const ok = isAnswered && acted !== false
     grades.push({
       what,
       means,
@@ -49,11 +62,23 @@ export async function gradeHandler(
       status,
       error: answer.kind === 'answer' ? null : `${answer.because}: ${answer.detail}`,
       tookMs: answer.tookMs,
+      acted,
       ok,
-      mend: ok ? null : status === null ? whyNoAnswer(answer) : mend,
+      mend: ok ? null : status === null ? whyNoAnswer(answer) : acted === false ? (mustActOn?.mend ?? mend) : mend,
     })
   }
   return grades
+}
+
+/** Null when the shop has no list. A shop may answer first and act afterwards, so its list is read again for a while. */
+async function hasActed({ readActed, actsWithinMs = 5_000 }: Handler, id: string): Promise<boolean | null> {
+  if (!readActed) return null
+  const until = performance.now() + actsWithinMs
+  for (;;) {
+    if ((await readActed()).includes(id)) return true
+    if (performance.now() >= until) return false
+    await sleep(100)
+  }
 }
 
 function whyNoAnswer(answer: Answer): string {
@@ -67,6 +92,8 @@ const REFUSED = 'refused (4xx)' as const
 
 interface Message extends Pick<Grade, 'what' | 'means' | 'wanted'> {
   mend: string
+  /** The shop must act on this event, and not only answer. */
+  mustActOn?: { id: string; mend: string }
   headers: Record<string, string>
   body: string
 }
@@ -78,9 +105,9 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
   const now = new Date()
   const story = paidAtTheSecondTry(now, reference)
   const before = afterTheFirstTry(story)
-  const event = (type: EventType, sequence: number, book: Book = story) => {
+  const event = (type: EventType, sequence: number, book: Book = story, more: Record<string, unknown> = {}) => {
     const id = newId('event', now)
-    const data = { payment: viewOf(book, [], LINKS), attempt: attemptView(book.attempts.at(-1) as Attempt) }
+    const data = { payment: viewOf(book, [], LINKS), attempt: attemptView(book.attempts.at(-1) as Attempt), ...more }
     const { merchantId, mode, id: paymentId } = book.payment
     const body = bodyOf({ id, type, sequence, data, merchantId, mode, paymentId, occurredAt: now, cause: null })
     return { id, body }
@@ -92,6 +119,8 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
   const paid = () => event('payment.successful', 7)
   const good = paid()
   const altered = paid()
+  const excess = { amount: 5_000, currency: story.payment.currency }
+  const overpaid = event('payment.overpaid', 6, story, { excess })
   const { 'webhook-signature': _, ...withoutSignature } = signed(paid()).headers
 
   return [
@@ -100,6 +129,10 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
       means: 'payment.successful, signed with your secret.',
       wanted: ACCEPTED,
       mend: 'Check the signature over the raw body, before anything parses it, with this very secret. Answer 2xx also for a payment that you do not know.',
+      mustActOn: {
+        id: good.id,
+        mend: 'Its id is not in the list of --acted. Act on payment.successful, and name its id there.',
+      },
       ...signed(good),
     },
     {
@@ -115,6 +148,17 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
       wanted: ACCEPTED,
       mend: 'Keep the highest sequence of each payment; what is below it is old. Answer 2xx and leave the payment as it is.',
       ...signed(event('attempt.failed', 3, before)),
+    },
+    {
+      what: 'late money',
+      means: 'payment.overpaid with a lower sequence than the success that you know.',
+      wanted: ACCEPTED,
+      mend: 'Answer 2xx, and act on it: a lower sequence is no reason to refuse a money event.',
+      mustActOn: {
+        id: overpaid.id,
+        mend: 'It was dropped. Act on money events (payment.successful, .overpaid, .underpaid, .surplus, refund.*, dispute.*) once per id, whatever their sequence; sequence only guards the state that you keep.',
+      },
+      ...signed(overpaid),
     },
     {
       what: 'a new type',

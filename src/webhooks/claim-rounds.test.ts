@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { idOf, type MerchantId } from '../kernel/ids.ts'
+import { idOf } from '../kernel/ids.ts'
 import { ClaimRounds } from './claim-rounds.ts'
-import type { DueDelivery } from './claim-store.ts'
 
 const merchant = (number: number) => `00000000-0000-7000-8000-00000000000${number}`
 const START = '00000000-0000-0000-0000-000000000000'
 
 function claimed(...destinations: [merchant: number, destination: string][]) {
   const deliveries = destinations.map(([number, destination]) => ({
-    merchantId: idOf('merchant', merchant(number)) as MerchantId,
+    merchantId: idOf('merchant', merchant(number)),
     destination,
   }))
-  return { deliveries: deliveries as DueDelivery[], idle: [] }
+  return { deliveries, idle: [] }
 }
 
 test('a full claim goes on after its last merchant, then begins again, and ends when a whole round found nothing', () => {

@@ -1,7 +1,12 @@
-import { uuidOf } from '../kernel/ids.ts'
-import type { Claimed } from './claim-store.ts'
+import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 
 const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
+
+/** What a claim returned. `idle`: destinations with nothing due. */
+interface Claimed {
+  deliveries: { merchantId: MerchantId; destination: string }[]
+  idle: string[]
+}
 
 /**
  * Where the next claim begins. Merchants take turns, and so do the destinations of each, so that neither a merchant with many destinations

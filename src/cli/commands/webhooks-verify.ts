@@ -15,6 +15,11 @@ export const webhooksVerify: Command = {
   options: {
     url: { value: 'URL', summary: 'Where it listens: http://localhost:8080/webhooks', required: true },
     secret: { value: 'whsec_…', summary: 'What it checks with (default: the secret of the sandbox merchant)' },
+    acted: {
+      value: 'URL',
+      summary:
+        'Where GET answers with the ids of the events that your shop acted on, to see whether it drops late money',
+    },
     reference: { value: 'REFERENCE', summary: 'Of an order that it knows, if it must know it' },
   },
   word: 'url',
@@ -24,12 +29,27 @@ export const webhooksVerify: Command = {
       throw new UsageError('Name the address of your handler: manilla webhooks verify http://localhost:8080/webhooks')
     const secret = givenSecret(options) ?? (await sandboxSecret())
     const http = guardedHttp()
-    const grades = await gradeHandler(http.post, { url: url.href, secret, reference: options.text('reference') })
+    const acted = options.text('acted')
+    const grades = await gradeHandler(http.post, {
+      url: url.href,
+      secret,
+      reference: options.text('reference'),
+      ...(acted !== undefined && { readActed: reader(acted) }),
+    })
     http.close()
     const failed = grades.filter(({ ok }) => !ok)
-    print(options.json, { passed: failed.length === 0, grades }, describe(grades))
+    print(options.json, { passed: failed.length === 0, grades }, describe(grades, acted !== undefined))
     if (failed.length > 0) process.exitCode = 1
   },
+}
+
+function reader(url: string): () => Promise<string> {
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw new UsageError('--acted must be an http or https URL.')
+  return async () => {
+    const response = await fetch(url, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined)
+    if (!response?.ok) throw new OperatorError(`${url} did not answer with a list of events. Check --acted.`)
+    return response.text()
+  }
 }
 
 function givenSecret(options: Options): WebhookSecret | undefined {
@@ -51,7 +71,7 @@ async function sandboxSecret(): Promise<WebhookSecret> {
   return secret
 }
 
-function describe(grades: Grade[]): string {
+function describe(grades: Grade[], sawActs: boolean): string {
   const rows = grades.map(({ ok, what, wanted, status, error, tookMs, means }) => ({
     ' ': ok ? '✓' : '✗',
     sent: what,
@@ -66,5 +86,8 @@ function describe(grades: Grade[]): string {
     failed.length === 0
       ? 'It takes all of it as it should.'
       : `${failed.length} of ${grades.length} to mend:\n${mend.join('\n')}`
-  return `${table(rows)}\n\n${verdict}`
+  const unseen = sawActs
+    ? ''
+    : '\nNot checked: whether late money is acted on. Name a list of the events that your shop acted on with --acted (see docs/webhooks.md).'
+  return `${table(rows)}\n\n${verdict}${unseen}`
 }
