@@ -1,7 +1,5 @@
-import assert from 'node:assert/strict'
 import { type Parts, privateAllowedBy } from '../../compose.ts'
 import { type Config, readConfig } from '../../config.ts'
-import { knownKeys } from '../../generated-keys.ts'
 import { MODES, type Mode } from '../../kernel/mode.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
@@ -22,10 +20,10 @@ import {
 } from '../../merchants/manage-integrations.ts'
 import { SANDBOX_MERCHANT_ID } from '../../merchants/seed-sandbox.ts'
 import { linksOn } from '../../payments/links.ts'
-import { providerAccounts } from '../../providers/accounts.ts'
-import type { Provider, Providers } from '../../providers/provider.ts'
+import type { Provider } from '../../providers/provider.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
+import { openProviders } from '../provider-accounts.ts'
 import { actor, openSecrets, withParts } from '../with-parts.ts'
 import { readWish } from './integration-options.ts'
 import { merchantOption } from './merchant.ts'
@@ -80,7 +78,7 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
       const { config, record, warning } = await withSecrets(async ({ config, ...parts }) => {
         const allowPrivate = privateAllowedBy(config)
         const saved = await setIntegration({ ...parts, allowPrivate }, actor(), owner, provider, wish).catch(forPeople)
-        const accounts = setsKeys(provider, wish) ? await openAccounts({ ...parts, config }, providers) : undefined
+        const accounts = setsKeys(provider, wish) ? await openProviders(config, parts, providers) : undefined
         const { name } = provider.capabilities
         return {
           config,
@@ -105,7 +103,7 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
       const { name } = providerOption(options).capabilities
       const owner = ownerOption(options)
       const verdict = await withSecrets(async ({ config, database, secrets }) => {
-        const accounts = await openAccounts({ config, database, secrets }, providers)
+        const accounts = await openProviders(config, { database, secrets }, providers)
         return checkIntegration({ database, secrets, providers: accounts }, owner, name)
       })
       const reason = verdict.kind === 'good' ? null : verdict.because
@@ -191,16 +189,6 @@ function withSecrets<Result>(
 ): Promise<Result> {
   const config = readConfig(process.env)
   return withParts(async (parts) => work({ ...parts, config, secrets: await openSecrets(config, parts.database) }))
-}
-
-async function openAccounts(
-  { config, database, secrets }: Pick<Parts, 'database'> & { config: Config; secrets: SecretBox },
-  providers: readonly Provider[],
-): Promise<Providers> {
-  const { secretKey: masterKey } = await knownKeys(config)
-  assert(masterKey, 'it has opened the secrets')
-  const allowPrivate = privateAllowedBy(config)
-  return providerAccounts({ database, secrets, masterKey, serverUrl: () => baseUrlOf(config), allowPrivate, providers })
 }
 
 /** One mistake a line. */
