@@ -1,5 +1,5 @@
 import type { Transaction } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import { Fixed, sql } from '../database/sql.ts'
 import { idOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { IntegrationOwner } from '../merchants/integration.ts'
@@ -12,11 +12,16 @@ export interface PurgedAccount extends IntegrationOwner {
 /** Money of an account can still change for this long: a late payment, a refund, a dispute. */
 export const ACCOUNT_KEPT_DAYS = 180
 
+const NO_OPEN_DISPUTE = new Fixed(`not exists (select from disputes d join attempts a on a.id = d.attempt_id
+  where d.status = 'open' and d.merchant_id = p.merchant_id and d.mode = p.mode
+    and a.provider = p.provider and a.account = p.version)`)
+
 /**
  * Deletes the keys of accounts that have been retired for `ACCOUNT_KEPT_DAYS`, where no attempt is open or was resolved within that time,
- * and no refund is pending. At most `limit` accounts at once.
+ * no refund is pending, and no dispute is open. At most `limit` accounts at once.
  */
 export async function purgeRetiredAccounts(tx: Transaction, limit: number): Promise<PurgedAccount[]> {
+  const hasDisputes = await tx.row<{ there: boolean }>(sql`select to_regclass('disputes') is not null as there`)
   const rows = await tx.rows<{ merchant_id: string; mode: Mode; provider: string; version: number }>(sql`
     update provider_accounts set sealed_settings = null, base_url = null
      where (merchant_id, mode, provider, version) in (
@@ -31,6 +36,7 @@ export async function purgeRetiredAccounts(tx: Transaction, limit: number): Prom
           and not exists (select from refunds r join attempts a on a.id = r.attempt_id
                            where r.status = 'pending' and r.merchant_id = p.merchant_id and r.mode = p.mode
                              and a.provider = p.provider and a.account = p.version)
+          and ${hasDisputes?.there ? NO_OPEN_DISPUTE : new Fixed('true')}
         order by p.retired_at limit ${limit} for update skip locked)
     returning merchant_id, mode, provider, version`)
   return rows.map(({ merchant_id, ...rest }) => ({ merchantId: idOf('merchant', merchant_id), ...rest }))
