@@ -217,6 +217,7 @@ async function refund(session: Session, wanted: RefundOrder): Promise<RefundOutc
     refundReason: shorten(reason ?? '', 64) || 'Refund',
     customerNote: 'Refund',
   }
+  if (wanted.isLeaseHeld?.() === false) return unknown('the lease ran out before the request')
   const answer = await session.post('/api/v1/refunds/initiate-refund', jsonWith('refundAmount', amount, asked))
   const given = outcomeIn(answer)
   if (given.kind !== 'none') return given

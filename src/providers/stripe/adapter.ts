@@ -191,6 +191,7 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       const earlier = await findRefund(wanted, intentId)
       if ('id' in earlier) return refundOutcomeOf(earlier, wanted, intentId)
       if (earlier.kind === 'unknown') return earlier
+      if (wanted.isLeaseHeld?.() === false) return unknown('the lease ran out before the request')
       const answer = await post('/v1/refunds', `refund-${wanted.reference}`, refundFor(wanted, intentId))
       if (answer.kind === 'unknown') return answer
       const refund = answer.status === 200 ? readRefundText(answer.text) : undefined

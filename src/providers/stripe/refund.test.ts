@@ -144,3 +144,10 @@ test('without a transaction there is nothing to give back', async (t) => {
   assert.equal((await connection.refund({ ...wanted, transactionIds: [] })).kind, 'refused')
   assert.equal(api.asked.length, 0)
 })
+
+test('a refund whose lease has run out is not asked for', async (t) => {
+  const { connection, wanted, refundsMade } = await setUp(t)
+  assert.equal((await connection.refund({ ...wanted, isLeaseHeld: () => false })).kind, 'unknown')
+  assert.equal(refundsMade(), 0)
+  assert.equal((await connection.refund({ ...wanted, isLeaseHeld: () => true })).kind, 'refunded')
+})
