@@ -218,6 +218,14 @@ test('every paid order of a range is listed once, with what went back of it, and
     [REFERENCE, 1_099],
     [saved.reference, 1_099],
   ])
+  books.odd.refundStatus = 'pending'
+  const wanted = books.intents.find(({ reference }) => reference === saved.reference) ?? assert.fail('it was charged')
+  books.giveBack(wanted, 500, {})
+  limitPages(100)
+  const again = await listTransactions(range, null)
+  assert.ok(again.kind === 'page')
+  const pending = again.transactions.find(({ reference }) => reference === saved.reference)
+  assert.equal(pending?.returned, undefined, 'a refund that is under way has given nothing back')
   const yesterday = { from: new Date(Date.now() - 86_400_000), to: new Date(Date.now() - 3_600_000) }
   assert.deepEqual(await listTransactions(yesterday, null), { kind: 'page', transactions: [], nextCursor: null })
 })

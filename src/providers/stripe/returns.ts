@@ -34,8 +34,7 @@ export async function listReturnsOf(get: Get, intentIds: string[]): Promise<Retu
   const refunds: ListedRefund[] = []
   const disputes: ListedDispute[] = []
   for (const id of new Set(intentIds)) {
-    const of = `payment_intent=${encodeURIComponent(id)}`
-    const [given, disputed] = [await readAll(get, `/v1/refunds?${of}`, readRefund), await disputesOf(get, id)]
+    const [given, disputed] = [await refundsOf(get, id), await disputesOf(get, id)]
     if (!Array.isArray(given)) return given
     if (!Array.isArray(disputed)) return disputed
     refunds.push(...given.map(listedRefund))
@@ -89,10 +88,19 @@ function listed(value: unknown): { id: string; charge: StripeCharge | null } | u
 async function transactionOf(get: Get, charge: StripeCharge): Promise<ListedTransaction | Unknown> {
   const { intentId, captured, currency, refunded, isDisputed, at, reference } = charge
   const transactionId = intentId ?? charge.id
+  const given = refunded > 0 && intentId ? await succeededOf(get, intentId) : refunded
+  if (typeof given !== 'number') return given
   const lost = isDisputed && intentId ? await lostOf(get, intentId, currency) : 0
   if (typeof lost !== 'number') return lost
-  const returned = Math.min(captured, refunded + lost)
+  const returned = Math.min(captured, given + lost)
   return { transactionId, reference, amount: money(captured, currency), at, ...(returned > 0 && { returned }) }
+}
+
+/** The charge's own sum has pending refunds in it, which our books count when they are done. */
+async function succeededOf(get: Get, intentId: string): Promise<number | Unknown> {
+  const refunds = await refundsOf(get, intentId)
+  if (!Array.isArray(refunds)) return refunds
+  return refunds.filter(({ status }) => status === 'succeeded').reduce((sum, { amount }) => sum + amount, 0)
 }
 
 async function lostOf(get: Get, intentId: string, currency: string): Promise<number | Unknown> {
@@ -102,6 +110,9 @@ async function lostOf(get: Get, intentId: string, currency: string): Promise<num
   if (lost.some((dispute) => dispute.currency !== currency)) return unknown('it lost a dispute in another currency')
   return lost.reduce((sum, { amount }) => sum + amount, 0)
 }
+
+const refundsOf = (get: Get, intentId: string) =>
+  readAll(get, `/v1/refunds?payment_intent=${encodeURIComponent(intentId)}`, readRefund)
 
 const disputesOf = (get: Get, intentId: string) =>
   readAll(get, `/v1/disputes?payment_intent=${encodeURIComponent(intentId)}`, readDispute)
