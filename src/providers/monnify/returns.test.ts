@@ -105,8 +105,8 @@ test('refunds that were given before the first check are told with the newest tr
   assert.equal((await check()).kind, 'unknown')
 })
 
-test('a refund that is not completed has given nothing back yet', async (t) => {
-  const { connection, listReturns, switches, handle, wanted } = await paid(t)
+test('a pending refund counts in a check, and not in the list of transactions', async (t) => {
+  const { connection, listReturns, listTransactions, switches, handle, wanted } = await paid(t)
   for (const [refundStatus, status] of [
     ['PENDING', 'pending'],
     ['FAILED', 'failed'],
@@ -122,7 +122,13 @@ test('a refund that is not completed has given nothing back yet', async (t) => {
     )
     const outcome = await connection.check(handle)
     assert.ok(outcome.kind === 'paid')
-    assert.equal(outcome.receipts[0]?.returned, refundStatus === 'COMPLETED' ? 100_000 : undefined)
+    assert.equal(outcome.receipts[0]?.returned, refundStatus === 'FAILED' ? undefined : 100_000)
+    const page = await listTransactions(
+      { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) },
+      null,
+    )
+    assert.ok(page.kind === 'page')
+    assert.equal(page.transactions[0]?.returned, refundStatus === 'COMPLETED' ? 100_000 : undefined)
   }
 })
 

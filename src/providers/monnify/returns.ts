@@ -65,21 +65,26 @@ async function nameOf(session: Session, { reference }: OrderHandle): Promise<str
 }
 
 /**
- * The receipts of one transaction, each with what was refunded of it. The answer about a transaction does not mention refunds. An account
- * without the refund API has made none that we could know of.
+ * The receipts of one transaction, each with what was refunded of it, pending refunds included: a payment that we see for the first time then
+ * is no success. The answer about a transaction does not mention refunds. An account without the refund API has made none that we could know of.
  */
 export async function withRefunds(session: Session, receipts: Receipt[], since: Date): Promise<Receipt[] | Unknown> {
   const [first] = receipts
   if (!first) return receipts
   const refunds = await refundsSince(session, since)
   if (!Array.isArray(refunds)) return refunds.kind === 'refused' ? receipts : refunds
-  return spread(receipts, completedOf(refunds, transactionOf(first.transactionId)))
+  return spread(
+    receipts,
+    sumOf(refunds, transactionOf(first.transactionId), ({ status }) => status !== 'FAILED'),
+  )
 }
 
-function completedOf(refunds: MonnifyRefund[], name: string): number {
-  const completed = refunds.filter((one) => one.transactionReference === name && one.status === 'COMPLETED')
-  return completed.reduce((sum, { amount }) => sum + amount, 0)
+function sumOf(refunds: MonnifyRefund[], name: string, counts: (refund: MonnifyRefund) => boolean): number {
+  const counted = refunds.filter((refund) => refund.transactionReference === name && counts(refund))
+  return counted.reduce((sum, { amount }) => sum + amount, 0)
 }
+
+const isCompleted = ({ status }: MonnifyRefund) => status === 'COMPLETED'
 
 /** They refund a transaction, not a transfer of it: the newest transfers are taken to have gone back first. */
 function spread(receipts: Receipt[], returned: number): Receipt[] {
@@ -137,7 +142,7 @@ async function receiptsOfEach(session: Session, names: string[], since: Date): P
       refunds = Array.isArray(listed) ? listed : []
     }
     const reference = said.body.paymentReference
-    const returned = said.body.status === 'REVERSED' ? said.body.amountPaid : completedOf(refunds, name)
+    const returned = said.body.status === 'REVERSED' ? said.body.amountPaid : sumOf(refunds, name, isCompleted)
     transactions.push(...spread(receipts, returned).map((receipt) => ({ ...receipt, reference })))
   }
   return transactions
