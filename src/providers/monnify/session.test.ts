@@ -7,7 +7,7 @@ import { KEYS, startFakeMonnify } from './fake.ts'
 
 async function setUp(t: TestContext, settings = KEYS) {
   const fake = await startFakeMonnify(t)
-  const http = providerHttp({ deadlineMs: 250 })
+  const http = providerHttp({ deadlineMs: 600 })
   const connection = monnify.connect({ mode: 'sandbox', settings, baseURL: fake.upstream.url, http })
   const login = () => fake.asked.filter(({ path }) => path === '/api/v1/auth/login')
   return { ...fake, connection, login, others: () => fake.asked.length - login().length }

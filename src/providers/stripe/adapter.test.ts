@@ -11,7 +11,7 @@ import { startFakeStripe } from './fake.ts'
 async function setUp(t: TestContext) {
   const fake = await startFakeStripe(t)
   const { settings, upstream, api } = fake
-  const http = providerHttp({ deadlineMs: 250 })
+  const http = providerHttp({ deadlineMs: 600 })
   const connection = stripe.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
   const lastAsked = () => {
     const { method, path, headers, body } = api.asked.at(-1) ?? assert.fail('something was asked')
