@@ -9,6 +9,7 @@ create index notices_unmatched_by_reference on notices (merchant_id, mode, provi
 create index notices_finished on notices (received_at) where state in ('done', 'ignored');
 
 create index receipts_of_payment on receipts (payment_id);
+create index refunds_of_attempt on refunds (attempt_id);
 
 -- Idempotency keys are deleted after 48 hours.
 create index idempotent_calls_by_age on idempotent_calls (created_at);

@@ -66,9 +66,9 @@ export async function forgetCall(db: Queries, owner: Owner, call: IdempotentCall
 export async function forgetOldCalls(db: Queries, limit: number): Promise<number> {
   const rows = await db.rows(sql`
     delete from idempotent_calls
-     where (merchant_id, mode, endpoint, key) in (
-       select merchant_id, mode, endpoint, key from idempotent_calls where created_at < now() - interval '48 hours'
-        order by created_at limit ${limit} for update skip locked)
+     where ctid = any(array(
+       select ctid from idempotent_calls where created_at < now() - interval '48 hours'
+        order by created_at limit ${limit} for update skip locked))
     returning key`)
   return rows.length
 }

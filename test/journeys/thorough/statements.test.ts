@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { allTables, dropConstraints, fillTable, growingTables, MERCHANT, uuidOfRow } from '../../support/big-tables.ts'
+import { createDatabase } from '../../support/database.ts'
+import { readStatements, type SourceStatement } from '../../support/statements.ts'
+
+/** Pages of 8 KiB that one statement may touch. A table with a million rows has more than ten thousand. */
+const MAX_PAGES = 3_000
+
+/** Statements that may read much, with the reason. Keyed by how they begin. */
+const EXEMPT: [beginning: string, reason: string][] = [
+  ['delete from delivery_lanes where owner', 'once, when a process stops; an index would cost each claim a write'],
+  ['delete from delivery_lanes where owned_until', 'hourly; rows that are an hour old are gone, so there are few'],
+  ["update deliveries set state = 'disabled'", 'pausing an endpoint; its work in chunks is being made'],
+]
+
+const statements = readStatements()
+const { url } = await createDatabase()
+
+async function connected(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {}) // the database is dropped while it is connected
+  await client.connect()
+  return client
+}
+
+const client = await connected()
+
+test('every growing table gets a million rows', { timeout: 600_000 }, async () => {
+  await dropConstraints(client)
+  await client.query('set session_replication_role = replica; set synchronous_commit = off')
+  await client.query("set maintenance_work_mem = '256MB'")
+  for (const table of await allTables(client)) await fillTable(client, table)
+  await client.query('set session_replication_role = origin')
+  assert.ok((await growingTables(client)).length >= 15)
+})
+
+/** Values like those that the service passes: of rows that exist, for the merchant that has them all. */
+const BY_COLUMN: Record<string, unknown> = {
+  merchant_id: MERCHANT,
+  merchant: MERCHANT,
+  mode: 'live',
+  provider: 'gateway',
+  reference: 'reference-4000',
+  order_reference: 'order_reference-4000',
+  provider_reference: 'provider_reference-4000',
+  email: 'user4000@example.com',
+  user_email: 'user4000@example.com',
+  endpoint: 'initialize',
+  key: 'key-4000',
+  idempotency_key: 'idempotency_key-4000',
+  short_code: 'short_code-4000',
+  status: 'successful',
+  state: 'done',
+  type: 'payment.successful',
+  destination: 'host-200',
+  limit: 25,
+}
+
+const BY_TYPE: Record<string, unknown> = {
+  uuid: uuidOfRow(4_000),
+  bigint: 4_000,
+  integer: 25,
+  boolean: true,
+  'timestamp with time zone': new Date(),
+  jsonb: '{}',
+  json: '{}',
+  bytea: Buffer.from('00', 'hex'),
+  'double precision': 1,
+  text: 'none',
+}
+
+function valueFor(text: string, number: number, type: string): unknown {
+  const before = text.slice(0, text.search(new RegExp(`\\$${number}(?!\\d)`)))
+  const column = /([a-z_]+)\)?\s*(?:=|<>|<=|>=|<|>|in)?\s*(?:any|all)?\s*\(?(?:lower\()?$/i.exec(before)?.[1]
+  const single = type.replace(/\[\]$/, '')
+  const known = column === undefined ? undefined : BY_COLUMN[column]
+  const value =
+    known !== undefined && (single === 'text' || typeof known !== 'string' || single === 'uuid')
+      ? known
+      : BY_TYPE[single]
+  return type.endsWith('[]') ? [value] : value
+}
+
+interface Plan {
+  'Node Type': string
+  'Relation Name'?: string
+  'Shared Hit Blocks'?: number
+  'Shared Read Blocks'?: number
+  Plans?: Plan[]
+}
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+
+async function typesOf(text: string): Promise<string[]> {
+  await client.query(`prepare it as ${text}`)
+  const { rows } = await client.query(
+    "select parameter_types::text[] as types from pg_prepared_statements where name = 'it'",
+  )
+  await client.query('deallocate it')
+  return rows[0].types
+}
+
+async function planOf(text: string, values: unknown[], options: string): Promise<Plan> {
+  await client.query('begin')
+  try {
+    await client.query("set local statement_timeout = '20s'")
+    const { rows } = await client.query(`explain (${options} format json) ${text}`, values)
+    return rows[0]['QUERY PLAN'][0].Plan
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+const exemptionOf = ({ text }: SourceStatement) => EXEMPT.find(([beginning]) => text.startsWith(beginning))
+const isUtility = ({ text }: SourceStatement) => /^(set|show|listen|lock)\b/.test(text)
+
+test('no statement of the service reads a growing table from end to end', { timeout: 600_000 }, async () => {
+  const growing = new Set(await growingTables(client))
+  assert.ok(statements.length >= 140, `${statements.length} found`)
+  const faults: string[] = []
+  for (const statement of statements) {
+    if (isUtility(statement) || exemptionOf(statement)) continue
+    const { place, text } = statement
+    const types = await typesOf(text).catch((error: Error) => {
+      faults.push(`${place}: cannot be prepared: ${error.message}`)
+    })
+    if (!types) continue
+    const values = types.map((type, index) => valueFor(text, index + 1, type))
+    try {
+      const plan = await planOf(text, values, '')
+      const read = nodesOf(plan).filter(
+        (node) => node['Node Type'] === 'Seq Scan' && growing.has(node['Relation Name'] ?? ''),
+      )
+      for (const node of read) faults.push(`${place}: sequential scan of ${node['Relation Name']}`)
+      // An insert with made-up values would only meet constraints.
+      if (read.length > 0 || /\binsert into\b/.test(text)) continue
+      const done = await planOf(text, values, 'analyze, buffers, timing off,')
+      const pages = (done['Shared Hit Blocks'] ?? 0) + (done['Shared Read Blocks'] ?? 0)
+      if (pages > MAX_PAGES) faults.push(`${place}: reads ${pages} pages`)
+    } catch (error) {
+      faults.push(`${place}: ${(error as Error).message}; values ${JSON.stringify(values)}`)
+    }
+  }
+  assert.deepEqual(faults, [])
+})
