@@ -31,6 +31,13 @@ export interface DemoParts {
   style: string
 }
 
+export interface DemoShop {
+  prefix: string
+  routes(app: FastifyInstance): Promise<void>
+  /** How much of it a stranger may use: each order makes a payment. Our own webhooks are not limited. */
+  limitOf(method: string, path: string): 'sandboxPages' | 'demoOrders' | undefined
+}
+
 const PREFIX = '/demo'
 export const DEMO_WEBHOOK_PATH = `${PREFIX}/webhook`
 const HIDDEN = { schema: { hide: true } }
@@ -47,7 +54,7 @@ type Query = FastifyRequest<{ Querystring: Record<string, string | string[] | un
  * A merchant in small, for newcomers to watch. It lives in this process and knows nothing of it: it calls the service over HTTP, as any merchant
  * does, and hears of payments by webhooks. It keeps no orders: what became of one, the service knows.
  */
-export function demoShop(parts: DemoParts): { prefix: string; routes(app: FastifyInstance): Promise<void> } {
+export function demoShop(parts: DemoParts): DemoShop {
   const log = new LiveLog()
   const api = paymentsApi({ address: parts.serverUrl, credential: parts.credential, log })
   const headers = pageHeaders(parts)
@@ -231,7 +238,12 @@ export function demoShop(parts: DemoParts): { prefix: string; routes(app: Fastif
     })
   }
 
-  return { prefix: PREFIX, routes }
+  return { prefix: PREFIX, routes, limitOf }
+}
+
+function limitOf(method: string, path: string): 'sandboxPages' | 'demoOrders' | undefined {
+  if (path === '/webhook') return undefined
+  return method === 'POST' ? 'demoOrders' : 'sandboxPages'
 }
 
 interface WebhookEvent {

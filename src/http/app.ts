@@ -12,6 +12,7 @@ import type { VerifyCredential } from '../merchants/verify-credential.ts'
 import type { PaymentCreator } from '../payments/create-payment.ts'
 import { type Links, linksOn } from '../payments/links.ts'
 import type { DeliveryParts } from '../webhooks/deliver-due.ts'
+import { answerLog } from './answer-log.ts'
 import { authentication } from './auth.ts'
 import { FORMATS } from './contract/formats.ts'
 import { describeApi } from './describe.ts'
@@ -57,9 +58,16 @@ export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryPar
   rateLimit: boolean
   trustProxy: string[]
   /** Servers of others that live in this process: the providers we play ourselves. */
-  guests?: { prefix: string; routes(app: App): void | Promise<void> }[]
+  guests?: Guest[]
   /** How long a client may take to send a request. */
   requestTimeoutMs?: number
+}
+
+export interface Guest {
+  prefix: string
+  routes(app: App): void | Promise<void>
+  /** What of it strangers may use, and how much of it: pages, or orders that are stored. Given the path after the prefix. */
+  limitOf?(method: string, path: string): 'sandboxPages' | 'demoOrders' | undefined
 }
 
 const KIB = 1024
@@ -145,17 +153,11 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     if (url.length > MAX_URL_LENGTH) return done(new Problem('invalid_request', 'The address is longer than 8 KiB.'))
     done()
   })
+  const logAnswer = answerLog(log)
   const answered = (reply: FastifyReply) => {
-    const { request } = reply
-    const { routeOptions, method } = request
-    const route = routeOptions.url ?? 'unknown'
-    const status = reply.statusCode
-    metrics.answered(method, route, status, reply.elapsedTime / 1000)
-    if (log.isLevelEnabled('info')) {
-      const tookMs = Math.round(reply.elapsedTime * 10) / 10
-      const { merchantId, mode } = request.caller ?? {}
-      log.info({ requestId: request.id, method, route, status, tookMs, merchantId, mode }, 'answered')
-    }
+    const { routeOptions, method } = reply.request
+    metrics.answered(method, routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1000)
+    logAnswer(reply)
   }
   // As the answer leaves, not when the client has it: waiting for that would put listeners on every response.
   app.addHook('onSend', (_request, reply, _payload, done) => {
@@ -178,7 +180,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics, documents })
   await openToProviders(app, { ...parts, links, limits }, metrics)
   await app.register(async (operations: App) =>
-    operationsRoutes(operations, { database, metrics, isStopping: parts.isStopping }),
+    operationsRoutes(operations, { database, metrics, limits, isStopping: parts.isStopping }),
   )
 
   refuseOtherMethods(app, methods)
@@ -194,7 +196,7 @@ async function openToCallers(
   const { limits, links, metrics } = shared
   const pressure = watchPressure()
   app.addHook('onClose', async () => pressure.stop())
-  await describeApi(app, parts.baseUrl)
+  await describeApi(app, parts.baseUrl, limits)
 
   await app.register(
     async (api: App) => {
@@ -251,8 +253,17 @@ async function openToProviders(
   await app.register(async (notices: App) =>
     noticeRoutes(notices, { ...parts, track, onForged: () => metrics.forgedNotices.inc() }),
   )
-  for (const { prefix, routes } of parts.guests ?? [])
-    await app.register(async (guest: App) => routes(guest), { prefix })
+  for (const guest of parts.guests ?? [])
+    await app.register(async (routes: App) => openGuest(routes, guest, parts.limits), { prefix: guest.prefix })
+}
+
+async function openGuest(app: App, { prefix, routes, limitOf }: Guest, limits: Limits): Promise<void> {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const limit = limitOf?.(request.method, pathOf(request).slice(prefix.length))
+    if (limit) limits.guest(request, limit)
+    done()
+  })
+  await routes(app)
 }
 
 function isPlainUtf8(headers: IncomingHttpHeaders): boolean {

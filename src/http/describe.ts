@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger'
 import scalar from '@scalar/fastify-api-reference'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Card, Initialized, InitializeRequest, QuoteRequest, Refund, RefundRequest } from './contract/attempt.ts'
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
 import { Integration, IntegrationRequest } from './contract/integration.ts'
@@ -7,6 +8,7 @@ import { Payment, WidgetToken } from './contract/payment.ts'
 import { ProblemAnswer } from './contract/problem.ts'
 import { Endpoint, EndpointChanges, EndpointRequest, RedeliverRequest } from './contract/webhook.ts'
 import type { App } from './framework.ts'
+import type { Limits } from './limits.ts'
 
 const DOCS_HEADERS = {
   // The reader is a large script of its own, served by us. It may talk to this server and to nobody else.
@@ -42,7 +44,7 @@ const SCHEMAS = [
 ]
 
 /** The API in the words of OpenAPI 3.1, made from the very schemas that check and shape its messages. */
-export async function describeApi(app: App, baseUrl: () => string): Promise<void> {
+export async function describeApi(app: App, baseUrl: () => string, limits: Limits): Promise<void> {
   for (const schema of SCHEMAS) app.addSchema(schema)
   await app.register(swagger, {
     refResolver: { buildLocalReference: (schema) => String(schema.$id) },
@@ -73,14 +75,26 @@ export async function describeApi(app: App, baseUrl: () => string): Promise<void
       ],
     },
   })
-  app.get('/openapi.json', { schema: { hide: true } }, async () => ({
-    ...app.swagger(),
-    servers: [{ url: baseUrl() }],
-  }))
+  const onRequest = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+    limits.docs(request)
+    done()
+  }
+  app.get('/openapi.json', { schema: { hide: true }, onRequest }, async (_, reply) =>
+    reply.type('application/json; charset=utf-8').send(description()),
+  )
+
+  // Made once for each base URL: writing it out takes milliseconds.
+  let made: { url: string; text: string } | undefined
+  function description(): string {
+    const url = baseUrl()
+    if (made?.url !== url) made = { url, text: JSON.stringify({ ...app.swagger(), servers: [{ url }] }) }
+    return made.text
+  }
 
   app.get('/favicon.ico', { schema: { hide: true } }, async (_, reply) => reply.type('image/svg+xml').send(ICON))
 
   await app.register(async (docs: App) => {
+    docs.addHook('onRequest', onRequest)
     docs.addHook('onSend', async (_, reply) => void reply.headers(DOCS_HEADERS))
     await docs.register(scalar, {
       routePrefix: '/docs',

@@ -18,6 +18,12 @@ export const LIMITS = {
   /** How a payment stands, asked by open pages: an office or a carrier has hundreds of them behind one address. */
   status: { perSecond: 100, burst: 500 },
   wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
+  /** Documentation is large, and metrics take some work. */
+  docs: { perSecond: 2, burst: 30 },
+  metrics: { perSecond: 2, burst: 20 },
+  /** The sandbox provider's card pages and the demo shop. Each order of the shop is stored. */
+  sandboxPages: { perSecond: 10, burst: 50 },
+  demoOrders: { perSecond: 0.5, burst: 10 },
   /** Providers' notices, by address and by merchant. A notice with a valid signature costs nothing here. */
   forgedNotices: { perSecond: 5, burst: 50 },
   unsignedNotices: { perSecond: 5, burst: 50 },
@@ -111,6 +117,18 @@ export class Limits {
 
   wrongLink(request: FastifyRequest): void {
     if (this.#on) this.#limiters.wrongLinks.take(request.ip)
+  }
+
+  docs(request: FastifyRequest): void {
+    this.#spend('docs', request.ip, 'Too many requests from this address.')
+  }
+
+  metrics(request: FastifyRequest): void {
+    this.#spend('metrics', request.ip, 'Too many requests from this address.')
+  }
+
+  guest(request: FastifyRequest, limit: 'sandboxPages' | 'demoOrders'): void {
+    this.#spend(limit, request.ip, 'Too many requests from this address.')
   }
 
   forgedNotice(request: FastifyRequest, merchantId: MerchantId): void {

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { PROBLEMS, Problem, type ProblemCode } from '../kernel/problem.ts'
+import { RateLimiter } from './rate-limit.ts'
 
 export const STATUS: Record<ProblemCode, number> = {
   malformed_json: 400,
@@ -71,10 +72,13 @@ export function pathOf(request: FastifyRequest): string {
   return (request.raw.url ?? '/').split('?', 1)[0] ?? '/'
 }
 
+// Every request fails while the database is away, and each line holds a stack.
+const awayLines = new RateLimiter({ perSecond: 1, burst: 20 })
+
 /** Whatever was thrown, as a problem. What we did not foresee is a bug: logged in full, answered with nothing of it. */
 export function toProblem(error: unknown, request: FastifyRequest, log: Logger): Problem {
   if (error instanceof Problem) {
-    if (error.code === 'unavailable' && error.cause)
+    if (error.code === 'unavailable' && error.cause && awayLines.take('').allowed)
       log.warn({ requestId: request.id, err: error.cause }, 'database away')
     return error
   }

@@ -6,6 +6,8 @@ import { createSimulator, type SimulatorParts } from './gateway/simulator/simula
 export interface SandboxServer {
   prefix: string
   routes(app: FastifyInstance): Promise<void>
+  /** Its pages are open to strangers; its API is called by ourselves, or with credentials. */
+  limitOf(method: string, path: string): 'sandboxPages' | undefined
   /** Sends what is due of its notices, and returns how many. */
   sendDueNotices(limit: number): Promise<number>
   stop(): Promise<void>
@@ -16,5 +18,6 @@ export function sandboxServers(
 ): SandboxServer[] {
   const noticeUrl = (merchantUuid: string) =>
     `${parts.serverUrl()}/notices/gateway/sandbox/${idOf('merchant', merchantUuid)}`
-  return [{ prefix: '/sandbox/gateway', ...createSimulator({ ...parts, noticeUrl }) }]
+  const limitOf: SandboxServer['limitOf'] = (_method, path) => (path.startsWith('/pay/') ? 'sandboxPages' : undefined)
+  return [{ prefix: '/sandbox/gateway', limitOf, ...createSimulator({ ...parts, noticeUrl }) }]
 }

@@ -8,6 +8,14 @@ export function residentMiB(pid: number): number {
   return Number(kib ?? 0) / 1024
 }
 
+const TICK_MS = 10 // of the kernel's clock that /proc counts in
+
+/** CPU time that a process has used so far, its own and the kernel's for it. */
+export function cpuMs(pid: number): number {
+  const fields = readOf(pid, 'stat').split(') ').at(-1)?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+}
+
 /** Ids of the processes whose command line holds this text. */
 export function processesWith(text: string): number[] {
   return allProcesses().filter((pid) => pid !== process.pid && readOf(pid, 'cmdline').includes(text))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { pino } from 'pino'
 import { type Answer, addMerchant, call, checkout, startService } from '../support/service.ts'
 
 const { app, database } = await startService({ rateLimit: true })
@@ -70,6 +71,32 @@ test('a page is served ten times a second to one address, with bursts of twenty'
   const answers = await many(30, () => call(fresh.app, 'GET', new URL(data.url).pathname))
   const served = answers.filter(({ status }) => status === 200).length
   assert.ok(served >= 20 && served <= 22, `${served} of 30`)
+})
+
+test('refusals of strangers are sampled in the log, and the lines that were left out are counted', async () => {
+  const lines: { status?: number; count?: number }[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const fresh = await startService({ rateLimit: true, log })
+  for (let request = 0; request < 2_000; request++) await call(fresh.app, 'GET', `/nothing-${request}`)
+  assert.ok(lines.length >= 100 && lines.length < 1_000, `${lines.length} lines for 2 000 refusals`)
+  const counted = lines.reduce((sum, { count = 0 }) => sum + 1 + count, 0)
+  assert.ok(counted <= 2_000, 'each refusal is on a line or counted once')
+  const shop = await addMerchant(fresh.database)
+  const before = lines.length
+  assert.equal((await checkout(fresh.app, shop)).status, 201)
+  assert.equal((await checkout(fresh.app, shop, { amount: 0 })).status, 400)
+  assert.equal(lines.length, before + 2, 'a known caller has a line for each answer')
+})
+
+test('documentation and metrics are limited by address', async () => {
+  const fresh = await startService({ rateLimit: true })
+  for (const path of ['/openapi.json', '/docs/', '/metrics']) {
+    const answers = await many(100, () => call(fresh.app, 'GET', path))
+    assert.ok(
+      answers.some(({ status }) => status === 429),
+      path,
+    )
+  }
 })
 
 test('RATE_LIMIT=off lifts all of them', async () => {

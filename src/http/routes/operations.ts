@@ -1,15 +1,17 @@
 import type { Database } from '../../database/database.ts'
 import type { App } from '../framework.ts'
+import type { Limits } from '../limits.ts'
 import type { Metrics } from '../metrics.ts'
 
 interface Parts {
   database: Database
   metrics: Metrics
+  limits: Limits
   isStopping: () => boolean
 }
 
 /** For whoever runs the service: is it alive, may it be sent work, how is it doing. */
-export function operationsRoutes(app: App, { database, metrics, isStopping }: Parts): void {
+export function operationsRoutes(app: App, { database, metrics, limits, isStopping }: Parts): void {
   // However many ask at once, the database is asked once.
   let asking: Promise<void> | undefined
   function ping(): Promise<void> {
@@ -32,7 +34,8 @@ export function operationsRoutes(app: App, { database, metrics, isStopping }: Pa
     }
   })
 
-  app.get('/metrics', { schema: { hide: true } }, async (_, reply) =>
-    reply.type(metrics.contentType).send(await metrics.read()),
-  )
+  app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
+    limits.metrics(request)
+    return reply.type(metrics.contentType).send(await metrics.read())
+  })
 }

@@ -1,5 +1,6 @@
 // `npm run fuzz`: broken, hostile and odd requests to the real program over real sockets, with good ones among them so that there is
 // something to break. --requests 20000, --seed N to have a run again, --only INDEX to send a single case of that seed.
+// Then the abuse part: a stranger without credentials on every public path. --only abuse runs it alone, --rate N is its speed per second.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,6 +11,7 @@ import type { ServiceProcess } from '../../support/process.ts'
 import { numbersFrom } from '../arguments.ts'
 import { loopbackOf, residentMiB, startWithin } from '../processes.ts'
 import { type Address, NoAnswer, type RawAnswer, RawClient } from '../raw-http.ts'
+import { abuse } from './abuse.ts'
 import type { Body } from './checkouts.ts'
 import { faultsOf, readBackFaults } from './checks.ts'
 import { FuzzReport } from './report.ts'
@@ -197,9 +199,32 @@ function shown({ status, headers, body }: RawAnswer): string {
 }
 
 if (import.meta.main) {
-  const { requests, seed, only } = numbersFrom({ requests: 20_000, only: undefined })
+  const abuseAlone = isAbuseAlone(process.argv.slice(2))
+  const args = abuseAlone ? abuseAlone.rest : process.argv.slice(2)
+  const defaults = { requests: 20_000, only: undefined, rate: 400 }
+  const { requests, seed, only, rate } = numbersFrom(defaults, args)
   process.stdout.write(`seed ${seed}\n`)
-  const report = await fuzz({ requests, seed, only })
-  process.stdout.write(report.print())
-  process.exitCode = report.failures.length > 0 ? 1 : 0
+  let failed = false
+  if (!abuseAlone) {
+    const report = await fuzz({ requests, seed, only })
+    process.stdout.write(report.print())
+    failed = report.failures.length > 0
+  }
+  if (only === undefined) {
+    const { text, failures } = await abuse({
+      requests: abuseAlone ? requests : 20_000,
+      perSecond: rate,
+      seed,
+      baselineMs: 20_000,
+    })
+    process.stdout.write(text)
+    failed ||= failures.length > 0
+  }
+  process.exitCode = failed ? 1 : 0
+}
+
+/** `--only abuse`, and the other arguments. */
+function isAbuseAlone(args: string[]): { rest: string[] } | undefined {
+  const place = args.indexOf('--only')
+  return place !== -1 && args[place + 1] === 'abuse' ? { rest: args.toSpliced(place, 2) } : undefined
 }
