@@ -52,8 +52,9 @@ const VALUES: Record<string, string> = {
   'receipts.payment_id': `case when n % 10 > 0 then ${UUID} end`,
   'notices.state': `case when n % 10000 = 0 then 'waiting' else (array['unmatched','unmatched','done','ignored'])[n % 4 + 1] end`,
   'notices.reference': `'order_reference-' || n`,
-  'refunds.status': `(array['pending','successful','successful','failed'])[n % 4 + 1]`,
-  'refunds.due_at': `case when n % 4 = 0 then now() + n * interval '1 second' end`,
+  // Few refunds are under way at one time.
+  'refunds.status': `case when n % 1000 = 0 then 'pending' when n % 4 = 0 then 'failed' else 'successful' end`,
+  'refunds.due_at': `case when n % 1000 = 0 then now() + n * interval '1 second' end`,
   'deliveries.state': `(array['waiting','delivered','exhausted','disabled'])[n % 4 + 1]`,
   'deliveries.done_at': `case when n % 4 > 0 then now() - n * interval '10 seconds' end`,
   // One dead endpoint with very many, and very many hosts with a few each.
