@@ -39,6 +39,8 @@ export interface Rig {
   }
   /** Tokens of saved cards and what becomes of them; absent when the provider knows no such thing. */
   savedCards: { paying: string; declining: string; unheardOf: string; askingForAStep?: string }
+  /** Where its API is, when that is not the root of `upstream`. */
+  baseURL?: string
   /** From now on accounts have no name to show. */
   hideAccountNames?(): void
   notices: NoticeRig

@@ -217,14 +217,16 @@ function closeDispute({ closeDispute }: Rig, disputeId: string, outcome: 'won' |
 }
 
 /** The same account with other secrets, which still match their patterns. */
-function withWrongKeys({ provider, settings, upstream }: Rig): Connection {
-  const secrets = new Set(provider.settings.filter(({ secret }) => secret).map(({ name }) => name))
+function withWrongKeys({ provider, settings, upstream, baseURL = upstream.url }: Rig): Connection {
+  const declared = provider.settings.filter(({ secret }) => secret).map(({ name }) => name)
+  // A provider whose keys follow from ours declares no settings.
+  const secrets = new Set(provider.settings.length > 0 ? declared : ['secretKey'])
   const wrong = Object.entries(settings).map(([name, value]) => [
     name,
     secrets.has(name) ? value.replace(/[0-9a-z](?=[^0-9a-z]*$)/, (last) => (last === '1' ? '2' : '1')) : value,
   ])
   const http = providerHttp({ deadlineMs: 500 })
-  return provider.connect({ mode: 'sandbox', settings: Object.fromEntries(wrong), baseURL: upstream.url, http })
+  return provider.connect({ mode: 'sandbox', settings: Object.fromEntries(wrong), baseURL, http })
 }
 
 async function countAnswers({ upstream }: Rig, work: () => Promise<unknown>): Promise<number> {

@@ -23,7 +23,9 @@ interface Payment {
 /** The protocol, as small as it can be: payments in a map, and a customer who acts on them. */
 function smallGateway() {
   const payments = new Map<string, Payment>()
-  const refunds = new Map<string, object>()
+  const refunds = new Map<string, { id: string; [field: string]: unknown }>()
+  const disputes: { of: string; id: string; amount: number; status: string; [field: string]: unknown }[] = []
+  let pageSize = 100
   const asked: Asked[] = []
   let [ids, namesHidden] = [0, false]
 
@@ -42,7 +44,7 @@ function smallGateway() {
       transactions
         .filter(({ kind, status }) => kinds.includes(kind) && status === 'paid')
         .reduce((sum, { amount }) => sum + (amount as number), 0)
-    const [amount, refunded] = [sum(['charge', 'transfer']), sum(['refund'])]
+    const [amount, refunded] = [sum(['charge', 'transfer']), sum(['refund', 'dispute'])]
     const last = transactions.findLast(({ kind }) => kind === 'charge')?.status
     const isPaid = amount > 0 && (channel === 'card' || amount >= (requested as number))
     const status =
@@ -90,10 +92,42 @@ function smallGateway() {
     return ok({ ...given, status: 'successful' })
   }
 
+  function returnsOf(payment: Payment) {
+    const { reference, currency } = payment.asked
+    const listed = payment.transactions
+      .filter(({ kind }) => kind === 'refund')
+      .map(({ id, amount, currency, at }) => {
+        const ours = [...refunds.entries()].find(([, refund]) => refund.id === id)?.[0] ?? null
+        return { id, reference: ours, amount, currency, at, status: 'successful' }
+      })
+    const own = disputes.filter(({ of }) => of === reference).map(({ of, ...dispute }) => ({ ...dispute, currency }))
+    return ok({ reference, refunds: listed, disputes: own })
+  }
+
+  function transactions(query: URLSearchParams): Said {
+    const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']
+    const taken = [...payments.values()].flatMap((payment) =>
+      payment.transactions
+        .filter(({ kind, status }) => (kind === 'charge' || kind === 'transfer') && status === 'paid')
+        .filter(({ at }) => String(at) >= from && String(at) < to)
+        .map(({ id, amount, currency, at }) => {
+          const { reference, refunded } = recordOf(payment)
+          return { id, reference, amount, currency, at, refunded }
+        }),
+    )
+    const start = Number(query.get('cursor') ?? 0)
+    const end = start + Math.min(pageSize, Number(query.get('limit')))
+    return ok({ transactions: taken.slice(start, end), nextCursor: end < taken.length ? String(end) : null })
+  }
+
   return {
     asked,
     payments,
     refunds,
+    disputes,
+    limitPages: (size: number) => {
+      pageSize = size
+    },
     add,
     fail,
     recordOf,
@@ -107,7 +141,11 @@ function smallGateway() {
       if (method === 'POST' && path === '/sandbox/gateway/v1/payments') return open(body, false)
       if (method === 'POST' && path === '/sandbox/gateway/v1/charges') return open(body, true)
       if (method === 'POST' && path === '/sandbox/gateway/v1/refunds') return refund(body)
-      const payment = payments.get(path.replace('/sandbox/gateway/v1/payments/', ''))
+      const [, name = '', rest] = /^\/sandbox\/gateway\/v1\/payments\/([^/]+)(\/returns)?$/.exec(path) ?? []
+      if (path.startsWith('/sandbox/gateway/v1/transactions?'))
+        return transactions(new URLSearchParams(path.split('?')[1]))
+      const payment = payments.get(name)
+      if (method === 'GET' && payment && rest) return returnsOf(payment)
       return method === 'GET' && payment ? ok(recordOf(payment)) : refuse(404, 'not_found')
     },
   }
@@ -125,7 +163,8 @@ const TYPES: Partial<Record<NoticeKind, string>> = {
   paid: 'payment.paid',
   failed: 'payment.failed',
   processing: 'payment.processing',
-  refunded: 'refund.successful',
+  refund: 'refund.successful',
+  dispute: 'dispute.opened',
 }
 
 async function setUp(t: TestContext) {
@@ -138,6 +177,7 @@ async function setUp(t: TestContext) {
 
   const rig: Rig = {
     provider: gateway,
+    baseURL,
     settings,
     connection,
     upstream,
@@ -165,6 +205,20 @@ async function setUp(t: TestContext) {
       askingForAStep: 'tok_asking',
     },
     hideAccountNames: server.hideNames,
+    limitPages: server.limitPages,
+    refundAtProvider: async (reference, amount) => server.add(find(reference), 'refund', 'paid', amount),
+    async disputeAtProvider(reference, { amount, reason }) {
+      const id = `gds_${server.disputes.length + 1}`
+      const openedAt = new Date().toISOString()
+      const respondBy = new Date(Date.now() + 86_400_000).toISOString()
+      server.disputes.push({ of: reference, id, amount, reason, status: 'open', openedAt, respondBy })
+      return id
+    },
+    async closeDispute(id, outcome) {
+      const dispute = server.disputes.find((each) => each.id === id) ?? assert.fail('there is such a dispute')
+      dispute.status = outcome
+      if (outcome === 'lost') server.add(find(dispute.of), 'dispute', 'paid', dispute.amount)
+    },
     notices: {
       sign,
       signAsAnother: (body, at) => sign(body, at, SECRET_KEY.replace('gsk_0', 'gsk_1')),
@@ -206,7 +260,15 @@ const handle = (channel: 'card' | 'virtual-bank-account' = 'card') => ({
 
 behavesAsProvider(
   gateway,
-  { sends: ['paid', 'failed', 'processing', 'refunded'], asksForSteps: true, hidesAccountNames: true },
+  {
+    sends: ['paid', 'failed', 'processing', 'refund', 'dispute'],
+    asksForSteps: true,
+    hidesAccountNames: true,
+    listsReturns: true,
+    listsDisputes: true,
+    listsTransactions: true,
+    tellsRefusedKeys: true,
+  },
   setUp,
 )
 
@@ -257,6 +319,7 @@ test('a refused start is declined, with their code kept', async (t) => {
       kind: 'declined',
       failure: { code: ours, message: 'No.', providerCode: code },
       tryId: null,
+      ...(status === 401 && { keysRefused: true }),
     })
   }
 })
@@ -377,7 +440,7 @@ test('a notice of a new type is something else, and one that contradicts itself 
     receipts: [],
   })
   assert.equal(read({ type: 'payment.paid', reference: 'another', data }).kind, 'unreadable')
-  assert.equal(read({ type: 'refund.successful', reference, data }).kind, 'unreadable')
+  assert.equal(read({ type: 'refund.successful', reference, data: 1 }).kind, 'unreadable')
   const reading = read({ type: 'payment.paid', reference, data })
   assert.ok(reading.kind === 'notice' && reading.says === 'pending', 'paid by no money is to be checked')
 })

@@ -13,9 +13,18 @@ import type {
 } from '../provider.ts'
 import { capabilities } from './capabilities.ts'
 import { gatewayKeys } from './keys.ts'
-import { mismatch, outcomeOf, readingOf, refundOutcomeOf, refusalOf } from './mapping.ts'
+import { mismatch, outcomeOf, readingOf, refundOutcomeOf, refusalOf, returnsOf, takenOf } from './mapping.ts'
 import { findForgery } from './signature.ts'
-import { type GatewayRecord, readData, readError, readNoticeBody, readRecord, readRefund } from './wire.ts'
+import {
+  type GatewayRecord,
+  readData,
+  readError,
+  readNoticeBody,
+  readRecord,
+  readRefund,
+  readReturns,
+  readTakenPage,
+} from './wire.ts'
 
 /** The sandbox provider, over HTTP like any other: README.md says what is what. */
 export const gateway: Provider = {
@@ -94,6 +103,26 @@ function connect({ settings, baseURL, http }: Account): Connection {
       if (error && [400, 404, 422].includes(answer.status)) return { kind: 'refused', because: error.code }
       return unreadable(answer.status)
     },
+
+    async listReturns({ providerReference }) {
+      const answer = await get(`/v1/payments/${encodeURIComponent(providerReference)}/returns`)
+      if (answer.kind === 'unknown') return answer
+      if (answer.status === 404 && readError(answer.text)?.code === 'not_found') return { kind: 'missing' }
+      const returns = answer.status === 200 ? readReturns(readData(answer.text)) : undefined
+      if (!returns) return unreadable(answer.status)
+      if (returns.reference !== providerReference) return unknown('it answered about another order')
+      return returnsOf(returns)
+    },
+
+    async listTransactions({ from, to }, cursor) {
+      const query = new URLSearchParams({ from: from.toISOString(), to: to.toISOString(), limit: '100' })
+      if (cursor !== null) query.set('cursor', cursor)
+      const answer = await get(`/v1/transactions?${query}`)
+      if (answer.kind === 'unknown') return answer
+      const page = answer.status === 200 ? readTakenPage(readData(answer.text)) : undefined
+      if (!page) return unreadable(answer.status)
+      return { kind: 'page', transactions: page.transactions.map(takenOf), nextCursor: page.nextCursor }
+    },
   }
 }
 
@@ -127,7 +156,8 @@ function started(answer: ProviderAnswer, order: Order): GatewayRecord | Declined
     return wrong ? unknown(wrong) : record
   }
   const error = readError(text)
-  return error && [400, 401, 402, 403, 422].includes(status) ? refusalOf(error) : unreadable(status)
+  if (!error || ![400, 401, 402, 403, 422].includes(status)) return unreadable(status)
+  return status === 401 || status === 403 ? { ...refusalOf(error), keysRefused: true } : refusalOf(error)
 }
 
 function cardStart(record: GatewayRecord | Declined | Unknown): CardStart {

@@ -4,15 +4,28 @@ import {
   FAILURE_CODES,
   type Failure,
   type FailureCode,
+  type ListedDispute,
+  type ListedRefund,
+  type ListedTransaction,
   type NoticeReading,
   type Order,
   type Outcome,
   type Receipt,
   type RefundOrder,
   type RefundOutcome,
+  type ReturnsAnswer,
   type Unknown,
 } from '../provider.ts'
-import type { GatewayError, GatewayNotice, GatewayRecord, GatewayRefund } from './wire.ts'
+import type {
+  GatewayDispute,
+  GatewayError,
+  GatewayListedRefund,
+  GatewayNotice,
+  GatewayRecord,
+  GatewayRefund,
+  GatewayReturns,
+  GatewayTaken,
+} from './wire.ts'
 
 /** Their words into ours. Pure; README.md has the table. */
 export function outcomeOf(record: GatewayRecord): Outcome {
@@ -32,10 +45,44 @@ export function outcomeOf(record: GatewayRecord): Outcome {
   }
 }
 
-export function receiptsOf({ transactions }: GatewayRecord): Receipt[] {
+/** The record counts refunds by payment; its transactions are used up in their order. */
+export function receiptsOf({ transactions, refunded }: GatewayRecord): Receipt[] {
+  let left = refunded
   return transactions
     .filter(({ kind, status }) => (kind === 'charge' || kind === 'transfer') && status === 'paid')
-    .map(({ id, amount, currency, at }) => ({ transactionId: id, amount: money(amount, currency), at }))
+    .map(({ id, amount, currency, at }) => {
+      const returned = Math.min(left, amount)
+      left -= returned
+      return { transactionId: id, amount: money(amount, currency), at, ...(returned > 0 && { returned }) }
+    })
+}
+
+export function returnsOf({ refunds, disputes }: GatewayReturns): ReturnsAnswer {
+  const listed = disputes.map(disputeOf)
+  if (listed.includes(undefined)) return unknown('it lists a dispute with a status that we do not know')
+  return { kind: 'returns', refunds: refunds.map(refundOf), disputes: listed as ListedDispute[] }
+}
+
+function refundOf({ id, reference, amount, currency, status, at, dispute }: GatewayListedRefund): ListedRefund {
+  return {
+    refundId: id,
+    reference,
+    amount: money(amount, currency),
+    status: status === 'successful' || status === 'failed' ? status : 'pending',
+    at,
+    ...(dispute !== null && { disputeId: dispute }),
+  }
+}
+
+function disputeOf(dispute: GatewayDispute): ListedDispute | undefined {
+  const { id, amount, currency, status, reason, respondBy, openedAt } = dispute
+  if (status !== 'open' && status !== 'won' && status !== 'lost') return undefined
+  return { disputeId: id, amount: money(amount, currency), status, reason, respondBy, openedAt }
+}
+
+export function takenOf({ id, reference, amount, currency, at, refunded }: GatewayTaken): ListedTransaction {
+  const receipt = { transactionId: id, amount: money(amount, currency), at, reference }
+  return refunded > 0 ? { ...receipt, returned: refunded } : receipt
 }
 
 /** A refusal of the request itself: they have done nothing. */
@@ -66,26 +113,16 @@ export function refundOutcomeOf(refund: GatewayRefund, wanted: RefundOrder): Ref
   }
 }
 
-export function readingOf({ type, reference, data, refund }: GatewayNotice): NoticeReading {
+export function readingOf({ type, reference, data }: GatewayNotice): NoticeReading {
   if (!data || data.reference !== reference) {
     if (SAYS.has(type)) return { kind: 'unreadable', because: `a ${type} whose payment cannot be read` }
     return { kind: 'notice', reference, says: 'other', receipts: [] }
   }
   const receipts = receiptsOf(data)
   const says = SAYS.get(type) ?? 'other'
-  switch (says) {
-    case 'refunded': {
-      if (!refund) return { kind: 'unreadable', because: 'a refund whose amount cannot be read' }
-      const { id: refundId, reference: refundReference, amount, currency } = refund
-      const given = { refundId, reference: refundReference, amount: money(amount, currency) }
-      return { kind: 'notice', reference, says, receipts, refund: given }
-    }
-    case 'paid':
-      // Paid by no money makes no sense, and part of the money is not paid. Whoever acts on this asks first.
-      return { kind: 'notice', reference, says: isWhole(data, receipts) ? 'paid' : 'pending', receipts }
-    default:
-      return { kind: 'notice', reference, says, receipts }
-  }
+  // Paid by no money makes no sense, and part of the money is not paid. Whoever acts on this asks first.
+  if (says === 'paid' && !isWhole(data, receipts)) return { kind: 'notice', reference, says: 'pending', receipts }
+  return { kind: 'notice', reference, says, receipts }
 }
 
 const SAYS = new Map<string, Extract<NoticeReading, { kind: 'notice' }>['says']>([
@@ -93,7 +130,10 @@ const SAYS = new Map<string, Extract<NoticeReading, { kind: 'notice' }>['says']>
   ['payment.failed', 'failed'],
   ['payment.processing', 'processing'],
   ['transfer.received', 'paid'],
-  ['refund.successful', 'refunded'],
+  ['refund.successful', 'refund'],
+  ['dispute.opened', 'dispute'],
+  ['dispute.updated', 'dispute'],
+  ['dispute.closed', 'dispute'],
 ])
 
 function paid(record: GatewayRecord, receipts: Receipt[]): Outcome {

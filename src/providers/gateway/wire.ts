@@ -25,6 +25,8 @@ export interface GatewayRecord {
   /** What was asked for. */
   requested: number
   currency: Currency
+  /** What was given back so far, for whatever reason. */
+  refunded: number
   link: string | null
   account: { name: string | null; number: string; bank: string; expiresAt: Date | null } | null
   publicKey: string
@@ -55,7 +57,42 @@ export interface GatewayNotice {
   type: string
   reference: string | null
   data: GatewayRecord | undefined
-  refund: { id: string; reference: string | null; amount: number; currency: Currency } | undefined
+}
+
+/** A refund in the list of a payment's returns. A refund of the dashboard has no reference of ours. */
+export interface GatewayListedRefund {
+  id: string
+  reference: string | null
+  status: string
+  amount: number
+  currency: Currency
+  at: Date
+  dispute: string | null
+}
+
+export interface GatewayDispute {
+  id: string
+  amount: number
+  currency: Currency
+  status: string
+  reason: string | null
+  respondBy: Date | null
+  openedAt: Date
+}
+
+export interface GatewayReturns {
+  reference: string
+  refunds: GatewayListedRefund[]
+  disputes: GatewayDispute[]
+}
+
+export interface GatewayTaken {
+  id: string
+  reference: string
+  amount: number
+  currency: Currency
+  at: Date
+  refunded: number
 }
 
 export interface GatewayError {
@@ -85,13 +122,15 @@ export function readRecord(value: unknown): GatewayRecord | undefined {
   const expiresAt = date(record.expiresAt)
   const transactions = all(record.transactions, readTransaction)
   if (!reference || !channel || !status || requested === undefined || !currency) return undefined
-  if (!publicKey || !expiresAt || !transactions) return undefined
+  const refunded = record.refunded === undefined ? 0 : wholeNumber(record.refunded)
+  if (!publicKey || !expiresAt || !transactions || refunded === undefined) return undefined
   return {
     reference,
     channel,
     status,
     requested,
     currency,
+    refunded,
     link: webAddress(record.link),
     account: readAccount(record.account),
     publicKey,
@@ -109,17 +148,53 @@ export function readRefund(value: unknown): GatewayRefund | undefined {
   return sum && reference && status ? { ...sum, reference, status } : undefined
 }
 
+export function readReturns(value: unknown): GatewayReturns | undefined {
+  const returns = fields(value)
+  const reference = word(returns?.reference)
+  const refunds = all(returns?.refunds, readListedRefund)
+  const disputes = all(returns?.disputes, readDispute)
+  return reference && refunds && disputes ? { reference, refunds, disputes } : undefined
+}
+
+export function readTakenPage(value: unknown): { transactions: GatewayTaken[]; nextCursor: string | null } | undefined {
+  const page = fields(value)
+  const transactions = all(page?.transactions, readTaken)
+  const nextCursor = page?.nextCursor === null ? null : word(page?.nextCursor)
+  return transactions && nextCursor !== undefined ? { transactions, nextCursor } : undefined
+}
+
+function readListedRefund(value: unknown): GatewayListedRefund | undefined {
+  const refund = fields(value)
+  const sum = readSum(value)
+  const status = word(refund?.status)
+  const at = date(refund?.at)
+  if (!sum || !status || !at) return undefined
+  return { ...sum, status, at, reference: word(refund?.reference) ?? null, dispute: word(refund?.dispute) ?? null }
+}
+
+function readDispute(value: unknown): GatewayDispute | undefined {
+  const dispute = fields(value)
+  const sum = readSum(value)
+  const status = word(dispute?.status)
+  const openedAt = date(dispute?.openedAt)
+  if (!sum || !status || !openedAt) return undefined
+  return { ...sum, status, openedAt, reason: line(dispute?.reason), respondBy: date(dispute?.respondBy) ?? null }
+}
+
+function readTaken(value: unknown): GatewayTaken | undefined {
+  const taken = fields(value)
+  const sum = readSum(value)
+  const reference = word(taken?.reference)
+  const at = date(taken?.at)
+  const refunded = wholeNumber(taken?.refunded)
+  return sum && reference && at && refunded !== undefined ? { ...sum, reference, at, refunded } : undefined
+}
+
 export function readNoticeBody(body: Buffer): GatewayNotice | undefined {
   const notice = fields(parse(decode(body)))
   const type = word(notice?.type)
   if (!notice || !type) return undefined
-  const refund = readSum(notice.refund)
-  return {
-    type,
-    reference: word(notice.reference) ?? null,
-    data: readRecord(notice.data),
-    refund: refund && { ...refund, reference: word(fields(notice.refund)?.reference) ?? null },
-  }
+  return { type, reference: word(notice.reference) ?? null, data: readRecord(notice.data) }
 }
 
 function readTransaction(value: unknown): GatewayTransaction | undefined {

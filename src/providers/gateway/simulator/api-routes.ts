@@ -1,11 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { merchantOfKey } from '../keys.ts'
 import type { Dice } from './dice.ts'
+import { returnsOf } from './disputes.ts'
 import { type CallFault, type Chance, callFault } from './faults.ts'
 import type { HeldSockets } from './held-sockets.ts'
-import { isReference, readChargeRequest, readPaymentRequest, readRefundRequest } from './input.ts'
+import {
+  isReference,
+  readChargeRequest,
+  readPaymentRequest,
+  readRefundRequest,
+  readTransactionsQuery,
+} from './input.ts'
 import { type Books, booksOf, type LedgerParts } from './ledger.ts'
 import { findPayment } from './ledger-store.ts'
+import { listTaken } from './list-taken.ts'
 import { openAndCharge, openPayment } from './open-payment.ts'
 import { isSilent, recordOf } from './record.ts'
 import { refundPayment } from './refund-payment.ts'
@@ -56,6 +64,26 @@ export function apiRoutes(app: FastifyInstance, { ledger, dice, held, masterKey 
       const books = await booksOf(ledger.database, payment)
       return isSilent(payment, books.transactions) ? 'silence' : { status: 200, data: record(books) }
     }),
+  )
+
+  app.get(
+    '/v1/payments/:reference/returns',
+    HIDDEN,
+    answering(async ({ merchantUuid, request }) => {
+      const { reference } = request.params as { reference: string }
+      const payment = isReference(reference) ? await findPayment(ledger.database, merchantUuid, reference) : undefined
+      if (!payment) throw notFound('There is no payment with this reference.')
+      return { status: 200, data: await returnsOf(ledger, await booksOf(ledger.database, payment)) }
+    }),
+  )
+
+  app.get(
+    '/v1/transactions',
+    HIDDEN,
+    answering(async ({ merchantUuid, request }) => ({
+      status: 200,
+      data: await listTaken(ledger, merchantUuid, readTransactionsQuery(request.query as Record<string, unknown>)),
+    })),
   )
 
   app.post(

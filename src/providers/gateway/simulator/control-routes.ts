@@ -10,6 +10,7 @@ import { type Books, booksOf, type LedgerParts } from './ledger.ts'
 import { findPayment, findPaymentsAfter, findTransactions } from './ledger-store.ts'
 import { failureOf, ledgerOf, type Payment, recordOf, type Transaction } from './record.ts'
 import { notFound, Refusal } from './refusal.ts'
+import { returnRoutes } from './return-routes.ts'
 import { chargeCard, receiveTransfer } from './take-money.ts'
 
 /** As much of a verifier of credentials as is needed here. */
@@ -105,4 +106,5 @@ export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCreden
     const { setAt: _, ...faults } = found ?? { ...NO_FAULTS, setAt: null }
     return { data: faults }
   })
+  returnRoutes(app, { ledger, dice, merchantOf })
 }

@@ -39,6 +39,47 @@ export function readRefundRequest(value: unknown): RefundRequest {
   }
 }
 
+export function readHandRefund(value: unknown): { payment: string; amount: number | null; dispute: number | null } {
+  const body = readBody(value)
+  return {
+    payment: readReference(body, 'reference'),
+    amount: readOptionalAmount(body),
+    dispute: body.dispute === undefined || body.dispute === null ? null : readDisputeId(body.dispute),
+  }
+}
+
+export function readNewDispute(value: unknown): { payment: string; amount: number | null; reason: string } {
+  const body = readBody(value)
+  return {
+    payment: readReference(body, 'reference'),
+    amount: readOptionalAmount(body),
+    reason: readOptionalText(body, 'reason') ?? 'fraudulent',
+  }
+}
+
+export function readDisputeChange(value: unknown): { amount: number | null; reason: string | null } {
+  const body = readBody(value)
+  return { amount: readOptionalAmount(body), reason: readOptionalText(body, 'reason') }
+}
+
+export function readOutcome(value: unknown): 'won' | 'lost' {
+  const { outcome } = readBody(value)
+  if (outcome !== 'won' && outcome !== 'lost') throw invalid('outcome must be "won" or "lost".')
+  return outcome
+}
+
+/** `gds_12`; any other text names no dispute, and 0 is the id of none. */
+export function readDisputeId(value: unknown): number {
+  const digits = typeof value === 'string' ? /^gds_([1-9]\d{0,14})$/.exec(value)?.[1] : undefined
+  return Number(digits ?? 0)
+}
+
+export function readTransactionsQuery(query: Record<string, unknown>) {
+  const from = readTime(query, 'from')
+  const to = readTime(query, 'to')
+  return { from, to, ...readLedgerQuery(query) }
+}
+
 export function readTransfer(value: unknown): { accountNumber: string; amount: number } {
   const body = readBody(value)
   return { accountNumber: readText(body, 'accountNumber'), amount: readAmount(body) }
@@ -110,6 +151,10 @@ function readAmount({ amount }: Body): number {
     throw invalid(`amount must be a whole number of minor units, from 1 to ${MAX_AMOUNT}.`)
   }
   return amount as number
+}
+
+function readOptionalAmount(body: Body): number | null {
+  return body.amount === undefined || body.amount === null ? null : readAmount(body)
 }
 
 function readText(body: Body, field: string): string {

@@ -1,7 +1,7 @@
 import type { Transaction as DatabaseTransaction, Queries } from '../../../database/database.ts'
 import { Fixed, sql } from '../../../database/sql.ts'
 import type { FailureCode } from '../../provider.ts'
-import type { AwaitingCode, Payment, SavedCard, Transaction } from './record.ts'
+import type { AwaitingCode, Payment, SavedCard, Transaction, TransactionKind } from './record.ts'
 
 export interface NewPayment {
   merchantUuid: string
@@ -34,7 +34,7 @@ const PAYMENT =
 
 const TRANSACTION =
   new Fixed(`id, payment_id as "paymentId", kind, status, amount, currency, failure_code as "failureCode",
-  refund_reference as "refundReference", settles_at as "settlesAt", at`)
+  refund_reference as "refundReference", by_hand as "byHand", settles_at as "settlesAt", at`)
 
 /** The id of the new payment; undefined when its reference is taken. Waits for whoever is writing the same one. */
 export async function insertPayment(tx: DatabaseTransaction, payment: NewPayment): Promise<number | undefined> {
@@ -87,10 +87,11 @@ export function findTransactions(queries: Queries, paymentIds: number[]): Promis
 }
 
 export interface NewTransaction {
-  kind: 'charge' | 'transfer' | 'refund'
+  kind: TransactionKind
   amount: number
   failureCode?: FailureCode
   refundReference?: string
+  byHand?: boolean
   /** For how long the provider says nothing of it. */
   silentForMs?: number
 }
@@ -99,12 +100,13 @@ export interface NewTransaction {
 export function insertTransaction(
   tx: DatabaseTransaction,
   { id, merchantUuid, currency }: Payment,
-  { kind, amount, failureCode, refundReference, silentForMs }: NewTransaction,
+  { kind, amount, failureCode, refundReference, silentForMs, byHand = false }: NewTransaction,
 ): Promise<Transaction | undefined> {
   return tx.row(sql`
-    insert into gateway_transactions (payment_id, merchant_id, kind, status, amount, currency, failure_code, refund_reference, settles_at)
+    insert into gateway_transactions (payment_id, merchant_id, kind, status, amount, currency, failure_code, refund_reference, settles_at,
+      by_hand)
     values (${id}, ${merchantUuid}, ${kind}, ${failureCode ? 'failed' : 'paid'}, ${amount}, ${currency}, ${failureCode ?? null},
-      ${refundReference ?? null}, clock_timestamp() + ${silentForMs ?? null}::integer * interval '1 millisecond')
+      ${refundReference ?? null}, clock_timestamp() + ${silentForMs ?? null}::integer * interval '1 millisecond', ${byHand})
     on conflict (merchant_id, refund_reference) where kind = 'refund' do nothing
     returning ${TRANSACTION}`)
 }

@@ -12,9 +12,13 @@ export type NoticeType =
   | 'payment.processing'
   | 'transfer.received'
   | 'refund.successful'
+  | 'dispute.opened'
+  | 'dispute.updated'
+  | 'dispute.closed'
 
 interface Options {
   refund?: { id: string; amount: number; currency: string }
+  dispute?: object
   /** What will be true then is told then. */
   heldFor?: { ms: number; until: Date }
 }
@@ -26,7 +30,7 @@ export async function queueNotice(
   chance: Chance,
   { payment, transactions }: Books,
   type: NoticeType,
-  { refund, heldFor }: Options = {},
+  { refund, dispute, heldFor }: Options = {},
 ): Promise<void> {
   const createdAt = heldFor?.until ?? clock.now()
   const body = JSON.stringify({
@@ -36,6 +40,7 @@ export async function queueNotice(
     createdAt: createdAt.toISOString(),
     data: recordOf(payment, transactions, publicUrl(), heldFor?.until),
     ...(refund && { refund }),
+    ...(dispute && { dispute }),
   })
   const delaysMs = noticeDelaysMs(chance)
   if (delaysMs.length === 0) await insertNotice(tx, payment.merchantUuid, body, null)

@@ -36,15 +36,20 @@ export interface AwaitingCode extends Card {
   save: boolean
 }
 
+/** `dispute`: money lost by a dispute. `reinstatement`: the same money, given back when the dispute is won after all. */
+export type TransactionKind = 'charge' | 'transfer' | 'refund' | 'dispute' | 'reinstatement'
+
 export interface Transaction {
   id: number
   paymentId: number
-  kind: 'charge' | 'transfer' | 'refund'
+  kind: TransactionKind
   status: 'paid' | 'failed'
   amount: number
   currency: string
   failureCode: FailureCode | null
   refundReference: string | null
+  /** A refund that was made in the dashboard, not by a call to the API. */
+  byHand: boolean
   settlesAt: Date | null
   at: Date
 }
@@ -120,7 +125,7 @@ type SeenTransaction = ReturnType<typeof transactionAsOf>
 
 function amountOf(seen: SeenTransaction[]): number {
   return seen
-    .filter(({ kind, status }) => kind !== 'refund' && status === 'paid')
+    .filter(({ kind, status }) => (kind === 'charge' || kind === 'transfer') && status === 'paid')
     .reduce((sum, { amount }) => sum + amount, 0)
 }
 

@@ -9,6 +9,8 @@ export interface RefundRequest {
   reference: string
   payment: string
   amount: number
+  /** Made in the dashboard. */
+  byHand?: boolean
 }
 
 /** Gives back what was taken, once for each reference, and never more than there is. */
@@ -16,7 +18,7 @@ export async function refundPayment(
   parts: LedgerParts,
   chance: Chance,
   merchantUuid: string,
-  { reference, payment: paymentReference, amount }: RefundRequest,
+  { reference, payment: paymentReference, amount, byHand = false }: RefundRequest,
 ) {
   const found = await findPayment(parts.database, merchantUuid, paymentReference)
   if (!found) throw notFound('There is no payment with this reference.')
@@ -30,7 +32,7 @@ export async function refundPayment(
     if (refunded > payment.taken) {
       throw new Refusal(422, 'refund_exceeds_payment', `Only ${payment.taken - payment.refunded} is left to refund.`)
     }
-    const refund = await insertTransaction(tx, payment, { kind: 'refund', amount, refundReference: reference })
+    const refund = await insertTransaction(tx, payment, { kind: 'refund', amount, refundReference: reference, byHand })
     if (!refund) throw used() // by a refund of another payment
     const changed = { ...payment, refunded }
     await savePayment(tx, changed)

@@ -1,0 +1,70 @@
+import type { Transaction as DatabaseTransaction, Queries } from '../../../database/database.ts'
+import { Fixed, sql } from '../../../database/sql.ts'
+import type { Payment, Transaction } from './record.ts'
+
+/** A dispute in the provider's ledger. */
+export interface Dispute {
+  id: number
+  paymentId: number
+  amount: number
+  currency: string
+  status: 'open' | 'won' | 'lost'
+  reason: string
+  respondBy: Date
+  openedAt: Date
+  /** Losing it took money. False when a refund had given the same money back. */
+  moved: boolean
+  /** The refund that was made for this dispute. */
+  settledBy: number | null
+}
+
+const COLUMNS = new Fixed(`id, payment_id as "paymentId", amount, currency, status, reason, respond_by as "respondBy",
+  opened_at as "openedAt", moved, settled_by as "settledBy"`)
+
+export async function insertDispute(
+  tx: DatabaseTransaction,
+  { id, merchantUuid, currency }: Payment,
+  { amount, reason, respondInDays }: { amount: number; reason: string; respondInDays: number },
+): Promise<Dispute> {
+  const row = await tx.row<Dispute>(sql`
+    insert into gateway_disputes (payment_id, merchant_id, amount, currency, reason, respond_by)
+    values (${id}, ${merchantUuid}, ${amount}, ${currency}, ${reason},
+            date_trunc('second', clock_timestamp()) + ${respondInDays}::integer * interval '1 day')
+    returning ${COLUMNS}`)
+  return row as Dispute
+}
+
+export function findDispute(queries: Queries, merchantUuid: string, id: number): Promise<Dispute | undefined> {
+  return queries.row(
+    sql`select ${COLUMNS} from gateway_disputes where id = ${id}::bigint and merchant_id = ${merchantUuid}`,
+  )
+}
+
+export function disputesOf(queries: Queries, paymentId: number): Promise<Dispute[]> {
+  return queries.rows(sql`select ${COLUMNS} from gateway_disputes where payment_id = ${paymentId} order by id`)
+}
+
+export async function saveDispute(tx: DatabaseTransaction, dispute: Dispute): Promise<void> {
+  await tx.rows(sql`
+    update gateway_disputes
+       set amount = ${dispute.amount}, status = ${dispute.status}, reason = ${dispute.reason}, respond_by = ${dispute.respondBy},
+           moved = ${dispute.moved}, settled_by = ${dispute.settledBy}
+     where id = ${dispute.id}`)
+}
+
+/** A paid transaction with the payment that it belongs to. */
+export type TakenTransaction = Transaction & { reference: string; refunded: number }
+
+/** What was taken in a range of time, in the order of the ledger. A transaction that is not settled yet is left out. */
+export function findTaken(
+  queries: Queries,
+  merchantUuid: string,
+  { from, to, after, limit }: { from: Date; to: Date; after: number; limit: number },
+): Promise<TakenTransaction[]> {
+  return queries.rows(sql`
+    select t.id, t.payment_id as "paymentId", t.kind, t.status, t.amount, t.currency, t.at, p.reference, p.refunded
+      from gateway_transactions t join gateway_payments p on p.id = t.payment_id
+     where t.merchant_id = ${merchantUuid} and t.id > ${after}::bigint and t.kind in ('charge', 'transfer') and t.status = 'paid'
+       and t.at >= ${from} and t.at < ${to} and (t.settles_at is null or t.settles_at <= clock_timestamp())
+     order by t.id limit ${limit}`)
+}

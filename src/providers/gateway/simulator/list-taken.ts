@@ -1,0 +1,35 @@
+import { findTaken } from './dispute-store.ts'
+import type { LedgerParts } from './ledger.ts'
+import { findTransactions } from './ledger-store.ts'
+import { type Transaction, transactionId } from './record.ts'
+
+/** A page of what was taken in a range of time. `refunded` is what was given back of that transaction, the oldest first. */
+export async function listTaken(
+  { database }: LedgerParts,
+  merchantUuid: string,
+  range: { from: Date; to: Date; after: number; limit: number },
+) {
+  const taken = await findTaken(database, merchantUuid, range)
+  const all = await findTransactions(database, [...new Set(taken.map(({ paymentId }) => paymentId))])
+  const byPayment = Map.groupBy(all, ({ paymentId }) => paymentId)
+  return {
+    transactions: taken.map((transaction) => ({
+      id: transactionId(transaction),
+      reference: transaction.reference,
+      amount: transaction.amount,
+      currency: transaction.currency,
+      at: transaction.at.toISOString(),
+      refunded: shareOf(transaction, byPayment.get(transaction.paymentId) ?? [], transaction.refunded),
+    })),
+    nextCursor: taken.length === range.limit ? String(taken.at(-1)?.id) : null,
+  }
+}
+
+/** The ledger counts refunds by payment. Its transactions are used up in their order. */
+function shareOf({ id, amount }: Pick<Transaction, 'id' | 'amount'>, all: Transaction[], refunded: number): number {
+  const before = all
+    .filter((other) => (other.kind === 'charge' || other.kind === 'transfer') && other.status === 'paid')
+    .filter((other) => other.id < id)
+    .reduce((sum, other) => sum + other.amount, 0)
+  return Math.min(amount, Math.max(0, refunded - before))
+}
