@@ -145,7 +145,7 @@ test("no provider's name is known outside providers/", () => {
 
 test('inside a module nouns know no store and no verb, and a store knows no verb', () => {
   const VERB =
-    /^(create|cancel|expire|verify|manage|seed|start|settle|check|deliver|announce|redeliver|try|initialize|receive|refund|write|call|read|hold|note)-/
+    /^(audit|create|cancel|expire|verify|manage|seed|start|settle|check|deliver|announce|redeliver|try|initialize|receive|reconcile|refund|write|call|read|hold|note)-/
   const nameOf = (file: string) => file.split('/').at(-1) ?? ''
   const kind = (file: string) => (nameOf(file).endsWith('-store.ts') ? 1 : VERB.test(nameOf(file)) ? 2 : 0)
   const DOMAIN = ['merchants', 'events', 'payments', 'attempts', 'webhooks']

@@ -225,7 +225,11 @@ export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<vo
            resolved_at = ${attempt.resolvedAt},
            next_check_at = ${watch.nextCheckAt}, checks = ${watch.checks}, watched_since = ${watch.since},
            missing_in_a_row = ${watch.missingInARow}, active_at = ${watch.activeAt},
-           known_to_provider = ${attempt.knownToProvider}, check_leased_until = '-infinity'
+           known_to_provider = ${attempt.knownToProvider}, check_leased_until = '-infinity',
+           -- New money: its refunds and disputes are listed once a day for a week, at a random time of the first day.
+           reconcile_at = case when ${attempt.amountReceived} > amount_received
+                               then now() + interval '20 hours' + random() * interval '8 hours' else reconcile_at end,
+           reconcile_until = case when ${attempt.amountReceived} > amount_received then now() + interval '7 days' else reconcile_until end
      where id = ${uuidOf(attempt.id)}`)
 }
 

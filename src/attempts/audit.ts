@@ -6,13 +6,15 @@ import type { Book } from './book.ts'
 /** Everything on record about a payment, to be derived again from its beginning. */
 export interface Records {
   book: Book
-  events: { type: EventType; sequence: number; attemptReference: string | null }[]
+  events: { type: EventType; sequence: number; attemptReference: string | null; dispute?: string | null }[]
   receipts: { attemptId: string; amount: number; currency: string; counted: boolean }[]
-  refunds: { counted: boolean; status: string; amount: number }[]
+  refunds: { id: string; attemptId: string; counted: boolean; kind: string; status: string; amount: number }[]
+  disputes: { id: string; attemptId: string; status: string; refundId: string | null }[]
 }
 
 /** What the books say that their own events, receipts and refunds do not. Empty when all is well. */
-export function audit({ book, events, receipts, refunds }: Records): string[] {
+export function audit(records: Records): string[] {
+  const { book, events, receipts, refunds } = records
   const { payment, attempts } = book
   const found: string[] = []
   const compare = (what: string, is: unknown, derived: unknown) => {
@@ -39,11 +41,40 @@ export function audit({ book, events, receipts, refunds }: Records): string[] {
       receipts.filter((receipt) => receipt.attemptId === attempt.id && receipt.currency === attempt.currency),
     )
     compare(`amountReceived of attempt ${attempt.reference}`, attempt.amountReceived, arrived)
+    const back = refunds.filter(({ attemptId, status }) => attemptId === attempt.id && status !== 'failed')
+    compare(`amountReturned of attempt ${attempt.reference}`, attempt.amountReturned, sum(back))
+    const gone = back.filter(({ counted, status }) => counted && status === 'successful')
+    compare(`amountRefunded of attempt ${attempt.reference}`, attempt.amountRefunded, sum(gone))
   }
   compare('amountPaid', payment.amountPaid, sum(receipts.filter(({ counted }) => counted)))
   const back = refunds.filter(({ counted, status }) => counted && status === 'successful')
   compare('amountRefunded', payment.amountRefunded, sum(back))
+  return [...found, ...auditDisputes(records)]
+}
+
+/** A dispute is what its events say; the money of a lost one is counted by one refund, and of no other. */
+function auditDisputes({ book, events, refunds, disputes }: Records): string[] {
+  const found: string[] = []
+  for (const { id, attemptId, status, refundId } of disputes) {
+    const told = events.filter(({ type, dispute }) => dispute === id && type in DISPUTE_STATUS_OF).at(-1)
+    const derived = DISPUTE_STATUS_OF[told?.type ?? '']
+    if (status !== derived) found.push(`the status of dispute ${id} is ${status}, its records say ${derived}`)
+    const counting = refunds.find((refund) => refund.id === refundId && refund.status === 'successful')
+    const isReviewed = book.attempts.some((attempt) => attempt.id === attemptId && attempt.needsReview !== null)
+    if (status === 'lost' && !counting && !isReviewed)
+      found.push(`the money of lost dispute ${id} is counted by no refund`)
+    if (status === 'won' && counting?.kind === 'chargeback')
+      found.push(`dispute ${id} is won, and still counted as lost`)
+    if (refundId !== null && disputes.some((other) => other.id !== id && other.refundId === refundId))
+      found.push(`the refund of dispute ${id} counts for another dispute too`)
+  }
   return found
+}
+
+const DISPUTE_STATUS_OF: Record<string, string> = {
+  'dispute.opened': 'open',
+  'dispute.won': 'won',
+  'dispute.lost': 'lost',
 }
 
 const STATUS_OF: Record<string, AttemptStatus> = {

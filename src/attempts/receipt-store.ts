@@ -76,6 +76,13 @@ export async function transactionsOf(tx: Transaction, attemptId: AttemptId): Pro
   return rows.map(({ transaction_id }) => transaction_id)
 }
 
+/** Every transaction of an attempt, also those that do not count towards the payment. */
+export async function everyTransactionOf(db: Queries, attemptId: AttemptId): Promise<string[]> {
+  const rows = await db.rows<{ transaction_id: string }>(sql`
+    select transaction_id from receipts where attempt_id = ${uuidOf(attemptId)} order by id`)
+  return rows.map(({ transaction_id }) => transaction_id)
+}
+
 export interface UnmatchedReceipt {
   provider: string
   merchantId: MerchantId

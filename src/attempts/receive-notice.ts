@@ -9,6 +9,7 @@ import { claimWaitingNotices, endNotice, insertNotice } from './notice-store.ts'
 import type { AttemptParts } from './parts.ts'
 import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
 import { findFresh, insertUnmatched } from './receipt-store.ts'
+import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
 import { recordProviderRefund } from './refund-payment.ts'
 import { checkAttempt, settleAttempt } from './settle-attempt.ts'
 
@@ -119,6 +120,11 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
       reading.reference === null ? 'names no reference' : 'names a reference that is not ours',
     )
   }
+  if (says === 'refund' || says === 'dispute' || says === 'refunded' || says === 'charged_back') {
+    const reconciled = await reconcileOn(parts, attempt)
+    if (reconciled.kind !== 'unsupported')
+      return endNotice(database, notice.id, { ...reconciledAs(reconciled), attemptId: attempt.id })
+  }
   if ((says === 'refunded' || says === 'charged_back') && reading.refund) {
     // Its payment's own notice may have been lost: the money first, then what went back of it.
     await checkAttempt(parts, attempt, { source: 'notice' })
@@ -153,6 +159,24 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
     note: changed ? null : `changed nothing: the attempt is ${after?.status ?? attempt.status}`,
     attemptId: attempt.id,
   })
+}
+
+/** The money first, since its own notice may have been lost; then what went back of it. What cannot be told yet is tried again later. */
+async function reconcileOn(parts: AttemptParts, attempt: Attempt): Promise<Reconciled> {
+  await checkAttempt(parts, attempt, { source: 'notice' })
+  const reconciled = await reconcileReturns(parts, attempt)
+  if (reconciled.kind === 'unanswered') throw new Error(`the provider did not list its refunds: ${reconciled.because}`)
+  if (reconciled.kind === 'reconciled' && reconciled.waits !== null)
+    throw new Error(`a listed refund or dispute has to wait: ${reconciled.waits}`)
+  return reconciled
+}
+
+function reconciledAs(reconciled: Reconciled): { state: 'done' | 'ignored'; note: string | null } {
+  if (reconciled.kind === 'missing') return { state: 'ignored', note: 'the provider does not know the order' }
+  const changed = reconciled.kind === 'reconciled' && reconciled.changes > 0
+  return changed
+    ? { state: 'done', note: null }
+    : { state: 'ignored', note: 'changed nothing: all is on record already' }
 }
 
 /** Some notices name a transaction alone, and only the provider knows of which order it is. No answer is a reason to try again later. */

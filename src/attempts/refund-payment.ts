@@ -1,5 +1,5 @@
 import type { Transaction } from '../database/database.ts'
-import { type AttemptId, newId, type PaymentId, uuidOf } from '../kernel/ids.ts'
+import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
 import { type Currency, type Money, money } from '../kernel/money.ts'
 import { recordAct } from '../merchants/audit-store.ts'
 import type { RefundOutcome } from '../providers/provider.ts'
@@ -8,7 +8,7 @@ import { findAttempt, lockBook } from './attempt-store.ts'
 import { type Book, decided } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { transactionsOf } from './receipt-store.ts'
-import { nextRefundTry, planRefund, type Refund, refundView, refuseRepeated } from './refund.ts'
+import { planRefund, type Refund, refundReference, refundView, refuseRepeated, tryAgain } from './refund.ts'
 import {
   claimDueRefunds,
   findProviderRefund,
@@ -81,7 +81,7 @@ async function promise(
   return made
 }
 
-function withReturned(book: Book, attemptId: AttemptId, amount: number): Book {
+export function withReturned(book: Book, attemptId: AttemptId, amount: number): Book {
   return {
     ...book,
     attempts: book.attempts.map((attempt) =>
@@ -91,7 +91,7 @@ function withReturned(book: Book, attemptId: AttemptId, amount: number): Book {
 }
 
 /** Of money that counts: the attempt and the payment show it. What went back beyond the payment was never part of it. */
-function withRefunded(book: Book, { attemptId, amount, counted }: Refund): Book {
+export function withRefunded(book: Book, { attemptId, amount, counted }: Refund): Book {
   if (!counted) return book
   return {
     payment: { ...book.payment, amountRefunded: book.payment.amountRefunded + amount },
@@ -120,7 +120,7 @@ async function carryOut(parts: AttemptParts, refund: Refund, lease: RefundLease)
   const outcome = await underLease(parts, refund, lease, (isLeaseHeld) =>
     ask(parts, attempt, 'refund', (provider) =>
       provider.refund({
-        reference: uuidOf(refund.id).replaceAll('-', ''),
+        reference: refundReference(refund.id),
         order: handleOf(attempt),
         transactionIds: refund.transactionIds,
         amount: money(refund.amount, refund.currency as Currency),
@@ -178,7 +178,10 @@ async function conclude(
     case 'refunded':
       return complete(tx, parts, book, { ...refund, providerRefundId: outcome.refundId })
     case 'refused': {
-      const failed: Refund = { ...refund, status: 'failed', failure: outcome.because, resolvedAt: now }
+      const failed: Refund = {
+        ...refund,
+        ...{ status: 'failed', failure: outcome.because, needsReview: null, resolvedAt: now },
+      }
       await saveResolved(tx, failed)
       await tell(tx, parts, book, failed, withReturned(book, failed.attemptId, -failed.amount))
       return failed
@@ -190,22 +193,31 @@ async function conclude(
         tries: refund.tries + (wasSent ? 1 : 0), // what never left is no try: it is made again soon
         providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,
       }
-      const isSaved = await saveUnanswered(tx, tried, lease, nextRefundTry(tried.tries, now))
-      return isSaved ? tried : refund
+      const { refund: waiting, dueAt } = tryAgain(tried, now)
+      const isSaved = await saveUnanswered(tx, waiting, lease, dueAt)
+      if (!isSaved) return refund
+      if (waiting.needsReview !== refund.needsReview) await tell(tx, parts, book, waiting, book)
+      return waiting
     }
   }
 }
 
 async function complete(tx: Transaction, parts: AttemptParts, book: Book, refund: Refund): Promise<Refund> {
-  const done: Refund = { ...refund, status: 'successful', failure: null, resolvedAt: parts.clock.now() }
+  const done: Refund = {
+    ...refund,
+    ...{ status: 'successful', failure: null, needsReview: null },
+    resolvedAt: parts.clock.now(),
+  }
   await saveResolved(tx, done)
   await tell(tx, parts, book, done, withRefunded(book, done))
   return done
 }
 
 function tell(tx: Transaction, parts: AttemptParts, before: Book, refund: Refund, after: Book): Promise<void> {
-  const type = refund.status === 'failed' ? 'refund.failed' : 'refund.successful'
-  const facts = [{ type, attemptId: refund.attemptId, more: { refund: refundView(refund) } } as const]
+  const type = { failed: 'refund.failed', successful: 'refund.successful', pending: 'refund.needs_review' } as const
+  const facts = [
+    { type: type[refund.status], attemptId: refund.attemptId, more: { refund: refundView(refund) } } as const,
+  ]
   return writeDecision(tx, parts, before, decided(after, facts))
 }
 
@@ -226,7 +238,7 @@ export function recordProviderRefund(
     const unanswered = (await refundsOf(tx, attempt.paymentId)).filter(
       ({ attemptId, status }) => attemptId === attempt.id && status === 'pending',
     )
-    const ours = known ?? unanswered.find(({ id }) => told.reference === uuidOf(id).replaceAll('-', ''))
+    const ours = known ?? unanswered.find(({ id }) => told.reference === refundReference(id))
     if (!ours && told.reference === null && unanswered.some(({ amount }) => amount === told.amount.amount)) {
       // It may be any of these, or none. Each is asked for again under its own name, and after that this one can be told from them;
       // a guess would mark one as done that the customer never gets.

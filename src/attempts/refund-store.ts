@@ -7,7 +7,7 @@ import type { Refund, RefundKind } from './refund.ts'
 
 const COLUMNS =
   new Fixed(`r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.counted, r.status, r.reason, r.failure,
-  r.provider_refund_id, r.transaction_ids, r.tries, r.created_at, r.resolved_at`)
+  r.provider_refund_id, r.transaction_ids, r.tries, r.needs_review, r.created_at, r.resolved_at`)
 
 interface RefundRow {
   id: string
@@ -23,6 +23,7 @@ interface RefundRow {
   provider_refund_id: string | null
   transaction_ids: string[]
   tries: number
+  needs_review: string | null
   created_at: Date
   resolved_at: Date | null
 }
@@ -42,6 +43,7 @@ function refundOf(row: RefundRow): Refund {
     providerRefundId: row.provider_refund_id,
     transactionIds: row.transaction_ids,
     tries: row.tries,
+    needsReview: row.needs_review,
     createdAt: row.created_at,
     resolvedAt: row.resolved_at,
   }
@@ -136,7 +138,7 @@ export async function findProviderRefund(
 export async function saveResolved(tx: Transaction, refund: Refund): Promise<void> {
   await tx.rows(sql`
     update refunds set status = ${refund.status}, failure = ${refund.failure}, provider_refund_id = ${refund.providerRefundId},
-           due_at = null, leased_until = '-infinity', resolved_at = ${refund.resolvedAt}
+           needs_review = ${refund.needsReview}, due_at = null, leased_until = '-infinity', resolved_at = ${refund.resolvedAt}
      where id = ${uuidOf(refund.id)}`)
 }
 
@@ -148,11 +150,21 @@ export async function saveUnanswered(
   dueAt: Date,
 ): Promise<boolean> {
   const row = await tx.row(sql`
-    update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries}, due_at = ${dueAt},
+    update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries}, needs_review = ${refund.needsReview}, due_at = ${dueAt},
            leased_until = '-infinity'
      where id = ${uuidOf(refund.id)} and status = 'pending' and lease = ${lease.token}
     returning id`)
   return row !== undefined
+}
+
+/** The provider's id of a refund that was recorded without it. */
+export async function saveProviderRefundId(tx: Transaction, id: RefundId, providerRefundId: string): Promise<void> {
+  await tx.rows(sql`update refunds set provider_refund_id = ${providerRefundId} where id = ${uuidOf(id)}`)
+}
+
+/** Takes a part off a row that stands for several refunds. The part gets a row of its own. */
+export async function reduceRefund(tx: Transaction, id: RefundId, amount: number): Promise<void> {
+  await tx.rows(sql`update refunds set amount = amount - ${amount} where id = ${uuidOf(id)}`)
 }
 
 /** The exclusive right to ask the provider for one refund. */

@@ -22,6 +22,7 @@ function refundOf({ payment }: Book, attempt: Attempt, changes: Partial<Refund> 
     providerRefundId: null,
     transactionIds: [],
     tries: 0,
+    needsReview: null,
     createdAt: START,
     resolvedAt: null,
     ...changes,

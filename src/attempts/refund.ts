@@ -1,4 +1,4 @@
-import type { AttemptId, PaymentId, RefundId } from '../kernel/ids.ts'
+import { type AttemptId, type PaymentId, type RefundId, uuidOf } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Attempt } from './attempt.ts'
 import type { Book } from './book.ts'
@@ -19,6 +19,8 @@ export interface Refund {
   providerRefundId: string | null
   transactionIds: string[]
   tries: number
+  /** Why a person has to look at it; null when nobody has to. */
+  needsReview: string | null
   createdAt: Date
   resolvedAt: Date | null
 }
@@ -39,6 +41,11 @@ function refundable({ payment, attempts }: Book, refunds: Refund[]): { attempt: 
 
 function isCountable({ amountReceived, amountReversed }: Attempt): boolean {
   return amountReceived > amountReversed
+}
+
+/** The reference that the provider is given: the same on every try, and in its list of refunds where it repeats it. */
+export function refundReference(id: RefundId): string {
+  return uuidOf(id).replaceAll('-', '')
 }
 
 /**
@@ -101,7 +108,7 @@ export function refuseRepeated(refunds: Refund[], book: Book, wanted: number | u
 }
 
 export function refundView(refund: Refund) {
-  const { id, paymentId: payment, amount, currency, kind, status, reason, failure } = refund
+  const { id, paymentId: payment, amount, currency, kind, status, reason, failure, needsReview } = refund
   return {
     id,
     payment,
@@ -111,15 +118,30 @@ export function refundView(refund: Refund) {
     status,
     reason,
     failure,
+    needsReview,
     createdAt: refund.createdAt.toISOString(),
     resolvedAt: refund.resolvedAt?.toISOString() ?? null,
   }
 }
 
 const SECOND = 1_000
+const DAY = 86_400 * SECOND
 const RETRY_AFTER = [10 * SECOND, 60 * SECOND, 600 * SECOND, 3_600 * SECOND, 21_600 * SECOND]
 
 /** When to ask the provider again about a refund that it has not answered, after so many tries. */
 export function nextRefundTry(tries: number, now: Date): Date {
   return new Date(now.getTime() + (RETRY_AFTER[Math.min(Math.max(tries, 1), RETRY_AFTER.length) - 1] as number))
+}
+
+const FINISHES_WITHIN_MS = 3 * DAY
+
+/**
+ * A refund after one more try that did not finish it, and when to try again. After three days a person has to look; from then on the provider
+ * is asked once a day.
+ */
+export function tryAgain(refund: Refund, now: Date): { refund: Refund; dueAt: Date } {
+  if (now.getTime() - refund.createdAt.getTime() < FINISHES_WITHIN_MS)
+    return { refund, dueAt: nextRefundTry(refund.tries, now) }
+  const needsReview = refund.needsReview ?? 'refund_unfinished: the provider has not finished it within 3 days.'
+  return { refund: { ...refund, needsReview }, dueAt: new Date(now.getTime() + DAY) }
 }

@@ -24,7 +24,8 @@ export async function timelineOf(db: Queries, id: PaymentId): Promise<TimelineEn
       select e.occurred_at, 3, e.sequence, 'change', e.type, a.id,
              jsonb_strip_nulls(jsonb_build_object('sequence', e.sequence, 'cause', e.cause,
                'failure', case when e.type = 'attempt.failed' then e.data->'attempt'->'failure' end,
-               'missing', e.data->'missing', 'excess', e.data->'excess', 'surplus', e.data->'surplus', 'refund', e.data->'refund'))
+               'missing', e.data->'missing', 'excess', e.data->'excess', 'surplus', e.data->'surplus', 'refund', e.data->'refund',
+               'dispute', e.data->'dispute'))
         from events e left join attempts a on a.payment_id = e.payment_id and a.reference = e.data->'attempt'->>'reference'
        where e.payment_id = ${payment}
       union all

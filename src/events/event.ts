@@ -28,6 +28,11 @@ export const ANNOUNCED = [
   'attempt.failed',
   'refund.successful',
   'refund.failed',
+  'refund.needs_review',
+  'dispute.opened',
+  'dispute.updated',
+  'dispute.won',
+  'dispute.lost',
 ] as const
 
 /** What only our own books need: with these, every state can be derived again from its events. */

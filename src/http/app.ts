@@ -28,6 +28,7 @@ import { watchPressure } from './pressure.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { cardRoutes } from './routes/cards.ts'
 import { checkoutRoutes } from './routes/checkouts.ts'
+import { disputeRoutes } from './routes/disputes.ts'
 import { eventRoutes } from './routes/events.ts'
 import { feeRoutes } from './routes/fees.ts'
 import { initializeRoutes } from './routes/initialize.ts'
@@ -218,6 +219,7 @@ async function openToCallers(
       initializeRoutes(api, { ...parts, links })
       paymentRoutes(api, { ...parts, links })
       refundRoutes(api, { ...parts, links })
+      disputeRoutes(api, parts)
       cardRoutes(api, parts)
       integrationRoutes(api, { ...parts, links })
       feeRoutes(api, parts)

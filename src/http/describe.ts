@@ -3,6 +3,7 @@ import scalar from '@scalar/fastify-api-reference'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Card, Initialized, InitializeRequest, QuoteRequest, Refund, RefundRequest } from './contract/attempt.ts'
 import { Checkout, CheckoutRequest } from './contract/checkout.ts'
+import { Dispute } from './contract/dispute.ts'
 import { Integration, IntegrationRequest } from './contract/integration.ts'
 import { Payment, WidgetToken } from './contract/payment.ts'
 import { ProblemAnswer } from './contract/problem.ts'
@@ -32,6 +33,7 @@ const SCHEMAS = [
   WidgetToken,
   RefundRequest,
   Refund,
+  Dispute,
   Card,
   QuoteRequest,
   IntegrationRequest,

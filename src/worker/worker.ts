@@ -5,6 +5,7 @@ import { expireRetiredKeys } from '../attempts/expire-retired-keys.ts'
 import { deleteOldNotices } from '../attempts/notice-store.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
 import { workOffWaitingNotices } from '../attempts/receive-notice.ts'
+import { reconcileDueReturns } from '../attempts/reconcile-due.ts'
 import { carryOutDueRefunds } from '../attempts/refund-payment.ts'
 import { forgetOldCalls } from '../payments/idempotent-call-store.ts'
 import { deliveryJobs } from './delivery-jobs.ts'
@@ -36,6 +37,7 @@ export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
     { name: 'check attempts', everyMs: 1_000, hands: 4, run: () => full(checkDueAttempts(parts, BATCH)) },
     { name: 'work off notices', everyMs: 1_000, hands: 4, run: () => full(workOffWaitingNotices(parts, BATCH)) },
     { name: 'carry out refunds', everyMs: 1_000, hands: 4, run: () => full(carryOutDueRefunds(parts, BATCH)) },
+    { name: 'reconcile returns', everyMs: 60_000, run: () => full(reconcileDueReturns(parts, BATCH)) },
     {
       name: 'forget old keys',
       everyMs: HOUR_MS,

@@ -50,6 +50,7 @@ test('a refund without an amount gives all of it back, through the provider that
     status: 'successful',
     reason: null,
     failure: null,
+    needsReview: null,
   })
   const { status: state, amountPaid, amountRefunded } = await shop.payment(reference)
   assert.deepEqual([state, amountPaid, amountRefunded], ['successful', AMOUNT, AMOUNT], 'nothing undoes a success')
@@ -188,7 +189,10 @@ for (const trouble of ['silent before the work', 'silent after the work', 'answe
     const { status, body } = await door.call(shop, 'POST', `/payments/v1/payments/${reference}/refunds`, {
       amount: 1_000_000,
     })
-    assert.deepEqual([status, body.data.status], [201, 'pending'])
+    // After the work the provider's notice may be quicker than the end of our own wait.
+    const expected = trouble === 'silent before the work' ? ['pending'] : ['pending', 'successful']
+    assert.equal(status, 201)
+    assert.ok(expected.includes(body.data.status), body.data.status)
     const held = await refund(reference, { amount: 250_001 })
     assert.deepEqual([held.status, held.body.refundable], [422, 250_000], 'what is promised is not promised twice')
     await database.rows(sql`update refunds set due_at = now() where status = 'pending'`)

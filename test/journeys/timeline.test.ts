@@ -67,9 +67,10 @@ test('a payment tells its story in order: what was asked, tried, heard, received
   ])
   assert.deepEqual(words(story).slice(13).sort(), [
     'call: check', // the notice of the refund is a reason to ask, too
+    'call: list returns',
     'call: refund',
     'change: refund.successful',
-    'notice: refunded',
+    'notice: refund',
   ])
 
   for (const entry of story) assert.deepEqual(Object.keys(entry), ['at', 'kind', 'what', 'attempt', 'detail'])

@@ -11,6 +11,7 @@ import type {
   Provider,
   Receipt,
   RefundOutcome,
+  ReturnsAnswer,
   SavedCardCharge,
   Unknown,
 } from '../../src/providers/provider.ts'
@@ -36,7 +37,7 @@ interface Entry {
   transactions: Transaction[]
   /** Money was taken, and the provider calls it "processing" for a while. */
   hushed: boolean
-  refunds: { reference: string; id: string; amount: number }[]
+  refunds: { reference: string; id: string; amount: number; at: Date }[]
 }
 
 const SIGNATURE = 'from the adversary'
@@ -90,6 +91,7 @@ export class Adversary {
       check: async ({ reference }) => this.#check(reference, fate),
       readNotice: ({ headers, body }) => readNotice(headers.signature, body),
       refund: async ({ reference, order, amount }) => this.#refund(reference, order.reference, amount.amount, fate),
+      listReturns: async ({ reference }) => this.#listReturns(reference, fate),
     }
   }
 
@@ -192,12 +194,31 @@ export class Adversary {
     let refund = entry.refunds.find((known) => known.reference === reference)
     if (!refund) {
       if (this.refunded(of) + amount > this.taken(of)) return { kind: 'refused', because: 'refund_exceeds_payment' }
-      refund = { reference, id: `rf-${++this.#count}`, amount }
+      refund = { reference, id: `rf-${++this.#count}`, amount, at: this.#now() }
       entry.refunds.push(refund)
-      // Like many a provider, it does not repeat our reference.
-      this.#post(of, { says: 'refunded', refund: { refundId: refund.id, reference: null, amount } })
+      this.#post(of, { says: 'refund' })
     }
     return fate === 'silent after' ? silence() : { kind: 'refunded', refundId: refund.id }
+  }
+
+  /** Like many a provider, it does not repeat our reference. */
+  #listReturns(reference: string, fate: Fate): ReturnsAnswer {
+    if (fate === 'never sent') return neverSent()
+    if (fate === 'silent before' || fate === 'silent after') return silence()
+    const entry = this.ledger.get(reference)
+    if (!entry) return { kind: 'missing' }
+    const { currency } = entry.order.amount
+    const refunds = (fate === 'stale' ? entry.refunds.slice(0, -1) : entry.refunds).map(({ id, amount, at }) => ({
+      ...{ refundId: id, reference: null, status: 'successful' as const, at },
+      amount: { amount, currency },
+    }))
+    const early = entry.transactions
+      .filter(({ returned }) => returned > 0)
+      .map(({ id, returned, at }) => ({
+        ...{ refundId: `early-${id}`, reference: null, status: 'successful' as const, at },
+        amount: { amount: returned, currency },
+      }))
+    return { kind: 'returns', refunds: [...early, ...refunds], disputes: [] }
   }
 
   #enter(entry: Entry, status: Transaction['status'], amount: number, returned = 0): void {
@@ -240,9 +261,8 @@ function outcomeOf({ order, channel }: Entry, seen: Transaction[], hushed: boole
 
 function readNotice(signature: string | undefined, body: Buffer): NoticeReading {
   if (signature !== SIGNATURE) return { kind: 'forged', because: 'a wrong signature' }
-  const { reference, says, refund } = JSON.parse(body.toString())
-  const told = refund && { ...refund, amount: { amount: refund.amount, currency: 'NGN' } }
-  return { kind: 'notice', reference, says, receipts: [], ...(told && { refund: told }) }
+  const { reference, says } = JSON.parse(body.toString())
+  return { kind: 'notice', reference, says, receipts: [] }
 }
 
 function declined(tryId: string): Declined {

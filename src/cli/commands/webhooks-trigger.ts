@@ -89,6 +89,26 @@ const HOW: Record<AnnouncedType, (play: Play) => Promise<void>> = {
         'Its body is that of refund.successful, with `data.refund.status` "failed" and the reason in `data.refund.failure`.',
     )
   },
+  'refund.needs_review': () => {
+    throw new OperatorError(
+      'refund.needs_review cannot be made to happen in the sandbox: it takes a refund that its provider has not finished within 3 days. ' +
+        'Its body is that of refund.successful, with `data.refund.status` "pending" and the reason in `data.refund.needsReview`.',
+    )
+  },
+  async 'dispute.opened'(play) {
+    await play.openDispute()
+  },
+  async 'dispute.updated'(play) {
+    const dispute = await play.openDispute()
+    await play.happens('dispute.opened')
+    await play.tellDispute(dispute, '', { reason: 'product_not_received' })
+  },
+  async 'dispute.won'(play) {
+    await play.tellDispute(await play.openDispute(), '/close', { outcome: 'won' })
+  },
+  async 'dispute.lost'(play) {
+    await play.tellDispute(await play.openDispute(), '/close', { outcome: 'lost' })
+  },
 }
 
 interface Play {
@@ -102,6 +122,10 @@ interface Play {
   openAccount(): Promise<string>
   transfer(accountNumber: string, amount: number): Promise<void>
   endTime(id: PaymentId): Promise<void>
+  /** Pays by card and disputes that. Returns the provider's id of the dispute. */
+  openDispute(): Promise<string>
+  /** Changes a dispute at the provider, or closes it. */
+  tellDispute(id: string, path: '' | '/close', body: object): Promise<void>
   /** Resolves with the event, once it is on record. */
   happens(type: AnnouncedType): Promise<{ id: string; sequence: number }>
 }
@@ -126,7 +150,8 @@ async function begin(config: Config, baseUrl: string, webhook: string | undefine
     return started.data
   }
 
-  return {
+  let charged = ''
+  const play: Play = {
     api,
     reference,
     did,
@@ -136,7 +161,8 @@ async function begin(config: Config, baseUrl: string, webhook: string | undefine
       return id
     },
     async payByCard(card) {
-      const { reference: charge } = await initialize('')
+      const { reference: charge = '' } = await initialize('')
+      charged = charge
       const { result } = await api('POST', `/sandbox/${provider}/charges/${charge}`, { card })
       did.push(`charged test card ${card}: ${result}`)
     },
@@ -167,7 +193,19 @@ async function begin(config: Config, baseUrl: string, webhook: string | undefine
       }
       return event
     },
+    async openDispute() {
+      await play.payByCard(GOOD_CARD)
+      await play.happens('payment.successful')
+      const { id } = await api('POST', `/sandbox/${provider}/disputes`, { reference: charged, reason: 'fraudulent' })
+      did.push(`disputed it: ${id}`)
+      return id
+    },
+    async tellDispute(id, path, body) {
+      await api('POST', `/sandbox/${provider}/disputes/${id}${path}`, body)
+      did.push(`changed dispute ${id}: ${Object.values(body).join()}`)
+    },
   }
+  return play
 }
 
 /** The one whose customers we can play: as the merchant has it, for both channels. */

@@ -132,6 +132,9 @@ export const Refund = Type.Object(
     status: Type.Unsafe<string>({ type: 'string', enum: ['pending', 'successful', 'failed'] }),
     reason: nullable(Type.String()),
     failure: nullable(Type.String()),
+    needsReview: nullable(
+      Type.String({ description: 'Why a person has to look at it: the provider has not finished it within 3 days.' }),
+    ),
     createdAt: Time,
     resolvedAt: nullable(Time),
   },

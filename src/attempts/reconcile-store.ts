@@ -1,0 +1,26 @@
+import type { Queries } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import { type AttemptId, idOf, uuidOf } from '../kernel/ids.ts'
+
+export interface DueReconciliation {
+  attemptId: AttemptId
+  /** Until when the daily listing goes on. */
+  until: Date
+}
+
+/** Attempts whose refunds and disputes are to be listed, for this process alone for ten minutes. */
+export async function claimDueReconciliations(db: Queries, limit: number): Promise<DueReconciliation[]> {
+  const rows = await db.rows<{ id: string; reconcile_until: Date }>(sql`
+    update attempts set reconcile_at = now() + interval '10 minutes'
+     where id in (select id from attempts where reconcile_at <= now()
+                   order by reconcile_at limit ${limit} for update skip locked)
+    returning id, coalesce(reconcile_until, now()) as reconcile_until`)
+  return rows.map((row) => ({ attemptId: idOf('attempt', row.id), until: row.reconcile_until }))
+}
+
+/** When to list them next; null: never. New money that arrived in the meantime sets a time of its own, which stays. */
+export async function saveReconciliation(db: Queries, due: DueReconciliation, nextAt: Date | null): Promise<void> {
+  await db.rows(sql`
+    update attempts set reconcile_at = ${nextAt}
+     where id = ${uuidOf(due.attemptId)} and date_trunc('milliseconds', coalesce(reconcile_until, '-infinity')) <= ${due.until}`)
+}

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import { findBookById } from '../../src/attempts/attempt-store.ts'
+import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import type { AttemptParts } from '../../src/attempts/parts.ts'
+import { receiveNotice, workOffNotice } from '../../src/attempts/receive-notice.ts'
+import { reconcileDueReturns } from '../../src/attempts/reconcile-due.ts'
+import { reconcileReturns } from '../../src/attempts/reconcile-returns.ts'
+import { refundReference } from '../../src/attempts/refund.ts'
+import { carryOutDueRefunds } from '../../src/attempts/refund-payment.ts'
+import { sql } from '../../src/database/sql.ts'
+import { idOf, type PaymentId, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
+import { type Currency, money } from '../../src/kernel/money.ts'
+import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
+import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
+import type { Connection, ListedRefund, Providers } from '../../src/providers/provider.ts'
+import { letPass, noticeAbout, noticesAbout, recordAt } from '../support/books.ts'
+import { eventually, type Shop, startPaying } from '../support/paying.ts'
+import {
+  AMOUNT,
+  assertAudited,
+  atProvider,
+  DAY,
+  givenBack,
+  heard,
+  loseNotices,
+  type Paid,
+  paid,
+  toldOf,
+} from '../support/returns.ts'
+import { CARD } from '../support/simulator.ts'
+
+const service = await startPaying()
+const { database, parts } = service
+afterEach(() => assertAudited(database))
+
+const types = async (payment: Paid) => (await toldOf(database, payment)).map(({ type }) => type)
+const refunded = async (shop: Shop, payment: Paid) => (await shop.payment(payment.reference)).amountRefunded
+const refundBy = (shop: Shop, { reference }: Paid, amount: number) =>
+  shop.call('POST', `/payments/v1/payments/${reference}/refunds`, { amount })
+
+/** The service with a provider that answers some calls as a test says. */
+function withProvider(changes: Partial<Connection>): AttemptParts {
+  const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
+  return { ...parts, providers: { ...parts.providers, connect } }
+}
+
+const silent: Connection['refund'] = async () => ({ kind: 'unknown', because: 'no answer' })
+
+/** A refund of ours that the provider has not answered. */
+async function pendingRefund(payment: Paid, amount: number): Promise<RefundId> {
+  const paymentId = uuidOf(payment.id as PaymentId)
+  const row = await database.row<{ id: string }>(sql`
+    insert into refunds (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, due_at)
+    select gen_random_uuid(), payment_id, id, merchant_id, mode, ${amount}, currency, 'merchant', true, 'pending', now() + interval '1 day'
+      from attempts where payment_id = ${paymentId} returning id`)
+  await database.rows(sql`
+    update attempts set amount_returned = amount_returned + ${amount} where payment_id = ${paymentId}`)
+  assert.ok(row)
+  return idOf('refund', row.id)
+}
+
+async function reconcileWith(payment: Paid, refunds: ListedRefund[]) {
+  const [attempt] = (await findBookById(database, payment.id as PaymentId))?.attempts ?? []
+  assert.ok(attempt)
+  const listReturns: Connection['listReturns'] = async () => ({ kind: 'returns', refunds, disputes: [] })
+  return reconcileReturns(withProvider({ listReturns }), attempt)
+}
+
+const listed = (refundId: string, amount: number, more: Partial<ListedRefund> = {}): ListedRefund => ({
+  refundId,
+  reference: null,
+  amount: money(amount, 'NGN' as Currency),
+  status: 'successful',
+  at: new Date('2026-01-02T00:00:00Z'),
+  ...more,
+})
+
+test('a refund made at the provider whose notice was lost is found by the daily listing', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  await loseNotices(shop)
+  await atProvider(shop, '/refunds', { reference: payment.order, amount: 300_000 })
+  await letPass(database, payment, 2 * DAY)
+  assert.equal(await reconcileDueReturns(parts, 100), 1)
+  assert.equal(await refunded(shop, payment), 300_000)
+  const [told] = await toldOf(database, payment)
+  assert.deepEqual([told?.type, told?.data.refund.kind], ['refund.successful', 'provider'])
+  assert.equal(await givenBack(shop, payment), 300_000)
+})
+
+test('refunds and disputes are listed once a day for a week after the money came, then no more', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  let listings = 0
+  for (let hours = 0; hours < 24 * 14; hours += 6) {
+    await letPass(database, payment, 6 * 3_600)
+    listings += await reconcileDueReturns(parts, 100)
+  }
+  assert.equal(listings, 7)
+})
+
+test('a provider that does not list its refunds is asked again an hour later', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  await atProvider(shop, '/refunds', { reference: payment.order, amount: 300_000 })
+  await eventually(
+    () => refunded(shop, payment),
+    (amount) => amount > 0,
+  )
+  const listReturns: Connection['listReturns'] = async () => ({ kind: 'unknown', because: 'no answer' })
+  await letPass(database, payment, 2 * DAY)
+  assert.equal(await reconcileDueReturns(withProvider({ listReturns }), 100), 1)
+  await letPass(database, payment, 3_500)
+  assert.equal(await reconcileDueReturns(parts, 100), 0)
+  await letPass(database, payment, 200)
+  assert.equal(await reconcileDueReturns(parts, 100), 1)
+  assert.equal(await refunded(shop, payment), 300_000)
+})
+
+test('a refund notice waits for another try while the provider does not list its refunds', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  await loseNotices(shop)
+  await atProvider(shop, '/refunds', { reference: payment.order, amount: 300_000 })
+  const record = await recordAt(service, shop, payment.order)
+  const body = JSON.stringify(noticeAbout(record, 'refund.successful'))
+  const { secretKey } = gatewayKeys(service.masterKey, shop.merchantUuid)
+  const headers = { 'gateway-signature': signNotice(secretKey, body, new Date()) }
+  const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+  const received = await receiveNotice(parts, owner, 'gateway', { body: Buffer.from(body), headers })
+  assert.ok(received.kind === 'kept')
+  const listReturns: Connection['listReturns'] = async () => ({ kind: 'unknown', because: 'no answer' })
+  await assert.rejects(workOffNotice(withProvider({ listReturns }), received.notice), /no answer/)
+  assert.deepEqual(
+    (await noticesAbout(database, payment.order)).map(({ says, state }) => [says, state]),
+    [
+      ['paid', 'done'],
+      ['refund', 'waiting'],
+    ],
+  )
+  await workOffNotice(parts, received.notice)
+  await heard(database, payment, 2)
+  assert.equal(await refunded(shop, payment), 300_000)
+})
+
+test('a refund of the merchant and one of the same amount at the provider are two', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  assert.equal((await refundBy(shop, payment, 300_000)).body.data.status, 'successful')
+  await atProvider(shop, '/refunds', { reference: payment.order, amount: 300_000 })
+  await eventually(
+    () => refunded(shop, payment),
+    (amount) => amount === 600_000,
+  )
+  assert.equal(await givenBack(shop, payment), 600_000)
+  assert.deepEqual(
+    (await toldOf(database, payment)).map(({ data }) => data.refund.kind),
+    ['merchant', 'provider'],
+  )
+})
+
+test('a refund without a reference is not taken for one of ours that is not answered yet', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  const ours = await pendingRefund(payment, 300_000)
+  const waiting = await reconcileWith(payment, [listed('t-1', 300_000), listed('t-2', 100_000)])
+  assert.ok(waiting.kind === 'reconciled' && waiting.waits !== null)
+  assert.equal(await refunded(shop, payment), 100_000, 'what can be told is recorded all the same')
+  const reference = refundReference(ours)
+  const done = await reconcileWith(payment, [
+    listed('t-1', 300_000),
+    listed('t-2', 100_000),
+    listed('t-3', 300_000, { reference }),
+  ])
+  assert.deepEqual(done, { kind: 'reconciled', changes: 2, waits: null, isOpen: false })
+  assert.equal(await refunded(shop, payment), 700_000)
+})
+
+test('a refund whose id is on record is never taken for one that is not answered yet', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  await reconcileWith(payment, [listed('t-1', 300_000)])
+  await pendingRefund(payment, 300_000)
+  const again = await reconcileWith(payment, [listed('t-1', 300_000)])
+  assert.deepEqual(again, { kind: 'reconciled', changes: 0, waits: null, isOpen: false })
+  assert.equal(await refunded(shop, payment), 300_000)
+})
+
+test('a refund of ours that was made twice at the provider is on record twice', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  const reference = refundReference(await pendingRefund(payment, 300_000))
+  for (let times = 0; times < 2; times++)
+    await reconcileWith(payment, [listed('t-1', 300_000, { reference }), listed('t-2', 300_000, { reference })])
+  assert.equal(await refunded(shop, payment), 600_000)
+})
+
+test('a refund of ours is done or failed as the provider lists it, also when it changes its mind', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  const reference = refundReference(await pendingRefund(payment, 300_000))
+  const say = (status: ListedRefund['status']) =>
+    reconcileWith(payment, [listed('t-1', 300_000, { reference, status })])
+  for (const [status, amount] of [
+    ['pending', 0],
+    ['successful', 300_000],
+    ['failed', 0],
+    ['successful', 300_000],
+    ['pending', 300_000],
+  ] as const) {
+    await say(status)
+    assert.equal(await refunded(shop, payment), amount, status)
+  }
+  assert.deepEqual(await types(payment), ['refund.successful', 'refund.failed', 'refund.successful'])
+})
+
+test('more than came in is never recorded as returned: a person is asked to look, once', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  for (let times = 0; times < 2; times++) await reconcileWith(payment, [listed('t-1', AMOUNT + 1)])
+  const { amountRefunded, attempts } = await shop.payment(payment.reference)
+  assert.equal(amountRefunded, 0)
+  assert.match(attempts[0].needsReview, /^refund_mismatch: /)
+  const reviews = await database.rows(sql`
+    select from events where payment_id = ${uuidOf(payment.id as PaymentId)} and type = 'attempt.needs_review'`)
+  assert.equal(reviews.length, 1)
+})
+
+test('a refund that is not finished within 3 days needs review: told once, then asked for once a day', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  await database.rows(sql`update refunds set due_at = null where status = 'pending'`) // those of other tests
+  const id = await pendingRefund(payment, 300_000)
+  let asked = 0
+  const refund: Connection['refund'] = async (wanted) => {
+    asked++
+    return silent(wanted)
+  }
+  const troubled = withProvider({ refund })
+  const pass = async (hours: number) => {
+    for (let passed = 0; passed < hours; passed += 6) {
+      await letPass(database, payment, 6 * 3_600)
+      await carryOutDueRefunds(troubled, 100)
+    }
+  }
+  await pass(66)
+  assert.deepEqual(await types(payment), [])
+  await pass(6)
+  const [told, ...others] = await toldOf(database, payment)
+  assert.equal(others.length, 0)
+  assert.equal(told?.type, 'refund.needs_review')
+  assert.deepEqual([told?.data.refund.id, told?.data.refund.status], [id, 'pending'])
+  assert.match(told?.data.refund.needsReview, /^refund_unfinished: /)
+  asked = 0
+  await pass(24 * 5)
+  assert.equal(asked, 5)
+  assert.deepEqual(await types(payment), ['refund.needs_review'])
+
+  await letPass(database, payment, DAY)
+  await carryOutDueRefunds(parts, 100)
+  assert.deepEqual(await types(payment), ['refund.needs_review', 'refund.successful'])
+  assert.equal((await toldOf(database, payment))[1]?.data.refund.needsReview, null)
+})
+
+test('money that was given back before we first saw it is not counted again when its refunds are listed', async () => {
+  const shop = await service.addShop()
+  await loseNotices(shop)
+  const { data } = (await shop.initialize({ amount: AMOUNT })).body
+  const order = String(data.data.reference)
+  await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card: CARD.pays })
+  for (const amount of [300_000, 200_000]) await atProvider(shop, '/refunds', { reference: order, amount })
+  const { id, reference } = await shop.payment(data.reference)
+  const payment: Paid = { id, reference, order }
+  await letPass(database, payment, 15)
+  await checkDueAttempts(parts, 100)
+  assert.equal(await refunded(shop, payment), 500_000)
+  const list = async () => {
+    await database.rows(sql`update attempts set reconcile_at = now() where payment_id = ${uuidOf(id as PaymentId)}`)
+    await reconcileDueReturns(parts, 100)
+  }
+  await list()
+  assert.equal(await refunded(shop, payment), 500_000)
+  const rows = await database.rows<{ amount: number }>(sql`
+    select amount from refunds where payment_id = ${uuidOf(id as PaymentId)} and amount > 0 order by amount`)
+  assert.deepEqual(
+    rows.map(({ amount }) => amount),
+    [200_000, 300_000],
+  )
+  await atProvider(shop, '/refunds', { reference: order, amount: 200_000 })
+  await database.rows(sql`
+    update refunds set created_at = created_at - interval '1 hour' where payment_id = ${uuidOf(id as PaymentId)}`)
+  await list()
+  assert.equal(await refunded(shop, payment), 700_000, 'a later refund of the same amount is another')
+})

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { audit } from '../../src/attempts/audit.ts'
+import { recordsAfter } from '../../src/attempts/audit-records-store.ts'
+import type { Database } from '../../src/database/database.ts'
+import { sql } from '../../src/database/sql.ts'
+import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { eventually, type Shop } from './paying.ts'
+import { CARD } from './simulator.ts'
+
+export const AMOUNT = 1_250_000
+export const DAY = 86_400
+
+export interface Paid {
+  id: string
+  reference: string
+  /** The reference that the provider knows it by. */
+  order: string
+}
+
+/** A payment by card that is paid, as we know it. */
+export async function paid(shop: Shop, changes: Record<string, unknown> = {}): Promise<Paid> {
+  const { data } = (await shop.initialize({ amount: AMOUNT, ...changes })).body
+  const order = String(data.data.reference)
+  await shop.call('POST', `/sandbox/gateway/charges/${order}`, { card: CARD.pays })
+  const payment = await eventually(
+    () => shop.payment(data.reference),
+    ({ status }) => status === 'successful',
+  )
+  return { id: payment.id, reference: payment.reference, order }
+}
+
+/** From now on the provider's notices are lost. */
+export async function loseNotices(shop: Shop): Promise<void> {
+  await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
+}
+
+export async function atProvider(shop: Shop, path: string, body: object, status = 201) {
+  const answer = await shop.call('POST', `/sandbox/gateway${path}`, body)
+  assert.equal(answer.status, status, JSON.stringify(answer.body))
+  return answer.body.data
+}
+
+/** What the provider itself says that it gave back. */
+export async function givenBack(shop: Shop, { order }: Paid): Promise<number> {
+  return (await shop.call('GET', `/sandbox/gateway/ledger?reference=${order}`)).body.data.refunded
+}
+
+export interface Told {
+  type: string
+  // biome-ignore lint/suspicious/noExplicitAny: an event is read as the test wants it
+  data: any
+}
+
+/** The events about refunds and disputes, in their order. */
+export function toldOf(database: Database, { id }: Pick<Paid, 'id'>): Promise<Told[]> {
+  return database.rows(sql`
+    select type, data from events
+     where payment_id = ${uuidOf(id as PaymentId)} and (type like 'refund.%' or type like 'dispute.%') order by sequence`)
+}
+
+/** Resolves when every notice about the order was worked off, or waits for another try. */
+export async function heard(database: Database, { order }: Paid, count: number): Promise<void> {
+  await eventually(
+    () => database.rows<{ state: string }>(sql`select state from notices where reference = ${order}`),
+    (notices) => notices.length >= count && notices.every(({ state }) => state !== 'waiting'),
+  )
+}
+
+/** The records of every payment agree with each other. */
+export async function assertAudited(database: Database): Promise<void> {
+  const records = await database.transaction((tx) => recordsAfter(tx, undefined, 10_000))
+  assert.deepEqual(
+    records.flatMap((each) => audit(each)),
+    [],
+  )
+}
