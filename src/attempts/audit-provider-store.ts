@@ -1,8 +1,15 @@
 import type { Queries } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
-import { idOf, uuidOf } from '../kernel/ids.ts'
+import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { AuditScope } from './audit-provider.ts'
+
+export interface AuditScope {
+  merchantId: MerchantId
+  mode: Mode
+  provider: string
+  /** The current account there; older ones have lower numbers. */
+  account: number
+}
 
 /** One receipt of ours, with what went back of its attempt's money. */
 export interface BookedTransaction {

@@ -1,16 +1,6 @@
 import type { Database } from '../database/database.ts'
-import type { MerchantId } from '../kernel/ids.ts'
-import type { Mode } from '../kernel/mode.ts'
 import type { ListedTransaction, Providers } from '../providers/provider.ts'
-import { type BookedTransaction, findBooked, pageOfBooked } from './audit-provider-store.ts'
-
-export interface AuditScope {
-  merchantId: MerchantId
-  mode: Mode
-  provider: string
-  /** The current account there; older ones have lower numbers. */
-  account: number
-}
+import { type AuditScope, type BookedTransaction, findBooked, pageOfBooked } from './audit-provider-store.ts'
 
 export interface Range {
   from: Date
