@@ -10,7 +10,6 @@ import type { AttemptParts } from './parts.ts'
 import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
 import { findFresh, insertUnmatched } from './receipt-store.ts'
 import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
-import { recordProviderRefund } from './refund-payment.ts'
 import { checkAttempt, settleAttempt } from './settle-attempt.ts'
 
 export type Received =
@@ -103,6 +102,9 @@ function read(reading: () => NoticeReading): NoticeReading {
   }
 }
 
+/** `refunded` and `charged_back` stand in notices that an older version kept. */
+const SAYS_MONEY_WENT_BACK = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
+
 /** What a notice says is a reason to ask the provider; the answer is what counts. */
 export async function workOffNotice(parts: AttemptParts, notice: Notice): Promise<void> {
   const { database } = parts
@@ -120,17 +122,9 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
       reading.reference === null ? 'names no reference' : 'names a reference that is not ours',
     )
   }
-  if (says === 'refund' || says === 'dispute' || says === 'refunded' || says === 'charged_back') {
+  if (SAYS_MONEY_WENT_BACK.has(says)) {
     const reconciled = await reconcileOn(parts, attempt)
-    if (reconciled.kind !== 'unsupported')
-      return endNotice(database, notice.id, { ...reconciledAs(reconciled), attemptId: attempt.id })
-  }
-  if ((says === 'refunded' || says === 'charged_back') && reading.refund) {
-    // Its payment's own notice may have been lost: the money first, then what went back of it.
-    await checkAttempt(parts, attempt, { source: 'notice' })
-    const note = await recordProviderRefund(parts, attempt, says, reading.refund)
-    if (note === undefined) return setAside(parts, notice, 'tells of a refund that fits nothing we know')
-    return endNotice(database, notice.id, { state: 'done', note, attemptId: attempt.id })
+    return endNotice(database, notice.id, { ...reconciledAs(reconciled), attemptId: attempt.id })
   }
   // Signed with the key of another account, such as a rotated one: a reason to ask the provider, and no more.
   const isOwn = attempt.account === notice.account
@@ -173,6 +167,7 @@ async function reconcileOn(parts: AttemptParts, attempt: Attempt): Promise<Recon
 
 function reconciledAs(reconciled: Reconciled): { state: 'done' | 'ignored'; note: string | null } {
   if (reconciled.kind === 'missing') return { state: 'ignored', note: 'the provider does not know the order' }
+  if (reconciled.kind === 'unsupported') return { state: 'ignored', note: 'the provider lists no refunds' }
   const changed = reconciled.kind === 'reconciled' && reconciled.changes > 0
   return changed
     ? { state: 'done', note: null }

@@ -1,6 +1,6 @@
 import type { Transaction } from '../database/database.ts'
 import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
-import { type Currency, type Money, money } from '../kernel/money.ts'
+import { type Currency, money } from '../kernel/money.ts'
 import { recordAct } from '../merchants/audit-store.ts'
 import type { RefundOutcome } from '../providers/provider.ts'
 import { type Attempt, handleOf } from './attempt.ts'
@@ -11,7 +11,6 @@ import { transactionsOf } from './receipt-store.ts'
 import { planRefund, type Refund, refundReference, refundView, refuseRepeated, tryAgain } from './refund.ts'
 import {
   claimDueRefunds,
-  findProviderRefund,
   findRefundOfCall,
   insertRefund,
   leaseRefund,
@@ -219,58 +218,4 @@ function tell(tx: Transaction, parts: AttemptParts, before: Book, refund: Refund
     { type: type[refund.status], attemptId: refund.attemptId, more: { refund: refundView(refund) } } as const,
   ]
   return writeDecision(tx, parts, before, decided(after, facts))
-}
-
-/**
- * A refund or chargeback that the provider tells us of: ours, answered at last, or one that was made on its side. Returns what it was, or
- * undefined when it fits nothing that we know.
- */
-export function recordProviderRefund(
-  parts: AttemptParts,
-  attempt: Attempt,
-  says: 'refunded' | 'charged_back',
-  told: { refundId: string; reference: string | null; amount: Money },
-): Promise<string | undefined> {
-  return parts.database.transaction(async (tx) => {
-    const book = await lockBook(tx, attempt.paymentId)
-    const known = await findProviderRefund(tx, attempt.id, told.refundId)
-    if (known && known.status !== 'pending') return 'a refund that is on record already'
-    const unanswered = (await refundsOf(tx, attempt.paymentId)).filter(
-      ({ attemptId, status }) => attemptId === attempt.id && status === 'pending',
-    )
-    const ours = known ?? unanswered.find(({ id }) => told.reference === refundReference(id))
-    if (!ours && told.reference === null && unanswered.some(({ amount }) => amount === told.amount.amount)) {
-      // It may be any of these, or none. Each is asked for again under its own name, and after that this one can be told from them;
-      // a guess would mark one as done that the customer never gets.
-      throw new Error('a refund of ours of the same amount is not answered yet; this notice waits for it')
-    }
-    if (ours) {
-      const refund = await lockRefund(tx, ours.id)
-      if (refund) await complete(tx, parts, book, { ...refund, providerRefundId: told.refundId })
-      return 'a refund of ours'
-    }
-    const now = book.attempts.find(({ id }) => id === attempt.id) ?? attempt
-    const { amount, currency } = told.amount
-    if (currency !== now.currency || amount < 1 || amount > now.amountReceived) return undefined
-    if (amount > now.amountReceived - now.amountReturned) {
-      if (unanswered.length === 0) return undefined
-      // Someone was quicker than we are. Ours will be refused for that, and then there is room for this one.
-      throw new Error('a refund of ours is promised this money and not answered yet; this notice waits for it')
-    }
-    // Of a payment that was paid another way, or of money beyond it, nothing is the payment's.
-    const { payment } = book
-    const isPayments = payment.status !== 'successful' || now.status === 'successful'
-    const made = await promise(tx, parts, book, now, {
-      amount,
-      kind: says === 'refunded' ? 'provider' : 'chargeback',
-      counted: isPayments && amount <= payment.amountPaid - payment.amountRefunded,
-      reason: 'Made on the provider’s side.',
-      transactionIds: [],
-      providerRefundId: told.refundId,
-    })
-    if (!made) return 'a refund that is on record already'
-    const promised = withReturned(book, now.id, made.amount)
-    await tell(tx, parts, promised, made, withRefunded(promised, made))
-    return 'a refund made on the provider’s side'
-  })
 }

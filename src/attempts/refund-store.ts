@@ -124,16 +124,6 @@ export async function lockRefund(tx: Transaction, id: RefundId): Promise<Refund 
   return row && refundOf(row)
 }
 
-export async function findProviderRefund(
-  db: Queries,
-  attemptId: AttemptId,
-  providerRefundId: string,
-): Promise<Refund | undefined> {
-  const row = await db.row<RefundRow>(sql`
-    select ${COLUMNS} from refunds r where attempt_id = ${uuidOf(attemptId)} and provider_refund_id = ${providerRefundId}`)
-  return row && refundOf(row)
-}
-
 /** Ends it: there is nothing left to ask the provider. */
 export async function saveResolved(tx: Transaction, refund: Refund): Promise<void> {
   await tx.rows(sql`

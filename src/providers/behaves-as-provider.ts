@@ -68,16 +68,7 @@ export interface NoticeRig {
   signAsAnother(body: Buffer, at: Date): RawNotice
 }
 
-/** `refunded` and `charged_back` are replaced by `refund` and `dispute`, adapter by adapter. */
-export type NoticeKind =
-  | 'paid'
-  | 'failed'
-  | 'processing'
-  | 'pending'
-  | 'refund'
-  | 'dispute'
-  | 'refunded'
-  | 'charged_back'
+export type NoticeKind = 'paid' | 'failed' | 'processing' | 'pending' | 'refund' | 'dispute'
 
 /** What a provider has beyond what its capabilities say, so that no test is registered that could only be skipped. */
 export interface Manners {
@@ -423,7 +414,6 @@ export function behavesAsProvider(
       assert.ok([notice.handle.reference, notice.handle.providerReference].includes(named))
       if (kind === 'paid') assert.deepEqual(reading.receipts[0]?.amount, notice.order.amount)
       if (kind === 'failed') assert.deepEqual(reading.receipts, [])
-      if (kind === 'refunded') assert.ok(reading.refund?.refundId)
       assertSensible(reading)
     })
   }
@@ -596,7 +586,7 @@ async function noticeOf(rig: Rig, kind: NoticeKind) {
     assert.ok(rig.disputeAtProvider, 'the rig can open a dispute')
     await rig.disputeAtProvider(reference, { amount: order.amount.amount, reason: 'fraudulent' })
   }
-  if (kind === 'refunded' || kind === 'refund') {
+  if (kind === 'refund') {
     const outcome = await rig.connection.check(handle)
     const transactionIds = outcome.kind === 'paid' ? outcome.receipts.map((receipt) => receipt.transactionId) : []
     const wanted = { reference: newReference(), order: handle, transactionIds, amount: order.amount, reason: null }

@@ -295,12 +295,10 @@ export type NoticeReading =
       /** Our reference, or the provider's own: whichever it names. */
       reference: string | null
       /** `refund` and `dispute` are a reason to list the order's refunds and disputes; nothing else is read from them. */
-      says: 'paid' | 'failed' | 'processing' | 'pending' | 'refund' | 'dispute' | 'refunded' | 'charged_back' | 'other'
+      says: 'paid' | 'failed' | 'processing' | 'pending' | 'refund' | 'dispute' | 'other'
       receipts: Receipt[]
       /** The provider's transaction, where it names that and no reference. */
       transactionId?: string
-      /** `reference`: ours, when the provider repeats it. */
-      refund?: { refundId: string; reference: string | null; amount: Money }
     }
 
 export interface RefundOrder {
