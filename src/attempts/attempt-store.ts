@@ -252,6 +252,21 @@ export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number>
   return rows.length
 }
 
+/**
+ * Whether the provider may be asked because a customer came back: once in 3 seconds per payment, in all processes together. A customer who
+ * comes too early makes a check due at the end of the 3 seconds.
+ */
+export async function mayAskProvider(db: Queries, { id, paymentId }: Attempt): Promise<boolean> {
+  const now = await db.row(sql`
+    update payments set provider_asked_at = now()
+     where id = ${uuidOf(paymentId)} and coalesce(provider_asked_at <= now() - interval '3 seconds', true) returning id`)
+  if (now) return true
+  await db.rows(sql`
+    update attempts a set next_check_at = least(a.next_check_at, p.provider_asked_at + interval '3 seconds') from payments p
+     where a.id = ${uuidOf(id)} and p.id = a.payment_id and a.next_check_at is not null`)
+  return false
+}
+
 /** Whether some of them still wait to be made. */
 export async function hasChecksDue(db: Queries, id: PaymentId): Promise<boolean> {
   const row = await db.row(

@@ -124,7 +124,9 @@ export async function ask<Answer extends { kind: string }>(
   let answer: Answer | Unknown
   let isConnected = false
   try {
-    const connection = await parts.providers.connect(attempt, attempt.provider, { account: attempt.account })
+    const { provider, account } = attempt
+    const purpose = isStart(call) ? 'start' : 'check'
+    const connection = await parts.providers.connect(attempt, provider, { account, purpose })
     isConnected = true
     answer = await speak(connection)
   } catch (err) {
@@ -134,7 +136,9 @@ export async function ask<Answer extends { kind: string }>(
   }
   const tookMs = performance.now() - start
   const refusedToBegin = answer.kind === 'declined' && (call === 'start card' || call === 'open account')
-  parts.providers.note(attempt, attempt.provider, answer.kind === 'unknown' || refusedToBegin ? 'badly' : 'well')
+  if (isStart(call) || !isRefusedCheck(answer)) {
+    parts.providers.note(attempt, attempt.provider, answer.kind === 'unknown' || refusedToBegin ? 'badly' : 'well')
+  }
   const detail = 'because' in answer ? String(answer.because) : null
   const { id: attemptId, provider } = attempt
   parts.log.info(
@@ -145,6 +149,17 @@ export async function ask<Answer extends { kind: string }>(
     parts.log.warn({ err, attemptId }, 'a call is missing in the timeline'),
   )
   return answer
+}
+
+const START_CALLS: ReadonlySet<string> = new Set(['start card', 'open account', 'charge saved card'])
+
+function isStart(call: string): boolean {
+  return START_CALLS.has(call)
+}
+
+/** Too many checks (429, or held back by our own circuit breaker) say nothing about how the provider takes new payments. */
+function isRefusedCheck(answer: { kind: string } | Unknown): boolean {
+  return answer.kind === 'unknown' && 'because' in answer && (answer.errorStatus === 429 || answer.neverSent === true)
 }
 
 async function saveCard(

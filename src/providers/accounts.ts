@@ -37,11 +37,13 @@ export interface AccountParts {
 }
 
 const MAX_KEPT = 10_000
+/** Connections at once to one host, for everything that is not a start. */
+const CHECK_CONNECTIONS = 16
 /** How many accounts' keys are tried on a notice: the current one and the newest retired ones. */
 const MAX_NOTICE_ACCOUNTS = 11
 
 /**
- * Connections to providers, one for each merchant, mode, provider and account: each has its own breaker, so that one merchant's trouble
+ * Connections to providers, one for each merchant, mode, provider, account and purpose: each has its own breaker, so that one merchant's trouble
  * does not affect another. An account never changes, so its connection is cached without a query.
  */
 export function providerAccounts(parts: AccountParts): Providers {
@@ -52,12 +54,13 @@ export function providerAccounts(parts: AccountParts): Providers {
   const resolve = createDnsResolve()
   const find = (name: string) => providers.find(({ capabilities }) => capabilities.name === name)
 
-  function open(provider: Provider, { mode }: IntegrationOwner, account: Found): Connection {
+  function open(provider: Provider, { mode }: IntegrationOwner, account: Found, purpose: Purpose): Connection {
     const { answersWithinMs: deadlineMs } = provider.capabilities
     // Where a merchant's own choice of address leads is looked at each time; the provider's own is ours to trust.
     const isGuarded = account.isChosen && !parts.allowPrivate(mode)
     const http = providerHttp({
       ...(deadlineMs && { deadlineMs }),
+      ...(purpose === 'check' && { maxConnections: CHECK_CONNECTIONS }),
       ...parts.http,
       ...(isGuarded && { guard: { resolve, mayConnect: isPublic } }),
     })
@@ -75,7 +78,8 @@ export function providerAccounts(parts: AccountParts): Providers {
     const provider = find(name)
     if (!provider) throw new NotSetUp(`there is no provider ${name}`)
     const version = options.account ?? (await findCurrentAccount(database, owner, name))
-    const key = `${nameOf(owner, name)} ${version}`
+    const { purpose = 'check' } = options
+    const key = `${nameOf(owner, name)} ${version} ${purpose}`
     const known = kept.get(key)
     if (known) return known
 
@@ -83,13 +87,14 @@ export function providerAccounts(parts: AccountParts): Providers {
     // A concurrent call may have opened it meanwhile. Two connections would have two breakers.
     const rival = kept.get(key)
     if (rival) return rival
-    const connection = open(provider, owner, accountOf(parts, provider, owner, version, record))
+    const connection = open(provider, owner, accountOf(parts, provider, owner, version, record), purpose)
     if (version === NO_ACCOUNT) return keep(key, connection)
     return keep(
       key,
       withRotatedKeys(connection, async () => {
         const current = await findCurrentAccount(database, owner, name)
-        return current === version || current === NO_ACCOUNT ? undefined : connect(owner, name, { account: current })
+        if (current === version || current === NO_ACCOUNT) return undefined
+        return connect(owner, name, { account: current, purpose })
       }),
     )
   }
@@ -106,6 +111,8 @@ export function providerAccounts(parts: AccountParts): Providers {
     },
   }
 }
+
+type Purpose = NonNullable<ConnectOptions['purpose']>
 
 interface Found extends Pick<Account, 'settings' | 'baseURL'> {
   /** The merchant has chosen the address. */

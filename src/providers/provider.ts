@@ -362,6 +362,11 @@ export interface Providers {
 export interface ConnectOptions {
   /** The version of the keys; 0 for a provider that has nothing to set up. Absent: the current one. */
   account?: number
+  /**
+   * Starts have a circuit breaker and a connection pool of their own, so that neither failing checks refuse new payments nor failing starts
+   * stop checks. `check` is everything else: checks, refunds, listings. Absent: `check`.
+   */
+  purpose?: 'start' | 'check'
 }
 
 interface Owner {

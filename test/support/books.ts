@@ -74,7 +74,7 @@ export async function letPass(database: Database, payment: { id: string }, secon
            reconcile_at = reconcile_at - past, reconcile_until = reconcile_until - past
       from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
   await database.rows(sql`
-    update payments set created_at = created_at - past, expires_at = expires_at - past
+    update payments set created_at = created_at - past, expires_at = expires_at - past, provider_asked_at = provider_asked_at - past
       from make_interval(secs => ${seconds}) as past where id = ${id}`)
   await database.rows(sql`
     update refunds set due_at = due_at - past, leased_until = leased_until - past, created_at = created_at - past from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { renderSVG } from 'uqr'
 import type { Attempt } from '../../attempts/attempt.ts'
-import { findAttempt } from '../../attempts/attempt-store.ts'
+import { findAttempt, mayAskProvider } from '../../attempts/attempt-store.ts'
 import { cancelPayment } from '../../attempts/cancel-payment.ts'
 import type { AttemptParts } from '../../attempts/parts.ts'
 import { checkAttempt } from '../../attempts/settle-attempt.ts'
@@ -127,7 +127,9 @@ export function pageRoutes(app: App, parts: PageParts): void {
     if (open) await askAbout(open)
   }
 
+  /** Within 3 seconds of the last time the page shows what the database has; a check follows when the 3 seconds are over. */
   async function askAbout(attempt: Attempt): Promise<void> {
+    if (!(await mayAskProvider(database, attempt))) return
     const asked = checkAttempt(parts, attempt, { source: 'return' }).catch((err) => {
       log.warn({ err, attemptId: attempt.id }, 'could not be asked for while the customer waited; the worker will')
     })

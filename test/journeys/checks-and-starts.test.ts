@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { makeChecksDue } from '../../src/attempts/attempt-store.ts'
+import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { sql } from '../../src/database/sql.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import { type Asked, startUpstream } from '../../src/providers/upstream.ts'
+import { acmeAt, KEYS } from '../support/acme.ts'
+import { startBetween } from '../support/between.ts'
+import { letPass } from '../support/books.ts'
+import { request, type Shop, startPaying } from '../support/paying.ts'
+import { startOn } from '../support/service.ts'
+
+const ACME = '/payments/v1/integrations/acme'
+const TOO_MANY = { status: 429, text: '{}' }
+const PAID = { status: 200, text: JSON.stringify({ amount: 1_250_000, currency: 'NGN' }) }
+
+/** A provider that can refuse one kind of call. */
+let refuses: (asked: Asked) => boolean = () => false
+const calls: Asked[] = []
+const upstream = await startUpstream({ after }, (asked) => {
+  calls.push(asked)
+  return refuses(asked) ? TOO_MANY : PAID
+})
+const service = await startPaying({ providers: [acmeAt(upstream.url)] })
+const { database, parts } = service
+
+async function openShop(): Promise<Shop> {
+  const shop = await service.addShop('Adaeze Kitchen', { bare: true })
+  const put = await shop.call('PUT', ACME, { settings: KEYS.sandbox, channels: ['card'] })
+  assert.equal(put.status, 200, JSON.stringify(put.body))
+  return shop
+}
+
+const isStart = ({ method, path }: Asked) => method === 'POST' && path.startsWith('/orders/')
+const isCheck = ({ method, path }: Asked) => method === 'GET' && path.startsWith('/orders/')
+const start = (shop: Shop, reference: string) => shop.initialize({ provider: 'acme', reference })
+
+test('many 429s on checks do not refuse new payments', async () => {
+  refuses = () => false
+  const shop = await openShop()
+  assert.equal((await start(shop, 'checked')).status, 200)
+  const { id } = await shop.payment('checked')
+  refuses = isCheck
+  const before = calls.filter(isCheck).length
+  for (let times = 0; times < 12; times++) {
+    await makeChecksDue(database, id)
+    await checkDueAttempts(parts, 10)
+  }
+  assert.equal(calls.filter(isCheck).length - before, 8, 'the circuit breaker of checks has opened')
+  const { status, body } = await start(shop, 'new')
+  assert.equal(status, 200, JSON.stringify(body))
+})
+
+test('a failing start does not stop checks', async () => {
+  refuses = () => false
+  const shop = await openShop()
+  assert.equal((await start(shop, 'waiting')).status, 200)
+  refuses = isStart
+  for (let times = 0; times < 12; times++) await start(shop, `refused-${times}`)
+  const { id } = await shop.payment('waiting')
+  await makeChecksDue(database, id)
+  await checkDueAttempts(parts, 10)
+  assert.equal((await shop.payment('waiting')).status, 'successful')
+})
+
+test('a return of the customer asks the provider at most once in 3 seconds per payment, in all processes together', async (t) => {
+  const gateway = await startPaying()
+  const between = await startBetween(t, gateway)
+  const { shop, asked } = between
+  const other = await startOn(gateway.database, { providers: between.parts.providers, secrets: gateway.parts.secrets })
+  assert.equal((await shop.initialize({ reference: 'back' })).status, 200)
+  const payment = await shop.payment('back')
+  const [attempt] = payment.attempts
+  const questions = () => asked.filter(({ method }) => method === 'GET').length
+  const comeBack = async () => {
+    const here = Array.from({ length: 3 }, () => request(`${between.baseUrl}/return/${attempt.id}`, 'GET'))
+    const there = Array.from({ length: 3 }, () => other.inject({ method: 'GET', url: `/return/${attempt.id}` }))
+    for (const { status } of await Promise.all(here)) assert.equal(status, 302)
+    for (const { statusCode } of await Promise.all(there)) assert.equal(statusCode, 302)
+  }
+  await comeBack()
+  assert.equal(questions(), 1)
+  await gateway.database.rows(sql`update payments set provider_asked_at = now() where id = ${uuidOf(payment.id)}`)
+  await comeBack()
+  assert.equal(questions(), 1, 'the page shows what the database has')
+  await letPass(gateway.database, payment, 3.1)
+  await checkDueAttempts(between.parts, 10)
+  assert.equal(questions(), 2, 'a check was due when the 3 seconds were over')
+  await comeBack()
+  assert.equal(questions(), 3)
+})
