@@ -13,6 +13,7 @@ import {
   type Owner,
 } from '../payments/payment-store.ts'
 import type { Channel, Failure } from '../providers/provider.ts'
+import type { Postponed } from './account-limits.ts'
 import type { Attempt, AttemptStatus, Instructions } from './attempt.ts'
 import type { Book } from './book.ts'
 
@@ -278,6 +279,14 @@ export async function hasChecksDue(db: Queries, id: PaymentId): Promise<boolean>
 /** So that a check that could not be made is made again soon, by anyone. */
 export async function releaseCheck(db: Queries, id: AttemptId): Promise<void> {
   await db.rows(sql`update attempts set check_leased_until = now() + interval '5 seconds' where id = ${uuidOf(id)}`)
+}
+
+/** Checks that find no place within the limits of their account wait for one, oldest first. */
+export async function postponeChecks(db: Queries, late: Postponed<Attempt>[]): Promise<void> {
+  await db.rows(sql`
+    update attempts a set next_check_at = now() + make_interval(secs => l.wait_ms / 1000), check_leased_until = '-infinity'
+      from unnest(${late.map(({ item }) => uuidOf(item.id))}::uuid[], ${late.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
+     where a.id = l.id`)
 }
 
 /** For the timeline: what was asked of the provider, and what came back. The same again is counted, not repeated. */

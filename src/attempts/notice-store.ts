@@ -5,6 +5,7 @@ import { type AttemptId, idOf, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Owner } from '../payments/payment-store.ts'
+import type { Postponed } from './account-limits.ts'
 import type { Notice, NoticeState } from './notice.ts'
 
 const COLUMNS = new Fixed('n.id, n.merchant_id, n.mode, n.provider, n.account, n.reading')
@@ -70,6 +71,14 @@ export async function claimWaitingNotices(db: Queries, limit: number): Promise<N
                    order by due_at limit ${limit} for update skip locked)
     returning ${COLUMNS}`)
   return rows.map(noticeOf)
+}
+
+/** Notices that find no place within the limits of their account. That is no try. */
+export async function postponeNotices(db: Queries, late: Postponed<Notice>[]): Promise<void> {
+  await db.rows(sql`
+    update notices n set due_at = now() + make_interval(secs => l.wait_ms / 1000), tries = greatest(0, n.tries - 1)
+      from unnest(${late.map(({ item }) => item.id)}::bigint[], ${late.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
+     where n.id = l.id and n.state = 'waiting'`)
 }
 
 export async function endNotice(

@@ -1,11 +1,12 @@
 import { NO_ACCOUNT } from '../merchants/provider-account.ts'
 import type { Owner } from '../payments/payment-store.ts'
 import type { NoticeReading, RawNotice } from '../providers/provider.ts'
+import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from './account-limits.ts'
 import type { Attempt } from './attempt.ts'
 import { findAttemptByOrder } from './attempt-store.ts'
 import { scheduleHintedCheck } from './hint-store.ts'
 import type { Notice } from './notice.ts'
-import { claimWaitingNotices, endNotice, insertNotice } from './notice-store.ts'
+import { claimWaitingNotices, endNotice, insertNotice, postponeNotices } from './notice-store.ts'
 import type { AttemptParts } from './parts.ts'
 import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
 import { findFresh, insertUnmatched } from './receipt-store.ts'
@@ -198,13 +199,19 @@ async function setAside({ database, log }: AttemptParts, notice: Notice, why: st
 
 /** Notices that nobody finished: their receiver died, or the provider was away. */
 export async function workOffWaitingNotices(parts: AttemptParts, limit: number): Promise<number> {
-  const waiting = await claimWaitingNotices(parts.database, limit)
-  await Promise.all(
-    waiting.map((notice) =>
+  const { claimed, done } = await startWaitingNotices(parts, limit, NO_LIMITS)
+  await done
+  return claimed
+}
+
+/** The same, without waiting for the providers' answers, and within the limits of each account. */
+export async function startWaitingNotices(parts: AttemptParts, limit: number, limits: AccountLimits): Promise<Started> {
+  return startWithin(limits, await claimWaitingNotices(parts.database, limit), {
+    accountOf: (notice) => accountKey(notice),
+    work: (notice) =>
       workOffNotice(parts, notice).catch((err) =>
         parts.log.warn({ err, noticeId: notice.id }, 'notice waits for another try'),
       ),
-    ),
-  )
-  return waiting.length
+    postpone: (late) => postponeNotices(parts.database, late),
+  })
 }

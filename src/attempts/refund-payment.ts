@@ -3,6 +3,7 @@ import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import { recordAct } from '../merchants/audit-store.ts'
 import type { RefundOutcome } from '../providers/provider.ts'
+import { type AccountLimits, NO_LIMITS, type Started, startWithin } from './account-limits.ts'
 import { type Attempt, handleOf } from './attempt.ts'
 import { findAttempt, lockBook } from './attempt-store.ts'
 import { type Book, decided } from './book.ts'
@@ -16,6 +17,7 @@ import {
   leaseRefund,
   lockRefund,
   type NewRefund,
+  postponeRefunds,
   type RefundLease,
   refundsOf,
   renewRefundLease,
@@ -101,15 +103,22 @@ export function withRefunded(book: Book, { attemptId, amount, counted }: Refund)
 }
 
 export async function carryOutDueRefunds(parts: AttemptParts, limit: number): Promise<number> {
-  const due = await claimDueRefunds(parts.database, limit)
-  await Promise.all(
-    due.map(({ refund, lease }) =>
-      carryOut(parts, refund, lease).catch((err) =>
+  const { claimed, done } = await startDueRefunds(parts, limit, NO_LIMITS)
+  await done
+  return claimed
+}
+
+/** The same, without waiting for the providers' answers, and within the limits of each account. */
+export async function startDueRefunds(parts: AttemptParts, limit: number, limits: AccountLimits): Promise<Started> {
+  return startWithin(limits, await claimDueRefunds(parts.database, limit), {
+    accountOf: ({ account }) => account,
+    work: async ({ refund, lease }) => {
+      await carryOut(parts, refund, lease).catch((err) =>
         parts.log.warn({ err, refundId: refund.id }, 'refund waits for another try'),
-      ),
-    ),
-  )
-  return due.length
+      )
+    },
+    postpone: (late) => postponeRefunds(parts.database, late),
+  })
 }
 
 async function carryOut(parts: AttemptParts, refund: Refund, lease: RefundLease): Promise<Refund> {

@@ -2,6 +2,7 @@ import type { Queries, Transaction } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
 import { type AttemptId, idOf, type PaymentId, type RefundId, uuidOf } from '../kernel/ids.ts'
 import type { Owner } from '../payments/payment-store.ts'
+import type { Postponed } from './account-limits.ts'
 import type { Book } from './book.ts'
 import type { Refund, RefundKind } from './refund.ts'
 
@@ -167,15 +168,36 @@ export interface RefundLease {
 export const REFUND_LEASE_MS = 60_000
 const leaseEnd = () => performance.now() + REFUND_LEASE_MS
 
+export interface ClaimedRefund {
+  refund: Refund
+  lease: RefundLease
+  /** Whose limits apply. */
+  account: string
+}
+
 /** Refunds that are due, each with a lease that this call has won. */
-export async function claimDueRefunds(db: Queries, limit: number): Promise<{ refund: Refund; lease: RefundLease }[]> {
+export async function claimDueRefunds(db: Queries, limit: number): Promise<ClaimedRefund[]> {
   const heldUntilMs = leaseEnd()
-  const rows = await db.rows<RefundRow & { lease: string }>(sql`
+  const rows = await db.rows<RefundRow & { lease: string; account: string }>(sql`
     update refunds r set lease = gen_random_uuid(), leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
      where id in (select id from refunds where status = 'pending' and due_at <= now() and leased_until <= now()
                    order by due_at limit ${limit} for update skip locked)
-    returning ${COLUMNS}, r.lease`)
-  return rows.map((row) => ({ refund: refundOf(row), lease: { token: row.lease, heldUntilMs } }))
+    returning ${COLUMNS}, r.lease, (select concat_ws(' ', a.merchant_id, a.mode, a.provider) from attempts a where a.id = r.attempt_id) as account`)
+  return rows.map((row) => ({
+    refund: refundOf(row),
+    lease: { token: row.lease, heldUntilMs },
+    account: row.account,
+  }))
+}
+
+/** Refunds that find no place within the limits of their account. The lease is given back. */
+export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund>[]): Promise<void> {
+  const ids = late.map(({ item }) => uuidOf(item.refund.id))
+  const leases = late.map(({ item }) => item.lease.token)
+  await db.rows(sql`
+    update refunds r set due_at = now() + make_interval(secs => l.wait_ms / 1000), leased_until = now()
+      from unnest(${ids}::uuid[], ${leases}::uuid[], ${late.map(({ waitMs }) => waitMs)}::float8[]) as l (id, lease, wait_ms)
+     where r.id = l.id and r.lease = l.lease and r.status = 'pending'`)
 }
 
 /** Undefined when another process holds it, or there is nothing left to ask. */

@@ -1,12 +1,13 @@
 import type { Logger } from 'pino'
-import { checkDueAttempts } from '../attempts/check-attempts.ts'
+import { type AccountLimits, accountLimits, type Started } from '../attempts/account-limits.ts'
+import { startDueChecks } from '../attempts/check-attempts.ts'
 import { expirePayments } from '../attempts/expire-payments.ts'
 import { expireRetiredKeys } from '../attempts/expire-retired-keys.ts'
 import { deleteOldNotices } from '../attempts/notice-store.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
-import { workOffWaitingNotices } from '../attempts/receive-notice.ts'
+import { startWaitingNotices } from '../attempts/receive-notice.ts'
 import { reconcileDueReturns } from '../attempts/reconcile-due.ts'
-import { carryOutDueRefunds } from '../attempts/refund-payment.ts'
+import { startDueRefunds } from '../attempts/refund-payment.ts'
 import { forgetOldCalls } from '../payments/idempotent-call-store.ts'
 import { deliveryJobs } from './delivery-jobs.ts'
 
@@ -18,8 +19,6 @@ export interface Worker {
 export interface Job {
   name: string
   everyMs: number
-  /** How many may be at it at once: one slow provider must not hold up the others' turn. */
-  hands?: number
   /** Returns whether there is more to do right away. */
   run(): Promise<boolean>
 }
@@ -29,14 +28,22 @@ const BATCH = 25
 const PURGE_BATCH = 500
 const HOUR_MS = 3_600_000
 
+// For each provider account and process. A healthy provider answers within 300 ms, so five in flight are more than ten a second.
+const CHECK_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
+const NOTICE_LIMITS = { maxInFlight: 8, perSecond: 50, burst: 100 }
+const REFUND_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
+/** Batches with calls in flight, in all jobs together: a bound on memory, far above what a few silent providers keep waiting. */
+const MAX_BATCHES = 1_000
+
 /** The door of the clock: what has to happen when nobody is asking. */
 export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
   const full = async (done: Promise<number>) => (await done) === BATCH
+  const calls = providerCalls(parts)
   const jobs: Job[] = [
     { name: 'expire payments', everyMs: 1_000, run: () => full(expirePayments(parts, BATCH)) },
-    { name: 'check attempts', everyMs: 1_000, hands: 4, run: () => full(checkDueAttempts(parts, BATCH)) },
-    { name: 'work off notices', everyMs: 1_000, hands: 4, run: () => full(workOffWaitingNotices(parts, BATCH)) },
-    { name: 'carry out refunds', everyMs: 1_000, hands: 4, run: () => full(carryOutDueRefunds(parts, BATCH)) },
+    { name: 'check attempts', everyMs: 1_000, run: calls.job(startDueChecks, CHECK_LIMITS) },
+    { name: 'work off notices', everyMs: 1_000, run: calls.job(startWaitingNotices, NOTICE_LIMITS) },
+    { name: 'carry out refunds', everyMs: 1_000, run: calls.job(startDueRefunds, REFUND_LIMITS) },
     { name: 'reconcile returns', everyMs: 60_000, run: () => full(reconcileDueReturns(parts, BATCH)) },
     {
       name: 'forget old keys',
@@ -56,10 +63,32 @@ export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
     ...deliveryJobs(parts),
     ...others,
   ]
-  const loops = jobs.flatMap((job) => Array.from({ length: job.hands ?? 1 }, () => repeat(job, parts.log)))
+  const loops = jobs.map((job) => repeat(job, parts.log))
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()))
+      await calls.ended()
+    },
+  }
+}
+
+/** Work that calls providers: it is started without waiting for it, so that one slow provider does not hold up the others. */
+function providerCalls(parts: AttemptParts) {
+  const running = new Set<Promise<void>>()
+  type Start = (parts: AttemptParts, limit: number, limits: AccountLimits) => Promise<Started>
+  return {
+    job(start: Start, options: Parameters<typeof accountLimits>[0]): Job['run'] {
+      const limits = accountLimits(options)
+      return async () => {
+        if (running.size >= MAX_BATCHES) return false
+        const { claimed, done } = await start(parts, BATCH, limits)
+        const ended = done.finally(() => running.delete(ended))
+        running.add(ended)
+        return claimed === BATCH
+      }
+    },
+    async ended(): Promise<void> {
+      await Promise.all(running)
     },
   }
 }

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type AccountLimits, accountLimits, startWithin } from './account-limits.ts'
+
+function timed(options: Partial<Parameters<typeof accountLimits>[0]> = {}) {
+  const clock = { ms: 0 }
+  const limits = accountLimits({ maxInFlight: 2, perSecond: 10, burst: 3, now: () => clock.ms, ...options })
+  return { clock, limits }
+}
+
+const take = (limits: AccountLimits, account: string) => {
+  const place = limits.enter(account)
+  return 'waitMs' in place ? place.waitMs : place
+}
+
+test('an account has so many calls in flight, and another account has its own', () => {
+  const { clock, limits } = timed()
+  const first = take(limits, 'a')
+  assert.ok(typeof first !== 'number' && typeof take(limits, 'a') !== 'number')
+  assert.equal(take(limits, 'a'), 1_000, 'full: it comes back in a second')
+  assert.notEqual(typeof take(limits, 'b'), 'number')
+  clock.ms = 1_000
+  assert.equal(typeof take(limits, 'a'), 'number', 'still full')
+  first.leave()
+  assert.notEqual(typeof take(limits, 'a'), 'number')
+})
+
+test('beyond the rate each piece of work waits for its own slot, in order', () => {
+  const { clock, limits } = timed({ maxInFlight: 1_000 })
+  const waits = Array.from({ length: 33 }, () => take(limits, 'a')).map((each) => (typeof each === 'number' ? each : 0))
+  assert.deepEqual(waits.slice(0, 4), [0, 0, 0, 1_000], 'the burst, then a second at least')
+  assert.equal(waits[32], 3_000)
+  clock.ms = 10_000
+  assert.notEqual(typeof take(limits, 'a'), 'number', 'the allowance has grown again')
+})
+
+test('work without a place is postponed and does not hold up the work of another account', async () => {
+  const { limits } = timed({ maxInFlight: 1 })
+  const never = Promise.withResolvers<void>()
+  const done: string[] = []
+  const postponed: string[] = []
+  const { claimed } = await startWithin(limits, ['silent 1', 'silent 2', 'healthy 1'], {
+    accountOf: (item) => item.slice(0, -2),
+    work: async (item) => {
+      if (item.startsWith('silent')) await never.promise
+      done.push(item)
+    },
+    postpone: async (late) => {
+      postponed.push(...late.map(({ item }) => item))
+    },
+  })
+  assert.deepEqual([claimed, done, postponed], [3, ['healthy 1'], ['silent 2']])
+  never.resolve()
+})
