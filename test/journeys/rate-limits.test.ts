@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { type Answer, addMerchant, call, checkout, startService } from '../support/service.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { sandboxServers } from '../../src/providers/sandbox-servers.ts'
+import { type Answer, addMerchant, BASE_URL, call, checkout, startOn, startService } from '../support/service.ts'
 
 const { app, database } = await startService({ rateLimit: true })
 
@@ -97,6 +99,22 @@ test('documentation and metrics are limited by address', async () => {
       path,
     )
   }
+})
+
+test('the card pages of the sandbox provider are limited by address, its API is not', async () => {
+  const log = pino({ level: 'silent' })
+  const url = () => BASE_URL
+  const guests = sandboxServers({
+    ...{ database, clock: systemClock, log, masterKey: Buffer.alloc(32), publicUrl: url, serverUrl: url },
+    verifyCredential: () => undefined,
+  })
+  const limited = await startOn(database, { rateLimit: true, guests })
+  const pages = await many(100, () => call(limited, 'GET', `/sandbox/gateway/pay/${'1'.repeat(30)}`))
+  const refused = pages.filter(({ status }) => status === 429)
+  assert.ok(refused.length >= 10, `${refused.length} of 100`)
+  assertLimited(refused[0] as Answer)
+  const calls = await many(100, () => call(limited, 'POST', '/sandbox/gateway/v1/payments', { body: {} }))
+  assert.ok(calls.every(({ status }) => status === 401))
 })
 
 test('RATE_LIMIT=off lifts all of them', async () => {

@@ -33,6 +33,10 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): 
   app.setErrorHandler((error, _request, reply) => {
     if (error instanceof Refusal)
       return send(reply, error.status, troublePage(error.message, 'You have not been charged.'))
+    if (error instanceof Problem && error.code === 'rate_limited') {
+      reply.header('retry-after', String(error.retryAfterSeconds ?? 1))
+      return send(reply, 429, troublePage('Too many tries', 'Please wait a moment, then open the link again.'))
+    }
     const { statusCode = 500 } = error as { statusCode?: number }
     if (statusCode < 500) {
       return send(reply, statusCode, troublePage('We can’t read that', 'Please open the link again.'))
