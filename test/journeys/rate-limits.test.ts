@@ -31,7 +31,7 @@ test('a sandbox client may make 25 calls a second with bursts of 50; the next is
 test('a live client may make bursts of 200', async () => {
   const shop = await addMerchant(database, { mode: 'live' })
   const answers = await many(200, () => checkout(app, shop))
-  assert.ok(answers.every(({ status }) => status === 201))
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201])
 })
 
 test('one client at its limit leaves another alone', async () => {
@@ -121,7 +121,7 @@ test('RATE_LIMIT=off lifts all of them', async () => {
   const free = await startService()
   const shop = await addMerchant(free.database)
   const answers = await many(120, () => checkout(free.app, shop))
-  assert.ok(answers.every(({ status }) => status === 201))
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201])
   const guesses = await many(20, () =>
     call(free.app, 'GET', '/payments/v1/payments', { headers: { 'client-id': 'x', 'client-secret': 'y' } }),
   )
