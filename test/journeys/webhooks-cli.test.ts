@@ -140,11 +140,28 @@ test('verify finds a careless handler wanting wherever it should have refused, a
   const shop = await startListener()
   const { code, output } = await onService('webhooks', 'verify', shop.url)
   assert.equal(code, 1)
-  assert.match(output, /4 of 8 to mend/)
+  assert.match(output, /4 of 9 to mend/)
   for (const what of ['stale', 'forged', 'altered', 'unsigned'])
     assert.match(output, new RegExp(`✗ +an? ${what} one[\\s\\S]*✗ an? ${what} one: \\S`))
-  for (const what of ['a good event', 'the same again', 'old news', 'a new type'])
+  for (const what of ['a good event', 'the same again', 'old news', 'late money', 'a new type'])
     assert.match(output, new RegExp(`✓ +${what}`))
+})
+
+test('verify --acted finds a handler that drops late money, though it answers as it should', async () => {
+  const careful = carefulHandler(secretIn(service.output()))
+  const acted: string[] = []
+  const shop = await startListener((heard, response) => {
+    careful(heard, response)
+    const { id, sequence } = JSON.parse(heard.body)
+    if (response.statusCode === 204 && sequence >= 7) acted.push(id)
+  })
+  const list = await startListener((_, response) => response.end(JSON.stringify(acted)))
+  const { code, output } = await onService('webhooks', 'verify', shop.url, '--acted', list.url)
+  assert.equal(code, 1)
+  assert.match(output, /1 of 9 to mend:\n✗ late money: It was dropped\. .*whatever their sequence/)
+  const wrong = await onService('webhooks', 'verify', shop.url, '--acted', 'http://127.0.0.1:1/')
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.output, /did not answer with a list of events\. Check --acted/)
 })
 
 test('webhooks secret says how without a word of the secret, and rotates for another merchant without touching the first', async () => {
