@@ -59,5 +59,5 @@ alter table gateway_transactions add constraint gateway_transactions_kind_check
   check (kind in ('charge', 'transfer', 'refund', 'dispute', 'reinstatement'));
 -- A refund that was made in the dashboard, not by a call to the API.
 alter table gateway_transactions add column by_hand boolean not null default false;
-create index gateway_transactions_taken on gateway_transactions (merchant_id, id)
+create index gateway_transactions_taken on gateway_transactions (merchant_id, at, id)
   where kind in ('charge', 'transfer') and status = 'paid';

@@ -15,7 +15,7 @@ import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
 import type { Connection, ListedRefund, Providers } from '../../src/providers/provider.ts'
 import { letPass, noticeAbout, noticesAbout, recordAt } from '../support/books.ts'
-import { eventually, type Shop, startPaying } from '../support/paying.ts'
+import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import {
   AMOUNT,
   assertAudited,
@@ -28,6 +28,7 @@ import {
   paid,
   toldOf,
 } from '../support/returns.ts'
+import type { Answer } from '../support/service.ts'
 import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
@@ -292,4 +293,31 @@ test('money that was given back before we first saw it is not counted again when
     update refunds set created_at = created_at - interval '1 hour' where payment_id = ${uuidOf(id as PaymentId)}`)
   await list()
   assert.equal(await refunded(shop, payment), 700_000, 'a later refund of the same amount is another')
+})
+
+test('the sandbox provider lists every payment of a range once, page by page, with what went back of it', async () => {
+  const shop = await service.addShop()
+  const from = new Date(Date.now() - 60_000)
+  const payments: Paid[] = []
+  for (let count = 0; count < 3; count++) payments.push(await paid(shop))
+  const [first] = payments
+  assert.ok(first)
+  await atProvider(shop, '/refunds', { reference: first.order, amount: 300_000 })
+  await shop.initialize()
+  const { secretKey } = gatewayKeys(service.masterKey, shop.merchantUuid)
+  const headers = { authorization: `Bearer ${secretKey}` }
+  const to = new Date(Date.now() + 60_000)
+  const range = `from=${from.toISOString()}&to=${to.toISOString()}&limit=2`
+  const listed: { reference: string; refunded: number }[] = []
+  let cursor: string | null = '0'
+  while (cursor !== null) {
+    const url: string = `${service.baseUrl}/sandbox/gateway/v1/transactions?${range}&cursor=${cursor}`
+    const { data }: Answer['body'] = (await request(url, 'GET', headers)).body
+    listed.push(...data.transactions)
+    cursor = data.nextCursor
+  }
+  assert.deepEqual(
+    listed.map(({ reference, refunded }) => [reference, refunded]),
+    payments.map(({ order }) => [order, order === first.order ? 300_000 : 0]),
+  )
 })

@@ -55,7 +55,7 @@ export async function saveDispute(tx: DatabaseTransaction, dispute: Dispute): Pr
 /** A paid transaction with the payment that it belongs to. */
 export type TakenTransaction = Transaction & { reference: string; refunded: number }
 
-/** What was taken in a range of time, in the order of the ledger. A transaction that is not settled yet is left out. */
+/** What was taken in a range of time, in the order of time. A transaction that is not settled yet is left out. */
 export function findTaken(
   queries: Queries,
   merchantUuid: string,
@@ -64,7 +64,8 @@ export function findTaken(
   return queries.rows(sql`
     select t.id, t.payment_id as "paymentId", t.kind, t.status, t.amount, t.currency, t.at, p.reference, p.refunded
       from gateway_transactions t join gateway_payments p on p.id = t.payment_id
-     where t.merchant_id = ${merchantUuid} and t.id > ${after}::bigint and t.kind in ('charge', 'transfer') and t.status = 'paid'
+     where t.merchant_id = ${merchantUuid} and t.kind in ('charge', 'transfer') and t.status = 'paid'
        and t.at >= ${from} and t.at < ${to} and (t.settles_at is null or t.settles_at <= clock_timestamp())
-     order by t.id limit ${limit}`)
+       and (t.at, t.id) > (coalesce((select at from gateway_transactions where id = ${after}::bigint), '-infinity'), ${after}::bigint)
+     order by t.at, t.id limit ${limit}`)
 }
