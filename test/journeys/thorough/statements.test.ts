@@ -11,8 +11,6 @@ const MAX_PAGES = 3_000
 /** Statements that may read much, with the reason. Keyed by how they begin. */
 const EXEMPT: [beginning: string, reason: string][] = [
   ['delete from delivery_lanes where owner', 'once, when a process stops; an index would cost each claim a write'],
-  ['delete from delivery_lanes where owned_until', 'hourly; rows that are an hour old are gone, so there are few'],
-  ["update deliveries set state = 'disabled'", 'pausing an endpoint; its work in chunks is being made'],
 ]
 
 const statements = readStatements()
