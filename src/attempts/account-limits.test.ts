@@ -34,6 +34,13 @@ test('beyond the rate each piece of work waits for its own slot, in order', () =
   assert.notEqual(typeof take(limits, 'a'), 'number', 'the allowance has grown again')
 })
 
+test('work that comes back before its time does not use up the allowance', () => {
+  const { clock, limits } = timed({ maxInFlight: 1_000 })
+  for (let times = 0; times < 10_000; times++) take(limits, 'a')
+  clock.ms = 1_000
+  assert.notEqual(typeof take(limits, 'a'), 'number')
+})
+
 test('work without a place is postponed and does not hold up the work of another account', async () => {
   const { limits } = timed({ maxInFlight: 1 })
   const never = Promise.withResolvers<void>()

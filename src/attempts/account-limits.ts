@@ -3,7 +3,7 @@
  * provider occupies a few places, and many open links do not become a flood of calls.
  *
  * The rate is the generic cell rate algorithm (a token bucket): each call moves the account's next slot by one interval. Work that finds no
- * place is postponed to its slot, in the order in which it came.
+ * place is postponed, one interval after the work that was postponed before it, so that it does not come back all at once.
  */
 export interface AccountLimits {
   /** A place for one call, to be left afterwards, or how long to wait for one. */
@@ -20,7 +20,10 @@ export interface AccountLimitOptions {
 
 interface Lane {
   inFlight: number
+  /** Moved by calls that were made. */
   nextSlotMs: number
+  /** Moved by work that was postponed. */
+  queueEndMs: number
 }
 
 const LEAST_WAIT_MS = 1_000
@@ -36,19 +39,19 @@ export function accountLimits(options: AccountLimitOptions): AccountLimits {
   return {
     enter(account) {
       const nowMs = now()
-      const lane = lanes.get(account) ?? { inFlight: 0, nextSlotMs: 0 }
+      const lane = lanes.get(account) ?? { inFlight: 0, nextSlotMs: 0, queueEndMs: 0 }
       lanes.set(account, lane)
       const aheadMs = Math.max(0, lane.nextSlotMs - nowMs) - (burst - 1) * intervalMs
-      // Waiting work takes a slot as well, so that what waits does not come back all at once.
-      lane.nextSlotMs = Math.max(nowMs, lane.nextSlotMs) + intervalMs
       if (lane.inFlight >= maxInFlight || aheadMs > 0) {
-        return { waitMs: Math.min(MOST_WAIT_MS, Math.max(LEAST_WAIT_MS, aheadMs)) }
+        lane.queueEndMs = Math.min(nowMs + MOST_WAIT_MS, Math.max(nowMs, lane.queueEndMs) + intervalMs)
+        return { waitMs: Math.max(LEAST_WAIT_MS, lane.queueEndMs - nowMs) }
       }
+      lane.nextSlotMs = Math.max(nowMs, lane.nextSlotMs) + intervalMs
       lane.inFlight++
       return {
         leave() {
           lane.inFlight--
-          if (lane.inFlight === 0 && lane.nextSlotMs <= now()) lanes.delete(account)
+          if (lane.inFlight === 0 && Math.max(lane.nextSlotMs, lane.queueEndMs) <= now()) lanes.delete(account)
         },
       }
     },

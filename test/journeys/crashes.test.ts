@@ -291,10 +291,14 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
       reference,
     )
   }
-  const others = await books.rows<{ status: string; needs_review: string | null }>(sql`
-    select a.status, a.needs_review from attempts a left join gateway_payments g on g.reference = a.order_reference
+  const others = await books.rows<{ status: string; needs_review: string | null; code: string | null }>(sql`
+    select a.status, a.needs_review, a.failure->>'code' as code from attempts a left join gateway_payments g on g.reference = a.order_reference
      where coalesce(g.taken, 0) = 0`)
-  assert.ok(others.every(({ status, needs_review }) => ['pending', 'processing'].includes(status) && !needs_review))
+  // A start whose process died before it called the provider has failed by now: nobody can have paid it.
+  for (const { status, needs_review, code } of others) {
+    assert.ok(['pending', 'processing'].includes(status) || code === 'provider_unavailable', `${status} ${code}`)
+    assert.equal(needs_review, null)
+  }
   const { body } = (await ask('GET', '/payments/v1/payments?status=successful&limit=100')) as Json
   assert.ok(body.data.every(({ amountPaid }: Json) => amountPaid === AMOUNT))
 })
