@@ -204,6 +204,7 @@ async function cure({ database, secretKey }: Ground, places: Place[]): Promise<n
       await redeliverGivenUp(parts, owner, new Date(0), new Date(Date.now() + 60_000))
     }
     await database.rows(sql`update deliveries set due_at = now() where state = 'waiting' and due_at > now()`)
+    await database.rows(sql`update delivery_retries set next_due_at = now() where next_due_at > now()`)
     await pause(400)
     const states = await countStates(database)
     if (Object.keys(states).every((state) => state === 'delivered')) break
