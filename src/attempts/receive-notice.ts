@@ -184,12 +184,19 @@ async function findAttemptOf(
   const byOrder = (named: string) => findAttemptByOrder(database, notice, notice, named)
   const named = reference === null ? undefined : await byOrder(reference)
   if (named || transactionId === undefined) return named
-  const connection = await providers.connect(notice, notice.provider, { account: notice.account })
-  const answer = await connection.findReference?.(transactionId)
-  if (answer?.kind === 'unknown') {
-    throw new Error(`${notice.provider} did not say whose transaction it is: ${answer.because}`)
+  // Two accounts of a merchant may share the secret that signs notices, so the one that fits first need not be the sender.
+  const accounts = new Set([notice.account, ...(await providers.accounts(notice, notice.provider))])
+  const unanswered: string[] = []
+  for (const account of accounts) {
+    const connection = await providers.connect(notice, notice.provider, { account, purpose: 'check' })
+    const answer = await connection.findReference?.(transactionId)
+    if (answer?.kind === 'unknown') unanswered.push(answer.because)
+    const found = answer?.kind === 'found' ? await byOrder(answer.reference) : undefined
+    if (found) return found
   }
-  return answer?.kind === 'found' ? byOrder(answer.reference) : undefined
+  if (unanswered.length > 0)
+    throw new Error(`${notice.provider} did not say whose transaction it is: ${unanswered.join(', ')}`)
+  return undefined
 }
 
 async function setAside({ database, log }: AttemptParts, notice: Notice, why: string): Promise<void> {

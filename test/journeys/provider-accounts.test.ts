@@ -8,9 +8,10 @@ import { checkAttempt } from '../../src/attempts/settle-attempt.ts'
 import { startAttempt } from '../../src/attempts/start-attempt.ts'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { startFakeFlutterwave } from '../../src/providers/flutterwave/fake.ts'
 import { type FakePaystack, startFakePaystack } from '../../src/providers/paystack/fake.ts'
 import type { Providers } from '../../src/providers/provider.ts'
-import { request, type Shop } from '../support/paying.ts'
+import { eventually, request, type Shop } from '../support/paying.ts'
 import { becomes } from '../support/provider-journey.ts'
 import { type At, at, newEmail, noticeUrl, startProviderWorld } from '../support/provider-world.ts'
 
@@ -266,5 +267,31 @@ test('retired keys are deleted after 180 days, with an audit entry, unless somet
       [3, true],
     ],
     'a version is never used again',
+  )
+})
+
+test('a notice that names a transaction alone finds its order, although another account with the same secret does not know it', async () => {
+  const shop = await world.addShop('Adaeze Kitchen', { bare: true })
+  const [old, current] = [await startFakeFlutterwave({ after }), await startFakeFlutterwave({ after })]
+  const place = at(world, shop, old)
+  await world.setUp(shop, old, 100)
+  const { body } = await place.initialize()
+  const { reference } = await place.payment(body.data.reference)
+  const order = await place.orderOf(reference)
+  await old.customer.payByCard(order, { save: false })
+  await place.pump()
+  await becomes(place, reference, 'successful')
+  await world.setUp(shop, current, 100)
+
+  old.sendOlderNotices?.()
+  await old.refundAtProvider(order, 10_000)
+  await place.pump()
+  const paid = await eventually(
+    () => place.payment(reference),
+    ({ refunds }) => refunds.length > 0,
+  )
+  assert.deepEqual(
+    paid.refunds.map(({ kind, amount }: { kind: string; amount: number }) => [kind, amount]),
+    [['provider', 10_000]],
   )
 })

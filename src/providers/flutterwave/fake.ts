@@ -68,6 +68,9 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
       return String(books.addChargeback(books.paidTry(reference), amount, reason).id)
     },
     closeDispute: async (id, outcome) => books.closeChargeback(id, outcome),
+    sendOlderNotices: () => {
+      odd.noticesAs = 'flat'
+    },
     limitPages: (size) => {
       odd.pageSize = size
     },
