@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { auditProvider } from '../../../src/attempts/audit-provider.ts'
+import { listAuditScopes } from '../../../src/attempts/audit-provider-store.ts'
+import { sql } from '../../../src/database/sql.ts'
+import { eventually } from '../../support/paying.ts'
+import { withEach } from '../../support/provider-journey.ts'
+import { type At, startProviderWorld } from '../../support/provider-world.ts'
+
+// No worker: nothing is checked or reconciled unless the test does it.
+const world = await startProviderWorld({ worker: false })
+const { database, parts } = world
+
+const HOUR_MS = 3_600_000
+const range = () => ({ from: new Date(Date.now() - HOUR_MS), to: new Date(Date.now() + HOUR_MS) })
+
+async function auditOf({ shop, name }: Pick<At, 'shop' | 'name'>) {
+  const scope = (await listAuditScopes(database)).find(
+    ({ merchantId, provider }) => merchantId === shop.merchantId && provider === name,
+  )
+  assert.ok(scope)
+  const { agreed, differences, incomplete } = await auditProvider(
+    { database, providers: parts.providers },
+    scope,
+    range(),
+  )
+  return { agreed, incomplete, findings: differences.map(({ finding }) => finding) }
+}
+
+await withEach(world, 'the audit against the provider’s own list', (_way, place) => {
+  const { fake, amount, currency, pump, hears, payment } = place
+
+  async function started(): Promise<{ reference: string; order: string }> {
+    const { body } = await place.initialize()
+    const { reference } = await payment(body.data.reference)
+    return { reference, order: await place.orderOf(reference) }
+  }
+
+  test('what was paid and told agrees', async () => {
+    const { reference, order } = await started()
+    await fake.customer.payByCard(order, { save: false })
+    await pump()
+    await hears(reference, ['payment.successful'])
+    assert.deepEqual(await auditOf(place), { agreed: 1, incomplete: null, findings: [] })
+  })
+
+  test('money that the provider took and we never heard of is a difference', async () => {
+    const { order } = await started()
+    await fake.customer.payByCard(order, { save: false })
+    fake.takeNotices() // lost
+    const { agreed, findings } = await auditOf(place)
+    assert.deepEqual([agreed, findings], [1, [`the provider took ${amount} ${currency}, our books do not have it`]])
+  })
+
+  test('a refund that was made at the provider is a difference until it is reconciled', async () => {
+    const { reference, order } = await started()
+    await fake.customer.payByCard(order, { save: false })
+    await pump()
+    await hears(reference, ['payment.successful'])
+    const part = Math.floor(amount / 4)
+    await fake.refundAtProvider?.(order, part)
+    fake.takeNotices()
+    const { findings } = await auditOf(place)
+    assert.ok(findings.includes(`the provider gave back ${part} ${currency}, our books have 0`), findings.join('\n'))
+  })
+
+  test('an amount that differs, and money that the provider does not list, are differences', async () => {
+    const { reference, order } = await started()
+    await fake.customer.payByCard(order, { save: false })
+    await pump()
+    await hears(reference, ['payment.successful'])
+    const { id } = await payment(reference)
+    const change = (set: ReturnType<typeof sql>) => database.rows(set)
+    const row = await database.row<{ id: string; transaction_id: string }>(sql`
+      select r.id::text as id, r.transaction_id from receipts r join attempts a on a.id = r.attempt_id
+       where a.order_reference = ${order}`)
+    assert.ok(row, `a receipt of ${id}`)
+    await change(sql`update receipts set amount = amount - 1 where id = ${row.id}::bigint`)
+    assert.ok(
+      (await auditOf(place)).findings.includes(
+        `the provider took ${amount} ${currency}, our books have ${amount - 1} ${currency}`,
+      ),
+    )
+    await change(sql`update receipts set transaction_id = 'made-up' where id = ${row.id}::bigint`)
+    assert.ok(
+      (await auditOf(place)).findings.includes(
+        `our books have ${amount - 1} ${currency}, the provider does not list it`,
+      ),
+    )
+    await change(
+      sql`update receipts set amount = amount + 1, transaction_id = ${row.transaction_id} where id = ${row.id}::bigint`,
+    )
+  })
+
+  test('a provider that does not answer leaves the audit incomplete, and says so', async () => {
+    fake.upstream.trouble = 'answering 500 before the work'
+    const { incomplete } = await auditOf(place)
+    fake.upstream.trouble = undefined
+    assert.match(String(incomplete), /500/)
+  })
+})
+
+test('the sandbox provider is audited, and the command prints each difference and ends with 1', async () => {
+  const shop = await world.addShop('Audited')
+  const { data } = (await shop.initialize({ amount: 700_000 })).body
+  await shop.call('POST', `/sandbox/gateway/charges/${data.data.reference}`, { card: '4084 0840 8408 4081' })
+  await eventually(
+    () => shop.payment(data.reference),
+    ({ status }) => status === 'successful',
+  )
+  const args = ['audit', '--provider', '--only', 'gateway', '--merchant', shop.merchantId, '--url', world.baseUrl]
+  await database.rows(sql`delete from receipts where merchant_id = ${shop.merchantUuid}`)
+  const found = await world.manilla(...args)
+  assert.equal(found.code, 1, found.output)
+  assert.match(found.output, /transaction \S+ of order \w+: the provider took 700000 NGN, our books do not have it/)
+  assert.match(found.output, /1 provider accounts compared, .*: 1 differences/)
+
+  const bad = await world.manilla('audit', '--provider', '--from', 'yesterday')
+  assert.equal(bad.code, 2)
+  assert.match(bad.output, /--from must be a day/)
+})
