@@ -71,6 +71,8 @@ interface Changes {
   providerHttp?: NonNullable<Parameters<typeof providerAccounts>[0]['http']>
   /** By which it is forgotten that a provider did not answer. */
   healthNow?: () => number
+  /** Absent: any that is free. */
+  port?: number
 }
 
 /** `databaseUrl`: of the given database, when its pages are to be live. */
@@ -127,7 +129,7 @@ export async function openPaying(
     rateLimit: false,
     trustProxy: [],
   })
-  await app.listen({ host: '127.0.0.1', port: 0 })
+  await app.listen({ host: '127.0.0.1', port: changes.port ?? 0 })
   baseUrl = `http://127.0.0.1:${(app.server.address() as { port: number }).port}`
   const worker = changes.worker ? startWorker(parts) : undefined
   const delivering = changes.deliver ? startDelivering({ ...parts, http, allowPrivate }) : undefined

@@ -9,6 +9,7 @@ import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
 import { startFakeFlutterwave } from '../../../src/providers/flutterwave/fake.ts'
 import { startFakePaystack } from '../../../src/providers/paystack/fake.ts'
 import { Door, pause } from '../chaos/door.ts'
+import { Killer } from '../killer.ts'
 import type { Random } from '../random.ts'
 import { copySettings, Slot } from './copies.ts'
 
@@ -17,8 +18,6 @@ const FAKES = [startFakePaystack, startFakeFlutterwave]
 const COPIES = 2
 const CLIENTS = 8
 const PAYMENTS_PER_KILL = 4
-/** How often a kill is made while a copy looks for an earlier refund; else right after it asked for one. */
-const BETWEEN_COMMIT_AND_REQUEST = 0.7
 const PAID_WITHIN_MS = 120_000
 /** A lease lasts a minute, and the copy that takes it over may be killed in turn. */
 const SETTLED_WITHIN_MS = 300_000
@@ -112,39 +111,6 @@ async function pay(
   }
   await untilNone(database, PAID_WITHIN_MS, 'unpaid', sql`select count(*) from payments where status <> 'successful'`)
   return wanted
-}
-
-/** Kills the copies at the moments that matter: after the refund is committed and before the provider is asked, or right after it was. */
-class Killer {
-  made = 0
-  readonly #random: Random
-  readonly #slots: Slot[]
-  readonly #most: number
-  readonly #restarts: Promise<void>[] = []
-
-  constructor(random: Random, slots: Slot[], most: number) {
-    this.#random = random
-    this.#slots = slots
-    this.#most = most
-  }
-
-  look(method: string, path: string): 'silent before the work' | 'silent after the work' | undefined {
-    const isLook = method === 'GET' && /refund/.test(path)
-    const isRequest = method === 'POST' && /refund/.test(path)
-    const up = this.#slots.filter(({ copy }) => copy)
-    if (this.made >= this.#most || up.length === 0 || !(isLook || isRequest) || !this.#random.chance(0.3))
-      return undefined
-    if (isLook !== this.#random.chance(BETWEEN_COMMIT_AND_REQUEST)) return undefined
-    this.made++
-    // Whose call it is cannot be seen from here: mostly both die, else one of them at random.
-    const chosen = this.#random.chance(0.7) ? up : [this.#random.pick(up)]
-    for (const slot of chosen) this.#restarts.push(slot.crash())
-    return isLook ? 'silent before the work' : 'silent after the work'
-  }
-
-  async allBack(): Promise<void> {
-    await Promise.all(this.#restarts)
-  }
 }
 
 /** Each client repeats a refund with its key until it is answered, and some once more after that. Returns how many calls were repeats. */

@@ -10,6 +10,7 @@ export interface Comparison {
   payments: Map<string, number>
   attempts: Map<string, number>
   refunds: Map<string, number>
+  disputes: Map<string, number>
   late: number
   needReview: number
   taken: Totals
@@ -44,6 +45,12 @@ interface RefundRow {
   failure: string | null
 }
 
+interface DisputeRow {
+  order_reference: string
+  id: string
+  status: string
+}
+
 export async function compare(
   database: Database,
   fake: FakeProvider,
@@ -55,6 +62,7 @@ export async function compare(
   const attempts = await readAttempts(database)
   const receipts = await readReceipts(database)
   const refunds = await readRefunds(database)
+  const disputes = await readDisputes(database)
   const records = await readRecords(database)
   const orders = new Map(
     attempts.map(({ order_reference, amount_charged }) => {
@@ -68,6 +76,7 @@ export async function compare(
     payments: countBy(records, ({ book }) => book.payment.status),
     attempts: countBy(attempts, ({ status }) => status),
     refunds: countBy(refunds, ({ kind, status }) => `${kind} ${status}`),
+    disputes: countBy(disputes, ({ status }) => status),
     late: records.filter(({ book }) => book.payment.late).length,
     needReview: attempts.filter(({ needs_review }) => needs_review !== null).length,
     taken: { entries: taken.length, ours: sum(receipts), theirs: sum(taken) },
@@ -86,6 +95,7 @@ export async function compare(
         .filter((reference) => !payments.has(reference))
         .map((reference) => `${reference}: a merchant was told of it, and it is not there`),
       ...compareToldRefunds(told, refunds),
+      ...compareAtProvider(told, refunds, disputes),
       ...compareHeard([...payments.values()], heard),
       ...refusedNotices,
       ...(enough(records.map(({ book }) => book.payment)) ? [] : ['so few payments succeeded that this shows nothing']),
@@ -115,11 +125,31 @@ function compareEntries(what: string, ours: Entry[], theirs: Entry[]): string[] 
 
 function compareRefund({ payment, kind, status, amount, failure }: RefundRow): string[] {
   if (status === 'pending') return [`${payment}: a refund of ${amount} is still under way`]
-  if (status === 'failed') return [`${payment}: a refund of ${amount} (${kind}) was refused: ${failure}`]
-  // The fakes give nothing back by themselves, so whatever they tell of is ours.
-  return kind === 'provider' || kind === 'chargeback'
-    ? [`${payment}: a refund of ours was taken for the provider's`]
-    : []
+  // The money may have been given back in the provider's dashboard first.
+  if (status === 'failed' && kind !== 'merchant')
+    return [`${payment}: a refund of ${amount} (${kind}) was refused: ${failure}`]
+  return []
+}
+
+/** What was made at the provider is known as that, each once; and nothing else is. */
+function compareAtProvider({ atProvider }: Told, refunds: RefundRow[], disputes: DisputeRow[]): string[] {
+  const made = atProvider.refunds.map(({ order, id }) => `${order} ${id}`)
+  const known = refunds
+    .filter(({ kind }) => kind === 'provider')
+    .map(({ order_reference, provider_refund_id }) => `${order_reference} ${provider_refund_id}`)
+  const opened = atProvider.disputes.map(({ order, id, outcome }) => `${order} ${id} ${outcome}`)
+  const ours = disputes.map(({ order_reference, id, status }) => `${order_reference} ${id} ${status}`)
+  const lost = atProvider.disputes.filter(({ outcome }) => outcome === 'lost').length
+  const chargebacks = refunds.filter(({ kind }) => kind === 'chargeback').length
+  const missing = (what: string, all: string[], others: string[]) =>
+    all.filter((each) => !others.includes(each)).map((each) => `${what}: ${each}`)
+  return [
+    ...missing('a refund made at the provider is not in our books as that', made, known),
+    ...missing('a refund was not made at the provider, and is in our books as that', known, made),
+    ...missing('a dispute is not in our books as it stands', opened, ours),
+    ...missing('a dispute of our books does not stand so at the provider', ours, opened),
+    ...(lost === chargebacks ? [] : [`${lost} disputes were lost, ${chargebacks} chargebacks are in our books`]),
+  ]
 }
 
 /** One refund for each key at most, and each that was answered for is there. */
@@ -164,8 +194,16 @@ async function readReceipts(database: Database): Promise<Entry[]> {
 
 function readRefunds(database: Database): Promise<RefundRow[]> {
   return database.rows(sql`
-    select r.id, p.reference as payment, a.order_reference, r.provider_refund_id, r.kind, r.status, r.amount, r.currency, r.failure
-      from refunds r join attempts a on a.id = r.attempt_id join payments p on p.id = r.payment_id`)
+    select r.id, p.reference as payment, a.order_reference, r.kind, r.status, r.amount, r.currency, r.failure,
+           coalesce(d.settled_by, r.provider_refund_id, d.provider_dispute_id) as provider_refund_id
+      from refunds r join attempts a on a.id = r.attempt_id join payments p on p.id = r.payment_id
+      left join disputes d on d.refund_id = r.id`)
+}
+
+function readDisputes(database: Database): Promise<DisputeRow[]> {
+  return database.rows(sql`
+    select a.order_reference, d.provider_dispute_id as id, d.status
+      from disputes d join attempts a on a.id = d.attempt_id`)
 }
 
 const entryOf = ({ order_reference, provider_refund_id, amount, currency }: RefundRow): Entry =>

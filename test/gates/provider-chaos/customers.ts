@@ -26,6 +26,8 @@ export interface Told {
   payments: string[]
   /** `keys`: how many different refunds were asked for; `ids`: what was answered with 201. */
   refunds: { payment: string; keys: number; ids: string[] }[]
+  /** Made in the provider's dashboard, or by a customer's bank. */
+  atProvider: { refunds: { order: string; id: string }[]; disputes: { order: string; id: string; outcome: string }[] }
 }
 
 type Channel = AttemptSeen['channel']
@@ -146,7 +148,7 @@ export class Visit {
   async pay(attempt: AttemptSeen | undefined, press: 'pay' | 'decline' = 'pay'): Promise<void> {
     const link = attempt?.instructions?.link
     if (!attempt || !link) return
-    if (link.startsWith(this.#world.shop.baseUrl)) return this.pay(await this.press('card', { card: 'saved' }), press)
+    if (this.#world.shop.isOurs(link)) return this.pay(await this.press('card', { card: 'saved' }), press)
     const page = await fetch(link, { method: 'POST', body: new URLSearchParams({ press }), redirect: 'manual' })
     await page.text()
     const back = page.headers.get('location')
@@ -193,6 +195,33 @@ export class Visit {
     }
   }
 
+  /** The merchant gives a part back in the provider's own dashboard. */
+  async refundAtProvider(): Promise<void> {
+    const winner = await this.#winner()
+    if (!winner) return
+    const order = orderOf(winner)
+    const amount = Math.ceil(winner.amountCharged / this.#random.pick([3, 5]))
+    const id = await this.#world.fake.refundAtProvider?.(order, amount)
+    if (id) this.#world.told.atProvider.refunds.push({ order, id })
+  }
+
+  /** The cardholder disputes the charge, and the bank decides; now and then it never does. */
+  async dispute(): Promise<void> {
+    const { fake, told } = this.#world
+    const winner = await this.#winner()
+    if (!winner || !fake.disputeAtProvider) return
+    const order = orderOf(winner)
+    const id = await fake.disputeAtProvider(order, { amount: winner.amountCharged, reason: 'fraudulent' })
+    const outcome = this.#random.pick(['open', 'won', 'lost'] as const)
+    await this.moment()
+    if (outcome !== 'open') await fake.closeDispute?.(id, outcome)
+    told.atProvider.disputes.push({ order, id, outcome })
+  }
+
+  async #winner(): Promise<AttemptSeen | undefined> {
+    return (await this.read())?.attempts.find(({ status }) => status === 'successful')
+  }
+
   async #refund(amount: number | undefined, key: string, ids: string[]): Promise<void> {
     const path = `/payments/v1/payments/${this.reference}/refunds`
     const headers = { 'idempotency-key': key }
@@ -219,8 +248,8 @@ export class Visit {
   }
 
   async #comeBack(address: string): Promise<void> {
-    const { pathname, search, origin } = new URL(address)
-    if (origin === this.#world.shop.baseUrl) await this.#world.shop.browse('return', pathname + search)
+    const { pathname, search } = new URL(address)
+    if (this.#world.shop.isOurs(address)) await this.#world.shop.browse('return', pathname + search)
   }
 
   async #waitForTurn(): Promise<void> {

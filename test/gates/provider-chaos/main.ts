@@ -1,6 +1,7 @@
 // `npm run provider-chaos`: customers pay through a strict double of each real provider, while that one times out, fails, turns us away and
 // goes away, and its notices get lost, doubled and out of order. Then our books must be its own, entry by entry.
-// --payments 500 with each, --clients 32; --provider NAME for one alone; --seed N to have the same plan again.
+// Two copies of the service are killed in the middle of refunds, the merchant changes to another account, and refunds and disputes are made
+// at the provider. --payments 500 with each, --clients 32, --kills 6; --provider NAME for one alone; --seed N to have the same plan again.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +14,7 @@ import { PROVIDERS, providerChaos } from './run.ts'
 interface Wanted {
   payments: number
   clients: number
+  kills: number
   seed: number
 }
 
@@ -33,6 +35,6 @@ async function runOne(provider: string, wanted: Wanted): Promise<boolean> {
 
 const names = Object.keys(PROVIDERS)
 const { word, rest } = wordFrom('provider', names)
-const wanted = numbersFrom({ payments: 500, clients: 32 }, rest)
+const wanted = numbersFrom({ payments: 500, clients: 32, kills: 6 }, rest)
 process.stdout.write(`seed ${wanted.seed}\n`)
 for (const name of word ? [word] : names) if (!(await runOne(name, wanted))) process.exitCode = 1

@@ -8,6 +8,7 @@ export interface ProviderOutcome {
   payments: number
   tookSeconds: { paying: number; settling: number }
   rounds: number
+  kills: number
   calls: Map<string, Record<CallOutcome, number>>
   /** What the provider's side did to us. */
   trouble: Map<string, number>
@@ -20,7 +21,8 @@ export interface ProviderOutcome {
 export const isClean = ({ books }: ProviderOutcome) => books.differences.length === 0
 
 export function printProvider(outcome: ProviderOutcome): string {
-  const { provider, seed, payments, tookSeconds, rounds, calls, trouble, notices, heldBack, webhooks, books } = outcome
+  const { provider, seed, payments, tookSeconds, rounds, kills, calls, trouble, notices, heldBack, webhooks, books } =
+    outcome
   const { taken, givenBack, differences } = books
   const rows: [string, string][] = [
     [
@@ -29,11 +31,13 @@ export function printProvider(outcome: ProviderOutcome): string {
     ],
     ...[...calls].map(([name, counts]): [string, string] => [`calls: ${name}`, listOf(Object.entries(counts))]),
     ...[...trouble].map(([name, count]): [string, string] => [`provider: ${name}`, String(count)]),
+    ['kills', `${kills}`],
     ['breaker', `${heldBack} calls held back`],
     ['notices', listOf(Object.entries(notices))],
     ['payments', `${listOf(books.payments)}; ${books.late} of them late`],
     ['attempts', listOf(books.attempts)],
     ['refunds', listOf(books.refunds)],
+    ['disputes', listOf(books.disputes)],
     ['need a person', `${books.needReview}`],
     ['webhooks heard', `${webhooks}`],
     ['taken', `${taken.entries} times, ${bothOf(taken)}`],

@@ -1,6 +1,7 @@
 import { checkDueAttempts } from '../../../src/attempts/check-attempts.ts'
 import type { AttemptParts } from '../../../src/attempts/parts.ts'
 import { workOffWaitingNotices } from '../../../src/attempts/receive-notice.ts'
+import { reconcileDueReturns } from '../../../src/attempts/reconcile-due.ts'
 import { carryOutDueRefunds } from '../../../src/attempts/refund-payment.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
@@ -55,6 +56,7 @@ export async function settleInRounds(
     while ((await checkDueAttempts(parts, AT_ONCE)) > 0);
     while ((await carryOutDueRefunds(parts, AT_ONCE)) > 0);
     while ((await workOffWaitingNotices(parts, AT_ONCE)) > 0);
+    while ((await reconcileDueReturns(parts, AT_ONCE)) > 0);
     const open = await countOpen(parts.database)
     const isDone = open.attempts + open.refunds + open.notices === 0 && rounds >= LEAST_ROUNDS
     if (isDone || rounds >= MOST_ROUNDS) return { rounds, open }
@@ -66,8 +68,10 @@ async function makeAllDue(database: Database): Promise<void> {
     update attempts set watched_since = watched_since - make_interval(secs => ${ROUND_PAST_SECONDS}), next_check_at = now(),
            check_leased_until = '-infinity'
      where next_check_at is not null`)
-  await database.rows(sql`update refunds set due_at = now() where status = 'pending'`)
+  await database.rows(sql`update refunds set due_at = now(), leased_until = '-infinity' where status = 'pending'`)
   await database.rows(sql`update notices set due_at = now() where state = 'waiting'`)
+  // As on the next day: a notice of a refund or dispute may have been lost.
+  await database.rows(sql`update attempts set reconcile_at = now() where reconcile_at is not null`)
 }
 
 async function countOpen(database: Database): Promise<Open> {

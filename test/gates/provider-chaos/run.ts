@@ -1,3 +1,5 @@
+import { auditProvider } from '../../../src/attempts/audit-provider.ts'
+import { listAuditScopes } from '../../../src/attempts/audit-provider-store.ts'
 import { sql } from '../../../src/database/sql.ts'
 import type { FakeProvider, StartFake } from '../../../src/providers/fake-provider.ts'
 import { startFakeFlutterwave } from '../../../src/providers/flutterwave/fake.ts'
@@ -6,15 +8,17 @@ import { startFakePaystack } from '../../../src/providers/paystack/fake.ts'
 import { startFakeStripe } from '../../../src/providers/stripe/fake.ts'
 import { openListener } from '../../support/listener.ts'
 import { pause } from '../chaos/door.ts'
+import { Killer } from '../killer.ts'
 import { randomOf } from '../random.ts'
 import { compare } from './check.ts'
-import type { World } from './customers.ts'
+import type { Told, World } from './customers.ts'
 import type { ProviderOutcome } from './report.ts'
 import { countDeliveries, hurry, settleInRounds } from './rounds.ts'
 import { type Merchant, type RunningService, startService } from './service.ts'
 import { Shop } from './shop.ts'
 import { visit } from './stories.ts'
 import { Courier, TroubledWay } from './trouble.ts'
+import { twoAccounts } from './two-accounts.ts'
 
 export const PROVIDERS: Record<string, StartFake> = {
   paystack: startFakePaystack,
@@ -28,6 +32,7 @@ export interface ProviderChaosOptions {
   databaseUrl: string
   payments: number
   clients: number
+  kills: number
   seed: number
 }
 
@@ -36,11 +41,12 @@ export async function providerChaos(options: ProviderChaosOptions): Promise<Prov
   const startFake = PROVIDERS[options.provider]
   if (!startFake) throw new Error(`no provider ${options.provider}`)
   const ends: (() => Promise<void>)[] = []
-  const fake = await startFake({ after: (end) => void ends.push(end) })
+  const open = () => startFake({ after: (end) => void ends.push(end) })
+  const fakes: [FakeProvider, FakeProvider] = [await open(), await open()]
   const listener = await openListener()
-  const service = await startService(options.databaseUrl, fake.provider)
+  const service = await startService(options.databaseUrl, fakes[0].provider)
   try {
-    return await run(options, service, fake, listener)
+    return await run(options, service, fakes, listener)
   } finally {
     await service.stop()
     listener.close()
@@ -51,34 +57,40 @@ export async function providerChaos(options: ProviderChaosOptions): Promise<Prov
 async function run(
   options: ProviderChaosOptions,
   service: RunningService,
-  fake: FakeProvider,
+  fakes: [FakeProvider, FakeProvider],
   listener: Awaited<ReturnType<typeof openListener>>,
 ): Promise<ProviderOutcome> {
-  const { payments, provider, seed } = options
-  const { database, parts, baseUrl } = service
+  const { payments, provider, seed, kills } = options
+  const { database, parts, copies } = service
   const merchant = await service.addMerchant()
-  const shop = new Shop(baseUrl, merchant)
-  await setUp(shop, fake)
-  const way = new TroubledWay(randomOf(seed, 1), fake)
-  const courier = new Courier(randomOf(seed, 2), fake, parts.links.notices(merchant, provider))
-  const told = { payments: [], refunds: [] }
+  const shop = new Shop(copies, randomOf(seed, 3), merchant)
+  await setUp(shop, fakes[0])
+  const fake = twoAccounts(database, ...fakes)
+  const killer = new Killer(randomOf(seed, 4), copies.slots, kills)
+  const way = new TroubledWay(randomOf(seed, 1), fakes, killer)
+  const noticePath = new URL(parts.links.notices(merchant, provider)).pathname
+  const courier = new Courier(randomOf(seed, 2), fake, copies, noticePath)
+  const told: Told = { payments: [], refunds: [], atProvider: { refunds: [], disputes: [] } }
   const world: World = { shop, merchant, fake, database, secrets: parts.secrets, webhook: listener.url, told }
   try {
     const startedAt = performance.now()
-    await payInTrouble(options, service, world, way)
+    fakes[1].sendOlderNotices?.()
+    // Another base URL is another account, though the fakes of one provider share their keys.
+    await payInTrouble(options, service, world, way, () => setUp(shop, fakes[1]))
+    await killer.allBack()
     const paidAt = performance.now()
     courier.becomeReliable()
-    await service.worker.stop() // whatever is left is done in rounds
+    await courier.allDelivered()
+    await copies.end() // whatever is left is done in rounds, by this process alone
     await endSteps(service, fake)
-    const { rounds } = await settleInRounds(parts, async () => {
-      await untilAsked(service, merchant, provider)
-      await courier.allDelivered()
-    })
+    const { rounds } = await settleInRounds(parts, () => untilAsked(service, merchant, provider))
     await untilTold(service)
     const books = await compare(database, fake, told, listener.heard, courier.refused)
+    books.differences.push(...(await auditAll(service)))
     const seconds = (from: number, to: number) => Math.round((to - from) / 1_000)
     return {
       ...{ provider, seed, payments, rounds, books, calls: shop.tally, trouble: way.counts, notices: courier.counts },
+      kills: killer.made,
       tookSeconds: { paying: seconds(startedAt, paidAt), settling: seconds(paidAt, performance.now()) },
       heldBack: await countHeldBack(service),
       webhooks: listener.heard.length,
@@ -88,21 +100,35 @@ async function run(
   }
 }
 
+/** What `manilla audit --provider` says. */
+async function auditAll({ database, parts }: RunningService): Promise<string[]> {
+  const range = { from: new Date(Date.now() - DAY_MS), to: new Date(Date.now() + DAY_MS) }
+  const found: string[] = []
+  for (const scope of await listAuditScopes(database)) {
+    const { differences, incomplete } = await auditProvider({ database, providers: parts.providers }, scope, range)
+    if (incomplete) found.push(`audit: ${incomplete}`)
+    for (const { transactionId, reference, finding } of differences)
+      found.push(`audit: transaction ${transactionId} of ${reference}: ${finding}`)
+  }
+  return found
+}
+
 async function setUp(shop: Shop, { provider, settings, upstream }: FakeProvider): Promise<void> {
   const wanted = { settings, baseURL: upstream.url }
   const path = `/payments/v1/integrations/${provider.capabilities.name}`
-  const { status, body } = await shop.ask('set up', 'PUT', path, wanted)
-  if (status !== 200) throw new Error(`${provider.capabilities.name} could not be set up: ${JSON.stringify(body)}`)
-  // Others hear of it within two seconds, and this process is among them.
-  for (;;) {
-    const { body: offered } = await shop.ask('set up', 'GET', '/payments/v1/integrations')
-    if (offered.data.length > 0) return
-    await pause(100)
+  for (let tries = 0; tries < 50; tries++) {
+    const { status, body } = await shop.ask('set up', 'PUT', path, wanted)
+    if (status === 200) return
+    if (status < 500) throw new Error(`${provider.capabilities.name} could not be set up: ${JSON.stringify(body)}`)
+    await pause(200)
   }
 }
 
 const AWAY_TIMES = 2
 const AWAY_MS = 1_500
+const BURST_EVERY = 60
+const BURST_MS = 800
+const DAY_MS = 86_400_000
 
 /** So many customers at a time, and then those whose money goes back; twice on the way the provider is gone for a moment. */
 async function payInTrouble(
@@ -110,7 +136,9 @@ async function payInTrouble(
   { parts }: RunningService,
   world: World,
   way: TroubledWay,
+  changeAccount: () => Promise<void>,
 ): Promise<void> {
+  const half = Math.ceil(payments / 2)
   const goesAwayAfter = new Set(
     Array.from({ length: AWAY_TIMES }, (_, index) => Math.ceil(((index + 1) * payments) / (AWAY_TIMES + 1))),
   )
@@ -125,6 +153,8 @@ async function payInTrouble(
         const next = await visit(world, randomOf(seed, 100 + number), number)
         if (next) later.push(next)
         if (goesAwayAfter.has(++done)) way.goAway(AWAY_MS)
+        if (done % BURST_EVERY === 0) way.limitRate(BURST_MS)
+        if (done === half) await changeAccount()
       }),
     )
     await inTurn(clients, later)

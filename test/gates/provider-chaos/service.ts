@@ -1,11 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { connect } from '../../../src/database/database.ts'
 import type { Mode } from '../../../src/kernel/mode.ts'
 import type { Provider } from '../../../src/providers/provider.ts'
-import { startWorker, type Worker } from '../../../src/worker/worker.ts'
 import { openPaying, type PayingService, type Shop } from '../../support/paying.ts'
+import { Copies } from './copies.ts'
 
-export interface RunningService extends Pick<PayingService, 'baseUrl' | 'database' | 'parts'> {
-  worker: Worker
+export interface RunningService extends Pick<PayingService, 'database' | 'parts'> {
+  /** What customers and the merchant speak to. */
+  copies: Copies
   addMerchant(): Promise<Merchant>
   stop(): Promise<void>
 }
@@ -15,24 +17,35 @@ export interface Merchant extends Pick<Shop, 'merchantId' | 'headers'> {
 }
 
 /** A run of minutes cannot wait half a minute for each answer that does not come, nor a minute for a provider that is well again. */
-const IN_A_HURRY = { deadlineMs: 1_500, breaker: { openMs: 1_500, openMostMs: 6_000 } }
+export const IN_A_HURRY = { deadlineMs: 1_500, breaker: { openMs: 1_500, openMostMs: 6_000 } }
 
-/** The whole service in this process, over a real port and a real database: doors, worker, deliveries. */
+const COPIES = 2
+
+/**
+ * Two copies of the service on one database, each in a process of its own. The parts in this process serve no customer: they end what is
+ * left when the copies are gone, and compare.
+ */
 export async function startService(url: string, provider: Provider): Promise<RunningService> {
-  // All customers are in this process too, and none of them is to be turned away for want of a connection.
-  const database = connect({ url, connections: 24, poolWaitMs: 10_000, statementTimeoutMs: 30_000 })
-  const changes = { deliver: true, providers: [provider], providerHttp: IN_A_HURRY }
+  const database = connect({ url, connections: 16, poolWaitMs: 10_000, statementTimeoutMs: 30_000 })
+  const masterKey = randomBytes(32)
+  const changes = { deliver: true, providers: [provider], providerHttp: IN_A_HURRY, masterKey }
   const service = await openPaying({ database, url }, changes)
-  const worker = startWorker(service.parts)
+  const env = {
+    DATABASE_URL: url,
+    MASTER_KEY: masterKey.toString('base64'),
+    PROVIDER: provider.capabilities.name,
+  }
+  const copies = new Copies(COPIES, env)
+  await copies.start()
   return {
     ...service,
-    worker,
+    copies,
     async addMerchant() {
       const { merchantId, headers } = await service.addShop('Adaeze Kitchen', { bare: true })
       return { merchantId, mode: 'sandbox', headers }
     },
     async stop() {
-      await worker.stop()
+      await copies.end()
       service.app.server.closeAllConnections()
       await service.stop()
       await database.close()

@@ -1,4 +1,6 @@
-import type { CallOutcome } from '../chaos/door.ts'
+import { type CallOutcome, pause } from '../chaos/door.ts'
+import type { Random } from '../random.ts'
+import type { Copies } from './copies.ts'
 import type { Merchant } from './service.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came back; whoever asked says what it must be
@@ -9,15 +11,25 @@ export interface Answer {
   body: Json
 }
 
-/** The merchant's backend and the customers' browsers, with a tally of what they were answered. */
+/** Nobody knows what became of the call: the copy was killed. */
+const BROKEN_OFF = 599
+const SOMEBODY_WITHIN_MS = 60_000
+
+/** The merchant's backend and the customers' browsers, at whichever copy is up, with a tally of what they were answered. */
 export class Shop {
   readonly tally = new Map<string, Record<CallOutcome, number>>()
-  readonly baseUrl: string
+  readonly #copies: Copies
+  readonly #random: Random
   readonly #merchant: Merchant
 
-  constructor(baseUrl: string, merchant: Merchant) {
-    this.baseUrl = baseUrl
+  constructor(copies: Copies, random: Random, merchant: Merchant) {
+    this.#copies = copies
+    this.#random = random
     this.#merchant = merchant
+  }
+
+  isOurs(link: string): boolean {
+    return this.#copies.isOurs(link)
   }
 
   /** `name`: what it is counted as. */
@@ -28,7 +40,7 @@ export class Shop {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Answer> {
-    const response = await fetch(this.baseUrl + path, {
+    const { status, text } = await this.#reach(name, path, {
       method,
       headers: {
         ...this.#merchant.headers,
@@ -37,9 +49,25 @@ export class Shop {
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    const { status } = response
-    this.#count(name, status < 400 ? 'ok' : status < 500 ? 'refused' : 'unknown')
-    return { status, body: await response.json() }
+    return { status, body: status === BROKEN_OFF ? {} : JSON.parse(text) }
+  }
+
+  async #reach(name: string, path: string, init: RequestInit): Promise<{ status: number; text: string }> {
+    for (const deadline = performance.now() + SOMEBODY_WITHIN_MS; performance.now() < deadline; await pause(20)) {
+      const baseUrl = this.#copies.pick(this.#random)
+      if (!baseUrl) continue
+      try {
+        const response = await fetch(baseUrl + path, { redirect: 'manual', ...init })
+        const answer = { status: response.status, text: await response.text() }
+        this.#count(name, answer.status < 400 ? 'ok' : answer.status < 500 ? 'refused' : 'unknown')
+        return answer
+      } catch (error) {
+        if ((error as { cause?: NodeJS.ErrnoException }).cause?.code === 'ECONNREFUSED') continue // it was never sent
+        this.#count(name, 'unknown')
+        return { status: BROKEN_OFF, text: '' }
+      }
+    }
+    throw new Error(`no copy was up for ${SOMEBODY_WITHIN_MS} ms`)
   }
 
   async payment(name: string): Promise<PaymentSeen | undefined> {
@@ -49,24 +77,18 @@ export class Shop {
 
   /** Our page of a payment, as a browser without scripts has it: the form of that method, or nothing when there is none. */
   async openForm(paymentId: string, method: 'card' | 'bank'): Promise<Form | undefined> {
-    const page = await (await this.browse('open page', `/pay/${paymentId}?method=${method}`)).text()
-    const forms = page.split('<form ').slice(1)
+    const { text } = await this.browse('open page', `/pay/${paymentId}?method=${method}`)
+    const forms = text.split('<form ').slice(1)
     const found = forms.find((form) => form.includes(`name="method" value="${method}"`))
     return found === undefined ? undefined : readForm(found.split('</form>', 1)[0] ?? '')
   }
 
   async press(paymentId: string, form: URLSearchParams): Promise<void> {
-    await (await this.browse('press', `/pay/${paymentId}`, form)).text()
+    await this.browse('press', `/pay/${paymentId}`, form)
   }
 
-  async browse(name: string, path: string, form?: URLSearchParams): Promise<Response> {
-    const response = await fetch(new URL(path, this.baseUrl), {
-      redirect: 'manual',
-      ...(form && { method: 'POST', body: form }),
-    })
-    const { status } = response
-    this.#count(name, status < 400 ? 'ok' : status < 500 ? 'refused' : 'unknown')
-    return response
+  browse(name: string, path: string, form?: URLSearchParams): Promise<{ status: number; text: string }> {
+    return this.#reach(name, path, form ? { method: 'POST', body: form } : {})
   }
 
   #count(name: string, outcome: CallOutcome): void {

@@ -35,8 +35,13 @@ const BY_TRANSFER: [number, Story][] = [
   [2, accountAndCard],
   [1, async (visit) => void (await visit.initialize(BANK))],
 ]
-/** How many of those that paid once and whole are given back, wholly or in part. */
-const REFUNDED = 0.3
+/** What becomes of those that paid once and whole: the share up to which each number of chance falls. */
+const LATER: [number, (visit: Visit) => Promise<void>][] = [
+  [0.3, (visit) => visit.refund()],
+  [0.4, (visit) => visit.refundAtProvider()],
+  [0.5, async (visit) => void (await Promise.all([visit.refundAtProvider(), visit.refund()]))],
+  [0.65, (visit) => visit.dispute()],
+]
 const REFUNDABLE: ReadonlySet<Story> = new Set([paidOnPage, declinedThenPaid, onPageByTransfer, declinedThenAnotherTry])
 
 /** One customer from the first call to the last; with what the merchant does later, if anything. */
@@ -51,11 +56,16 @@ export async function visit(world: World, random: Random, number: number): Promi
   })?.[1] as Story
   const customer = new Visit(world, random, number)
   await story(customer, random)
-  if (!REFUNDABLE.has(story) || !random.chance(REFUNDED)) return undefined
-  return async () => {
-    await customer.untilSuccessful()
-    await customer.refund()
-  }
+  if (!REFUNDABLE.has(story)) return undefined
+  const next = random.next()
+  const later = LATER.find(([share]) => next < share)?.[1]
+  return (
+    later &&
+    (async () => {
+      await customer.untilSuccessful()
+      await later(customer)
+    })
+  )
 }
 
 async function paidOnPage(visit: Visit): Promise<void> {

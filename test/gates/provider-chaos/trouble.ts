@@ -1,7 +1,9 @@
 import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
 import type { Asked, Said, Trouble } from '../../../src/providers/upstream.ts'
 import { pause } from '../chaos/door.ts'
+import type { Killer } from '../killer.ts'
 import type { Random } from '../random.ts'
+import type { Copies } from './copies.ts'
 
 /** How often a request meets which trouble, in a hundred. */
 const TROUBLE_IN_100: Record<Trouble, number> = {
@@ -20,24 +22,35 @@ const SAYS_WHEN = 0.01
 const COME_BACK: Said = { status: 429, text: '{"error":"slow down"}', headers: { 'retry-after': '1' } }
 const AWAY = 'reset before the work'
 
-/** Stands between the service and the fake, and counts what it does. */
+const TOO_MANY: Said = { status: 429, text: '{"error":"slow down"}' }
+
+/** Stands between the service and the provider's accounts, and counts what it does. */
 export class TroubledWay {
   readonly counts = new Map<string, number>()
   readonly #random: Random
-  readonly #fake: FakeProvider
+  readonly #fakes: FakeProvider[]
+  readonly #killer: Killer
   #awayUntil = 0
+  #burstUntil = 0
 
-  constructor(random: Random, fake: FakeProvider) {
+  constructor(random: Random, fakes: FakeProvider[], killer: Killer) {
     this.#random = random
-    this.#fake = fake
+    this.#fakes = fakes
+    this.#killer = killer
   }
 
   begin(): void {
-    this.#fake.upstream.trouble = (asked) => this.#choose(asked)
+    for (const { upstream } of this.#fakes) upstream.trouble = (asked) => this.#choose(asked)
   }
 
   end(): void {
-    this.#fake.upstream.trouble = undefined
+    for (const { upstream } of this.#fakes) upstream.trouble = undefined
+  }
+
+  /** Everything is answered with 429 for a moment. */
+  limitRate(ms: number): void {
+    this.#burstUntil = performance.now() + ms
+    this.#count('bursts of 429')
   }
 
   /** Nobody gets through for a moment: long enough for a breaker to open. */
@@ -46,10 +59,13 @@ export class TroubledWay {
     this.#count('away for a moment')
   }
 
-  #choose({ headers }: Asked): Trouble | Said | undefined {
+  #choose({ method, path, headers }: Asked): Trouble | Said | undefined {
     if (!headers.authorization) return undefined // a customer on the provider's page
     this.#count('requests')
+    const killed = this.#killer.look(method, path)
+    if (killed) return killed
     if (performance.now() < this.#awayUntil) return AWAY
+    if (performance.now() < this.#burstUntil) return TOO_MANY
     const trouble = this.#draw()
     if (!trouble) return undefined
     this.#count(trouble)
@@ -77,7 +93,7 @@ const DOUBLED = 0.3
 const LATE = 0.3
 const LATE_BY_MS = [300, 5_000] as const
 const LOOK_EVERY_MS = 25
-const MOST_TRIES = 20
+const MOST_TRIES = 200
 
 /** Carries the fake's notices to us, badly: some never come, some come twice, some after those that were sent later. */
 export class Courier {
@@ -86,15 +102,17 @@ export class Courier {
   readonly refused: string[] = []
   readonly #random: Random
   readonly #fake: FakeProvider
-  readonly #url: string
+  readonly #copies: Copies
+  readonly #path: string
   readonly #underWay = new Set<Promise<void>>()
   readonly #timer: NodeJS.Timeout
   #isReliable = false
 
-  constructor(random: Random, fake: FakeProvider, url: string) {
+  constructor(random: Random, fake: FakeProvider, copies: Copies, path: string) {
     this.#random = random
     this.#fake = fake
-    this.#url = url
+    this.#copies = copies
+    this.#path = path
     this.#timer = setInterval(() => this.#collect(), LOOK_EVERY_MS)
   }
 
@@ -144,17 +162,29 @@ export class Courier {
   /** As providers do: again, until it is taken. */
   async #deliver({ headers, body }: Notice, delayMs: number): Promise<void> {
     await pause(delayMs)
+    let status = 0
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const { status } = await fetch(this.#url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: new Uint8Array(body),
-      })
+      status = await this.#post(headers, body)
       if (status === 200) return
       if (status < 500) return void this.refused.push(`a notice was answered with ${status}: ${body}`)
       await pause(250)
     }
-    this.refused.push(`a notice was not taken ${MOST_TRIES} times: ${body}`)
+    this.refused.push(`a notice was not taken ${MOST_TRIES} times, at last with ${status}: ${body}`)
+  }
+
+  /** 599: no copy is up, or it was killed meanwhile. */
+  async #post(headers: Record<string, string>, body: Buffer): Promise<number> {
+    const baseUrl = this.#copies.pick(this.#random)
+    if (!baseUrl) return 599
+    const request = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: new Uint8Array(body),
+    }
+    return fetch(baseUrl + this.#path, request).then(
+      ({ status }) => status,
+      () => 599,
+    )
   }
 }
 

@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Random } from '../random.ts'
+
+const START_WITHIN_MS = 60_000
+
+/** A copy of the service that is killed and started again on the same port. */
+export class ServiceCopy {
+  /** Its base URL while it is up. */
+  copy: string | undefined
+  baseUrl = ''
+  readonly #env: Record<string, string>
+  #child: ChildProcess | undefined
+
+  constructor(env: Record<string, string>) {
+    this.#env = env
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'copy.ts')], {
+      env: { PATH: process.env.PATH, ...this.#env, ...(this.baseUrl && { PORT: new URL(this.baseUrl).port }) },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    this.#child = child
+    const ready = once(child.stdout, 'data').then(([text]) => String(text).trim())
+    const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`a copy ended with ${code}`)))
+    const late = AbortSignal.timeout(START_WITHIN_MS)
+    const tooLate = once(late, 'abort').then(() => Promise.reject(new Error('a copy did not start in time')))
+    for (const each of [ready, ended, tooLate]) each.catch(() => {})
+    this.baseUrl = await Promise.race([ready, ended, tooLate])
+    this.copy = this.baseUrl
+  }
+
+  async crash(): Promise<void> {
+    await this.end()
+    await this.start()
+  }
+
+  /** `kill -9`, by its id. */
+  async end(): Promise<void> {
+    this.copy = undefined
+    const child = this.#child
+    this.#child = undefined
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exited
+  }
+}
+
+/** All copies of one run. */
+export class Copies {
+  readonly slots: ServiceCopy[]
+  constructor(count: number, env: Record<string, string>) {
+    this.slots = Array.from({ length: count }, () => new ServiceCopy(env))
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.slots.map((slot) => slot.start()))
+  }
+
+  async end(): Promise<void> {
+    await Promise.all(this.slots.map((slot) => slot.end()))
+  }
+
+  /** One that is up; undefined while none is. */
+  pick(random: Random): string | undefined {
+    const up = this.slots.flatMap(({ copy }) => copy ?? [])
+    return up.length === 0 ? undefined : random.pick(up)
+  }
+
+  /** Whether a link leads to one of them, up or not. */
+  isOurs(link: string): boolean {
+    return this.slots.some(({ baseUrl }) => baseUrl !== '' && link.startsWith(`${baseUrl}/`))
+  }
+}
