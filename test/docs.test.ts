@@ -173,6 +173,30 @@ test('every handler in the docs takes a real webhook, once, and refuses what is 
   }
 })
 
+test('the handler in the docs, changed to drop whatever has a lower sequence, is caught by webhooks verify', async () => {
+  const [program = ''] = blocksOf('docs/webhooks.md', 'js')
+  const lines = program.split('\n')
+  const [acts, drops] = ['if (MONEY.test(type))', 'if (sequence <'].map((text) =>
+    lines.findIndex((line) => line.includes(text)),
+  ) as [number, number]
+  assert.equal(drops, acts + 1)
+  const wrong = lines
+    .with(acts, lines[drops] as string)
+    .with(drops, lines[acts] as string)
+    .join('\n')
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+  const { url } = await startHandler({ language: 'js', program: wrong }, secret)
+  const http = guardedHttp()
+  const readActed = async () => (await fetch(url)).text()
+  const handler = { url, secret, reference: undefined, readActed, actsWithinMs: 500 } as const
+  const grades = await gradeHandler(http.post, handler)
+  http.close()
+  assert.deepEqual(
+    grades.filter(({ ok }) => !ok).map(({ what }) => what),
+    ['late money'],
+  )
+})
+
 test('every curl of the page about webhooks does what it says', async () => {
   const { baseUrl, addShop } = await startPaying({ deliver: true })
   const shop = await addShop()
