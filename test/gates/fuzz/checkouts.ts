@@ -23,6 +23,7 @@ export function goodCheckout(random: Random, index: number, seed: number): Body 
     user: {
       email: random.pick([`ada${index}@example.com`, `Ada+${index}@EXAMPLE.com`, `ådá@exämple.ng`, `'--@x.y`]),
       name: sometimes(() => random.pick(PAYLOADS)),
+      id: sometimes(() => random.pick(['customer-1', 'a:b_c.d@e', 'x'.repeat(64), null])),
       phoneNumber: sometimes(() => random.pick(['+2348012345678', '=1+1', null])),
     },
     currency: random.pick(['NGN', 'ngn', '', null, undefined]),

@@ -66,7 +66,7 @@ export function readBackFaults(
     currency: String(asked.currency || 'NGN').toUpperCase(),
     country: 'NG',
     customerBearsCharge: asked.customerBearsCharge ?? false,
-    user: { email: asked.user.email, phoneNumber: asked.user.phoneNumber ?? null, name },
+    user: { id: asked.user.id ?? null, email: asked.user.email, phoneNumber: asked.user.phoneNumber ?? null, name },
     redirectURL: asked.redirectURL ?? null,
     webhook: asked.webhook ?? null,
     metadata: asked.metadata ?? {},
