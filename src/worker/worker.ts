@@ -28,8 +28,9 @@ const BATCH = 25
 const PURGE_BATCH = 500
 const HOUR_MS = 3_600_000
 
-// For each provider account and process. A healthy provider answers within 300 ms, so five in flight are more than ten a second.
-const CHECK_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
+// For each provider account and process. A healthy provider answers within 300 ms, so eight in flight are about 25 a second. Ten thousand open
+// links, spread over a day, need seven checks a second.
+const CHECK_LIMITS = { maxInFlight: 8, perSecond: 25, burst: 50 }
 const NOTICE_LIMITS = { maxInFlight: 8, perSecond: 50, burst: 100 }
 const REFUND_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
 /** Batches with calls in flight, in all jobs together: a bound on memory, far above what a few silent providers keep waiting. */

@@ -142,7 +142,7 @@ for (const what of ['committed', 'not committed'] as const) {
       assert.equal(refunds.length, isPromised ? 1 : 0)
       // The merchant repeats what was answered 503.
       const again = await refund()
-      if (isPromised) assert.equal(again.body.code, 'refund_exceeds_payment', 'it is promised already')
+      if (isPromised) assert.equal(again.body.code, 'duplicate_refund', 'it is promised already')
       else assert.equal(again.status, 201)
 
       await letPass(database, payment, 61)
