@@ -36,8 +36,10 @@ export function explainRefund(onRecord: OnRecord, listed: ListedRefund, isAnothe
   const known = byId ?? byReference
   if (known) return { kind: 'known', refund: known }
   if (disputes.some(({ settledBy }) => settledBy === listed.refundId)) return { kind: 'nothing' }
-  if (listed.status !== 'successful') return { kind: 'nothing' }
-  return explainUnknown(onRecord, listed)
+  if (listed.status === 'failed') return { kind: 'nothing' }
+  const meaning = explainUnknown(onRecord, listed)
+  // What was given back at first sight includes refunds under way. Such a one is told by its id from here on, should it fail.
+  return listed.status === 'successful' || meaning.kind === 'adopts' ? meaning : { kind: 'nothing' }
 }
 
 function explainUnknown({ attempt, refunds, disputes }: OnRecord, listed: ListedRefund): RefundMeaning {
@@ -47,7 +49,7 @@ function explainUnknown({ attempt, refunds, disputes }: OnRecord, listed: Listed
   const counted = disputes.filter((dispute) => dispute.status === 'lost' && dispute.refundId && !dispute.settledBy)
   const linked = counted.find(({ providerDisputeId }) => providerDisputeId === listed.disputeId)
   if (linked) return { kind: 'settles', dispute: linked }
-  const unanswered = refunds.filter(({ status }) => status === 'pending')
+  const unanswered = refunds.filter(({ status, createdAt }) => status === 'pending' && mayBeAfter(listed.at, createdAt))
   if (listed.reference === null && unanswered.some((refund) => refund.amount === amount)) {
     // It may be any of these, or none. Each is asked for again under its own reference; after that this one can be told from them.
     return { kind: 'waits', because: 'a refund of ours of the same amount is not answered yet' }
@@ -75,6 +77,11 @@ function covering(refunds: Refund[], amount: number, at: Date): Refund | undefin
     (refund) =>
       isUnnamed(refund) && refund.amount >= amount && at.getTime() <= refund.createdAt.getTime() + CLOCKS_DIFFER_BY_MS,
   )
+}
+
+/** What the provider made before we asked for a refund is not that refund. */
+function mayBeAfter(at: Date, asked: Date): boolean {
+  return at.getTime() >= asked.getTime() - CLOCKS_DIFFER_BY_MS
 }
 
 /** Why so much cannot have gone back of what came in; undefined when it can. */

@@ -121,6 +121,9 @@ const FAILED = 'The provider could not give the money back.'
 async function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRefund, waits: string[]): Promise<void> {
   const { refundId, status } = listed
   if (status === refund.status || status === 'pending') return
+  // All of its transaction was going back when we first saw it, so the payment never had the money. What it means now is not for us to say.
+  if (status === 'failed' && !refund.counted && refund.kind === 'provider' && work.attempt.amountReversed > 0)
+    return askForReview(work, `refund_failed: the provider kept ${refund.amount} that is on record as given back.`)
   if (status === 'failed') return failRefund(work, refund, FAILED)
   const misfit = refund.status === 'failed' ? withoutRoom(work, refund.amount) : undefined
   if (misfit?.kind === 'waits') waits.push(misfit.because)

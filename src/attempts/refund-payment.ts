@@ -134,6 +134,7 @@ async function carryOut(parts: AttemptParts, refund: Refund, lease: RefundLease)
         amount: money(refund.amount, refund.currency as Currency),
         reason: refund.reason,
         otherRefundIds: others.flatMap(({ providerRefundId }) => providerRefundId ?? []),
+        recordedAt: refund.createdAt,
         isLeaseHeld,
       }),
     ),

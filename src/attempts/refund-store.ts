@@ -129,7 +129,7 @@ export async function lockRefund(tx: Transaction, id: RefundId): Promise<Refund 
 export async function saveResolved(tx: Transaction, refund: Refund): Promise<void> {
   await tx.rows(sql`
     update refunds set status = ${refund.status}, failure = ${refund.failure}, provider_refund_id = ${refund.providerRefundId},
-           needs_review = ${refund.needsReview}, due_at = null, leased_until = '-infinity', resolved_at = ${refund.resolvedAt}
+           amount = ${refund.amount}, counted = ${refund.counted}, needs_review = ${refund.needsReview}, due_at = null, leased_until = '-infinity', resolved_at = ${refund.resolvedAt}
      where id = ${uuidOf(refund.id)}`)
 }
 
@@ -203,8 +203,9 @@ export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund
 /** Undefined when another process holds it, or there is nothing left to ask. */
 export async function leaseRefund(db: Queries, id: RefundId): Promise<RefundLease | undefined> {
   const heldUntilMs = leaseEnd()
+  // Not `now()`: that is the start of the caller's transaction, which may have waited for the payment's lock since.
   const row = await db.row<{ lease: string }>(sql`
-    update refunds set lease = gen_random_uuid(), leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
+    update refunds set lease = gen_random_uuid(), leased_until = clock_timestamp() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
      where id = ${uuidOf(id)} and status = 'pending' and leased_until <= now()
     returning lease`)
   return row && { token: row.lease, heldUntilMs }

@@ -35,7 +35,9 @@ function refundable({ payment, attempts }: Book, refunds: Refund[]): { attempt: 
     const promised = refunds
       .filter(({ attemptId, counted, status }) => attemptId === attempt.id && counted && status !== 'failed')
       .reduce((sum, refund) => sum + refund.amount, 0)
-    return { attempt, left: (winner ? payment.amountPaid : attempt.amountReceived - attempt.amountReversed) - promised }
+    const unpromised = (winner ? payment.amountPaid : attempt.amountReceived - attempt.amountReversed) - promised
+    // What went back at the provider beyond the payment is not there either.
+    return { attempt, left: Math.min(unpromised, attempt.amountReceived - attempt.amountReturned) }
   })
 }
 

@@ -31,6 +31,20 @@ export function totalsOf(receipts: Receipt[]): Totals {
 }
 
 /**
+ * Fresh transactions, without what is on record as returned already. Some providers refund an order, not a transfer of it: what they say was
+ * given back of a new transfer may be a refund of an earlier one. `told`: every transaction of the answer.
+ */
+export function withoutKnownReturns(fresh: Receipt[], told: Receipt[], onRecord: number): Receipt[] {
+  let left = Math.max(0, totalsOf(told).returned - onRecord)
+  return fresh.map((receipt) => {
+    const { returned: _, ...rest } = receipt
+    const returned = Math.min(returnedOf(receipt), left)
+    left -= returned
+    return returned > 0 ? { ...rest, returned } : rest
+  })
+}
+
+/**
  * A refund row to be written with the receipt: kind `provider`, successful, without the provider's refund id, which we do not know.
  * Reconciliation matches the provider's listed refunds and lost disputes with this row, so that they are not counted again.
  */

@@ -6,8 +6,8 @@ import { findBookById, lockBook, recordCall } from './attempt-store.ts'
 import type { Book, Decision } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { findFresh, insertReceipts } from './receipt-store.ts'
-import { insertRefund } from './refund-store.ts'
-import { isReversed } from './returned-money.ts'
+import { insertRefund, refundsOf } from './refund-store.ts'
+import { isReversed, returnedOf, withoutKnownReturns } from './returned-money.ts'
 import { keepCard } from './saved-card-store.ts'
 import { disagree, type Proposal, settle } from './settle.ts'
 import { writeDecision } from './write-decision.ts'
@@ -30,7 +30,7 @@ export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: At
   const outcome = believable(signal)
   const before = await lockBook(tx, attempt.paymentId)
   const receipts = 'receipts' in outcome ? outcome.receipts : []
-  const fresh = await findFresh(tx, attempt, receipts)
+  const fresh = await withoutReturnsOnRecord(tx, attempt, await findFresh(tx, attempt, receipts), receipts)
   const { tells, noticeSays, ...rest } = signal
   const claim = noticeSays && (await isNews(tx, attempt, signal, fresh)) ? { noticeSays } : {}
   const decision = settle(before, { ...rest, ...claim, outcome, attemptId: attempt.id, fresh, now })
@@ -47,6 +47,20 @@ export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: At
     decision.facts.map(({ type }) => type),
   )
   return decision.book
+}
+
+async function withoutReturnsOnRecord(
+  tx: Transaction,
+  attempt: Attempt,
+  fresh: Receipt[],
+  told: Receipt[],
+): Promise<Receipt[]> {
+  if (fresh.length === told.length || fresh.every((receipt) => returnedOf(receipt) === 0)) return fresh
+  // Where an order can have several transactions, adapters do not count lost disputes in `returned`.
+  const onRecord = (await refundsOf(tx, attempt.paymentId))
+    .filter(({ attemptId, kind, status }) => attemptId === attempt.id && kind !== 'chargeback' && status !== 'failed')
+    .reduce((sum, { amount }) => sum + amount, 0)
+  return withoutKnownReturns(fresh, told, onRecord)
 }
 
 /**

@@ -46,20 +46,27 @@ async function addRefund(
   wanted: { amount: number; kind: RefundKind; providerRefundId: string; reason: string },
 ): Promise<{ refund: Refund; after: Book }> {
   const { tx, parts, book, attempt } = work
-  const { payment } = book
-  // Of a payment that was paid another way, or of money beyond it, nothing is the payment's.
-  const isPayments = payment.status !== 'successful' || attempt.status === 'successful'
   const refund = await insertRefund(tx, {
     ...wanted,
     id: newId('refund', parts.clock.now()),
     book,
     attemptId: attempt.id,
-    counted: isPayments && wanted.amount <= payment.amountPaid - payment.amountRefunded,
+    counted: isOfPayment(work, wanted.amount),
     transactionIds: [],
   })
   if (!refund) throw new Error(`refund ${wanted.providerRefundId} is on record under another attempt's lock`)
   keepRefund(work, refund)
   return { refund, after: withRefunded(withReturned(book, attempt.id, refund.amount), refund) }
+}
+
+/** Whether so much more counts as refunded of the payment. What is promised to refunds that are not answered yet is not free for it. */
+function isOfPayment({ book: { payment }, attempt, refunds }: Reconciliation, amount: number): boolean {
+  // Of a payment that was paid another way, or of money beyond it, nothing is the payment's.
+  if (payment.status === 'successful' && attempt.status !== 'successful') return false
+  const promised = refunds
+    .filter(({ status, counted }) => status === 'pending' && counted)
+    .reduce((sum, refund) => sum + refund.amount, 0)
+  return amount <= payment.amountPaid - payment.amountRefunded - promised
 }
 
 export async function recordRefund(work: Reconciliation, amount: number, providerRefundId: string): Promise<void> {
@@ -74,6 +81,8 @@ export async function completeRefund(work: Reconciliation, refund: Refund, provi
   const done: Refund = {
     ...refund,
     ...{ providerRefundId, status: 'successful', failure: null, needsReview: null },
+    // The place of one that had failed may have been taken since.
+    counted: refund.counted && (wasHeld || isOfPayment(work, refund.amount)),
     resolvedAt: work.parts.clock.now(),
   }
   await saveResolved(work.tx, done)
@@ -218,7 +227,7 @@ export async function loseDispute(
   await write(work, added?.after ?? work.book, [disputeFact('dispute.lost', lost, refund)])
 }
 
-/** A dispute that is lost again after it was won uses the chargeback of the first time again. */
+/** A dispute that is lost again after it was won uses the chargeback of the first time again, with what is left now. */
 async function chargeBack(
   work: Reconciliation,
   wanted: Parameters<typeof addRefund>[1],
@@ -227,7 +236,12 @@ async function chargeBack(
     ({ kind, providerRefundId }) => kind === 'chargeback' && providerRefundId === wanted.providerRefundId,
   )
   if (!before) return addRefund(work, wanted)
-  const again: Refund = { ...before, status: 'successful', failure: null, resolvedAt: work.parts.clock.now() }
+  const again: Refund = {
+    ...before,
+    ...{ status: 'successful', failure: null, resolvedAt: work.parts.clock.now() },
+    amount: wanted.amount,
+    counted: isOfPayment(work, wanted.amount),
+  }
   await saveResolved(work.tx, again)
   keepRefund(work, again)
   return { refund: again, after: withRefunded(withReturned(work.book, again.attemptId, again.amount), again) }

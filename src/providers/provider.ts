@@ -316,6 +316,8 @@ export interface RefundOrder {
   isLeaseHeld?(): boolean
   /** The provider's ids of the other refunds of this order in our books: none of those can be this one. */
   otherRefundIds?: string[]
+  /** When it was put on record, before the provider was first asked: a refund that was made earlier cannot be this one. */
+  recordedAt?: Date
 }
 
 export type RefundOutcome =

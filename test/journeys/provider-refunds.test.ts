@@ -73,7 +73,7 @@ const listed = (refundId: string, amount: number, more: Partial<ListedRefund> = 
   reference: null,
   amount: money(amount, 'NGN' as Currency),
   status: 'successful',
-  at: new Date('2026-01-02T00:00:00Z'),
+  at: new Date(),
   ...more,
 })
 

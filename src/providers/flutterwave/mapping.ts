@@ -160,18 +160,23 @@ export function refundRefusal(message: string | null): string | undefined {
   return 'the provider refused the refund'
 }
 
+const CLOCKS_DIFFER_BY_MS = 5 * 60_000
+
 /**
  * The refund that was made under our reference, among those of its transaction. `maybe`: one that could be ours and does not say. A refund
- * whose id belongs to another refund in our books is not.
+ * whose id belongs to another refund in our books, or that was made before ours was put on record, is not.
  */
 export function findOurs(
   refunds: Refund[],
-  { reference, amount, otherRefundIds = [] }: RefundOrder,
+  { reference, amount, otherRefundIds = [], recordedAt }: RefundOrder,
 ): Refund | 'maybe' | undefined {
   const ours = refunds.find(({ comment }) => comment?.includes(reference))
   if (ours) return ours
-  const isUnclaimed = ({ id, comment }: Refund) => !comment && !otherRefundIds.includes(id)
-  return refunds.some((refund) => isUnclaimed(refund) && refund.amount === amount.amount) ? 'maybe' : undefined
+  const isEarlier = ({ at }: Refund) =>
+    at !== null && recordedAt !== undefined && at.getTime() < recordedAt.getTime() - CLOCKS_DIFFER_BY_MS
+  const isUnclaimed = (refund: Refund) =>
+    !refund.comment && !otherRefundIds.includes(refund.id) && !isEarlier(refund) && refund.amount === amount.amount
+  return refunds.some(isUnclaimed) ? 'maybe' : undefined
 }
 
 export const unknown = (because: string): Unknown => ({ kind: 'unknown', because })

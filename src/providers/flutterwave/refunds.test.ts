@@ -111,6 +111,17 @@ test('a refund of the same amount that does not say whose it is may be ours, so 
   assert.equal((await connection.refund({ ...wanted, amount: money(10_000, NGN) })).kind, 'refunded')
 })
 
+test('a refund that was made before ours was put on record is not ours', async (t) => {
+  const { connection, wanted, losePosts, odd, refundsMade } = await setUp(t)
+  await losePosts().refund(wanted)
+  odd.comments = 'forgotten'
+  const recordedAt = new Date(Date.now() + 3_600_000)
+  const another = { ...wanted, reference: 'g'.repeat(32) }
+  assert.equal((await connection.refund({ ...another, recordedAt: new Date() })).kind, 'unknown')
+  await connection.refund({ ...another, recordedAt })
+  assert.equal(refundsMade(), 2)
+})
+
 test('ours is found on a later page, and too many pages are too many', async (t) => {
   const { connection, wanted, odd, refundsMade } = await setUp(t)
   const first = await connection.refund({ ...wanted, amount: money(100, NGN) })

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import { findBookById } from '../../src/attempts/attempt-store.ts'
+import type { AttemptParts } from '../../src/attempts/parts.ts'
+import { reconcileReturns } from '../../src/attempts/reconcile-returns.ts'
+import { refundReference } from '../../src/attempts/refund.ts'
+import { leaseRefund } from '../../src/attempts/refund-store.ts'
+import { checkAttempt } from '../../src/attempts/settle-attempt.ts'
+import { sql } from '../../src/database/sql.ts'
+import { idOf, type PaymentId, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
+import { type Currency, money } from '../../src/kernel/money.ts'
+import type { Connection, ListedDispute, ListedRefund, Providers, Receipt } from '../../src/providers/provider.ts'
+import { type Shop, startPaying } from '../support/paying.ts'
+import { AMOUNT, assertAudited, loseNotices, type Paid, paid } from '../support/returns.ts'
+
+const service = await startPaying()
+const { database, parts } = service
+afterEach(() => assertAudited(database))
+
+/** The service with a provider that answers some calls as a test says. */
+function withProvider(changes: Partial<Connection>): AttemptParts {
+  const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
+  return { ...parts, providers: { ...parts.providers, connect } }
+}
+
+async function attemptOf(payment: Paid) {
+  const [attempt] = (await findBookById(database, payment.id as PaymentId))?.attempts ?? []
+  return attempt ?? assert.fail()
+}
+
+async function reconcileWith(payment: Paid, refunds: ListedRefund[], disputes: ListedDispute[] = []) {
+  const listReturns: Connection['listReturns'] = async () => ({ kind: 'returns', refunds, disputes })
+  return reconcileReturns(withProvider({ listReturns }), await attemptOf(payment))
+}
+
+const naira = (amount: number) => money(amount, 'NGN' as Currency)
+
+const listed = (refundId: string, amount: number, more: Partial<ListedRefund> = {}): ListedRefund => ({
+  refundId,
+  reference: null,
+  amount: naira(amount),
+  status: 'successful',
+  at: new Date(),
+  ...more,
+})
+
+const disputed = (status: ListedDispute['status'], amount = AMOUNT): ListedDispute => ({
+  disputeId: 'd-1',
+  amount: naira(amount),
+  status,
+  reason: null,
+  respondBy: null,
+  openedAt: new Date(),
+})
+
+/** A refund of ours that the provider has not answered. */
+async function pendingRefund(payment: Paid, amount: number): Promise<RefundId> {
+  const paymentId = uuidOf(payment.id as PaymentId)
+  const row = await database.row<{ id: string }>(sql`
+    insert into refunds (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, due_at)
+    select gen_random_uuid(), payment_id, id, merchant_id, mode, ${amount}, currency, 'merchant', true, 'pending', now() + interval '1 day'
+      from attempts where payment_id = ${paymentId} returning id`)
+  await database.rows(sql`
+    update attempts set amount_returned = amount_returned + ${amount} where payment_id = ${paymentId}`)
+  return idOf('refund', (row ?? assert.fail()).id)
+}
+
+/** The same amount came once more after the payment was paid, and the provider refused to give it back. */
+async function surplusKept(payment: Paid): Promise<void> {
+  const paymentId = uuidOf(payment.id as PaymentId)
+  await database.rows(sql`
+    insert into receipts (merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, taken_at)
+    select merchant_id, mode, provider, account, 'second', id, payment_id, ${AMOUNT}, currency, false, now()
+      from attempts where payment_id = ${paymentId}`)
+  await database.rows(sql`
+    update attempts set amount_received = amount_received + ${AMOUNT} where payment_id = ${paymentId}`)
+}
+
+const moneyOf = async (shop: Shop, payment: Paid) => {
+  const { amountPaid, amountRefunded } = await shop.payment(payment.reference)
+  return [amountPaid, amountRefunded]
+}
+const refundBy = (shop: Shop, { reference }: Paid, amount: number) =>
+  shop.call('POST', `/payments/v1/payments/${reference}/refunds`, { amount })
+
+test('a refund at the provider leaves room for one of ours that is not answered yet', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  await surplusKept(payment)
+  const reference = refundReference(await pendingRefund(payment, AMOUNT))
+  await reconcileWith(payment, [listed('t-1', 300_000)])
+  const ours = listed('t-2', AMOUNT, { reference })
+  assert.equal((await reconcileWith(payment, [listed('t-1', 300_000), ours])).kind, 'reconciled')
+  assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, AMOUNT])
+})
+
+test('a failed refund that is done after all counts as far as the payment has money', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  await surplusKept(payment)
+  const reference = refundReference(await pendingRefund(payment, AMOUNT))
+  await reconcileWith(payment, [listed('t-1', AMOUNT, { reference, status: 'failed' })])
+  assert.equal((await refundBy(shop, payment, AMOUNT)).body.data.status, 'successful')
+  assert.equal((await reconcileWith(payment, [listed('t-1', AMOUNT, { reference })])).kind, 'reconciled')
+  assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, AMOUNT])
+})
+
+test('a refund of more than is left at the provider is refused, not an error', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  await surplusKept(payment)
+  assert.equal((await refundBy(shop, payment, 800_000)).status, 201)
+  await reconcileWith(payment, [listed('t-1', 850_000), listed('t-2', 850_000)])
+  const { status, body } = await refundBy(shop, payment, 450_000)
+  assert.deepEqual([status, body.code], [422, 'refund_exceeds_payment'])
+})
+
+test('a dispute that is lost again after a refund counts what is left', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  await reconcileWith(payment, [], [disputed('lost')])
+  await reconcileWith(payment, [], [disputed('won')])
+  await loseNotices(shop)
+  assert.equal((await refundBy(shop, payment, 800_000)).body.data.status, 'successful')
+  assert.equal((await reconcileWith(payment, [], [disputed('lost')])).kind, 'reconciled')
+  assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, AMOUNT])
+  assert.match((await shop.payment(payment.reference)).attempts[0].needsReview, /^dispute_lost: /)
+})
+
+test('a refund that was made before ours was asked for is not taken for ours', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  await pendingRefund(payment, 300_000)
+  const before = new Date(Date.now() - 3_600_000)
+  await reconcileWith(payment, [listed('t-1', 300_000, { at: before })])
+  assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, 300_000])
+})
+
+test('the lease of a refund ends no earlier in the database than in the process that holds it', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  const id = await pendingRefund(payment, 300_000)
+  const leased = await database.transaction(async (tx) => {
+    await tx.rows(sql`select pg_sleep(0.5)`) // such as waiting for the payment's lock
+    const lease = await leaseRefund(tx, id)
+    const row = await tx.row<{ left: number }>(sql`
+      select extract(epoch from leased_until - clock_timestamp())::float8 * 1000 as left from refunds where id = ${uuidOf(id)}`)
+    return { atProcess: (lease ?? assert.fail()).heldUntilMs - performance.now(), atDatabase: row?.left ?? 0 }
+  })
+  assert.ok(leased.atDatabase >= leased.atProcess - 50, JSON.stringify(leased))
+})
+
+/** Asks a provider that answers with these transactions. */
+async function checkWith(payment: Paid, receipts: Receipt[]) {
+  const check: Connection['check'] = async () => ({ kind: 'paid', receipts })
+  return checkAttempt(withProvider({ check }), await attemptOf(payment), { source: 'check' })
+}
+
+const receipt = (transactionId: string, returned = 0): Receipt => ({
+  transactionId,
+  amount: naira(AMOUNT),
+  at: new Date(),
+  ...(returned > 0 && { returned }),
+})
+
+test('a refund that is on record is not taken for one of new money, where the provider names one sum for all', async () => {
+  const shop = await service.addShop()
+  const payment = await paid(shop)
+  assert.equal((await refundBy(shop, payment, 300_000)).body.data.status, 'successful')
+  const known = await database.row<{ transaction_id: string }>(sql`
+    select transaction_id from receipts where payment_id = ${uuidOf(payment.id as PaymentId)}`)
+  await checkWith(payment, [receipt(known?.transaction_id ?? ''), receipt('second', 300_000)])
+  const refunds = await database.rows<{ kind: string; amount: number }>(sql`
+    select kind, amount from refunds where payment_id = ${uuidOf(payment.id as PaymentId)} order by created_at`)
+  assert.deepEqual(
+    refunds.map(({ kind, amount }) => [kind, amount]),
+    [
+      ['merchant', 300_000],
+      ['surplus', AMOUNT],
+    ],
+  )
+})
+
+/** A payment whose money the provider was giving back when we first saw it. */
+async function seenWithReturn(shop: Shop, returned: number): Promise<Paid> {
+  await loseNotices(shop)
+  const { data } = (await shop.initialize({ amount: AMOUNT })).body
+  const { id, reference } = await shop.payment(data.reference)
+  const payment: Paid = { id, reference, order: String(data.data.reference) }
+  await checkWith(payment, [receipt(`first-${id}`, returned)])
+  return payment
+}
+
+test('a refund that was under way when we first saw its money, and that fails, is not recorded as returned', async () => {
+  const shop = await service.addShop()
+  const payment = await seenWithReturn(shop, 300_000)
+  assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, 300_000])
+  await reconcileWith(payment, [listed('t-1', 300_000, { status: 'pending' })])
+  assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, 300_000])
+  await reconcileWith(payment, [listed('t-1', 300_000, { status: 'failed' })])
+  assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, 0])
+})
+
+test('when all of the money was going back at first sight and that fails, a person is asked to look', async () => {
+  const shop = await service.addShop()
+  const payment = await seenWithReturn(shop, AMOUNT)
+  for (const status of ['pending', 'failed', 'failed'] as const)
+    await reconcileWith(payment, [listed('t-1', AMOUNT, { status })])
+  const { status, attempts } = await shop.payment(payment.reference)
+  assert.equal(status, 'pending')
+  assert.match(attempts[0].needsReview, /^refund_failed: /)
+})
