@@ -61,6 +61,13 @@ test('a line break in what is logged cannot forge a line', () => {
   assert.equal(lines.join('').trim().split('\n').length, 1)
 })
 
+test('a page id at the beginning of a line of an error message is shortened, too', () => {
+  const { lines, stream } = memory()
+  const id = newId('payment', new Date())
+  createLog('info', stream).error({ err: new Error(`two payments:\n${id}\t${id}`) }, 'request failed')
+  assert.ok(!lines.join('').includes(id.slice(13)), lines.join(''))
+})
+
 test('a line never holds a whole page id or short code, wherever they are, and still tells which payment it is about', () => {
   const { lines, stream } = memory()
   const id = newId('payment', new Date())
@@ -74,4 +81,11 @@ test('a line never holds a whole page id or short code, wherever they are, and s
   assert.equal(first.paymentId, `${id.slice(0, 12)}…`)
   assert.equal(first.msg, `see https://pay.test/pay/${id.slice(0, 12)}…`)
   assert.equal(second.err.message, `payment ${id.slice(0, 12)}… is gone; https://pay.test/pay/emb_…?x=1`)
+})
+
+test('a stranger cannot fill the disk with lines about answers that cost nothing: they are sampled and counted', async () => {
+  const { lines, stream } = memory()
+  const { app } = await startService({ log: createLog('info', stream) })
+  for (let number = 0; number < 1_500; number++) await app.inject('/healthz')
+  assert.ok(lines.length >= 100 && lines.length < 1_200, `${lines.length} lines for 1500 requests`)
 })
