@@ -3,12 +3,17 @@ import { sql } from '../database/sql.ts'
 import { type EndpointId, idOf, uuidOf } from '../kernel/ids.ts'
 import { DELIVERIES_CHANNEL } from './delivery-store.ts'
 
+/** Tells every process to send nothing more to this endpoint of what it has taken already. */
+export async function tellSwitchedOff(db: Queries, endpointId: EndpointId): Promise<void> {
+  await db.rows(sql`select pg_notify(${DELIVERIES_CHANNEL}, ${endpointId})`)
+}
+
 /** Tells every process which of these endpoints are off, and leaves their rows to the worker. */
 export async function markHolding(db: Queries, endpointIds: EndpointId[]): Promise<void> {
   const rows = await db.rows<{ id: string }>(sql`
     update webhook_endpoints set holds_deliveries = true
      where id = any(${endpointIds.map(uuidOf)}::uuid[]) and not enabled and not holds_deliveries returning id`)
-  for (const { id } of rows) await db.rows(sql`select pg_notify(${DELIVERIES_CHANNEL}, ${idOf('endpoint', id)})`)
+  for (const { id } of rows) await tellSwitchedOff(db, idOf('endpoint', id))
 }
 
 interface HoldingEndpoint {

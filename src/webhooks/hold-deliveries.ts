@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '../database/database.ts'
 import type { EndpointId } from '../kernel/ids.ts'
 import { destinationOf } from './delivery.ts'
-import { disableWaiting, endHolding, lockHolding, markHolding } from './held-delivery-store.ts'
+import { disableWaiting, endHolding, lockHolding, markHolding, tellSwitchedOff } from './held-delivery-store.ts'
 
 /** As many rows as an update in the merchant's own call may take. */
 const AT_ONCE = 200
@@ -12,6 +12,8 @@ const AT_ONCE = 200
  */
 export async function holdDeliveries(tx: Transaction, id: EndpointId): Promise<void> {
   await markHolding(tx, [id])
+  // It may hold from an earlier time: switched off, on and off again within a second.
+  await tellSwitchedOff(tx, id)
   const destination = destinationOf({ endpointId: id })
   if ((await disableWaiting(tx, destination, AT_ONCE)) === 0) await endHolding(tx, { id, enabled: false }, destination)
 }

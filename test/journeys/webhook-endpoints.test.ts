@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { listen } from '../../src/database/listen.ts'
 import { sql } from '../../src/database/sql.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
+import { DELIVERIES_CHANNEL } from '../../src/webhooks/delivery-store.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import {
   addEndpoint,
@@ -518,4 +520,28 @@ test('deliveries that ended more than thirty days ago are forgotten with their t
     sql`select count(*) from delivery_tries t left join deliveries d on d.id = t.delivery_id where d.id is null`,
   )
   assert.equal(left?.count, 0)
+})
+
+test('every time an endpoint is switched off, all processes are told at once to stop sending to it', async () => {
+  const shop = await service.addShop()
+  const { id } = await addEndpoint(shop, 'http://127.0.0.1:9/')
+  await tell(shop)
+  const heard: string[] = []
+  const connected = Promise.withResolvers<void>()
+  const listening = listen(service.databaseUrl, {
+    [DELIVERIES_CHANNEL]: { heard: (payload) => heard.push(payload), missed: connected.resolve },
+  })
+  await connected.promise
+  try {
+    for (const enabled of [false, true, false]) {
+      await database.rows(sql`update deliveries set state = 'waiting' where endpoint_id = ${uuidOf(id)}`)
+      assert.equal((await patch(shop, id, { enabled })).status, 200)
+    }
+    await eventually(
+      async () => heard.filter((payload) => payload === id).length,
+      (count) => count >= 2,
+    )
+  } finally {
+    await listening.stop()
+  }
 })
