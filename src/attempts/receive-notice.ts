@@ -25,6 +25,8 @@ export interface NoticeGuards {
   accounts: NoticeAccountCache
   /** Called before a look-up that the cache cannot answer. Throws when the sender has made too many. */
   beforeLookUp(): void
+  /** Called after that look-up. `found`: the merchant and the provider account exist. */
+  afterLookUp(found: boolean): void
   /** Whether keys may be read anew for a notice that failed with the cached ones. */
   mayReadAgain(): boolean
 }
@@ -48,7 +50,9 @@ export async function receiveNotice(
   const cached = accounts.cached(owner, provider)
   if (!cached) guards.beforeLookUp()
   const notice = { ...raw, receivedAt: parts.clock.now() }
-  let signed = readWith(cached ?? (await accounts.read(owner, provider)), notice)
+  const current = cached ?? (await accounts.read(owner, provider))
+  if (!cached) guards.afterLookUp(current.length > 0)
+  let signed = readWith(current, notice)
   if (signed.reading.kind === 'forged' && cached && guards.mayReadAgain())
     signed = readWith(await accounts.read(owner, provider), notice)
   const { account, reading } = signed
@@ -60,7 +64,12 @@ export async function receiveNotice(
 }
 
 function unguarded(parts: AttemptParts): NoticeGuards {
-  return { accounts: noticeAccountCache(parts), beforeLookUp: () => {}, mayReadAgain: () => false }
+  return {
+    accounts: noticeAccountCache(parts),
+    beforeLookUp: () => {},
+    afterLookUp: () => {},
+    mayReadAgain: () => false,
+  }
 }
 
 interface Signed {

@@ -27,7 +27,7 @@ export const LIMITS = {
   /** Providers' notices, by address and by merchant. A notice with a valid signature costs nothing here. */
   forgedNotices: { perSecond: 5, burst: 50 },
   unsignedNotices: { perSecond: 5, burst: 50 },
-  /** Look-ups of merchants and keys that the cache cannot answer, by address. */
+  /** Look-ups of merchants and keys that the cache cannot answer and that find nothing, by address. */
   noticeLookUps: { perSecond: 5, burst: 50 },
 } satisfies Record<string, RateLimit>
 
@@ -143,6 +143,11 @@ export class Limits {
 
   noticeLookUp(request: FastifyRequest): void {
     this.#spend('noticeLookUps', request.ip, 'Too many notices for unknown accounts from this address.')
+  }
+
+  /** The account exists: a provider sends the notices of all merchants from a few addresses, so this look-up is not counted. */
+  noticeLookUpFound(request: FastifyRequest): void {
+    this.#limiters.noticeLookUps.giveBack(request.ip)
   }
 
   #spend(name: keyof typeof LIMITS, key: string, why: string): void {

@@ -33,6 +33,12 @@ export class RateLimiter {
     return this.#verdict(bucket.tokens, allowed)
   }
 
+  /** Returns a token that was taken for something that turned out to be legitimate. */
+  giveBack(key: string): void {
+    const bucket = this.#bucket(key)
+    bucket.tokens = Math.min(this.limit.burst, bucket.tokens + 1)
+  }
+
   /** Whether there is a token, without using it: for limits on what goes wrong, where only a failure costs one. */
   look(key: string): Verdict {
     const { tokens } = this.#bucket(key)

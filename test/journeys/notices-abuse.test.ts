@@ -120,6 +120,14 @@ test('forged notices are limited by address and by merchant, while signed ones f
   assert.equal(countOf(accepted, 200), 100)
 })
 
+test('signed notices of many merchants from one address are all accepted, also by a process that has just started', async () => {
+  const shops: TestMerchant[] = []
+  for (let number = 0; number < 80; number++) shops.push(await addShop())
+  const { app } = await start()
+  const statuses = await many(shops.length, (index) => signed(app, (shops[index] as TestMerchant).merchantId, 'paid'))
+  assert.equal(countOf(statuses, 200), shops.length, statuses.join())
+})
+
 test('a notice signed with keys that were set a moment ago is accepted, though the cache holds the old ones', async () => {
   const { app } = await start()
   const shop = await addShop()

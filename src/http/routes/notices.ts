@@ -46,6 +46,7 @@ export function noticeRoutes(
         {
           accounts,
           beforeLookUp: () => limits.noticeLookUp(request),
+          afterLookUp: (found) => found && limits.noticeLookUpFound(request),
           mayReadAgain: () => readAgain.take(`${merchantId} ${mode} ${provider}`).allowed,
         },
       )
