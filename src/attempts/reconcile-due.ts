@@ -1,7 +1,13 @@
+import { type AccountLimits, NO_LIMITS, type Started, startWithin } from './account-limits.ts'
 import { findAttempt } from './attempt-store.ts'
 import type { AttemptParts } from './parts.ts'
 import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
-import { claimDueReconciliations, type DueReconciliation, saveReconciliation } from './reconcile-store.ts'
+import {
+  claimDueReconciliations,
+  type DueReconciliation,
+  postponeReconciliations,
+  saveReconciliation,
+} from './reconcile-store.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -12,15 +18,25 @@ const UNANSWERED_FOR = 7 * DAY
 
 /** Lists refunds and disputes of attempts whose day has come, and returns how many. For notices that never came. */
 export async function reconcileDueReturns(parts: AttemptParts, limit: number): Promise<number> {
-  const due = await claimDueReconciliations(parts.database, limit)
-  await Promise.all(
-    due.map((each) =>
+  const { claimed, done } = await startDueReconciliations(parts, limit, NO_LIMITS)
+  await done
+  return claimed
+}
+
+/** The same, without waiting for the providers' answers, and within the limits of each account. */
+export async function startDueReconciliations(
+  parts: AttemptParts,
+  limit: number,
+  limits: AccountLimits,
+): Promise<Started> {
+  return startWithin(limits, await claimDueReconciliations(parts.database, limit), {
+    accountOf: ({ account }) => account,
+    work: (each) =>
       reconcileOne(parts, each).catch((err) =>
         parts.log.warn({ err, attemptId: each.attemptId }, 'listing refunds and disputes failed; retrying'),
       ),
-    ),
-  )
-  return due.length
+    postpone: (late) => postponeReconciliations(parts.database, late),
+  })
 }
 
 async function reconcileOne(parts: AttemptParts, due: DueReconciliation): Promise<void> {

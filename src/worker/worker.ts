@@ -6,7 +6,7 @@ import { expireRetiredKeys } from '../attempts/expire-retired-keys.ts'
 import { deleteOldNotices } from '../attempts/notice-store.ts'
 import type { AttemptParts } from '../attempts/parts.ts'
 import { startWaitingNotices } from '../attempts/receive-notice.ts'
-import { reconcileDueReturns } from '../attempts/reconcile-due.ts'
+import { startDueReconciliations } from '../attempts/reconcile-due.ts'
 import { startDueRefunds } from '../attempts/refund-payment.ts'
 import { forgetOldCalls } from '../payments/idempotent-call-store.ts'
 import { deliveryJobs } from './delivery-jobs.ts'
@@ -33,6 +33,7 @@ const HOUR_MS = 3_600_000
 const CHECK_LIMITS = { maxInFlight: 8, perSecond: 25, burst: 50 }
 const NOTICE_LIMITS = { maxInFlight: 8, perSecond: 50, burst: 100 }
 const REFUND_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
+const RECONCILE_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
 /** Batches with calls in flight, in all jobs together: a bound on memory, far above what a few silent providers keep waiting. */
 const MAX_BATCHES = 1_000
 
@@ -45,7 +46,7 @@ export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
     { name: 'check attempts', everyMs: 1_000, run: calls.job(startDueChecks, CHECK_LIMITS) },
     { name: 'work off notices', everyMs: 1_000, run: calls.job(startWaitingNotices, NOTICE_LIMITS) },
     { name: 'carry out refunds', everyMs: 1_000, run: calls.job(startDueRefunds, REFUND_LIMITS) },
-    { name: 'reconcile returns', everyMs: 60_000, run: () => full(reconcileDueReturns(parts, BATCH)) },
+    { name: 'reconcile returns', everyMs: 1_000, run: calls.job(startDueReconciliations, RECONCILE_LIMITS) },
     {
       name: 'forget old keys',
       everyMs: HOUR_MS,

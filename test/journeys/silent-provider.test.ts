@@ -22,7 +22,8 @@ async function start({ newPayment, parts }: typeof silent) {
 
 /** More than the old worker had in hand at once: four batches of 25. */
 const SILENT = 120
-const QUESTION = ['check', 'refund'] as const
+const PLACES = { check: 8, refund: 5, 'list of returns': 5 }
+const QUESTION = ['check', 'refund', 'list of returns'] as const
 
 for (const question of QUESTION) {
   test(`a provider that never answers a ${question} does not hold up those of another account`, async () => {
@@ -42,12 +43,18 @@ for (const question of QUESTION) {
     const { merchantId } = silent.caller
     const connect = async (owner: { merchantId: string }): Promise<Connection> => {
       const connection = adversary.connection('honest')
-      return owner.merchantId === merchantId ? { ...connection, check: hang, refund: hang } : connection
+      return owner.merchantId === merchantId
+        ? { ...connection, check: hang, refund: hang, listReturns: hang }
+        : { ...connection, listReturns: async () => ({ kind: 'returns', refunds: [], disputes: [] }) }
     }
-    await database.rows(sql`update attempts set next_check_at = null`) // what other tests have left to do
+    await database.rows(sql`update refunds set due_at = null`)
+    await database.rows(sql`update attempts set next_check_at = null, reconcile_at = null`) // what other tests have left to do
     await copyPayment(first, question)
     if (question === 'check') {
       await database.rows(sql`update attempts set next_check_at = now() where id = ${uuidOf(paid.attempt.id)}`)
+    } else if (question === 'list of returns') {
+      await database.rows(sql`
+        update attempts set reconcile_at = now(), reconcile_until = now() + interval '5 days' where id = ${uuidOf(paid.attempt.id)}`)
     } else {
       await database.rows(sql`
         insert into refunds (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, counted, due_at)
@@ -60,11 +67,14 @@ for (const question of QUESTION) {
       const isDone = async () =>
         question === 'check'
           ? database.row(sql`select from payments where id = ${uuidOf(paid.id)} and status = 'successful'`)
-          : database.row(sql`select from refunds where payment_id = ${uuidOf(paid.id)} and status <> 'pending'`)
+          : question === 'refund'
+            ? database.row(sql`select from refunds where payment_id = ${uuidOf(paid.id)} and status <> 'pending'`)
+            : database.row(sql`
+                select from provider_calls where attempt_id = ${uuidOf(paid.attempt.id)} and call = 'list returns'`)
       await eventually(isDone, (row) => row !== undefined)
       const tookMs = performance.now() - startedAt
       assert.ok(tookMs < 5_000, `${Math.round(tookMs)} ms, on a busy machine`)
-      assert.equal(most, 5, 'the silent account has its few places, and no more')
+      assert.equal(most, PLACES[question], 'the silent account has its few places, and no more')
     } finally {
       never.resolve()
       await worker.stop()
@@ -84,6 +94,12 @@ async function copyPayment({ id, attempt }: Awaited<ReturnType<typeof start>>, q
            'reference', a.reference || '-' || c.n, 'order_reference', a.order_reference || '-' || c.n,
            'next_check_at', case when ${question} = 'check' then now() - interval '1 minute' end))).* from attempts a, copies c where a.id = ${uuidOf(attempt.id)}`)
   if (question === 'check') return
+  if (question === 'list of returns') {
+    await database.rows(sql`
+      update attempts set reconcile_at = now() - interval '1 minute', reconcile_until = now() + interval '5 days'
+       where merchant_id = ${uuidOf(silent.caller.merchantId)}`)
+    return
+  }
   await database.rows(sql`
     update attempts set amount_received = 1000, amount_returned = 1 where merchant_id = ${uuidOf(silent.caller.merchantId)}`)
   await database.rows(sql`
