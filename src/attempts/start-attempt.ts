@@ -151,8 +151,12 @@ export async function carryOut(parts: AttemptParts, intent: Intent, { onPage = f
     case 'link':
     case 'account':
     case 'confirm':
-    case 'step':
-      return keepInstructions(parts, intent, answer)
+    case 'step': {
+      const started = await keepInstructions(parts, intent, answer)
+      // It was given up while the provider was silent, and the customer may have begun another. Two links could both be paid.
+      if (started.attempt.status === 'failed') throw cameTooLate(attempt)
+      return started
+    }
     case 'declined': {
       if (saved && answer.failure.code === 'invalid_token') {
         // The provider forgot that card, so we do too.
@@ -189,6 +193,15 @@ export async function carryOut(parts: AttemptParts, intent: Intent, { onPage = f
     default:
       return startedIn(await settleAttempt(parts, attempt, { outcome: answer, source: 'start' }), attempt.id)
   }
+}
+
+function cameTooLate(attempt: Attempt): NotStarted {
+  return new NotStarted(
+    'provider_timeout',
+    `${attempt.provider} answered too late: attempt ${attempt.reference} had been given up. Nothing was charged; try again.`,
+    attempt,
+    { nothingBegan: false },
+  )
 }
 
 function keysRefused(attempt: Attempt): NotStarted {

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeChecksDue } from '../../src/attempts/attempt-store.ts'
 import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { startAttempt } from '../../src/attempts/start-attempt.ts'
 import { sql } from '../../src/database/sql.ts'
-import { uuidOf } from '../../src/kernel/ids.ts'
+import { type AttemptId, uuidOf } from '../../src/kernel/ids.ts'
+import type { Connection, Providers } from '../../src/providers/provider.ts'
 import { booksOf, type Json, letPass } from '../support/books.ts'
 import { request, type Shop, startPaying } from '../support/paying.ts'
 import { CARD } from '../support/simulator.ts'
@@ -87,4 +89,32 @@ test('money of a start that was given up counts all the same', async () => {
   await checkDueAttempts(parts, 100)
   const paid = await shop.payment('late-order')
   assert.deepEqual([paid.status, paid.attempts[0].status], ['successful', 'successful'])
+})
+
+test('a link that comes after its start was given up is not handed out', async () => {
+  const shop = await service.addShop()
+  await shop.call('PUT', '/sandbox/gateway/faults', ANSWERS)
+  const connect: Providers['connect'] = async (...of) => {
+    const connection = await parts.providers.connect(...of)
+    return { ...connection, startCard: (...args) => late(() => connection.startCard(...args)) }
+  }
+  const late = async (startCard: () => ReturnType<Connection['startCard']>) => {
+    await database.rows(sql`
+      update attempts set status = 'failed', resolved_at = now(), failure = '{"code":"provider_unavailable","message":"m","providerCode":null}'
+       where id = ${uuidOf(begun as AttemptId)}`)
+    return startCard()
+  }
+  const wanted = { amount: 1_000_00, country: 'NG', user: { email: 'ada@example.com' } }
+  const checkout = (await shop.call('POST', '/payments/v1/checkouts', wanted)).body.data
+  const capabilities = parts.providers.find('gateway')?.capabilities ?? assert.fail()
+  let begun: AttemptId | undefined
+  const started = startAttempt({ ...parts, providers: { ...parts.providers, connect } }, checkout.id, {
+    capabilities,
+    channel: 'card',
+    onBegun: async (_, id) => {
+      begun = id
+    },
+  })
+  await assert.rejects(started, { code: 'provider_timeout' })
+  assert.equal((await shop.payment(checkout.reference)).attempts[0].status, 'failed')
 })
