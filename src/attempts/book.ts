@@ -77,18 +77,21 @@ export function findOpenAttempt(
 
 /** Throws when the payment has ended or expired, or while the outcome of an attempt is unknown. */
 function refuseUnpayable(book: Book, now: Date): void {
-  const { reference, expiresAt } = book.payment
   refuseFinished(book.payment)
-  if (expiresAt <= now) {
-    // Nobody has noted its end yet; but a link that is made now would be dead from its first moment.
-    throw new Problem('payment_expired', `Payment ${reference} expired at ${expiresAt.toISOString()}.`)
-  }
+  refuseOverdue(book.payment, now)
   refuseUnderWay(book)
+}
+
+/** A payment whose time is over is expired, also in the second before the worker has recorded that. */
+function refuseOverdue({ reference, expiresAt }: Payment, now: Date): void {
+  if (expiresAt > now) return
+  throw new Problem('payment_expired', `Payment ${reference} expired at ${expiresAt.toISOString()}.`)
 }
 
 /** Merchant or customer gives the payment up. Not while money may be on its way. */
 export function cancel(book: Book, now: Date): Decision {
   refuseFinished(book.payment)
+  refuseOverdue(book.payment, now)
   refuseUnderWay(book)
   return end(book, 'cancelled', now)
 }
