@@ -37,7 +37,7 @@ export function totalsOf(receipts: Receipt[]): Totals {
 export function withoutKnownReturns(fresh: Receipt[], told: Receipt[], onRecord: number): Receipt[] {
   let left = Math.max(0, totalsOf(told).returned - onRecord)
   return fresh.map((receipt) => {
-    const { returned: _, ...rest } = receipt
+    const { returned: _, returnedIsOfOrder: __, ...rest } = receipt
     const returned = Math.min(returnedOf(receipt), left)
     left -= returned
     return returned > 0 ? { ...rest, returned } : rest

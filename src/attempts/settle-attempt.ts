@@ -7,7 +7,7 @@ import type { Book, Decision } from './book.ts'
 import type { AttemptParts } from './parts.ts'
 import { findFresh, insertReceipts } from './receipt-store.ts'
 import { insertRefund, refundsOf } from './refund-store.ts'
-import { isReversed, returnedOf, withoutKnownReturns } from './returned-money.ts'
+import { isReversed, withoutKnownReturns } from './returned-money.ts'
 import { keepCard } from './saved-card-store.ts'
 import { disagree, type Proposal, settle } from './settle.ts'
 import { writeDecision } from './write-decision.ts'
@@ -55,7 +55,7 @@ async function withoutReturnsOnRecord(
   fresh: Receipt[],
   told: Receipt[],
 ): Promise<Receipt[]> {
-  if (fresh.length === told.length || fresh.every((receipt) => returnedOf(receipt) === 0)) return fresh
+  if (fresh.length === told.length || !fresh.some(({ returnedIsOfOrder }) => returnedIsOfOrder)) return fresh
   // Where an order can have several transactions, adapters do not count lost disputes in `returned`.
   const onRecord = (await refundsOf(tx, attempt.paymentId))
     .filter(({ attemptId, kind, status }) => attemptId === attempt.id && kind !== 'chargeback' && status !== 'failed')

@@ -235,6 +235,8 @@ export interface Receipt {
   at: Date
   /** What the provider had given back of it (reversal, refund, lost dispute) when it answered. Absent: nothing. */
   returned?: number
+  /** The provider names one returned sum for all transactions of an order; the adapter has spread it over them. */
+  returnedIsOfOrder?: true
 }
 
 export interface Failure {

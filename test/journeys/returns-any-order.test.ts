@@ -169,7 +169,8 @@ test('a refund that is on record is not taken for one of new money, where the pr
   assert.equal((await refundBy(shop, payment, 300_000)).body.data.status, 'successful')
   const known = await database.row<{ transaction_id: string }>(sql`
     select transaction_id from receipts where payment_id = ${uuidOf(payment.id as PaymentId)}`)
-  await checkWith(payment, [receipt(known?.transaction_id ?? ''), receipt('second', 300_000)])
+  const second: Receipt = { ...receipt('second', 300_000), returnedIsOfOrder: true }
+  await checkWith(payment, [receipt(known?.transaction_id ?? ''), second])
   const refunds = await database.rows<{ kind: string; amount: number }>(sql`
     select kind, amount from refunds where payment_id = ${uuidOf(payment.id as PaymentId)} order by created_at`)
   assert.deepEqual(

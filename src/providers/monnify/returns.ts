@@ -94,7 +94,7 @@ function spread(receipts: Receipt[], returned: number): Receipt[] {
     .map((receipt) => {
       const part = Math.min(left, receipt.amount.amount)
       left -= part
-      return part > 0 ? { ...receipt, returned: part } : receipt
+      return part > 0 ? { ...receipt, returned: part, returnedIsOfOrder: true as const } : receipt
     })
     .toReversed()
 }
