@@ -57,6 +57,8 @@ export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryPar
   /** `operations`: health and metrics alone, for a process that only works off the clock. */
   serves?: 'everything' | 'operations'
   rateLimit: boolean
+  /** Load shedding: refuse new work while the event loop lags (default). Tests do not shed: their machine may be slow, and they know why. */
+  shedsLoad?: boolean
   trustProxy: string[]
   /** Servers of others that live in this process: the providers we play ourselves. */
   guests?: Guest[]
@@ -208,7 +210,7 @@ async function openToCallers(
       api.addHook('onRequest', (request, reply, done) => {
         reply.header('cache-control', 'no-store')
         // New work is shed first; who asks how a payment stands is answered for as long as we can.
-        if (request.method === 'POST' && pressure.isHigh()) {
+        if (request.method === 'POST' && parts.shedsLoad !== false && pressure.isHigh()) {
           return done(
             new Problem('unavailable', 'The service is overloaded. Try again shortly.', { retryAfterSeconds: 1 }),
           )

@@ -70,9 +70,11 @@ test('a page is served ten times a second to one address, with bursts of twenty'
   const fresh = await startService({ rateLimit: true })
   const shop = await addMerchant(fresh.database)
   const { data } = (await checkout(fresh.app, shop)).body
+  const start = performance.now()
   const answers = await many(30, () => call(fresh.app, 'GET', new URL(data.url).pathname))
   const served = answers.filter(({ status }) => status === 200).length
-  assert.ok(served >= 20 && served <= 22, `${served} of 30`)
+  const most = 21 + Math.ceil((performance.now() - start) / 100) // ten a second on top of the burst, however slow this machine is
+  assert.ok(served >= 20 && served <= most, `${served} of 30, at most ${most}`)
 })
 
 test('refusals of strangers are sampled in the log, and the lines that were left out are counted', async () => {

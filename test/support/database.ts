@@ -27,7 +27,8 @@ export async function createDatabase({ empty = false } = {}): Promise<TestDataba
   const name = `test_${randomBytes(6).toString('hex')}`
   await onServer(`create database ${name} ${empty ? '' : `template ${TEMPLATE}`}`)
   const url = urlOfDatabase(serverUrl(), name)
-  const database = connect({ url })
+  // On a slow machine a connection may take longer than the second that the service waits. Tests of that wait open their own.
+  const database = connect({ url, poolWaitMs: 10_000 })
   after(async () => {
     await database.close()
     await onServer(`drop database ${name} with (force)`)

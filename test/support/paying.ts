@@ -127,6 +127,7 @@ export async function openPaying(
     baseUrl: url,
     isStopping: () => false,
     rateLimit: false,
+    shedsLoad: false,
     trustProxy: [],
   })
   await app.listen({ host: '127.0.0.1', port: changes.port ?? 0 })

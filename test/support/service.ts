@@ -63,6 +63,7 @@ export async function startOn(database: Database, changes: Partial<HttpParts> = 
     baseUrl: () => BASE_URL,
     isStopping: () => false,
     rateLimit: false,
+    shedsLoad: false,
     trustProxy: [],
     ...changes,
   })

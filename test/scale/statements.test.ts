@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { allTables, dropConstraints, fillTable, growingTables, MERCHANT, uuidOfRow } from '../../support/big-tables.ts'
-import { createDatabase } from '../../support/database.ts'
-import { readStatements, type SourceStatement } from '../../support/statements.ts'
+import { allTables, dropConstraints, fillTable, growingTables, MERCHANT, uuidOfRow } from '../support/big-tables.ts'
+import { createDatabase } from '../support/database.ts'
+import { readStatements, type SourceStatement } from '../support/statements.ts'
 
 /** Pages of 8 KiB that one statement may touch. A table with a million rows has more than ten thousand. */
 const MAX_PAGES = 3_000

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../../../src/database/sql.ts'
-import { listEvents } from '../../../src/events/event-store.ts'
-import { idOf, uuidOf } from '../../../src/kernel/ids.ts'
-import { startWorker } from '../../../src/worker/worker.ts'
-import { addEndpoint, ENDPOINTS, startDeliveringService, tell } from '../../support/delivering.ts'
-import { type Heard, startListener } from '../../support/listener.ts'
-import { rowGenerator, timedClaims } from '../../support/many-hosts.ts'
-import { eventually, request, type Shop } from '../../support/paying.ts'
+import { sql } from '../../src/database/sql.ts'
+import { listEvents } from '../../src/events/event-store.ts'
+import { idOf, uuidOf } from '../../src/kernel/ids.ts'
+import { startWorker } from '../../src/worker/worker.ts'
+import { addEndpoint, ENDPOINTS, startDeliveringService, tell } from '../support/delivering.ts'
+import { type Heard, startListener } from '../support/listener.ts'
+import { rowGenerator, timedClaims } from '../support/many-hosts.ts'
+import { eventually, request, type Shop } from '../support/paying.ts'
 
 /** Tables as large as those of a busy service after months. */
 const service = await startDeliveringService()
