@@ -65,7 +65,7 @@ async function runTests(databaseUrl: string, folder: string, files: string[]): P
   const status = await run('node', args, { TEST_DATABASE_URL: databaseUrl, NODE_COMPILE_CACHE })
   if (status === 0) return []
   const listed = (await readFile(list, 'utf8')).split('\n').filter(Boolean)
-  const failed = listed.map((file) => relative(root, file)).filter((file) => files.includes(file))
+  const failed = [...new Set(listed.map((file) => relative(root, file)))].filter((file) => files.includes(file))
   // The runner itself failed, or the list is not whole: nothing is known to have passed.
   return failed.length > 0 ? failed : files
 }
