@@ -12,7 +12,7 @@ export interface OnRecord {
 
 /** What a refund in the provider's list is, compared with what is on record. */
 export type RefundMeaning =
-  /** One that is on record, whoever made it. */
+  /** A refund that is already in our records. */
   | { kind: 'known'; refund: Refund }
   /** The money of a lost dispute, shown once more as a refund. */
   | { kind: 'settles'; dispute: Dispute }

@@ -61,7 +61,7 @@ export function settle(book: Book, proposal: Proposal): Decision {
 
 const KNOWS_THE_ORDER: ReadonlySet<Outcome['kind']> = new Set(['paid', 'pending', 'processing', 'declined'])
 
-/** What the mere arrival of the signal tells, whatever it says about money. */
+/** Updates what any signal proves by arriving: when the order was last active, and that the provider knows it. Money is settled elsewhere. */
 function withSignal(attempt: Attempt, { source, outcome, noticeSays, now }: Proposal): Attempt {
   const { watch } = attempt
   const isActivity = source === 'return' || source === 'notice'
@@ -365,7 +365,7 @@ const MAY_NOT_BE_VISIBLE_YET_MS = 10 * 60_000
 /** "No such order" proves nothing at first, and little once. A link that nobody used is unknown to some providers for good. */
 function concludeMissing(attempt: Attempt, now: Date): Attempt {
   const age = now.getTime() - attempt.watch.since.getTime()
-  // What nobody can have paid is believed sooner: every answer so far said "missing", at least two did, and 60 s have passed.
+  // An order that was never handed out fails sooner: every answer said "missing", there were at least two, and 60 s have passed.
   const isSoon = isUnstarted(attempt)
   const missingInARow = isSoon || age >= MAY_NOT_BE_VISIBLE_YET_MS ? attempt.watch.missingInARow + 1 : 0
   const seen = { ...attempt, watch: { ...attempt.watch, missingInARow } }
