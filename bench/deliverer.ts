@@ -4,9 +4,9 @@ import { connect } from '../src/database/database.ts'
 import { listen } from '../src/database/listen.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
+import { guardedHttp } from '../src/outbound/guarded-http.ts'
 import { startDelivering } from '../src/webhooks/deliver-due.ts'
 import { DELIVERIES_CHANNEL } from '../src/webhooks/delivery-store.ts'
-import { guardedHttp } from '../src/webhooks/guarded-http.ts'
 
 /**
  * A process that carries deliveries out, by ours or by a job library: one POST for each. The others are tuned as their manuals

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import { type Assets, buildAssets } from '../web/build.ts'
-import type { AttemptParts } from './attempts/parts.ts'
 import type { Config } from './config.ts'
 import { checkSecretKey } from './database/check-secret-key.ts'
 import { connect, type Database } from './database/database.ts'
@@ -11,6 +10,9 @@ import { migrate } from './database/migrate.ts'
 import { DEMO_WEBHOOK_PATH, type DemoParts, demoShop } from './demo/shop.ts'
 import { PAYMENTS_CHANNEL } from './events/event-store.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
+import { providerAccounts } from './integrations/accounts.ts'
+import type { Integration } from './integrations/integration.ts'
+import { INTEGRATIONS_CHANNEL, integrationChanges } from './integrations/integration-changes.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { Country } from './kernel/country.ts'
 import { idOf } from './kernel/ids.ts'
@@ -19,19 +21,17 @@ import type { Currency } from './kernel/money.ts'
 import { secretBox } from './kernel/secret-box.ts'
 import { createLog } from './log.ts'
 import type { NewCredential } from './merchants/credential.ts'
-import type { Integration } from './merchants/integration.ts'
-import { INTEGRATIONS_CHANNEL, integrationChanges } from './merchants/integration-changes.ts'
 import { SANDBOX_MERCHANT_ID, seedSandbox } from './merchants/seed-sandbox.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
+import { guardedHttp } from './outbound/guarded-http.ts'
 import { paymentCreator } from './payments/create-payment.ts'
+import type { AttemptParts } from './payments/dependencies.ts'
 import { linksOn } from './payments/links.ts'
-import { providerAccounts } from './providers/accounts.ts'
 import { PROVIDERS } from './providers/registry.ts'
 import { sandboxServers } from './providers/sandbox-servers.ts'
 import { eventRecorder } from './webhooks/announce-event.ts'
 import { startDelivering } from './webhooks/deliver-due.ts'
 import { DELIVERIES_CHANNEL } from './webhooks/delivery-store.ts'
-import { guardedHttp } from './webhooks/guarded-http.ts'
 import { setDefaultSecret } from './webhooks/manage-endpoints.ts'
 import { findDefaultSecret } from './webhooks/secret-store.ts'
 import { startWorker } from './worker/worker.ts'
@@ -234,7 +234,11 @@ function reachable(host: string): string {
 
 /** Only when the door is opened: the small commands start faster without a web framework. */
 function loadHttp() {
-  return Promise.all([import('./http/app.ts'), import('./http/listen.ts'), import('./http/live-payments.ts')])
+  return Promise.all([
+    import('./http/server/app.ts'),
+    import('./http/server/listen.ts'),
+    import('./http/checkout/live-payments.ts'),
+  ])
 }
 
 function sandboxIntegrations(): Integration[] {

@@ -12,12 +12,12 @@ import { merchantBrand } from '../src/cli/commands/merchant-brand.ts'
 import { gradeHandler } from '../src/cli/grade-handler.ts'
 import { readConfig } from '../src/config.ts'
 import { ANNOUNCED } from '../src/events/event.ts'
-import { IntegrationRequest } from '../src/http/contract/integration.ts'
-import { readWidgetToken } from '../src/http/pages/embed.ts'
+import { IntegrationRequest } from '../src/http/api/contract/integration.ts'
+import { readWidgetToken } from '../src/http/checkout/embed.ts'
+import { findShopfront } from '../src/merchants/branding-store.ts'
 import { logoOf } from '../src/merchants/logo.ts'
-import { findShopfront } from '../src/merchants/shopfront-store.ts'
+import { guardedHttp } from '../src/outbound/guarded-http.ts'
 import { PROVIDERS } from '../src/providers/registry.ts'
-import { guardedHttp } from '../src/webhooks/guarded-http.ts'
 import { ensureDefaultSecret, findDefaultSecret } from '../src/webhooks/secret-store.ts'
 import { WIDGET_VERSION } from '../web/build.ts'
 import { withProviderTable } from './readme/provider-table.ts'
@@ -363,7 +363,7 @@ test('every link between the docs leads somewhere, and so does every file that t
       if (target) assert.ok(existsSync(join(ROOT, dirname(page), target)), `${page}: ${target}`)
     }
     for (const [, file] of read(page).matchAll(/`((?:src|test|bin|migrations|bench)\/[\w./-]+\.(?:ts|sql|mjs))`/g)) {
-      const planned = page === 'ARCHITECTURE.md' && file === 'src/http/routes/notices.ts'
+      const planned = page === 'ARCHITECTURE.md' && file === 'src/http/api/notices.ts'
       assert.ok(planned || existsSync(join(ROOT, file as string)), `${page}: ${file}`)
     }
   }

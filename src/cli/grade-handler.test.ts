@@ -4,7 +4,7 @@ import { carefulHandler } from '../../test/support/careful-handler.ts'
 import { type Manner, startListener } from '../../test/support/listener.ts'
 import { eventually, startPaying } from '../../test/support/paying.ts'
 import { ANNOUNCED } from '../events/event.ts'
-import { guardedHttp } from '../webhooks/guarded-http.ts'
+import { guardedHttp } from '../outbound/guarded-http.ts'
 import { gradeHandler } from './grade-handler.ts'
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'

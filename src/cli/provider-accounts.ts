@@ -3,8 +3,8 @@ import { privateAllowedBy } from '../compose.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { knownKeys } from '../generated-keys.ts'
+import { providerAccounts } from '../integrations/accounts.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import { providerAccounts } from '../providers/accounts.ts'
 import type { Provider, Providers } from '../providers/provider.ts'
 
 /** Connections to the merchants' providers, as the service makes them. The sandbox provider is part of the running service at `serverUrl`. */

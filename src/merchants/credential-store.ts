@@ -1,9 +1,9 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
+import type { RankedIntegration } from '../integrations/integration.ts'
+import { OWNERS_INTEGRATIONS } from '../integrations/integration-store.ts'
 import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { RankedIntegration } from './integration.ts'
-import { OWNERS_INTEGRATIONS } from './integration-store.ts'
 import type { Caller } from './merchant.ts'
 
 export interface KnownCredential {

@@ -1,7 +1,7 @@
+import type { RankedIntegration } from '../integrations/integration.ts'
 import type { Country } from '../kernel/country.ts'
 import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { RankedIntegration } from './integration.ts'
 
 export interface Merchant {
   id: MerchantId

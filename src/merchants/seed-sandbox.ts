@@ -1,11 +1,11 @@
 import type { Database } from '../database/database.ts'
+import { recordAct } from '../events/audit-log-store.ts'
+import type { Integration } from '../integrations/integration.ts'
+import { addPlayMoney } from '../integrations/manage-integrations.ts'
 import type { Country } from '../kernel/country.ts'
 import { idOf, type MerchantId } from '../kernel/ids.ts'
-import { recordAct } from './audit-store.ts'
 import { digestOf, type NewCredential } from './credential.ts'
 import { insertCredential, updateCredentialDigest } from './credential-store.ts'
-import type { Integration } from './integration.ts'
-import { addPlayMoney } from './manage-integrations.ts'
 import { insertMerchant } from './merchant-store.ts'
 
 /** The same id everywhere, so that any number of processes can seed at once and still make one merchant. */

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts'
+import type { IntegrationChanges } from '../integrations/integration-changes.ts'
 import { equalInConstantTime, secretMatches } from './credential.ts'
 import { findLiveCredential, type KnownCredential, markUsed } from './credential-store.ts'
-import type { IntegrationChanges } from './integration-changes.ts'
 import type { Caller } from './merchant.ts'
 
 // A revoked credential is refused everywhere within 2 s: nothing is believed for longer. From half of that on it is looked up

@@ -3,7 +3,14 @@ import type { Clock } from '../kernel/clock.ts'
 import { newReference } from '../kernel/ids.ts'
 import { PROBLEMS, Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
-import { claimCall, forgetCall, giveBack, type IdempotentCall, keepAnswer, noteBegun } from './idempotent-call-store.ts'
+import {
+  claimCall,
+  forgetCall,
+  giveBack,
+  type IdempotentCall,
+  keepAnswer,
+  noteBegun,
+} from './store/idempotent-calls.ts'
 
 /** What a call goes by. With a key it is chosen with the key, and stays the same whoever repeats it. */
 export interface Turn {

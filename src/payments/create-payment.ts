@@ -1,14 +1,14 @@
 import { batch } from '../database/batch.ts'
 import { type Database, pauseAfterLostRace, unavailable } from '../database/database.ts'
 import { isBadRow, lostARace, lostConnection } from '../database/failure.ts'
+import { canTake, describeIntegrations } from '../integrations/integration.ts'
+import { findOffering } from '../integrations/integration-store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { newId, newReference, newShortCode, type PaymentId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
-import { canTake, describeIntegrations } from '../merchants/integration.ts'
-import { findOffering } from '../merchants/integration-store.ts'
 import type { Caller } from '../merchants/merchant.ts'
-import type { PaymentRequest } from './payment.ts'
-import { findRivals, insertPayment, insertPayments, type NewPayment } from './payment-store.ts'
+import type { PaymentRequest } from './state/payment.ts'
+import { findRivals, insertPayment, insertPayments, type NewPayment } from './store/payments.ts'
 
 export interface CreatePayment {
   caller: Caller

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { money } from '../kernel/money.ts'
+import { providerHttp } from '../outbound/provider-http.ts'
 import type { Manners, Rig } from './behaves-as-provider.ts'
 import type { Connection, ListedTransaction, OrderHandle, Provider, ReturnsAnswer } from './provider.ts'
-import { providerHttp } from './provider-http.ts'
 import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
 
 /** Conformance of refunds and disputes made at the provider, of the list of transactions, and of refused keys. */

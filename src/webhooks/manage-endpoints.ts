@@ -1,11 +1,11 @@
 import type { Database } from '../database/database.ts'
+import { recordAct } from '../events/audit-log-store.ts'
 import type { AnnouncedType } from '../events/event.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type EndpointId, newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import { recordAct } from '../merchants/audit-store.ts'
-import type { Owner } from '../payments/payment-store.ts'
+import type { Owner } from '../payments/store/payments.ts'
 import { type Endpoint, MAX_ENDPOINTS, ROTATION_HOURS } from './endpoint.ts'
 import {
   endpointSecretPlace,

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Database } from '../database/database.ts'
+import { recordAct } from '../events/audit-log-store.ts'
 import type { EndpointId } from '../kernel/ids.ts'
-import { recordAct } from '../merchants/audit-store.ts'
 import type { TryResult } from './delivery-store.ts'
 import { disableEndpoint, noteHealth } from './endpoint-store.ts'
 import { holdDeliveries } from './hold-deliveries.ts'

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts'
 import type { EventId } from '../kernel/ids.ts'
-import type { Owner } from '../payments/payment-store.ts'
+import type { Owner } from '../payments/store/payments.ts'
 import { requeueEvent, requeueGivenUp } from './delivery-store.ts'
 
 /** Sends an event again to wherever it went, whatever became of it. Same id, same bytes. */

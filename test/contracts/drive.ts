@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Currency, type Money, money } from '../../src/kernel/money.ts'
+import { providerHttp } from '../../src/outbound/provider-http.ts'
 import type { FakeProvider } from '../../src/providers/fake-provider.ts'
 import type {
   Channel,
@@ -10,7 +11,6 @@ import type {
   RefundOrder,
   TransactionsAnswer,
 } from '../../src/providers/provider.ts'
-import { providerHttp } from '../../src/providers/provider-http.ts'
 
 /** A request that an adapter made, and what it was asked to do. */
 export interface Made {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { addIntegration } from '../../src/integrations/integration-store.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import type { Currency } from '../../src/kernel/money.ts'
-import { addIntegration } from '../../src/merchants/integration-store.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { eventually, request, startPaying } from '../support/paying.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { forgetOldCalls } from '../../src/payments/idempotent-call-store.ts'
+import { forgetOldCalls } from '../../src/payments/store/idempotent-calls.ts'
 import { addMerchant, call, checkout, startOn, startService, type TestMerchant } from '../support/service.ts'
 
 const { app, database } = await startService()

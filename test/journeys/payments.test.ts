@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { expirePayments } from '../../src/attempts/expire-payments.ts'
 import { sql } from '../../src/database/sql.ts'
 import { recordEvent } from '../../src/events/event-store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { expirePayments } from '../../src/payments/expire-payments.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import { type Answer, addMerchant, BASE_URL, call, checkout, startService } from '../support/service.ts'
 

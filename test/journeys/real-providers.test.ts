@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeChecksDue } from '../../src/attempts/attempt-store.ts'
 import { sql } from '../../src/database/sql.ts'
 import type { PaymentId } from '../../src/kernel/ids.ts'
 import { type Currency, formatMoney, money } from '../../src/kernel/money.ts'
+import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { eventually } from '../support/paying.ts'
 import {
   assertAllAgree,

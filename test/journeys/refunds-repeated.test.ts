@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { carryOutDueRefunds } from '../../src/attempts/refund-payment.ts'
 import { sql } from '../../src/database/sql.ts'
+import { carryOutDueRefunds } from '../../src/payments/refund-payment.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
 import type { Provider, RefundOrder } from '../../src/providers/provider.ts'
 import { letPass } from '../support/books.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeChecksDue } from '../../src/attempts/attempt-store.ts'
-import { checkDueAttempts } from '../../src/attempts/check-attempts.ts'
+import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
+import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 
 const service = await startPaying()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { afterEach, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { embedId, readEmbedId, readWidgetToken, widgetToken } from '../../src/http/pages/embed.ts'
+import { embedId, readEmbedId, readWidgetToken, widgetToken } from '../../src/http/checkout/embed.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import {
   brandMerchant,

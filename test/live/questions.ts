@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { providerHttp } from '../../src/outbound/provider-http.ts'
 import type { Channel, Connection, Order, OrderHandle, RefundOrder } from '../../src/providers/provider.ts'
-import { providerHttp } from '../../src/providers/provider-http.ts'
 import { brokenKey, type Keys } from './keys.ts'
 import type { Sandbox } from './sandboxes.ts'
 

@@ -1,5 +1,4 @@
 import { pino } from 'pino'
-import type { AttemptParts } from '../../src/attempts/parts.ts'
 import type { Database } from '../../src/database/database.ts'
 import { recordEvent } from '../../src/events/event-store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -10,6 +9,7 @@ import { secretBox } from '../../src/kernel/secret-box.ts'
 import { createMerchant } from '../../src/merchants/manage-merchants.ts'
 import type { Caller } from '../../src/merchants/merchant.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
+import type { AttemptParts } from '../../src/payments/dependencies.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import type { Adversary, Fate } from './adversary.ts'
 

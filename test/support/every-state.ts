@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { sql } from '../../src/database/sql.ts'
-import type { State } from '../../src/http/pages/screen.ts'
+import type { State } from '../../src/http/checkout/screen.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { letPass } from './books.ts'
 import { newCheckout, transfer } from './customer.ts'

@@ -1,11 +1,11 @@
-import type { Attempt } from '../../src/attempts/attempt.ts'
-import { type Book, begin, type Decision, issue } from '../../src/attempts/book.ts'
-import { type Proposal, settle } from '../../src/attempts/settle.ts'
-import { watchAnew } from '../../src/attempts/watch.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { Payment } from '../../src/payments/payment.ts'
+import type { Attempt } from '../../src/payments/state/attempt.ts'
+import { watchAnew } from '../../src/payments/state/check-schedule.ts'
+import type { Payment } from '../../src/payments/state/payment.ts'
+import { type Book, begin, type Decision, issue } from '../../src/payments/state/payment-state.ts'
+import { type Proposal, settle } from '../../src/payments/state/settle.ts'
 import type { Outcome, Receipt } from '../../src/providers/provider.ts'
 
 // A payment with its attempts as plain values, for what is decided without a database.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { audit } from '../../src/attempts/audit.ts'
-import { recordsAfter } from '../../src/attempts/audit-records-store.ts'
 import type { Database } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { audit } from '../../src/payments/state/audit.ts'
+import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import { eventually, type Shop } from './paying.ts'
 import { CARD } from './simulator.ts'
 

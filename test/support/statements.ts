@@ -5,7 +5,7 @@ const ROOT = join(import.meta.dirname, '../..')
 
 /** A statement of the service, as its source has it. */
 export interface SourceStatement {
-  /** `src/payments/payment-store.ts:120` */
+  /** `src/payments/store/payments.ts:120` */
   place: string
   /** With `$1`, `$2` … for its values, and fixed text filled in. */
   text: string

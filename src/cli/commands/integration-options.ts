@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
-import type { IntegrationWish } from '../../merchants/integration-wish.ts'
+import type { IntegrationWish } from '../../integrations/integration-request.ts'
 import { type Options, UsageError } from '../command.ts'
 
 /** What is asked for. Whether a provider can do it is the provider's to say; here only what is no option at all is told. */

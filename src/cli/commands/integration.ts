@@ -1,23 +1,23 @@
 import { type Parts, privateAllowedBy } from '../../compose.ts'
 import { type Config, readConfig } from '../../config.ts'
-import { MODES, type Mode } from '../../kernel/mode.ts'
-import { Problem } from '../../kernel/problem.ts'
-import type { SecretBox } from '../../kernel/secret-box.ts'
 import {
   DEFAULT_PRIORITY,
   type IntegrationOwner,
   type IntegrationRecord,
   MAX_PRIORITY,
-} from '../../merchants/integration.ts'
-import { listIntegrations } from '../../merchants/integration-store.ts'
-import { integrationView } from '../../merchants/integration-view.ts'
+} from '../../integrations/integration.ts'
+import { listIntegrations } from '../../integrations/integration-store.ts'
+import { integrationView } from '../../integrations/integration-view.ts'
 import {
   checkIntegration,
   removeIntegration,
   setIntegration,
   setsKeys,
   warnOfKeys,
-} from '../../merchants/manage-integrations.ts'
+} from '../../integrations/manage-integrations.ts'
+import { MODES, type Mode } from '../../kernel/mode.ts'
+import { Problem } from '../../kernel/problem.ts'
+import type { SecretBox } from '../../kernel/secret-box.ts'
 import { SANDBOX_MERCHANT_ID } from '../../merchants/seed-sandbox.ts'
 import { linksOn } from '../../payments/links.ts'
 import type { Provider } from '../../providers/provider.ts'

@@ -1,9 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseId } from '../../kernel/ids.ts'
-import { type Logo, logoOf, MAX_LOGO_BYTES } from '../../merchants/logo.ts'
-import { brandMerchant } from '../../merchants/manage-merchants.ts'
-import { parseMerchantName } from '../../merchants/merchant.ts'
 import {
   type Choices,
   CORNERS,
@@ -17,7 +14,10 @@ import {
   parseWidgetAccess,
   RULES,
   WIDGET_ACCESS,
-} from '../../merchants/shopfront.ts'
+} from '../../merchants/branding.ts'
+import { type Logo, logoOf, MAX_LOGO_BYTES } from '../../merchants/logo.ts'
+import { brandMerchant } from '../../merchants/manage-merchants.ts'
+import { parseMerchantName } from '../../merchants/merchant.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print } from '../print.ts'
 import { actor, withParts } from '../with-parts.ts'

@@ -1,5 +1,5 @@
-import { listUnmatched } from '../../attempts/notice-store.ts'
-import { listUnmatchedReceipts } from '../../attempts/receipt-store.ts'
+import { listUnmatched } from '../../payments/store/notices.ts'
+import { listUnmatchedReceipts } from '../../payments/store/receipts.ts'
 import type { Command } from '../command.ts'
 import { print, table } from '../print.ts'
 import { withParts } from '../with-parts.ts'

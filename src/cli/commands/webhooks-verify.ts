@@ -1,7 +1,7 @@
 import { readConfig } from '../../config.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { SANDBOX_MERCHANT_ID } from '../../merchants/seed-sandbox.ts'
-import { guardedHttp } from '../../webhooks/guarded-http.ts'
+import { guardedHttp } from '../../outbound/guarded-http.ts'
 import { findDefaultSecret } from '../../webhooks/secret-store.ts'
 import { isWebhookSecret, type WebhookSecret } from '../../webhooks/signature.ts'
 import { type Command, type Options, UsageError } from '../command.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Currency, money } from '../../kernel/money.ts'
+import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Order, OrderHandle } from '../provider.ts'
-import { providerHttp } from '../provider-http.ts'
 import { flutterwave } from './adapter.ts'
 import { startFakeFlutterwave } from './fake.ts'
 

@@ -11,7 +11,7 @@ import {
   webAddress,
   wholeCard,
   word,
-} from '../../kernel/their-json.ts'
+} from '../json-parsers.ts'
 import type { SavedCard } from '../provider.ts'
 import { minorOf, nearestMinorOf } from './amounts.ts'
 

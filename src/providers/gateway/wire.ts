@@ -11,7 +11,7 @@ import {
   wholeCard,
   wholeNumber,
   word,
-} from '../../kernel/their-json.ts'
+} from '../json-parsers.ts'
 import type { SavedCard } from '../provider.ts'
 
 /**

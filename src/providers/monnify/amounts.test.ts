@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Currency, MAX_AMOUNT, money } from '../../kernel/money.ts'
-import { asWritten, fields, parse } from '../../kernel/their-json.ts'
+import { asWritten, fields, parse } from '../json-parsers.ts'
 import { jsonWith, nairaOf, readNaira } from './amounts.ts'
 import { readTime } from './times.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Money } from '../../kernel/money.ts'
-import { digitsOf } from '../../kernel/their-json.ts'
+import { digitsOf } from '../json-parsers.ts'
 
 /**
  * They speak naira with decimals, we speak kobo. Everything here goes through the digits: 5000.10 * 100 is 500010.00000000006, and

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Currency, money } from '../../kernel/money.ts'
-import { providerHttp } from '../provider-http.ts'
+import { providerHttp } from '../../outbound/provider-http.ts'
 import { monnify } from './adapter.ts'
 import { KEYS, sign } from './fake.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Connection, OrderHandle } from '../provider.ts'
-import { providerHttp } from '../provider-http.ts'
 import { monnify } from './adapter.ts'
 import { KEYS, startFakeMonnify } from './fake.ts'
 

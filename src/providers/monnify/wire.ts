@@ -11,7 +11,7 @@ import {
   webAddress,
   wholeCard,
   word as wordOf,
-} from '../../kernel/their-json.ts'
+} from '../json-parsers.ts'
 import type { SavedCard } from '../provider.ts'
 import { readNaira } from './amounts.ts'
 import { readTime } from './times.ts'

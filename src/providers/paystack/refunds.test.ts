@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { providerHttp } from '../provider-http.ts'
+import { providerHttp } from '../../outbound/provider-http.ts'
 import { handle, naira, order, rigOver, unknown } from './fake-rig.ts'
 
 const { paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { providerHttp } from '../provider-http.ts'
+import { providerHttp } from '../../outbound/provider-http.ts'
 import { handle, order, pending, rigOver, unknown } from './fake-rig.ts'
 
 const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))

@@ -13,7 +13,7 @@ import {
   webAddress,
   wholeCard,
   word,
-} from '../../kernel/their-json.ts'
+} from '../json-parsers.ts'
 import type { SavedCard } from '../provider.ts'
 import { fromHundredths } from './amounts.ts'
 

@@ -1,5 +1,5 @@
 import type { Currency } from '../../kernel/money.ts'
-import { currencyOf } from '../../kernel/their-json.ts'
+import { currencyOf } from '../json-parsers.ts'
 
 /** docs.stripe.com/currencies: these are sent whole, … */
 const WHOLE = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '))

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import { providerHttp } from '../provider-http.ts'
+import { providerHttp } from '../../outbound/provider-http.ts'
 import { stripe } from './adapter.ts'
 import { startFakeStripe } from './fake.ts'
 

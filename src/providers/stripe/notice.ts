@@ -1,6 +1,6 @@
 import type { Mode } from '../../kernel/mode.ts'
 import { type Money, money } from '../../kernel/money.ts'
-import { decode, type Fields, fields, parse, wholeNumber, word } from '../../kernel/their-json.ts'
+import { decode, type Fields, fields, parse, wholeNumber, word } from '../json-parsers.ts'
 import type { NoticeReading, Receipt } from '../provider.ts'
 import { readCurrency } from './amounts.ts'
 import { dateOfSeconds, idOf, noteOf } from './read.ts'

@@ -1,4 +1,4 @@
-import { type Fields, fields, webAddress, word } from '../../kernel/their-json.ts'
+import { type Fields, fields, webAddress, word } from '../json-parsers.ts'
 
 /** The id of what may be there whole, or by its id alone. */
 export function idOf(value: unknown): string | undefined {

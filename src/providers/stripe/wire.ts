@@ -1,5 +1,5 @@
 import type { Currency } from '../../kernel/money.ts'
-import { all, type Fields, fields, parse, wholeCard, wholeNumber, word } from '../../kernel/their-json.ts'
+import { all, type Fields, fields, parse, wholeCard, wholeNumber, word } from '../json-parsers.ts'
 import type { SavedCard } from '../provider.ts'
 import { readCurrency } from './amounts.ts'
 import { dateOfSeconds, idOf, linkOf, noteOf } from './read.ts'

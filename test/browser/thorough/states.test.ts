@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { expirePayments } from '../../../src/attempts/expire-payments.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { setMerchantStatus } from '../../../src/merchants/manage-merchants.ts'
+import { expirePayments } from '../../../src/payments/expire-payments.ts'
 import { startBetween } from '../../support/between.ts'
 import { letPass } from '../../support/books.ts'
 import {

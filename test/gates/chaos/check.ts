@@ -1,8 +1,8 @@
-import { audit, type Records } from '../../../src/attempts/audit.ts'
-import { recordsAfter } from '../../../src/attempts/audit-records-store.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../../src/kernel/ids.ts'
+import { audit, type Records } from '../../../src/payments/state/audit.ts'
+import { recordsAfter } from '../../../src/payments/store/audit-records.ts'
 import type { Told } from './customers.ts'
 import type { Door } from './door.ts'
 

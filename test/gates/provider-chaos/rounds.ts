@@ -1,10 +1,10 @@
-import { checkDueAttempts } from '../../../src/attempts/check-attempts.ts'
-import type { AttemptParts } from '../../../src/attempts/parts.ts'
-import { workOffWaitingNotices } from '../../../src/attempts/receive-notice.ts'
-import { reconcileDueReturns } from '../../../src/attempts/reconcile-due.ts'
-import { carryOutDueRefunds } from '../../../src/attempts/refund-payment.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
+import { checkDueAttempts } from '../../../src/payments/check-attempts.ts'
+import type { AttemptParts } from '../../../src/payments/dependencies.ts'
+import { workOffWaitingNotices } from '../../../src/payments/receive-notice.ts'
+import { reconcileDueReturns } from '../../../src/payments/reconcile-due.ts'
+import { carryOutDueRefunds } from '../../../src/payments/refund-payment.ts'
 
 const HURRY_EVERY_MS = 500
 

@@ -1,6 +1,6 @@
-import { auditProvider } from '../../../src/attempts/audit-provider.ts'
-import { listAuditScopes } from '../../../src/attempts/audit-provider-store.ts'
 import { sql } from '../../../src/database/sql.ts'
+import { auditProvider } from '../../../src/payments/audit-provider.ts'
+import { listAuditScopes } from '../../../src/payments/store/provider-audit.ts'
 import type { FakeProvider, StartFake } from '../../../src/providers/fake-provider.ts'
 import { startFakeFlutterwave } from '../../../src/providers/flutterwave/fake.ts'
 import { startFakeMonnify } from '../../../src/providers/monnify/fake.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeChecksDue } from '../../../src/attempts/attempt-store.ts'
+import { makeChecksDue } from '../../../src/payments/store/attempts.ts'
 import { letPass } from '../../support/books.ts'
 import {
   assertAllAgree,

@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import type { Database } from '../../database/database.ts'
+import { parseId } from '../../kernel/ids.ts'
+import { Problem } from '../../kernel/problem.ts'
+import { deleteSavedCard } from '../../payments/manage-saved-cards.ts'
+import { type CardOnFile, type Customer, listCards } from '../../payments/store/saved-cards.ts'
+import type { App } from '../server/framework.ts'
+import { answers } from './contract/answers.ts'
+import { CardAnswer, CardsAnswer } from './contract/attempt.ts'
+
+/** Cards that customers agreed to have kept. Their tokens never leave the database. */
+export function cardRoutes(app: App, { database }: { database: Database }): void {
+  app.get(
+    '/cards',
+    {
+      schema: {
+        operationId: 'listCards',
+        summary: 'Saved cards of a customer',
+        tags: ['Cards'],
+        description: 'Send exactly one of `userId` and `email`.',
+        querystring: Type.Object({
+          userId: Type.Optional(
+            Type.String({ format: 'user-id', description: 'Cards that were saved with this `user.id`.' }),
+          ),
+          email: Type.Optional(
+            Type.String({
+              format: 'e-mail',
+              maxLength: 254,
+              description: 'Cards that were saved without a `user.id` under this e-mail address, any case.',
+            }),
+          ),
+        }),
+        response: { 200: CardsAnswer, ...answers(400, 401, 403, 429, 503) },
+      },
+    },
+    async (request) => ({
+      data: (await listCards(database, request.caller, customerIn(request.query))).map(cardView),
+      nextCursor: null,
+    }),
+  )
+
+  app.delete(
+    '/cards/:id',
+    {
+      schema: {
+        operationId: 'deleteCard',
+        summary: 'Forget a saved card',
+        tags: ['Cards'],
+        params: Type.Object({ id: Type.String() }),
+        response: { 200: CardAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async (request) => {
+      const id = parseId('card', request.params.id)
+      const card = id && (await deleteSavedCard(database, request.caller, id))
+      if (!card) throw new Problem('not_found', 'You have no saved card with this id in this mode.')
+      return { data: cardView(card) }
+    },
+  )
+}
+
+function customerIn({ userId, email }: { userId?: string; email?: string }): Customer {
+  if (userId !== undefined && email === undefined) return { id: userId, email: '' }
+  if (email !== undefined && userId === undefined) return { id: null, email }
+  throw new Problem('invalid_request', 'Send either userId or email, and not both.')
+}
+
+function cardView({ createdAt, ...card }: CardOnFile) {
+  return { ...card, createdAt: createdAt.toISOString() }
+}

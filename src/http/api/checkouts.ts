@@ -1,0 +1,87 @@
+import { type Country, parseCountry } from '../../kernel/country.ts'
+import { type Currency, parseCurrency } from '../../kernel/money.ts'
+import { Problem } from '../../kernel/problem.ts'
+import { DuplicateReference, type PaymentCreator, type PaymentTicket } from '../../payments/create-payment.ts'
+import type { Links } from '../../payments/links.ts'
+import type { PaymentRequest } from '../../payments/state/payment.ts'
+import type { App } from '../server/framework.ts'
+import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
+import { type AllowPrivate, knownFields, readBody } from '../server/read-body.ts'
+import { answers } from './contract/answers.ts'
+import { type Checkout, CheckoutAnswer, CheckoutRequest } from './contract/checkout.ts'
+import { ref } from './contract/schema.ts'
+
+interface Parts {
+  createPayment: PaymentCreator
+  links: Links
+  allowPrivate: AllowPrivate
+}
+
+const DEFAULT_CURRENCY = 'NGN' as Currency
+export const DEFAULT_EXPIRY_SECONDS = 86_400
+
+const KNOWN = knownFields(CheckoutRequest)
+
+export function checkoutRoutes(app: App, { createPayment, links, allowPrivate }: Parts): void {
+  app.post(
+    '/checkouts',
+    {
+      attachValidation: true, // our own refusal adds what a schema cannot say
+      schema: {
+        operationId: 'createCheckout',
+        summary: 'Make a payment and get the links to its page',
+        tags: ['Checkouts'],
+        headers: IdempotencyHeaders,
+        body: ref(CheckoutRequest),
+        response: { 201: CheckoutAnswer, ...answers(400, 401, 403, 409, 413, 415, 422, 429, 503) },
+      },
+    },
+    async (request, reply) => {
+      const body = readBody<CheckoutRequest>(request, KNOWN, allowPrivate)
+      const idempotency = readIdempotencyKey(request)
+      try {
+        const { ticket, replayed } = await createPayment({
+          caller: request.caller,
+          request: paymentRequestOf(body),
+          reference: body.reference ?? undefined,
+          expiresInSeconds: body.expiresIn ?? DEFAULT_EXPIRY_SECONDS,
+          idempotency,
+        })
+        if (replayed) reply.header('idempotent-replayed', 'true')
+        const checkout = checkoutOf(ticket, links)
+        return reply.code(201).header('location', checkout.url).send({ data: checkout })
+      } catch (error) {
+        if (!(error instanceof DuplicateReference)) throw error
+        throw new Problem('duplicate_reference', error.message, {
+          extra: { existing: checkoutOf(error.existing, links) },
+        })
+      }
+    },
+  )
+}
+
+function checkoutOf({ id, shortCode, reference, amount }: PaymentTicket, links: Links): Checkout {
+  return { id, url: links.payment(id), shortURL: links.short(shortCode), reference, amount }
+}
+
+function paymentRequestOf(body: CheckoutRequest): PaymentRequest {
+  return { ...commonRequestOf(body), country: parseCountry(body.country) as Country }
+}
+
+/** What both ways to make a payment have in common, with the defaults filled in. */
+export function commonRequestOf(body: Omit<CheckoutRequest, 'country'>): Omit<PaymentRequest, 'country'> {
+  return {
+    amount: body.amount,
+    currency: (body.currency && parseCurrency(body.currency)) || DEFAULT_CURRENCY,
+    customerBearsCharge: body.customerBearsCharge ?? false,
+    user: {
+      id: body.user.id ?? null,
+      email: body.user.email,
+      phoneNumber: body.user.phoneNumber ?? null,
+      name: body.user.name?.normalize('NFC') ?? null,
+    },
+    redirectURL: body.redirectURL ?? null,
+    webhook: body.webhook ?? null,
+    metadata: (body.metadata as Record<string, string> | null | undefined) ?? {},
+  }
+}

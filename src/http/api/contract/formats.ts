@@ -1,0 +1,66 @@
+import { parseCountry } from '../../../kernel/country.ts'
+import { parseCurrency } from '../../../kernel/money.ts'
+import { isWebAddress } from '../../../kernel/web-address.ts'
+import { readCursor } from './cursor.ts'
+
+/**
+ * The kinds of text that a request may hold, each with its test and with the sentence for whoever got it wrong. Ajv runs the tests;
+ * `mistakes.ts` says the sentences.
+ */
+export const FORMATS: Record<string, { test(text: string): boolean; sentence: string }> = {
+  'e-mail': {
+    test: (text) => /^[^\s@\p{Cc}]+@[^\s@.\p{Cc}]+(\.[^\s@.\p{Cc}]+)+$/u.test(text),
+    sentence: 'must be an e-mail address, like ada@example.com',
+  },
+  'user-id': {
+    test: (text) => /^[A-Za-z0-9_.:@-]{1,64}$/.test(text),
+    sentence: 'must be 1 to 64 characters of A-Z, a-z, 0-9, _ . : @ and -',
+  },
+  'plain-text': {
+    test: (text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text),
+    sentence: 'must not hold line breaks or other control characters',
+  },
+  reference: {
+    test: (text) => /^[\x21-\x7e]{1,100}$/.test(text) && text !== '.' && text !== '..',
+    sentence: 'must be 1 to 100 printable ASCII characters without spaces, and not "." or ".."',
+  },
+  'currency-code': {
+    test: (text) => text === '' || parseCurrency(text) !== undefined,
+    sentence: 'must be an ISO 4217 code, like NGN',
+  },
+  country: {
+    test: (text) => parseCountry(text) !== undefined,
+    sentence: 'must be a country of ISO 3166-1: its two or three letters or its English name, like NG, NGA or Nigeria',
+  },
+  'web-address': {
+    test: isWebAddress,
+    sentence:
+      'must be an absolute http or https URL of at most 2048 characters, without user:password, like https://shop.example/thanks',
+  },
+  moment: {
+    test: (text) => /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) && isDay(text),
+    sentence: 'must be a time like 2026-01-31T12:00:00Z, or a date like 2026-01-31 (a + in it is sent as %2B)',
+  },
+  'page-size': {
+    test: (text) => /^([1-9]\d?|100)$/.test(text),
+    sentence: 'must be a whole number from 1 to 100',
+  },
+  cursor: {
+    test: (text) => readCursor('payment', text) !== undefined,
+    sentence: 'must be the nextCursor of an earlier answer',
+  },
+  'dispute-cursor': {
+    test: (text) => readCursor('dispute', text) !== undefined,
+    sentence: 'must be the nextCursor of an earlier answer',
+  },
+  'event-cursor': {
+    test: (text) => readCursor('event', text) !== undefined,
+    sentence: 'must be the nextCursor of an earlier answer',
+  },
+}
+
+/** JavaScript takes the 30th of February for the 2nd of March; we do not. */
+function isDay(text: string): boolean {
+  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
+  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day && !Number.isNaN(Date.parse(text))
+}

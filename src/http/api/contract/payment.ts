@@ -1,0 +1,72 @@
+import { Type } from 'typebox'
+import { PAYMENT_STATUSES, type PaymentStatus } from '../../../payments/state/payment.ts'
+import { Attempt, Refund } from './attempt.ts'
+import { dataOf, listOf, nullable, ref } from './schema.ts'
+
+const Status = Type.Unsafe<PaymentStatus>({ type: 'string', enum: [...PAYMENT_STATUSES] })
+const Time = Type.String({ format: 'date-time' })
+
+export const Payment = Type.Object(
+  {
+    id: Type.String(),
+    reference: Type.String(),
+    mode: Type.Union([Type.Literal('sandbox'), Type.Literal('live')]),
+    status: Status,
+    late: Type.Boolean({ description: 'The money came after the payment was cancelled or had expired.' }),
+    amount: Type.Integer(),
+    currency: Type.String(),
+    country: Type.String(),
+    customerBearsCharge: Type.Boolean(),
+    fee: nullable(Type.Integer()),
+    amountCharged: nullable(Type.Integer()),
+    amountPaid: Type.Integer(),
+    amountRefunded: Type.Integer(),
+    user: Type.Object({
+      id: nullable(Type.String({ description: 'Your own id of the customer.' })),
+      email: Type.String(),
+      phoneNumber: nullable(Type.String()),
+      name: nullable(Type.String()),
+    }),
+    redirectURL: nullable(Type.String()),
+    webhook: nullable(Type.String()),
+    metadata: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+    url: Type.String({ format: 'uri' }),
+    shortURL: Type.String({ format: 'uri' }),
+    attempts: Type.Array(Attempt),
+    refunds: Type.Array(ref(Refund)),
+    createdAt: Time,
+    expiresAt: Time,
+    completedAt: nullable(Time),
+  },
+  { $id: 'Payment' },
+)
+export type Payment = Type.Static<typeof Payment>
+
+export const PaymentAnswer = dataOf(ref(Payment))
+export const PaymentsAnswer = listOf(ref(Payment))
+
+export const WidgetToken = Type.Object(
+  {
+    token: Type.String({ description: 'For `Pay.open({ reference, token })`. Good for this payment only.' }),
+    expiresAt: Time,
+  },
+  { $id: 'WidgetToken' },
+)
+export const WidgetTokenAnswer = dataOf(ref(WidgetToken))
+
+export const PaymentName = Type.Object({
+  reference: Type.String({ description: 'Reference of the payment or of one of its attempts, or the `chk_` id.' }),
+})
+
+export const PaymentsQuery = Type.Object({
+  status: Type.Optional(Type.String({ enum: [...PAYMENT_STATUSES] })),
+  email: Type.Optional(
+    Type.String({ format: 'plain-text', maxLength: 254, description: 'E-mail address of the customer, any case.' }),
+  ),
+  userId: Type.Optional(Type.String({ format: 'user-id', description: 'Your own id of the customer.' })),
+  from: Type.Optional(Type.String({ format: 'moment', description: 'Created at or after: RFC 3339, or a date.' })),
+  to: Type.Optional(Type.String({ format: 'moment', description: 'Created before: RFC 3339, or a date.' })),
+  limit: Type.Optional(Type.String({ format: 'page-size', description: '1 to 100; default 20.' })),
+  cursor: Type.Optional(Type.String({ format: 'cursor', description: '`nextCursor` of the page before.' })),
+})
+export type PaymentsQuery = Type.Static<typeof PaymentsQuery>

@@ -1,0 +1,106 @@
+import { Type } from 'typebox'
+import { ANNOUNCED, type AnnouncedType } from '../../../events/event.ts'
+import { dataOf, listOf, nullable, optional, ref } from './schema.ts'
+
+const Time = Type.String({ format: 'date-time' })
+const EventTypes = Type.Array(Type.Unsafe<AnnouncedType>({ type: 'string', enum: [...ANNOUNCED] }), {
+  maxItems: ANNOUNCED.length,
+  uniqueItems: true,
+  description: 'Which events it wants to hear of. Empty or absent: all of them, those to come included.',
+})
+const Url = Type.String({ format: 'web-address', description: 'Where to send them. In live mode https only.' })
+
+export const EndpointRequest = Type.Object(
+  { url: Url, events: optional(EventTypes), enabled: optional(Type.Boolean({ default: true })) },
+  { $id: 'EndpointRequest' },
+)
+export type EndpointRequest = Type.Static<typeof EndpointRequest>
+
+export const EndpointChanges = Type.Object(
+  { url: optional(Url), events: optional(EventTypes), enabled: optional(Type.Boolean()) },
+  { $id: 'EndpointChanges' },
+)
+export type EndpointChanges = Type.Static<typeof EndpointChanges>
+
+const endpoint = {
+  id: Type.String(),
+  url: Type.String(),
+  events: Type.Array(Type.String()),
+  enabled: Type.Boolean(),
+  disabledReason: nullable(Type.String()),
+  failingSince: nullable(Time),
+  createdAt: Time,
+}
+export const Endpoint = Type.Object(endpoint, { $id: 'Endpoint' })
+export const EndpointAnswer = dataOf(ref(Endpoint))
+export const EndpointsAnswer = Type.Object({ data: Type.Array(ref(Endpoint)), nextCursor: Type.Null() })
+export const NewEndpointAnswer = dataOf(
+  Type.Object({ ...endpoint, secret: Type.String({ description: 'Signs what is sent there. Shown this once.' }) }),
+)
+export const SecretAnswer = dataOf(
+  Type.Object({
+    secret: Type.String({ description: 'Shown this once. The one before signs beside it for a day.' }),
+    previousValidUntil: Time,
+  }),
+)
+export const TestAnswer = dataOf(
+  Type.Object({
+    delivered: Type.Boolean(),
+    status: nullable(Type.Integer()),
+    error: nullable(Type.String()),
+    tookMs: Type.Integer(),
+    answer: Type.String({ description: 'The first 2 KiB of what it said.' }),
+  }),
+)
+
+const Body = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  additionalProperties: true,
+  description: 'The event as it is sent: `id`, `type`, `timestamp`, `mode`, `sequence`, `data`.',
+})
+
+export const EventsQuery = Type.Object({
+  payment: Type.Optional(Type.String({ description: 'Reference of a payment or attempt, or the `chk_` id.' })),
+  type: Type.Optional(Type.String({ enum: [...ANNOUNCED] })),
+  limit: Type.Optional(Type.String({ format: 'page-size', description: '1 to 100; default 20.' })),
+  cursor: Type.Optional(Type.String({ format: 'event-cursor', description: '`nextCursor` of the page before.' })),
+})
+
+export const EventsAnswer = listOf(Body)
+
+export const EventAnswer = dataOf(
+  Type.Object({
+    event: Body,
+    deliveries: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        endpoint: nullable(Type.String()),
+        url: Type.String(),
+        state: Type.Unsafe<string>({ type: 'string', enum: ['waiting', 'delivered', 'exhausted', 'disabled'] }),
+        nextTryAt: nullable(Time),
+        tries: Type.Array(
+          Type.Object({
+            number: Type.Integer(),
+            at: Time,
+            status: nullable(Type.Integer()),
+            error: nullable(Type.String()),
+            tookMs: Type.Integer(),
+            answer: Type.String(),
+          }),
+        ),
+      }),
+    ),
+  }),
+)
+
+export const RedeliverRequest = Type.Object(
+  {
+    from: Type.String({ format: 'moment', description: 'Given up at or after: RFC 3339, or a date.' }),
+    to: optional(Type.String({ format: 'moment', description: 'Before; absent: now.' })),
+  },
+  { $id: 'RedeliverRequest' },
+)
+export type RedeliverRequest = Type.Static<typeof RedeliverRequest>
+export const RedeliverAnswer = dataOf(
+  Type.Object({ deliveries: Type.Integer({ description: 'How many are sent again.' }) }),
+)

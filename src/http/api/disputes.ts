@@ -1,0 +1,75 @@
+import { Type } from 'typebox'
+import type { Database } from '../../database/database.ts'
+import { type PaymentId, parseId } from '../../kernel/ids.ts'
+import { Problem } from '../../kernel/problem.ts'
+import type { Caller } from '../../merchants/merchant.ts'
+import { disputeView } from '../../payments/state/dispute.ts'
+import { findBook } from '../../payments/store/attempts.ts'
+import { type DisputeOfPayment, findDispute, listDisputes } from '../../payments/store/disputes.ts'
+import type { App } from '../server/framework.ts'
+import { answers } from './contract/answers.ts'
+import { makeCursor, readCursor } from './contract/cursor.ts'
+import { DisputeAnswer, DisputesAnswer, DisputesQuery } from './contract/dispute.ts'
+
+const DEFAULT_PAGE_SIZE = 20
+
+export function disputeRoutes(app: App, { database }: { database: Database }): void {
+  const tags = ['Payments']
+
+  app.get(
+    '/disputes',
+    {
+      schema: {
+        operationId: 'listDisputes',
+        summary: 'Disputes, newest first',
+        tags,
+        querystring: DisputesQuery,
+        response: { 200: DisputesAnswer, ...answers(400, 401, 403, 404, 429, 503) },
+      },
+    },
+    async ({ caller, query }) => {
+      const { status, payment, limit, cursor } = query
+      const pageSize = limit === undefined ? DEFAULT_PAGE_SIZE : Number(limit)
+      const found = await listDisputes(database, caller, {
+        status,
+        paymentId: payment === undefined ? undefined : await ownPaymentId(database, caller, payment),
+        before: cursor === undefined ? undefined : readCursor('dispute', cursor),
+        limit: pageSize + 1,
+      })
+      const page = found.slice(0, pageSize)
+      const last = page.at(-1)
+      return { data: page.map(answerOf), nextCursor: found.length > pageSize && last ? makeCursor(last.id) : null }
+    },
+  )
+
+  app.get(
+    '/disputes/:id',
+    {
+      schema: {
+        operationId: 'getDispute',
+        summary: 'A dispute',
+        tags,
+        params: Type.Object({ id: Type.String({ description: 'The `dsp_` id.' }) }),
+        response: { 200: DisputeAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async ({ caller, params }) => {
+      const id = parseId('dispute', params.id)
+      const dispute = id && (await findDispute(database, caller, id))
+      if (!dispute) throw new Problem('not_found', 'You have no dispute with this id in this mode.')
+      return { data: answerOf(dispute) }
+    },
+  )
+}
+
+function answerOf(dispute: DisputeOfPayment) {
+  return { payment: dispute.paymentReference, attempt: dispute.attemptId, ...disputeView(dispute) }
+}
+
+/** Another merchant's payment is answered like a payment that does not exist. */
+async function ownPaymentId(database: Database, caller: Caller, name: string): Promise<PaymentId> {
+  // Text outside of this alphabet is no reference, and PostgreSQL refuses some of it.
+  const book = /^[\x21-\x7e]{1,120}$/.test(name) ? await findBook(database, caller, name) : undefined
+  if (!book) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
+  return book.payment.id
+}

@@ -1,0 +1,58 @@
+import type { Database } from '../../database/database.ts'
+import { canTake, type Integration } from '../../integrations/integration.ts'
+import { findOffering } from '../../integrations/integration-store.ts'
+import { parseCountry } from '../../kernel/country.ts'
+import { type Currency, parseCurrency } from '../../kernel/money.ts'
+import { Problem } from '../../kernel/problem.ts'
+import { priceOf } from '../../payments/state/payment-options.ts'
+import type { Providers } from '../../providers/provider.ts'
+import type { App } from '../server/framework.ts'
+import { knownFields, readBody } from '../server/read-body.ts'
+import { answers } from './contract/answers.ts'
+import { QuoteAnswer, QuoteRequest } from './contract/attempt.ts'
+import { ref } from './contract/schema.ts'
+
+const KNOWN = knownFields(QuoteRequest)
+
+/** What a payment costs, before it is asked for. */
+export function feeRoutes(app: App, { database, providers }: { database: Database; providers: Providers }): void {
+  app.post(
+    '/fees/quote',
+    {
+      attachValidation: true,
+      schema: {
+        operationId: 'quoteFees',
+        summary: 'What a payment would cost, with each provider and channel',
+        tags: ['Integrations'],
+        body: ref(QuoteRequest),
+        response: { 200: QuoteAnswer, ...answers(400, 401, 403, 413, 415, 429, 503) },
+      },
+    },
+    async (request) => {
+      const body = readBody<QuoteRequest>(request, KNOWN)
+      const country = parseCountry(body.country)
+      const price = {
+        amount: body.amount,
+        currency: (body.currency && parseCurrency(body.currency)) || ('NGN' as Currency),
+        customerBearsCharge: body.customerBearsCharge ?? false,
+      }
+      const integrations = await findOffering(database, request.caller)
+      const fitting = integrations.filter((each) => country && canTake(each, country, price.currency))
+      return { data: fitting.flatMap((integration) => quote(providers, integration, price)), nextCursor: null }
+    },
+  )
+}
+
+function quote(providers: Providers, { provider, channels }: Integration, price: Parameters<typeof priceOf>[0]) {
+  const capabilities = providers.find(provider)?.capabilities
+  if (!capabilities) return []
+  return channels.flatMap((channel) => {
+    try {
+      const { amountCharged, fee } = priceOf(price, capabilities, channel)
+      return [{ provider, channel, fee, amountCharged, amountSettled: amountCharged - fee }]
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'amount_out_of_range') return []
+      throw error
+    }
+  })
+}

@@ -1,0 +1,86 @@
+import { parseCountry } from '../../kernel/country.ts'
+import { html } from '../../kernel/html.ts'
+import { formatMoney } from '../../kernel/money.ts'
+import { callOnce } from '../../payments/call-once.ts'
+import type { PaymentCreator } from '../../payments/create-payment.ts'
+import type { AttemptParts } from '../../payments/dependencies.ts'
+import { initializePayment, type InitializeRequest as Wanted } from '../../payments/initialize-payment.ts'
+import type { Started } from '../../payments/start-attempt.ts'
+import type { App } from '../server/framework.ts'
+import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
+import { type AllowPrivate, knownFields, readBody } from '../server/read-body.ts'
+import { commonRequestOf, DEFAULT_EXPIRY_SECONDS } from './checkouts.ts'
+import { answers } from './contract/answers.ts'
+import { InitializeAnswer, type Initialized, InitializeRequest } from './contract/attempt.ts'
+import { ref } from './contract/schema.ts'
+
+const KNOWN = knownFields(InitializeRequest)
+
+export function initializeRoutes(
+  app: App,
+  parts: AttemptParts & { createPayment: PaymentCreator; allowPrivate: AllowPrivate },
+): void {
+  app.post(
+    '/payments/initialize',
+    {
+      attachValidation: true,
+      schema: {
+        operationId: 'initializePayment',
+        summary: 'Start a payment with a provider of your choice',
+        description:
+          'The reference of a pending payment adds an attempt to it. The same provider again, while the link or account number of its attempt is open, answers with the same attempt. Another amount, currency or user than the payment’s is `409 reference_conflict`.',
+        tags: ['Payments'],
+        headers: IdempotencyHeaders,
+        body: ref(InitializeRequest),
+        response: { 200: InitializeAnswer, ...answers(400, 401, 403, 409, 413, 415, 422, 429, 502, 503, 504) },
+      },
+    },
+    async (request, reply) => {
+      const body = readBody<InitializeRequest>(request, KNOWN, parts.allowPrivate)
+      const call = {
+        endpoint: 'initialize',
+        reference: body.reference ?? undefined,
+        idempotency: readIdempotencyKey(request),
+      }
+      const { answer, replayed } = await callOnce(parts, request.caller, call, async (turn) =>
+        answerOf(body, await initializePayment(parts, request.caller, wantedOf(body, turn.reference), turn)),
+      )
+      if (replayed) reply.header('idempotent-replayed', 'true')
+      return { data: answer }
+    },
+  )
+}
+
+function wantedOf(body: InitializeRequest, reference: string | undefined): Wanted {
+  return {
+    ...commonRequestOf(body),
+    provider: body.provider,
+    reference,
+    country: body.country ? parseCountry(body.country) : undefined,
+    expiresInSeconds: body.expiresIn ?? DEFAULT_EXPIRY_SECONDS,
+    saveCard: body.saveCard ?? false,
+  }
+}
+
+function answerOf({ provider, amount }: InitializeRequest, { attempt }: Started): Initialized {
+  const { channel, reference } = attempt
+  return { provider, channel, reference, amount, data: instructionsOf(attempt) }
+}
+
+/** What the customer needs, with a sentence for them. The sentence is markup; every value in it is escaped. */
+function instructionsOf(attempt: Started['attempt']): Initialized['data'] {
+  const { instructions, currency, amountCharged, providerReference } = attempt
+  if (instructions && instructions.kind !== 'account') {
+    // An open PIN or code step of a saved card has a link of its own and no public key.
+    const { link, publicKey } = { publicKey: null, ...instructions }
+    const message = html`Follow <a href="${link}">this link</a> to complete your payment of ${formatMoney({ amount: amountCharged, currency })}.`
+    return { message: message.text, link, reference: providerReference, publicKey }
+  }
+  if (instructions) {
+    const { accountName, accountNumber, bankName, amountToTransfer } = instructions
+    const message = html`Transfer <strong>${formatMoney({ amount: amountToTransfer, currency })}</strong> to account <strong>${accountNumber}</strong> (${accountName}) at ${bankName}.`
+    const expiresAt = attempt.instructionsExpireAt?.toISOString() ?? null
+    return { message: message.text, accountName, accountNumber, bankName, expiresAt, amountToTransfer }
+  }
+  throw new Error(`attempt ${attempt.id} was started without instructions`)
+}

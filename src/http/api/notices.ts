@@ -1,0 +1,78 @@
+import { parseId } from '../../kernel/ids.ts'
+import { Problem } from '../../kernel/problem.ts'
+import type { AttemptParts } from '../../payments/dependencies.ts'
+import { noticeAccountCache } from '../../payments/read-notice-accounts.ts'
+import { noteHint, receiveNotice, workOffNotice } from '../../payments/receive-notice.ts'
+import { MAX_NOTICE_BYTES } from '../../payments/state/notice.ts'
+import type { App } from '../server/framework.ts'
+import type { Limits } from '../server/limits.ts'
+import { RateLimiter } from '../server/rate-limit.ts'
+
+/** How often keys are read anew because a notice failed with the cached ones, by account. RATE_LIMIT=off does not lift it. */
+const READ_AGAIN = { perSecond: 1, burst: 10 }
+
+/**
+ * Where providers tell us what happened. A signed notice is stored before it is answered, and worked off after. A forged one costs nothing
+ * but the check of its signature.
+ */
+export function noticeRoutes(
+  app: App,
+  parts: AttemptParts & { limits: Limits; onForged(): void; track(work: Promise<void>): void },
+): void {
+  const { limits } = parts
+  const accounts = noticeAccountCache(parts)
+  const readAgain = new RateLimiter(READ_AGAIN)
+  app.removeAllContentTypeParsers()
+  // The signature is over the bytes, whatever they call themselves.
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_NOTICE_BYTES }, (_, body, done) => done(null, body))
+
+  app.post<{ Params: { provider: string; mode: string; merchant: string } }>(
+    '/notices/:provider/:mode/:merchant',
+    { schema: { hide: true }, bodyLimit: MAX_NOTICE_BYTES },
+    async (request) => {
+      const { provider, mode, merchant } = request.params
+      const merchantId = parseId('merchant', merchant)
+      if (!merchantId || (mode !== 'sandbox' && mode !== 'live')) throw nobody()
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+      )
+      const owner = { merchantId, mode } as const
+      const received = await receiveNotice(
+        parts,
+        owner,
+        provider,
+        { body, headers },
+        {
+          accounts,
+          beforeLookUp: () => limits.noticeLookUp(request),
+          afterLookUp: (found) => found && limits.noticeLookUpFound(request),
+          mayReadAgain: () => readAgain.take(`${merchantId} ${mode} ${provider}`).allowed,
+        },
+      )
+      if (received.kind === 'nobody') throw nobody()
+      if (received.kind === 'forged') {
+        parts.onForged()
+        limits.forgedNotice(request, merchantId)
+        throw new Problem('invalid_credentials', 'The signature of this notice does not hold.')
+      }
+      if (received.kind === 'hint') {
+        limits.unsignedNotice(request, merchantId)
+        await noteHint(parts, owner, provider, received.reference)
+        return { data: { received: true } }
+      }
+      if (received.isNew) {
+        parts.track(
+          workOffNotice(parts, received.notice).catch((err) =>
+            parts.log.warn({ err, noticeId: received.notice.id }, 'notice waits for another try'),
+          ),
+        )
+      }
+      return { data: { received: true } }
+    },
+  )
+}
+
+function nobody(): Problem {
+  return new Problem('not_found', 'No provider account is set up here.')
+}

@@ -1,0 +1,138 @@
+import type { Database } from '../../database/database.ts'
+import { Problem } from '../../kernel/problem.ts'
+import type { Caller } from '../../merchants/merchant.ts'
+import { cancelPayment } from '../../payments/cancel-payment.ts'
+import type { AttemptParts } from '../../payments/dependencies.ts'
+import { type PaymentView, viewOf } from '../../payments/payment-view.ts'
+import type { PaymentStatus } from '../../payments/state/payment.ts'
+import type { Book } from '../../payments/state/payment-state.ts'
+import { findBook, withAttempts } from '../../payments/store/attempts.ts'
+import { listPayments } from '../../payments/store/payments.ts'
+import { refundsOfAll } from '../../payments/store/refunds.ts'
+import { timelineOf } from '../../payments/store/timeline.ts'
+import { widgetToken } from '../checkout/embed.ts'
+import type { App } from '../server/framework.ts'
+import { answers } from './contract/answers.ts'
+import { Timeline } from './contract/attempt.ts'
+import { makeCursor, readCursor } from './contract/cursor.ts'
+import * as contract from './contract/payment.ts'
+
+const DEFAULT_PAGE_SIZE = 20
+
+export function paymentRoutes(app: App, parts: AttemptParts): void {
+  const { database, links, secrets, clock } = parts
+
+  async function view(book: Book): Promise<PaymentView> {
+    const refunds = await refundsOfAll(database, [book])
+    return viewOf(book, refunds.get(book.payment.id) ?? [], links)
+  }
+
+  app.get(
+    '/payments/:reference',
+    {
+      schema: {
+        operationId: 'getPayment',
+        summary: 'A payment, by its reference or its id',
+        tags: ['Payments'],
+        params: contract.PaymentName,
+        response: { 200: contract.PaymentAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async (request) => ({ data: await view(await ownPayment(database, request.caller, request.params.reference)) }),
+  )
+
+  app.get(
+    '/payments',
+    {
+      schema: {
+        operationId: 'listPayments',
+        summary: 'Payments, newest first',
+        tags: ['Payments'],
+        querystring: contract.PaymentsQuery,
+        response: { 200: contract.PaymentsAnswer, ...answers(400, 401, 403, 429, 503) },
+      },
+    },
+    async (request) => {
+      const { status, email, userId, from, to, limit, cursor } = request.query
+      const pageSize = limit === undefined ? DEFAULT_PAGE_SIZE : Number(limit)
+      const found = await listPayments(database, request.caller, {
+        status: status as PaymentStatus | undefined,
+        email: email || undefined,
+        userId,
+        from: from === undefined ? undefined : new Date(from),
+        to: to === undefined ? undefined : new Date(to),
+        before: cursor === undefined ? undefined : readCursor('payment', cursor),
+        limit: pageSize + 1, // one more than asked for tells whether there is a next page
+      })
+      const page = found.slice(0, pageSize)
+      const last = page.at(-1)
+      const books = await withAttempts(database, page)
+      const refunds = await refundsOfAll(database, books)
+      return {
+        data: books.map((book) => viewOf(book, refunds.get(book.payment.id) ?? [], links)),
+        nextCursor: found.length > pageSize && last ? makeCursor(last.id) : null,
+      }
+    },
+  )
+
+  app.post(
+    '/payments/:reference/cancel',
+    {
+      schema: {
+        operationId: 'cancelPayment',
+        summary: 'Give a pending payment up',
+        tags: ['Payments'],
+        params: contract.PaymentName,
+        response: { 200: contract.PaymentAnswer, ...answers(401, 403, 404, 409, 429, 503) },
+      },
+    },
+    async (request) => {
+      const { payment } = await ownPayment(database, request.caller, request.params.reference)
+      return { data: await view(await cancelPayment(parts, payment.id)) }
+    },
+  )
+
+  app.post(
+    '/payments/:reference/widget-token',
+    {
+      schema: {
+        operationId: 'createWidgetToken',
+        summary: 'Let a strict widget open a payment, for 15 minutes',
+        tags: ['Payments'],
+        params: contract.PaymentName,
+        response: { 201: contract.WidgetTokenAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async (request, reply) => {
+      const { payment } = await ownPayment(database, request.caller, request.params.reference)
+      const { token, expiresAt } = widgetToken(secrets, payment.id, clock.now())
+      return reply.code(201).send({ data: { token, expiresAt: expiresAt.toISOString() } })
+    },
+  )
+
+  app.get(
+    '/payments/:reference/timeline',
+    {
+      schema: {
+        operationId: 'getTimeline',
+        summary: 'All that happened to a payment, as one story',
+        tags: ['Payments'],
+        params: contract.PaymentName,
+        response: { 200: Timeline, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async (request) => {
+      const { payment } = await ownPayment(database, request.caller, request.params.reference)
+      const story = await timelineOf(database, payment.id)
+      return { data: story.map((entry) => ({ ...entry, at: entry.at.toISOString() })), nextCursor: null }
+    },
+  )
+}
+
+/** Another merchant's payment is as absent as one that never was. */
+export async function ownPayment(database: Database, caller: Caller, name: string): Promise<Book> {
+  // Nothing outside this alphabet was ever a reference, and PostgreSQL would choke on some of it.
+  const book = /^[\x21-\x7e]{1,120}$/.test(name) ? await findBook(database, caller, name) : undefined
+  if (!book) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
+  return book
+}

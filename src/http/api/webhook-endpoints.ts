@@ -1,0 +1,201 @@
+import { Type } from 'typebox'
+import { type EndpointId, parseId } from '../../kernel/ids.ts'
+import { Problem } from '../../kernel/problem.ts'
+import { actorOf } from '../../merchants/merchant.ts'
+import type { DeliveryParts } from '../../webhooks/deliver-due.ts'
+import type { Answer } from '../../webhooks/delivery.ts'
+import { endpointView, ROTATION_HOURS } from '../../webhooks/endpoint.ts'
+import { endpointSecretPlace, findEndpoint, findEndpointSecret, listEndpoints } from '../../webhooks/endpoint-store.ts'
+import {
+  changeEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+  rotateDefaultSecret,
+  rotateEndpointSecret,
+} from '../../webhooks/manage-endpoints.ts'
+import { tryEndpoint } from '../../webhooks/try-endpoint.ts'
+import type { App } from '../server/framework.ts'
+import { knownFields, readBody } from '../server/read-body.ts'
+import { answers } from './contract/answers.ts'
+import { ref } from './contract/schema.ts'
+import {
+  EndpointAnswer,
+  EndpointChanges,
+  EndpointRequest,
+  EndpointsAnswer,
+  NewEndpointAnswer,
+  SecretAnswer,
+  TestAnswer,
+} from './contract/webhook.ts'
+
+const Named = Type.Object({ id: Type.String() })
+const KNOWN = knownFields(EndpointRequest)
+const HOUR_MS = 3_600_000
+
+/** Where a merchant's events go besides each payment's own `webhook`. Secrets are shown when they are made, and never again. */
+export function webhookEndpointRoutes(app: App, parts: DeliveryParts): void {
+  const { database, clock } = parts
+  const tags = ['Webhooks']
+  const previousValidUntil = () => new Date(clock.now().getTime() + ROTATION_HOURS * HOUR_MS).toISOString()
+
+  app.get(
+    '/webhook-endpoints',
+    {
+      schema: {
+        operationId: 'listWebhookEndpoints',
+        summary: 'Your webhook endpoints',
+        tags,
+        response: { 200: EndpointsAnswer, ...answers(401, 403, 429, 503) },
+      },
+    },
+    async ({ caller }) => ({ data: (await listEndpoints(database, caller)).map(endpointView), nextCursor: null }),
+  )
+
+  app.post(
+    '/webhook-endpoints',
+    {
+      attachValidation: true,
+      schema: {
+        operationId: 'createWebhookEndpoint',
+        summary: 'Hear of payments at an address of yours',
+        tags,
+        body: ref(EndpointRequest),
+        response: { 201: NewEndpointAnswer, ...answers(400, 401, 403, 409, 413, 415, 429, 503) },
+      },
+    },
+    async (request, reply) => {
+      const { url, events, enabled } = readBody<EndpointRequest>(request, KNOWN, parts.allowPrivate)
+      const { caller } = request
+      const wanted = { url, events: events ?? [], enabled: enabled ?? true }
+      const { endpoint, secret } = await createEndpoint(parts, actorOf(caller), caller, wanted)
+      return reply.code(201).send({ data: { ...endpointView(endpoint), secret } })
+    },
+  )
+
+  app.patch(
+    '/webhook-endpoints/:id',
+    {
+      attachValidation: true,
+      schema: {
+        operationId: 'changeWebhookEndpoint',
+        summary: 'Change where, what, or whether',
+        tags,
+        params: Named,
+        body: ref(EndpointChanges),
+        response: { 200: EndpointAnswer, ...answers(400, 401, 403, 404, 413, 415, 429, 503) },
+      },
+    },
+    async (request) => {
+      const { url, events, enabled } = readBody<EndpointChanges>(request, KNOWN, parts.allowPrivate)
+      const { caller, params } = request
+      const changes = {
+        ...(url && { url }),
+        ...(events && { events }),
+        ...(typeof enabled === 'boolean' && { enabled }),
+      }
+      return { data: endpointView(await changeEndpoint(parts, actorOf(caller), caller, idIn(params), changes)) }
+    },
+  )
+
+  app.delete(
+    '/webhook-endpoints/:id',
+    {
+      schema: {
+        operationId: 'deleteWebhookEndpoint',
+        summary: 'Send nothing there any more',
+        tags,
+        params: Named,
+        response: { 200: EndpointAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async ({ caller, params }) => ({
+      data: endpointView(await deleteEndpoint(parts, actorOf(caller), caller, idIn(params))),
+    }),
+  )
+
+  app.post(
+    '/webhook-endpoints/:id/rotate-secret',
+    {
+      schema: {
+        operationId: 'rotateWebhookEndpointSecret',
+        summary: 'A new secret; both sign for a day',
+        tags,
+        params: Named,
+        response: { 200: SecretAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async ({ caller, params }) => ({
+      data: {
+        secret: await rotateEndpointSecret(parts, actorOf(caller), caller, idIn(params)),
+        previousValidUntil: previousValidUntil(),
+      },
+    }),
+  )
+
+  app.post(
+    '/webhook-endpoints/:id/test',
+    {
+      schema: {
+        operationId: 'testWebhookEndpoint',
+        summary: 'Send a signed test and see the answer',
+        tags,
+        params: Named,
+        response: { 200: TestAnswer, ...answers(401, 403, 404, 429, 503) },
+      },
+    },
+    async ({ caller, params }) => {
+      const id = idIn(params)
+      const endpoint = await findEndpoint(database, caller, id)
+      const sealed = endpoint && (await findEndpointSecret(database, id))
+      if (!endpoint || !sealed) throw unknownEndpoint()
+      const secret = parts.secrets.open(sealed, endpointSecretPlace(id))
+      return { data: testView(await tryEndpoint(parts, { ...endpoint, secret })) }
+    },
+  )
+
+  app.post(
+    '/webhook-secret/rotate',
+    {
+      schema: {
+        operationId: 'rotateWebhookSecret',
+        summary: 'A new secret for the `webhook` of your requests; both sign for a day',
+        tags,
+        response: { 200: SecretAnswer, ...answers(401, 403, 429, 503) },
+      },
+    },
+    async ({ caller }) => ({
+      data: {
+        secret: await rotateDefaultSecret(parts, actorOf(caller), caller),
+        previousValidUntil: previousValidUntil(),
+      },
+    }),
+  )
+}
+
+function idIn({ id }: { id: string }): EndpointId {
+  const parsed = parseId('endpoint', id)
+  if (!parsed) throw unknownEndpoint()
+  return parsed
+}
+
+function unknownEndpoint(): Problem {
+  return new Problem('not_found', 'You have no webhook endpoint with this id in this mode.')
+}
+
+function testView(answer: Answer) {
+  return answer.kind === 'answer'
+    ? {
+        delivered: answer.status >= 200 && answer.status < 300,
+        status: answer.status,
+        error: null,
+        tookMs: Math.round(answer.tookMs),
+        answer: answer.excerpt,
+      }
+    : {
+        delivered: false,
+        status: null,
+        error: `${answer.because}: ${answer.detail}`,
+        tookMs: Math.round(answer.tookMs),
+        answer: '',
+      }
+}

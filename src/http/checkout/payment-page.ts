@@ -1,0 +1,301 @@
+import { type Html, pageHtml as html } from '../../kernel/html.ts'
+import { type Currency, formatMoney, money } from '../../kernel/money.ts'
+import { frameAncestors, type Language, type Shopfront } from '../../merchants/branding.ts'
+import type { Book } from '../../payments/state/payment-state.ts'
+import { returnAddress } from '../../payments/state/return-address.ts'
+import { GAPS, type Words } from './blank.ts'
+import type { Documents, Frame, Page } from './document.ts'
+import { type Offer, type Screen, screenOf, type Wish } from './screen.ts'
+import { languageFor, TEXTS, type Texts } from './texts/texts.ts'
+import { themeStyle } from './theme.ts'
+import { confirming, copyButton, panel, processing, spoken, type View } from './views.ts'
+
+/** What the address and the browser ask for. */
+export interface Visit {
+  /** This page, as seen from itself. */
+  path: string
+  wish: Wish
+  /** One that we speak. Whatever else an address says is not repeated, and no page is kept for it. */
+  language: Language | undefined
+  acceptLanguage: string | undefined
+  theme: Frame['theme']
+  /** The shop's origin, checked against what the merchant registered. */
+  embeddedIn: string | undefined
+  saveData: boolean
+}
+
+export interface Shown {
+  book: Book
+  shopfront: Shopfront
+  offer: Offer
+  /** False on a page that was opened by client-id and reference alone. */
+  mayCancel: boolean
+  shortLink: string | undefined
+  token: string
+  key: string
+  mayFrame(provider: string): boolean
+  now: Date
+}
+
+const NAME_LENGTH = 40
+
+function viewOf(
+  { book, shopfront, token, key, mayCancel, mayFrame, now }: Shown,
+  visit: Visit,
+): View & { language: Frame['language'] } {
+  const language = languageFor(visit.language, shopfront.brand.language, visit.acceptLanguage)
+  return {
+    language,
+    texts: TEXTS[language],
+    payment: book.payment,
+    show: showIn(book.payment.currency, TEXTS[language].locale),
+    count: String,
+    merchantName: inSentence(shortened(shopfront.name), TEXTS[language].direction),
+    here: visit.path + keptQuery(visit),
+    token,
+    key,
+    embedded: visit.embeddedIn !== undefined,
+    returnTo: returnAddress(book.payment),
+    returnAfterSeconds: shopfront.brand.returnAfterSeconds,
+    mayCancel,
+    mayFrame,
+    now,
+  }
+}
+
+function showIn(currency: Currency, locale: string): (minor: number) => string {
+  return (minor) => formatMoney(money(minor, currency), locale)
+}
+
+/** What must not be lost on the way: where it is embedded, and how it is to look. */
+function keptQuery({ embeddedIn, language, theme }: Visit): string {
+  const kept = new URLSearchParams()
+  if (embeddedIn !== undefined) {
+    kept.set('embed', '1')
+    kept.set('origin', embeddedIn)
+  }
+  if (language) kept.set('lang', language)
+  if (theme !== 'auto') kept.set('theme', theme)
+  const query = kept.toString()
+  return query && `?${query}`
+}
+
+/** The panel alone, for a page that is open already. */
+export function paymentPanel(shown: Shown, visit: Visit): string {
+  const view = viewOf(shown, visit)
+  return panel(screenFor(shown, visit), view).text
+}
+
+function screenFor({ book, offer, now }: Shown, { wish }: Visit): Screen {
+  return screenOf(book, offer, wish, now)
+}
+
+export function paymentPage(documents: Documents, shown: Shown, visit: Visit): Page {
+  const { book, offer, shopfront, token, key, shortLink } = shown
+  const { payment } = book
+  const screen = screenFor(shown, visit)
+  // As most pages are when they are opened: nothing has been tried, no card is known, and the price is all that there is to pay.
+  const isPlain = payment.sequence === 0 && offer.cards.length === 0 && !payment.customerBearsCharge
+  if (screen.state !== 'choose' || !isPlain) return drawnPage(documents, shown, visit)
+
+  const language = languageFor(visit.language, shopfront.brand.language, visit.acceptLanguage)
+  const words: Words = {
+    path: visit.path,
+    reference: payment.reference,
+    amount: showIn(payment.currency, TEXTS[language].locale)(payment.amount),
+    total: String(payment.amount),
+    token,
+    key,
+    shortLink: shortLink ?? '',
+  }
+  const methods = offer.methods.map(({ name }) => name).join()
+  const look = `${lookOf(shopfront)} ${language} ${methods} ${screen.chosen.name} ${offer.asksToSave} ${shortLink !== undefined} ${shown.mayCancel} ${visit.theme} ${visit.saveData} ${visit.embeddedIn} ${visit.language}`
+  return documents.blanks.fill(look, words, () => blankPage(documents, shown, visit))
+}
+
+const LOOKS = new WeakMap<Shopfront, string>()
+
+/** All that a page shows of a shop. */
+function lookOf(shopfront: Shopfront): string {
+  const known = LOOKS.get(shopfront)
+  if (known !== undefined) return known
+  const { merchantId, mode, name, brand, origins } = shopfront
+  const look = JSON.stringify([merchantId, mode, name, brand, origins])
+  LOOKS.set(shopfront, look)
+  return look
+}
+
+/** The page with gaps for whatever is this customer's. */
+function blankPage(documents: Documents, shown: Shown, visit: Visit): Page {
+  const { reference, token, key, shortLink, path, amount, total } = GAPS
+  const gapped: Shown = {
+    ...shown,
+    book: { ...shown.book, payment: { ...shown.book.payment, reference } },
+    shortLink: shown.shortLink === undefined ? undefined : shortLink,
+    token,
+    key,
+  }
+  return drawnPage(documents, gapped, { ...visit, path }, { show: () => amount, count: () => total })
+}
+
+export function drawnPage(documents: Documents, shown: Shown, visit: Visit, figures: Partial<View> = {}): Page {
+  const screen = screenFor(shown, visit)
+  const view = { ...viewOf(shown, visit), ...figures }
+  const { shopfront, book } = shown
+  const { payment } = book
+  const { texts, merchantName } = view
+  const name = shortened(shopfront.name)
+  const amount = view.show(payment.amount)
+  const frame: Frame = {
+    language: view.language,
+    texts,
+    theme: visit.theme,
+    title: texts.title(amount, merchantName),
+    themeStyle: themeStyle(shopfront.brand),
+    embeddedIn: visit.embeddedIn,
+    frameAncestors: visit.embeddedIn === undefined ? "'none'" : frameAncestors(shopfront),
+    frameSource: frameSource(screen, view),
+    saveData: visit.saveData,
+  }
+  const body = html`${payment.mode === 'sandbox' ? html`<aside class="mode">${texts.testMode}</aside>` : null}
+<div class="card">
+<header>
+${visit.saveData ? null : logo(shopfront, name)}
+<div class="who"><h1><bdi>${name}</bdi></h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
+<p class="price"><bdi>${amount}</bdi></p>
+${view.embedded ? html`<button type="button" class="x" data-close aria-label="${texts.close}">&#215;</button>` : null}
+<p id="offline" class="warn" hidden data-back="${texts.backOnline}">${texts.offline}</p>
+</header>
+${panel(screen, view)}
+${payment.status === 'pending' && !ENDED.has(screen.state) ? onPhone(shown, view) : null}
+</div>
+<footer><p>${texts.help(merchantName)}</p><p>${texts.securedBy} Manilla</p></footer>
+<p id="speak" class="away" role="status"></p>
+${
+  payment.status === 'pending'
+    ? html`<template id="processing" data-speak="${spoken({ state: 'processing' }, view)}">${processing(texts)}</template>
+<template id="confirming" data-speak="${spoken({ state: 'confirming' }, view)}">${confirming(view)}</template>`
+    : null
+}
+${view.embedded ? closing(view) : null}`
+  return documents.render(frame, body, true)
+}
+
+function logo({ merchantId, brand }: Shopfront, name: string): Html {
+  return brand.logo
+    ? html`<img class="logo" src="../logo/${merchantId}/${brand.logo.version}" alt="" width="44" height="44" loading="lazy">`
+    : html`<span class="logo" aria-hidden="true">${initials(name)}</span>`
+}
+
+function initials(name: string): string {
+  const words = name.split(/\s+/).filter((word) => /\p{L}|\p{N}/u.test(word))
+  return words
+    .slice(0, 2)
+    .map((word) => [...word].find((letter) => /\p{L}|\p{N}/u.test(letter)))
+    .join('')
+    .toUpperCase()
+}
+
+// Some turn around the text that follows, which would be ours: an amount, a sentence. Others are what gaps in a page are marked with.
+const CONTROLS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
+
+function shortened(name: string): string {
+  const plain = name.replaceAll(CONTROLS, '')
+  if (plain.length <= NAME_LENGTH) return plain
+  const letters = [...plain]
+  return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : plain
+}
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/
+
+/** A name of the other direction stands by itself in a sentence, or it would take the full stop and the amount beside it along. */
+function inSentence(name: string, direction: Texts['direction']): string {
+  return RIGHT_TO_LEFT.test(name) === (direction === 'rtl') ? name : `\u2068${name}\u2069`
+}
+
+/** Nothing to go on with, there or here. */
+const ENDED: ReadonlySet<Screen['state']> = new Set(['expired', 'unpayable'])
+
+/** Shut until it is asked for, and its picture is not loaded before that: on a phone it would be of no use. */
+function onPhone({ shortLink }: Shown, { texts, embedded }: View): Html | null {
+  if (shortLink === undefined || embedded) return null
+  return html`<aside class="phone" aria-label="${texts.continueOnPhone}"><details><summary>${texts.continueOnPhone}</summary>
+<img src="${shortLink}/qr.svg" alt="" width="148" height="148" loading="lazy">
+<p class="note">${texts.continueOnPhoneNote}</p>
+<p><bdi>${shortLink}</bdi>${copyButton(texts, texts.continueOnPhone, shortLink)}</p>
+</details></aside>`
+}
+
+function closing({ texts }: View): Html {
+  return html`<dialog id="closing"><h2>${texts.closeQuestion}</h2><p>${texts.closeNote}</p>
+<div class="pair"><button type="button" class="main" data-keep-open>${texts.keepOpen}</button><button type="button" class="quiet" data-close-now>${texts.closeAnyway}</button></div></dialog>`
+}
+
+/** Our own sandbox provider is at home here; whoever else is to be framed is named when it comes to that. */
+function frameSource(screen: Screen, { mayFrame, payment }: View): string {
+  const self = payment.mode === 'sandbox' && payment.status === 'pending' ? "'self'" : "'none'"
+  if (screen.state !== 'provider' || !mayFrame(screen.provider)) return self
+  const origin = URL.parse(screen.link)?.origin
+  return origin ? `'self' ${origin}` : self
+}
+
+/**
+ * What the provider's page leaves in its frame when the customer is through. In a frame of ours the page around it goes on by itself; a shop
+ * that opened in there would be a shop in a letterbox. In a frame of the merchant's own the script sees that it is not ours, and goes on.
+ */
+export function framedReturnPage(
+  documents: Documents,
+  { onwards, shopfront, acceptLanguage }: { onwards: string; shopfront: Shopfront; acceptLanguage: string | undefined },
+): Page {
+  const language = languageFor(undefined, shopfront.brand.language, acceptLanguage)
+  const texts = TEXTS[language]
+  const frame: Frame = {
+    ...plainFrame(language, texts.confirming),
+    themeStyle: themeStyle(shopfront.brand),
+    frameAncestors: `'self' ${frameAncestors(shopfront).replace("'none'", '')}`.trim(),
+  }
+  return documents.render(
+    frame,
+    html`<div class="card"><main id="panel" data-state="left" data-onwards="${onwards}"><div class="state"><span class="spinner" aria-hidden="true"></span><h1>${texts.confirming}</h1>
+<p><a class="button quiet" href="${onwards}">${texts.checkNow}</a></p></div></main></div>`,
+    true,
+  )
+}
+
+export type Trouble = 'notFound' | 'tooManyTries' | 'tooManyAttempts' | 'wentWrong' | 'cannotShow'
+
+/** Whatever goes wrong, customers are people, and get a page. The same for a link that is wrong and for one that never was. */
+export function troublePage(documents: Documents, trouble: Trouble, acceptLanguage: string | undefined): Page {
+  const language = languageFor(undefined, null, acceptLanguage)
+  const texts = TEXTS[language]
+  const notes: Record<Trouble, string> = {
+    notFound: texts.notFoundNote,
+    tooManyTries: texts.tooManyTriesNote,
+    tooManyAttempts: texts.tooManyAttemptsNote,
+    wentWrong: texts.wentWrongNote,
+    cannotShow: texts.tryShortly,
+  }
+  return documents.render(
+    plainFrame(language, texts[trouble]),
+    html`<div class="card"><main id="panel" data-state="${trouble === 'notFound' ? 'unavailable' : 'error'}" data-speak="${texts[trouble]}. ${notes[trouble]}">
+<div class="state"><span class="mark" aria-hidden="true">!</span>
+<h1 id="heading" tabindex="-1">${texts[trouble]}</h1><p>${notes[trouble]}</p></div>
+${trouble === 'notFound' || trouble === 'tooManyAttempts' ? null : html`<a class="button main" href="">${texts.tryAgain}</a>`}</main></div>
+<footer><p>${texts.securedBy} Manilla</p></footer>`,
+    false,
+  )
+}
+
+function plainFrame(language: Frame['language'], title: string): Frame {
+  return {
+    language,
+    texts: TEXTS[language],
+    theme: 'auto',
+    title,
+    themeStyle: themeStyle({ colour: null, corners: 'rounded' }),
+    embeddedIn: undefined,
+    frameAncestors: "'none'",
+    frameSource: "'none'",
+    saveData: false,
+  }
+}

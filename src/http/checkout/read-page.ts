@@ -1,0 +1,114 @@
+import { batch } from '../../database/batch.ts'
+import type { Integration } from '../../integrations/integration.ts'
+import { findOffering } from '../../integrations/integration-store.ts'
+import type { PaymentId } from '../../kernel/ids.ts'
+import { Problem } from '../../kernel/problem.ts'
+import { randomBytesFast } from '../../kernel/random.ts'
+import type { Shopfront } from '../../merchants/branding.ts'
+import { equalInConstantTime } from '../../merchants/credential.ts'
+import type { Shopfronts } from '../../merchants/read-branding.ts'
+import type { AttemptParts } from '../../payments/dependencies.ts'
+import type { Attempt } from '../../payments/state/attempt.ts'
+import { choicesOf, offersFor } from '../../payments/state/payment-options.ts'
+import { type Book, isConfirmable, mayUseSavedCard } from '../../payments/state/payment-state.ts'
+import { findBookById } from '../../payments/store/attempts.ts'
+import { findPaymentsForPage, type PaymentOnPage } from '../../payments/store/payments.ts'
+import { listCardsToPayWith } from '../../payments/store/saved-cards.ts'
+import type { PageAddress } from './embed.ts'
+import type { Shown } from './payment-page.ts'
+import { methodOf, type Offer } from './screen.ts'
+
+export type ReadPage = (page: PageAddress) => Promise<Shown | undefined>
+
+/** Everything that a page shows. Those who open pages at the same moment share one question to the database. */
+export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): ReadPage {
+  const { database, clock, links, providers, secrets } = parts
+  const readPayment = batch<PaymentId, PaymentOnPage | undefined>({
+    write: async (ids) => {
+      const found = await findPaymentsForPage(database, ids)
+      return ids.map((id) => found.get(id))
+    },
+    maxItems: 100,
+    maxWaiting: 5_000,
+    tooMany: () => new Problem('unavailable', 'Too many pages are asked for at once.', { retryAfterSeconds: 1 }),
+    failsAll: () => true,
+  })
+
+  return async ({ id, bare, mayCancel }) => {
+    const found = await readPayment(id)
+    const shopfront = found && (await findShopfront(found.payment))
+    if (!found || !shopfront || shopfront.suspended) return undefined
+    // A payment that nothing has happened to has no attempts.
+    const whole = found.payment.sequence === 0 ? undefined : await findBookById(database, id)
+    const book = whole ?? { payment: found.payment, attempts: [] }
+    const { payment } = book
+    const isOpen = payment.status === 'pending'
+    return {
+      book: withoutSavedCards(book, bare),
+      shopfront,
+      // Whoever has only the reference learns nothing about the customer, and gets no link to pass on.
+      offer: isOpen
+        ? await offerFor(book, shopfront, {
+            withCards: !bare && (found.hasCards || book.attempts.some(isConfirmable)),
+            mayAsk: !bare,
+          })
+        : NOTHING,
+      mayCancel,
+      shortLink: bare ? undefined : links.short(payment.shortCode),
+      token: isOpen ? secrets.mark(payment.id, FORM) : '',
+      key: isOpen ? randomBytesFast(12).toString('base64url') : '',
+      mayFrame: (provider) => providers.find(provider)?.capabilities.framed ?? false,
+      now: clock.now(),
+    }
+  }
+
+  async function offerFor(
+    book: Book,
+    { integrations }: Shopfront,
+    { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean },
+  ): Promise<Offer> {
+    const { payment } = book
+    const cached = offersFor(payment, integrations, providers)
+    // Not from the cache: what takes this payment may have been set up a moment ago.
+    const current = cached.length > 0 ? integrations : await findOffering(database, payment)
+    const offers = cached.length > 0 ? cached : offersFor(payment, current, providers)
+    const byCard = offers.find(({ channel }) => channel === 'card')
+    return {
+      methods: offers.map(({ channel, amountCharged }) => ({ name: methodOf(channel), amountCharged })),
+      cards: withCards && byCard ? await cardsOf(book, current, byCard) : [],
+      asksToSave: mayAsk && byCard !== undefined && !byCard.capabilities.pageAsksToSave,
+    }
+  }
+
+  /** Of every provider that could charge them, at the price that is shown. */
+  async function cardsOf(book: Book, integrations: Integration[], { amountCharged }: { amountCharged: number }) {
+    const { payment } = book
+    const keepers = choicesOf(payment, integrations, providers, 'card').filter(
+      (choice) => choice.amountCharged <= amountCharged,
+    )
+    const names = keepers.map(({ capabilities }) => capabilities.name)
+    const cards = await listCardsToPayWith(database, payment, names, payment.user)
+    return cards.filter(({ id }) => mayUseSavedCard(book, id))
+  }
+}
+
+/**
+ * Leaves out the attempts that show a saved card and charge it. On a bare page that is every one of them; on a page without `user.id` it
+ * is a provider's page that offers the last card of the e-mail address: initialize handed that link to the merchant, not to this page.
+ */
+function withoutSavedCards({ payment, attempts }: Book, bare: boolean): Book {
+  const offersCard = ({ status, instructions }: Attempt) =>
+    status === 'pending' &&
+    instructions !== null &&
+    'savedCard' in instructions &&
+    (bare || (payment.user.id === null && instructions.kind === 'link'))
+  return { payment, attempts: attempts.filter((attempt) => !offersCard(attempt)) }
+}
+
+const NOTHING: Offer = { methods: [], cards: [], asksToSave: false }
+const FORM = 'payment page form'
+
+/** Whether a form was made by our own page of this payment. */
+export function isOwnForm({ secrets }: Pick<AttemptParts, 'secrets'>, id: PaymentId, token: string): boolean {
+  return equalInConstantTime(Buffer.from(token), Buffer.from(secrets.mark(id, FORM)))
+}

@@ -1,0 +1,151 @@
+import { type Language, parseLanguage } from '../../../merchants/branding.ts'
+import type { FailureCode } from '../../../providers/provider.ts'
+import { ar } from './ar.ts'
+import { en } from './en.ts'
+import { fr } from './fr.ts'
+
+/** Everything that the page says. Each sentence tells what happened, whether money was taken, or what to do next. */
+export interface Texts {
+  /** How numbers and dates are written: digits are always Western, for people copy them into banking apps. */
+  locale: string
+  direction: 'ltr' | 'rtl'
+
+  title(amount: string, merchant: string): string
+  reference: string
+  testMode: string
+  securedBy: string
+  help(merchant: string): string
+  copy: string
+  copyOf(what: string): string
+  copied: string
+  offline: string
+  backOnline: string
+
+  payWith: string
+  card: string
+  bank: string
+  newCard: string
+  savedCard(brand: string, last4: string): string
+  cardNote: string
+  saveCard: string
+  bankNote: string
+  amount: string
+  charge: string
+  total: string
+  pay(amount: string): string
+  showAccount: string
+  continueOnPhone: string
+  continueOnPhoneNote: string
+
+  processing: string
+  processingNote: string
+  processingLong: string
+
+  provider: string
+  providerNote: string
+  providerOpen: string
+  useAnotherMethod: string
+
+  transferExactly(amount: string): string
+  bankName: string
+  accountNumber: string
+  accountName: string
+  forThisPaymentOnly: string
+  expiresIn: string
+  minutesLeft(minutes: number): string
+  sentIt: string
+  newAccount: string
+  detailsShown: string
+
+  checking: string
+  checkingNote: string
+  checkingLong(merchant: string): string
+  steps: [string, string, string]
+  showDetails: string
+  checkNow: string
+
+  partial(received: string, asked: string): string
+  sendTheRest(rest: string): string
+
+  failed: string
+  reason: Record<FailureCode, string>
+  notCharged: string
+  tryAgain: string
+  useAnotherCard: string
+
+  confirming: string
+  confirmingNote(merchant: string): string
+
+  succeeded: string
+  paidTo(amount: string, merchant: string): string
+  spokenSuccess(amount: string): string
+  returnTo(merchant: string): string
+  returningIn: string
+  stay: string
+  print: string
+  close: string
+
+  alreadyPaid: string
+  nothingMore: string
+  paidOn(date: string): string
+  refundedNote(amount: string): string
+
+  cancelled: string
+  expired: string
+  expiredNote(merchant: string): string
+  accountExpired: string
+  accountExpiredNote: string
+  unpayable: string
+  unpayableNote(merchant: string): string
+
+  cancel: string
+  cancelQuestion: string
+  cancelNote: string
+  keepPaying: string
+  stop: string
+  closeQuestion: string
+  closeNote: string
+  keepOpen: string
+  closeAnyway: string
+
+  notFound: string
+  notFoundNote: string
+  tooManyTries: string
+  tooManyTriesNote: string
+  tooManyAttempts: string
+  tooManyAttemptsNote: string
+  wentWrong: string
+  wentWrongNote: string
+  cannotShow: string
+  tryShortly: string
+}
+
+export const TEXTS: Record<Language, Texts> = { en, fr, ar }
+
+/** The link's own wish, then the merchant's, then the browser's. */
+export function languageFor(
+  asked: Language | undefined,
+  merchants: Language | null,
+  accepts: string | undefined,
+): Language {
+  return asked ?? merchants ?? accepted(accepts) ?? 'en'
+}
+
+/** `fr-CA;q=0.8, en` in order of weight; the first that we speak. */
+function accepted(header = ''): Language | undefined {
+  if (header === '') return undefined
+  const ranked = header
+    .split(',')
+    .slice(0, 20)
+    .map((part) => {
+      const [tag = '', weight] = part.trim().split(';q=')
+      return { language: tag.slice(0, 2).toLowerCase(), weight: weight === undefined ? 1 : Number(weight) || 0 }
+    })
+    .filter(({ weight }) => weight > 0)
+    .sort((a, b) => b.weight - a.weight)
+  for (const { language } of ranked) {
+    const known = parseLanguage(language)
+    if (known) return known
+  }
+  return undefined
+}

@@ -1,0 +1,401 @@
+import { Html, pageHtml as html } from '../../kernel/html.ts'
+import { money, plainAmount } from '../../kernel/money.ts'
+import type { Payment } from '../../payments/state/payment.ts'
+import { addTo, all, attributes, flag } from './markup.ts'
+import type { AccountDetails, Method, MethodName, Offer, Screen, State } from './screen.ts'
+import type { Texts } from './texts/texts.ts'
+
+/** All that a view needs to know beside the screen itself. */
+export interface View {
+  texts: Texts
+  payment: Payment
+  /** An amount of the payment's money, for people to read: ₦12,500.00. */
+  show(minor: number): string
+  /** The same for a form to send back: 1250000. */
+  count(minor: number): string
+  merchantName: string
+  /** This page's own address, with what must stay in it. */
+  here: string
+  /** Proves that a form is from this page, and makes one press one press. */
+  token: string
+  key: string
+  /** Inside a shop's page: nothing leads away from it. */
+  embedded: boolean
+  returnTo: string | undefined
+  returnAfterSeconds: number | null
+  mayCancel: boolean
+  /** Whether this provider's page may stand in a frame of ours. */
+  mayFrame(provider: string): boolean
+  now: Date
+}
+
+type Of<S extends State> = Extract<Screen, { state: S }>
+
+/** The one part of the page that changes. Every state can be shown by this alone, so it works without scripts, too. */
+export function panel(screen: Screen, view: View): Html {
+  const { payment } = view
+  return html`<main id="panel" data-state="${screen.state}" data-version="${payment.sequence}" data-status="${payment.status}"${attributes(
+    { 'data-speak': spoken(screen, view), ...leaving(screen, view) },
+  )}>
+${body(screen, view)}
+</main>`
+}
+
+function body(screen: Screen, view: View): Html {
+  switch (screen.state) {
+    case 'choose':
+      return choose(screen, view)
+    case 'processing':
+      return processing(view.texts)
+    case 'provider':
+      return provider(screen, view)
+    case 'awaiting':
+    case 'partial':
+      return awaiting(screen, view)
+    case 'checking':
+      return checking(screen, view)
+    case 'failed':
+      return failed(screen, view)
+    case 'confirming':
+      return confirming(view)
+    case 'succeeded':
+    case 'already_paid':
+      return paid(screen, view)
+    case 'cancelled':
+      return ended(view, '×', view.texts.cancelled, whatCameIn(view))
+    case 'expired':
+      return ended(view, '!', view.texts.expired, view.texts.expiredNote(view.merchantName))
+    case 'account_expired':
+      return accountExpired(screen, view)
+    case 'unpayable':
+      return ended(view, '!', view.texts.unpayable, view.texts.unpayableNote(view.merchantName))
+  }
+}
+
+/** What a screen reader says when this comes up. */
+export function spoken(screen: Screen, view: View): string | undefined {
+  const { texts, merchantName } = view
+  switch (screen.state) {
+    case 'choose':
+      return undefined
+    case 'processing':
+      return `${texts.processing}.`
+    case 'provider':
+      return texts.providerNote
+    case 'awaiting':
+      return texts.detailsShown
+    case 'checking':
+      return `${texts.checking}.`
+    case 'partial':
+      return partialText(screen.account, view)
+    case 'failed':
+      return `${texts.failed}. ${failureText(screen, texts)}`
+    case 'confirming':
+      return `${texts.confirming}. ${texts.confirmingNote(merchantName)}`
+    case 'succeeded':
+      return texts.spokenSuccess(view.show(screen.paid))
+    case 'already_paid':
+      return `${texts.alreadyPaid}.`
+    case 'cancelled':
+      return `${texts.cancelled}.`
+    case 'expired':
+      return `${texts.expired}.`
+    case 'account_expired':
+      return `${texts.accountExpired}.`
+    case 'unpayable':
+      return `${texts.unpayable}.`
+  }
+}
+
+/** By itself only after a success that the customer has just seen, and never out of a shop's own page. */
+function leaving(screen: Screen, { returnTo, returnAfterSeconds, embedded }: View): Record<string, string> {
+  if (screen.state !== 'succeeded' || !returnTo || returnAfterSeconds === null || embedded) return {}
+  return { 'data-return': returnTo, 'data-return-after': String(returnAfterSeconds) }
+}
+
+function choose({ chosen, offer }: Of<'choose'>, view: View): Html {
+  const { texts } = view
+  const panels = offer.methods.map(
+    (method) => html`<section class="method" id="method-${method.name}"${flag('hidden', method !== chosen)}>
+${method.name === 'card' ? cardForm(method, offer, view) : bankForm(method, view)}
+</section>`,
+  )
+  return html`<h2 id="heading" class="away" tabindex="-1">${texts.payWith}</h2>
+${offer.methods.length > 1 ? methodTabs(chosen, offer, view) : null}
+${all(panels)}
+${cancelNow(view)}`
+}
+
+function methodTabs(chosen: Method, { methods }: Offer, { texts, here }: View): Html {
+  const tabs = methods.map(
+    ({ name }) =>
+      html`<a href="${addTo(here, `method=${name}`)}" data-method="${name}"${flag('aria-current="true"', name === chosen.name)}>${ICONS[name]}${texts[name]}</a>`,
+  )
+  return html`<nav class="tabs" aria-label="${texts.payWith}">${all(tabs)}</nav>`
+}
+
+function cardForm(method: Method, { cards, asksToSave }: Offer, view: View): Html {
+  const { texts } = view
+  const choices = [
+    ...cards.map(({ id, brand, last4 }) => ({
+      value: String(id),
+      label: html`<bdi>${texts.savedCard(brand, last4)}</bdi>`,
+    })),
+    { value: 'new', label: html`${texts.newCard}` },
+  ].map(
+    ({ value, label }, index) =>
+      html`<label class="choice"><input type="radio" name="card" value="${value}"${flag('checked', index === 0)}><span>${label}</span></label>`,
+  )
+  return form(
+    view,
+    'pay',
+    html`<input type="hidden" name="method" value="card">${shownTotal(method, view)}
+${cards.length > 0 ? html`<fieldset><legend class="away">${texts.card}</legend>${all(choices)}</fieldset>` : html`<input type="hidden" name="card" value="new"><p class="note">${texts.cardNote}</p>`}
+${asksToSave ? html`<label class="choice"><input type="checkbox" name="save" value="1"><span>${texts.saveCard}</span></label>` : null}
+${priceRows(method, view)}
+<button class="main">${texts.pay(view.show(method.amountCharged))}</button>`,
+  )
+}
+
+function bankForm(method: Method, view: View): Html {
+  const { texts } = view
+  return form(
+    view,
+    'pay',
+    html`<input type="hidden" name="method" value="bank">${shownTotal(method, view)}
+<p class="note">${texts.bankNote}</p>
+${priceRows(method, view)}
+<button class="main">${texts.showAccount}</button>`,
+  )
+}
+
+const bankOf = ({ methods }: Offer) => methods.find(({ name }) => name === 'bank')
+
+/** What the page says they pay, so that nobody is charged more than they have seen. */
+function shownTotal(method: Method | undefined, { count }: View): Html | null {
+  return method ? html`<input type="hidden" name="total" value="${count(method.amountCharged)}">` : null
+}
+
+/** Only where the customer pays more than the price: what for, before they press the button. */
+function priceRows({ amountCharged }: Method, { texts, payment, show }: View): Html | null {
+  if (!payment.customerBearsCharge) return null
+  const row = (label: string, amount: number) => html`<div><dt>${label}</dt><dd>${show(amount)}</dd></div>`
+  return html`<dl class="rows">${row(texts.amount, payment.amount)}${row(texts.charge, amountCharged - payment.amount)}${row(texts.total, amountCharged)}</dl>`
+}
+
+export function processing(texts: Texts): Html {
+  return html`<div class="state"><span class="spinner" aria-hidden="true"></span>
+<h2 id="heading" tabindex="-1">${texts.processing}</h2>
+<p>${texts.processingNote}</p>
+<p class="note" data-after="20" hidden>${texts.processingLong}</p>
+<span data-reload-after="90" hidden></span></div>`
+}
+
+function provider({ provider, link, offer }: Of<'provider'>, view: View): Html {
+  const { texts, embedded } = view
+  const where = view.mayFrame(provider) ? 'data-frame' : 'data-go'
+  const target = embedded ? html` target="_blank" rel="noopener"` : null
+  return html`<div class="frame" ${new Html(where)}="${link}">
+<h2 id="heading" tabindex="-1">${texts.provider}</h2>
+<p>${texts.providerNote}</p>
+<p><a class="button" href="${link}"${target}>${texts.providerOpen}</a></p>
+</div>
+${another('card', offer, view)}
+${cancelAsking(view)}`
+}
+
+function awaiting(screen: Of<'awaiting' | 'partial'>, view: View): Html {
+  const { texts, show } = view
+  const { account } = screen
+  const rest = account.amountToTransfer - account.received
+  const heading =
+    screen.state === 'partial'
+      ? texts.partial(show(account.received), show(account.amountToTransfer))
+      : texts.transferExactly(show(account.amountToTransfer))
+  return html`<h2 id="heading" tabindex="-1">${heading}</h2>
+${screen.state === 'partial' ? html`<p class="warn">${texts.sendTheRest(show(rest))}</p>` : null}
+${accountRows(account, view)}
+<p class="note">${texts.forThisPaymentOnly} ${countdown(account, view)}</p>
+${form(view, 'check', html`<button class="main">${texts.sentIt}</button>`)}
+${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankOf(screen.offer), view)}<button class="quiet">${texts.newAccount}</button>`)}
+${another('bank', screen.offer, view)}
+${cancelAsking(view)}`
+}
+
+function partialText({ received, amountToTransfer }: AccountDetails, { texts, show }: View): string {
+  return `${texts.partial(show(received), show(amountToTransfer))} ${texts.sendTheRest(show(amountToTransfer - received))}`
+}
+
+function accountRows(account: AccountDetails, { texts, payment, show }: View): Html {
+  const rest = Math.max(0, account.amountToTransfer - account.received)
+  const row = (label: string, shown: string, copied?: string) =>
+    html`<div><dt>${label}</dt><dd><bdi>${shown}</bdi>${copied === undefined ? null : copyButton(texts, label, copied)}</dd></div>`
+  return html`<dl class="rows account">${row(texts.bankName, account.bankName)}${row(texts.accountNumber, account.accountNumber, account.accountNumber)}${row(texts.accountName, account.accountName)}${row(texts.amount, show(rest), plainAmount(money(rest, payment.currency)))}</dl>`
+}
+
+/** Time left, not a time of day: the clock of the phone may be wrong. */
+function countdown({ expiresAt }: AccountDetails, { texts, now }: View): Html | null {
+  const left = Math.ceil((expiresAt.getTime() - now.getTime()) / 1000)
+  if (left <= 0) return null
+  const say = [10, 5, 1].map((minutes) => html` data-say-${minutes}="${texts.minutesLeft(minutes)}"`)
+  const minutes = Math.floor(left / 60)
+  return html`${texts.expiresIn} <bdi role="timer" class="timer" data-left="${left}"${all(say)}>${minutes}:${String(left % 60).padStart(2, '0')}</bdi>`
+}
+
+function checking({ account, offer }: Of<'checking'>, view: View): Html {
+  const { texts, here, merchantName } = view
+  const [sent, received, confirmed] = texts.steps
+  return html`<div class="state"><span class="spinner" aria-hidden="true"></span>
+<h2 id="heading" tabindex="-1">${texts.checking}</h2>
+<ol class="steps"><li aria-current="step">${sent}</li><li>${received}</li><li>${confirmed}</li></ol>
+<p>${texts.checkingNote}</p>
+<p class="note" data-after="600" hidden>${texts.checkingLong(merchantName)}</p>
+<p class="note">${countdown(account, view)}</p></div>
+${form(view, 'check', html`<button class="main">${texts.checkNow}</button>`)}
+<a class="button quiet" href="${here}" data-panel>${texts.showDetails}</a>
+${another('bank', offer, view)}
+${cancelAsking(view)}`
+}
+
+function failed(screen: Of<'failed'>, view: View): Html {
+  const { texts, here, payment } = view
+  const { failure, method, failures, offer } = screen
+  const same = offer.methods.find(({ name }) => name === method)
+  const other = offer.methods.find(({ name }) => name !== method)
+  const otherFirst = other && (failures >= 3 || OTHER_METHOD_FIRST.has(failure))
+  const style = (first: boolean) => (first ? 'main' : 'second')
+  const retry = failure === 'card_expired' ? texts.useAnotherCard : texts.tryAgain
+  // With saved cards there is something to choose again; without, the next try can begin at once.
+  const again =
+    method === 'card' && offer.cards.length > 0
+      ? html`<a class="button ${style(!otherFirst)}" href="${addTo(here, 'method=card')}" data-panel>${retry}</a>`
+      : form(
+          view,
+          'pay',
+          html`<input type="hidden" name="method" value="${method}"><input type="hidden" name="card" value="new">${shownTotal(same, view)}${screen.saveCard ? html`<input type="hidden" name="save" value="1">` : null}<button class="${style(!otherFirst)}">${retry}</button>`,
+        )
+  const elsewhere =
+    other &&
+    html`<a class="button ${style(Boolean(otherFirst))}" href="${addTo(here, `method=${other.name}`)}" data-panel>${texts.useAnotherMethod}</a>`
+  return html`<div class="state"><span class="mark bad" aria-hidden="true">!</span>
+<h2 id="heading" tabindex="-1">${texts.failed}</h2>
+<p>${failureText(screen, texts)}</p></div>
+${otherFirst ? html`${elsewhere}${again}` : html`${again}${elsewhere}`}
+<p class="small"><bdi>${failure}</bdi> &#183; <bdi>${payment.reference}</bdi></p>
+${cancelNow(view)}`
+}
+
+function failureText({ failure, notCharged }: Of<'failed'>, texts: Texts): string {
+  return notCharged ? `${texts.reason[failure]} ${texts.notCharged}` : texts.reason[failure]
+}
+
+// Another try with the same card would only be declined again.
+const OTHER_METHOD_FIRST: ReadonlySet<string> = new Set([
+  'insufficient_funds',
+  'card_declined',
+  'card_not_supported',
+  'limit_exceeded',
+  'suspected_fraud',
+  'other',
+])
+
+export function confirming(view: Pick<View, 'texts' | 'merchantName' | 'here' | 'token' | 'key'>): Html {
+  const { texts, merchantName } = view
+  return html`<div class="state"><span class="spinner" aria-hidden="true"></span>
+<h2 id="heading" tabindex="-1">${texts.confirming}</h2>
+<p>${texts.confirmingNote(merchantName)}</p></div>
+${form(view, 'check', html`<button class="main">${texts.checkNow}</button>`)}`
+}
+
+function paid(screen: Of<'succeeded' | 'already_paid'>, view: View): Html {
+  const { texts, merchantName, returnTo, returnAfterSeconds, embedded } = view
+  const isNews = screen.state === 'succeeded'
+  const when = new Intl.DateTimeFormat(texts.locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+  const returning = isNews && returnTo && returnAfterSeconds !== null && !embedded
+  return html`<div class="state"><span class="mark good" aria-hidden="true">&#10003;</span>
+<h2 id="heading" tabindex="-1">${isNews ? texts.succeeded : texts.alreadyPaid}</h2>
+<p>${texts.paidTo(view.show(screen.paid), merchantName)}${isNews ? null : html` ${texts.nothingMore}`}</p>
+${screen.refunded > 0 ? html`<p>${texts.refundedNote(view.show(screen.refunded))}</p>` : null}
+<p class="note">${texts.paidOn(`${when.format(screen.at)} UTC`)}</p></div>
+${referenceRow(view)}
+${onwards(view)}
+${returning ? html`<p class="note js" id="returning">${texts.returningIn} <bdi class="timer" id="returning-in">${returnAfterSeconds}</bdi> s <button type="button" class="link" data-stay>${texts.stay}</button></p>` : null}
+<button type="button" class="quiet js" data-print>${texts.print}</button>`
+}
+
+function ended(view: View, mark: string, heading: string, note: string): Html {
+  return html`<div class="state"><span class="mark" aria-hidden="true">${mark}</span>
+<h2 id="heading" tabindex="-1">${heading}</h2>
+<p>${note}</p></div>
+${referenceRow(view)}
+${onwards(view)}`
+}
+
+/** Part of the money may have come before it ended. */
+function whatCameIn({ texts, payment, show }: View): string {
+  return payment.amountPaid > 0 ? texts.partial(show(payment.amountPaid), show(payment.amount)) : texts.notCharged
+}
+
+function accountExpired({ offer }: Of<'account_expired'>, view: View): Html {
+  const { texts } = view
+  return html`<div class="state"><span class="mark" aria-hidden="true">!</span>
+<h2 id="heading" tabindex="-1">${texts.accountExpired}</h2>
+<p>${texts.accountExpiredNote}</p></div>
+${form(view, 'new-account', html`${shownTotal(bankOf(offer), view)}<button class="main">${texts.newAccount}</button>`)}
+${another('bank', offer, view)}
+${cancelAsking(view)}`
+}
+
+function referenceRow({ texts, payment }: View): Html {
+  return html`<dl class="rows"><div><dt>${texts.reference}</dt><dd><bdi>${payment.reference}</bdi>${copyButton(texts, texts.reference, payment.reference)}</dd></div></dl>`
+}
+
+export function copyButton(texts: Texts, what: string, value: string): Html {
+  return html` <button type="button" class="copy" data-copy="${value}" data-copied="${texts.copied}" aria-label="${texts.copyOf(what)}">${texts.copy}</button>`
+}
+
+function onwards({ texts, returnTo, merchantName, embedded }: View): Html | null {
+  if (embedded) return html`<button type="button" class="main js" data-close>${texts.close}</button>`
+  return returnTo
+    ? html`<a class="button main" href="${returnTo}" rel="noreferrer">${texts.returnTo(merchantName)}</a>`
+    : null
+}
+
+function another(method: MethodName, { methods }: Offer, { texts, here }: View): Html | null {
+  const other = methods.find(({ name }) => name !== method)
+  return other
+    ? html`<a class="button quiet" href="${addTo(here, `method=${other.name}`)}" data-panel>${texts.useAnotherMethod}</a>`
+    : null
+}
+
+function cancelNow(view: View): Html | null {
+  if (!view.mayCancel) return null
+  return form(view, 'cancel', html`<button class="quiet cancel">${view.texts.cancel}</button>`)
+}
+
+/** Asks first, for money may already be on its way. */
+function cancelAsking(view: View): Html | null {
+  if (!view.mayCancel) return null
+  const { texts } = view
+  return html`<details class="ask"><summary>${texts.cancel}</summary>
+<p><strong>${texts.cancelQuestion}</strong> ${texts.cancelNote}</p>
+<div class="pair"><button type="button" class="quiet js" data-keep>${texts.keepPaying}</button>${form(view, 'cancel', html`<button class="quiet">${texts.stop}</button>`)}</div>
+</details>`
+}
+
+type Action = 'pay' | 'new-account' | 'check' | 'cancel'
+
+function form({ here, token, key }: Pick<View, 'here' | 'token' | 'key'>, action: Action, inside: Html): Html {
+  return html`<form method="post" action="${here}"><input type="hidden" name="action" value="${action}"><input type="hidden" name="token" value="${token}"><input type="hidden" name="key" value="${key}">
+${inside}
+</form>`
+}
+
+const ICONS: Record<MethodName, Html> = {
+  card: new Html(
+    '<svg viewBox="0 0 24 24" aria-hidden="true"><rect x="2.5" y="5" width="19" height="14" rx="2.5"/><path d="M2.5 10h19"/></svg>',
+  ),
+  bank: new Html(
+    '<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 9.5 12 4l9 5.5M5 10v8m4.7-8v8m4.6-8v8M19 10v8M3 20h18"/></svg>',
+  ),
+}

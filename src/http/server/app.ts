@@ -1,0 +1,334 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify, { type FastifyReply } from 'fastify'
+import type { Assets } from '../../../web/build.ts'
+import type { IntegrationChanges } from '../../integrations/integration-changes.ts'
+import { Problem, refuse } from '../../kernel/problem.ts'
+import { shopfronts } from '../../merchants/read-branding.ts'
+import type { VerifyCredential } from '../../merchants/verify-credential.ts'
+import type { PaymentCreator } from '../../payments/create-payment.ts'
+import type { AttemptParts } from '../../payments/dependencies.ts'
+import { type Links, linksOn } from '../../payments/links.ts'
+import type { DeliveryParts } from '../../webhooks/deliver-due.ts'
+import { cardRoutes } from '../api/cards.ts'
+import { checkoutRoutes } from '../api/checkouts.ts'
+import { FORMATS } from '../api/contract/formats.ts'
+import { disputeRoutes } from '../api/disputes.ts'
+import { eventRoutes } from '../api/events.ts'
+import { feeRoutes } from '../api/fees.ts'
+import { initializeRoutes } from '../api/initialize.ts'
+import { integrationRoutes } from '../api/integrations.ts'
+import { noticeRoutes } from '../api/notices.ts'
+import { paymentRoutes } from '../api/payments.ts'
+import { refundRoutes } from '../api/refunds.ts'
+import { webhookEndpointRoutes } from '../api/webhook-endpoints.ts'
+import { type Documents, documents as documentsOf } from '../checkout/document.ts'
+import { pageOf } from '../checkout/embed.ts'
+import type { LivePayments } from '../checkout/live-payments.ts'
+import { liveRoutes } from '../checkout/live-routes.ts'
+import { logoRoutes } from '../checkout/logo-route.ts'
+import { isLink, pageRoutes, sendUnknownPayment } from '../checkout/page-routes.ts'
+import { addSendPieces } from '../checkout/send-pieces.ts'
+import { widgetRoutes } from '../checkout/widget-routes.ts'
+import { authentication } from './authenticate.ts'
+import type { App } from './framework.ts'
+import { parseJsonBody } from './json-body.ts'
+import { Limits } from './limits.ts'
+import { Metrics } from './metrics.ts'
+import { describeApi } from './openapi.ts'
+import { operationsRoutes } from './operations.ts'
+import { watchPressure } from './pressure.ts'
+import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
+import { answerLog } from './response-log.ts'
+import { mistakesOf } from './validation-errors.ts'
+
+export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
+  verifyCredential: VerifyCredential
+  /** Which cached integrations are out of date. Absent: they are cached for up to 2 s. */
+  integrationChanges?: IntegrationChanges
+  createPayment: PaymentCreator
+  live: LivePayments
+  /** What browsers get from us. */
+  assets: Assets
+  baseUrl: () => string
+  isStopping: () => boolean
+  /** `operations`: health and metrics alone, for a process that only works off the clock. */
+  serves?: 'everything' | 'operations'
+  rateLimit: boolean
+  /** Load shedding: refuse new work while the event loop lags (default). Tests do not shed: their machine may be slow, and they know why. */
+  shedsLoad?: boolean
+  trustProxy: string[]
+  /** Servers of others that live in this process: the providers we play ourselves. */
+  guests?: Guest[]
+  /** How long a client may take to send a request. */
+  requestTimeoutMs?: number
+}
+
+export interface Guest {
+  prefix: string
+  routes(app: App): void | Promise<void>
+  /** What of it strangers may use, and how much of it: pages, or orders that are stored. Given the path after the prefix. */
+  limitOf?(method: string, path: string): 'sandboxPages' | 'demoOrders' | undefined
+}
+
+const KIB = 1024
+const MAX_URL_LENGTH = 8 * KIB
+const MAX_CONNECTIONS = 20_000 // twice as many as there can be streams, so that those never shut merchants out
+
+/** The door of merchants and customers. */
+export async function buildApp(parts: HttpParts): Promise<App> {
+  const { log, database, assets } = parts
+  const limits = new Limits(parts.rateLimit)
+  const documents = documentsOf(assets)
+  const requestIdPrefix = `req_${randomBytes(6).toString('hex')}`
+  let requests = 0
+
+  const app: App = Fastify({
+    logger: false, // one line of ours per answer, below; the framework's own would hold headers
+    genReqId: () => `${requestIdPrefix}${(requests++).toString(36).padStart(4, '0')}`,
+    requestIdHeader: false,
+    bodyLimit: 64 * KIB,
+    routerOptions: { maxParamLength: 16 * KIB }, // never met: the address as a whole is limited below
+    http: {
+      maxHeaderSize: 16 * KIB,
+      requireHostHeader: false, // refused below, in our own words
+      connectionsCheckingInterval: Math.min(5_000, parts.requestTimeoutMs ?? 5_000),
+    },
+    requestTimeout: parts.requestTimeoutMs ?? 30_000,
+    keepAliveTimeout: 65_000, // longer than the usual 60 s of a balancer, which must be the one to hang up first
+    forceCloseConnections: 'idle',
+    return503OnClosing: false, // what is under way when we stop is still answered
+    trustProxy: parts.trustProxy.length > 0 ? parts.trustProxy : false,
+    ajv: {
+      // Fastify's own defaults would turn "100" into 100 and drop what they do not know, both without a word.
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: true,
+        formats: Object.fromEntries(Object.entries(FORMATS).map(([name, { test }]) => [name, test])),
+      },
+    },
+    frameworkErrors: (error, request, reply) => {
+      reply.header('request-id', request.id)
+      if (isLink(request)) return void sendUnknownPayment(request, reply, { limits, documents })
+      sendProblem(request, reply, toProblem(error, request, log))
+    },
+    clientErrorHandler: (error, socket) =>
+      answerBrokenRequest(error, socket, `${requestIdPrefix}${(requests++).toString(36)}`),
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  app.server.maxConnections = MAX_CONNECTIONS
+  // Node would answer this by itself, without a word; we answer as if nothing special had been expected.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+
+  const metrics = new Metrics(database, parts.live)
+  const links = linksOn(parts.baseUrl)
+  const methods = collectMethods(app)
+
+  app.removeAllContentTypeParsers()
+  // Callbacks rather than promises here and in the hooks: each promise costs every request a turn of the microtask queue.
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    // Many clients name a type even when they send nothing. Where no body is asked for, that is fine.
+    if (body.length === 0 && !request.routeOptions.schema?.body) return done(null, undefined)
+    if (!isPlainUtf8(request.headers)) {
+      return done(
+        new Problem('unsupported_media_type', 'Send the body as plain UTF-8: no Content-Encoding, no other charset.'),
+      )
+    }
+    try {
+      done(null, parseJsonBody(body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    if (parts.isStopping()) reply.header('connection', 'close')
+    const { url = '', httpVersion } = request.raw
+    if (httpVersion === '1.1' && request.raw.headers.host === undefined) {
+      return done(new Problem('invalid_request', 'The Host header is missing.'))
+    }
+    if (url.length > MAX_URL_LENGTH) return done(new Problem('invalid_request', 'The address is longer than 8 KiB.'))
+    done()
+  })
+  const logAnswer = answerLog(log)
+  const answered = (reply: FastifyReply) => {
+    const { routeOptions, method } = reply.request
+    metrics.answered(method, routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1000)
+    logAnswer(reply)
+  }
+  // As the answer leaves, not when the client has it: waiting for that would put listeners on every response.
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    answered(reply)
+    done()
+  })
+  addSendPieces(app, answered)
+  app.decorateRequest('caller')
+  app.setErrorHandler((error, request, reply) => {
+    const { validation } = error as { validation?: Parameters<typeof mistakesOf>[0] }
+    if (validation) return sendProblem(request, reply, refusalOf(validation, request.query))
+    return sendProblem(request, reply, toProblem(error, request, log))
+  })
+  app.setNotFoundHandler((request, reply) =>
+    isLink(request)
+      ? sendUnknownPayment(request, reply, { limits, documents })
+      : sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`)),
+  )
+
+  if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics, documents })
+  await openToProviders(app, { ...parts, links, limits }, metrics)
+  await app.register(async (operations: App) =>
+    operationsRoutes(operations, { database, metrics, limits, isStopping: parts.isStopping }),
+  )
+
+  refuseOtherMethods(app, methods)
+  return app
+}
+
+/** What merchants and customers come for. A process that only works off the clock leaves it out. */
+async function openToCallers(
+  app: App,
+  parts: HttpParts,
+  shared: { limits: Limits; links: Links; metrics: Metrics; documents: Documents },
+): Promise<void> {
+  const { limits, links, metrics } = shared
+  const pressure = watchPressure()
+  app.addHook('onClose', async () => pressure.stop())
+  await describeApi(app, parts.baseUrl, limits)
+
+  await app.register(
+    async (api: App) => {
+      api.addHook(
+        'onRequest',
+        authentication(parts.verifyCredential, limits, () => metrics.wrongCredentials.inc()),
+      )
+      api.addHook('onRequest', (request, reply, done) => {
+        reply.header('cache-control', 'no-store')
+        // New work is shed first; who asks how a payment stands is answered for as long as we can.
+        if (request.method === 'POST' && parts.shedsLoad !== false && pressure.isHigh()) {
+          return done(
+            new Problem('unavailable', 'The service is overloaded. Try again shortly.', { retryAfterSeconds: 1 }),
+          )
+        }
+        done()
+      })
+      checkoutRoutes(api, { ...parts, links })
+      initializeRoutes(api, { ...parts, links })
+      paymentRoutes(api, { ...parts, links })
+      refundRoutes(api, { ...parts, links })
+      disputeRoutes(api, parts)
+      cardRoutes(api, parts)
+      integrationRoutes(api, { ...parts, links })
+      feeRoutes(api, parts)
+      webhookEndpointRoutes(api, parts)
+      eventRoutes(api, parts)
+    },
+    { prefix: '/payments/v1' },
+  )
+  const forCustomers = {
+    ...parts,
+    ...shared,
+    findShopfront: shopfronts(parts.database, undefined, parts.integrationChanges),
+  }
+  await app.register(async (pages: App) => pageRoutes(pages, forCustomers))
+  await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
+  await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
+  const paymentIdOf = (text: string) => pageOf(parts, text)?.id
+  await app.register(async (live: App) => liveRoutes(live, { live: parts.live, limits, paymentIdOf }))
+}
+
+/** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */
+async function openToProviders(
+  app: App,
+  parts: HttpParts & { links: Links; limits: Limits },
+  metrics: Metrics,
+): Promise<void> {
+  const underWay = new Set<Promise<void>>()
+  const track = (work: Promise<void>) => {
+    underWay.add(work)
+    void work.finally(() => underWay.delete(work))
+  }
+  app.addHook('onClose', async () => void (await Promise.allSettled(underWay)))
+  await app.register(async (notices: App) =>
+    noticeRoutes(notices, { ...parts, track, onForged: () => metrics.forgedNotices.inc() }),
+  )
+  for (const guest of parts.guests ?? [])
+    await app.register(async (routes: App) => openGuest(routes, guest, parts.limits), { prefix: guest.prefix })
+}
+
+async function openGuest(app: App, { prefix, routes, limitOf }: Guest, limits: Limits): Promise<void> {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const limit = limitOf?.(request.method, pathOf(request).slice(prefix.length))
+    if (limit) limits.guest(request, limit)
+    done()
+  })
+  await routes(app)
+}
+
+function isPlainUtf8(headers: IncomingHttpHeaders): boolean {
+  const charset = /charset="?([^";\s]+)/i.exec(headers['content-type'] ?? '')?.[1]
+  const encoding = headers['content-encoding']
+  return (!charset || /^utf-?8$/i.test(charset)) && (!encoding || encoding === 'identity')
+}
+
+function refusalOf(validation: Parameters<typeof mistakesOf>[0], value: unknown): Problem {
+  try {
+    return refuse(mistakesOf(validation, value))
+  } catch (problem) {
+    return problem as Problem
+  }
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+function collectMethods(app: App): Map<string, Set<string>> {
+  const methods = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const known = methods.get(url) ?? new Set()
+    for (const each of [method].flat()) known.add(each)
+    methods.set(url, known)
+  })
+  return methods
+}
+
+/** An address that is right with a method that is wrong: 405 and what would be right, in place of a puzzling 404. */
+function refuseOtherMethods(app: App, routes: Map<string, Set<string>>): void {
+  for (const [url, known] of [...routes]) {
+    if (url.includes('*')) continue
+    const allow = [...known].join(', ')
+    const others = METHODS.filter((method) => !known.has(method))
+    if (others.length === 0) continue
+    app.route({
+      method: [...others],
+      url,
+      schema: { hide: true },
+      // Before a body is read: whatever it holds, the answer is the same.
+      onRequest: async (request, reply) => {
+        reply.header('allow', allow)
+        throw new Problem('method_not_allowed', `${url} does not take ${request.method}, only ${allow}.`)
+      },
+      handler: () => {},
+    })
+  }
+}
+
+/** What Node could not read as HTTP at all. There is no request yet, so the answer is written by hand. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestId: string): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const problem =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new Problem('headers_too_large', 'The headers are larger than 16 KiB.')
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? new Problem('request_timeout', 'The request did not arrive within 30 s.')
+        : new Problem('invalid_request', 'This is not a request that HTTP/1.1 allows.')
+  const body = problemBody(problem, { path: '', requestId })
+  const text = JSON.stringify(body)
+  socket.end(
+    `HTTP/1.1 ${body.status} ${problem.code}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nRequest-Id: ${requestId}\r\nConnection: close\r\n\r\n${text}`,
+  )
+}

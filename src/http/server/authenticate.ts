@@ -1,0 +1,66 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../../kernel/problem.ts'
+import type { Caller } from '../../merchants/merchant.ts'
+import type { VerifyCredential } from '../../merchants/verify-credential.ts'
+import type { Limits } from './limits.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is calling. Set on every route behind `authentication`. */
+    caller: Caller
+  }
+}
+
+const MAX_ID_LENGTH = 200
+
+/** Before anything else of the request is read: whose call is this? */
+export function authentication(verify: VerifyCredential, limits: Limits, onWrong: () => void) {
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    const clientId = header(request, 'client-id')
+    const clientSecret = header(request, 'client-secret')
+
+    function admit(caller: Caller | undefined): void {
+      if (!caller) {
+        onWrong()
+        limits.wrongCredentials(request, clientId.slice(0, MAX_ID_LENGTH))
+        throw refusal(clientId, clientSecret)
+      }
+      limits.call(reply, caller.mode, clientId)
+      if (caller.suspended) {
+        throw new Problem('merchant_suspended', 'This merchant is suspended. Ask whoever runs this service to lift it.')
+      }
+      request.caller = caller
+    }
+
+    const plausible = clientId !== '' && clientSecret !== '' && clientId.length <= MAX_ID_LENGTH // what we remember of strangers stays small
+    const found = plausible ? verify(clientId, clientSecret) : undefined
+    if (found instanceof Promise) {
+      found.then(admit).then(() => done(), done)
+      return
+    }
+    let refused: Error | undefined
+    try {
+      admit(found)
+    } catch (error) {
+      refused = error as Error
+    }
+    done(refused)
+  }
+}
+
+function header(request: FastifyRequest, name: string): string {
+  const value = request.headers[name]
+  return typeof value === 'string' ? value : ''
+}
+
+// Unknown, wrong, revoked: one answer. Which of them it was is nobody's business.
+function refusal(clientId: string, clientSecret: string): Problem {
+  const missing = [!clientId && 'client-id', !clientSecret && 'client-secret'].filter(Boolean)
+  if (missing.length > 0) {
+    return new Problem(
+      'invalid_credentials',
+      `Send the headers client-id and client-secret; missing: ${missing.join(', ')}.`,
+    )
+  }
+  return new Problem('invalid_credentials', 'The client-id and client-secret are not those of a merchant here.')
+}

@@ -1,0 +1,97 @@
+import { isUtf8 } from 'node:buffer'
+import { type Mistake, Problem, pointerPart } from '../../kernel/problem.ts'
+
+const MAX_DEPTH = 10
+const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
+
+/**
+ * A body as a value, or a problem. Beyond what JSON.parse refuses: bytes that are not UTF-8 (they would be replaced silently), deep nesting,
+ * keys that reach into objects, and text that PostgreSQL cannot keep. Of duplicate keys the last one counts, here and everywhere after.
+ */
+export function parseJsonBody(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new Problem('malformed_json', 'The body is not UTF-8. JSON is always sent as UTF-8.')
+  const text = body.toString('utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+    if (UNUSUAL_NUMBER.test(text)) refuseRounding(text)
+  } catch (error) {
+    if (error instanceof Problem) throw error
+    throw new Problem('malformed_json', `The body is not JSON: ${describe(error)}.`)
+  }
+  if (isSound(value, 1, text.includes('\\u'))) return value
+  const mistakes: Mistake[] = []
+  inspect(value, '', 1, mistakes)
+  throw new Problem('invalid_request', mistakes.map(({ message }) => message).join(' '), { mistakes })
+}
+
+// Only such a number can come out of the parser as another one than was written. (Text may look like one; that costs a moment.)
+const UNUSUAL_NUMBER = /\d\.\d|\d[eE]/
+
+/** 100.000000000000000001 is parsed as 100. We do not round money, not even down to what was surely meant. */
+function refuseRounding(text: string): void {
+  const reviver = (_: string, value: unknown, context: { source?: string }) => {
+    const fraction = /\.(\d*[1-9])/.exec(context.source ?? '')
+    if (fraction && Number.isInteger(value) && !/[eE]/.test(context.source ?? '')) {
+      throw new Problem(
+        'invalid_request',
+        `${context.source} has more digits than a JSON number can hold. Send whole numbers as they are.`,
+      )
+    }
+    return value
+  }
+  JSON.parse(text, reviver as (key: string, value: unknown) => unknown)
+}
+
+/** The parser's own words without the excerpt of the body, which may hold anything. */
+function describe(error: unknown): string {
+  const message = error instanceof Error ? error.message : ''
+  return /at position \d+|end of JSON input/.exec(message)?.[0] ?? 'it cannot be parsed'
+}
+
+/**
+ * The same rules as `inspect`, without a word: nearly every body is sound, and building pointers for it would be wasted. In sound UTF-8 only
+ * an escape can make text that cannot be stored.
+ */
+function isSound(value: unknown, depth: number, escaped: boolean): boolean {
+  if (typeof value === 'string') return !escaped || isStorable(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (depth > MAX_DEPTH) return false
+  for (const key of Object.keys(value)) {
+    if (FORBIDDEN_KEYS.has(key) || (escaped && !isStorable(key))) return false
+    if (!isSound((value as Record<string, unknown>)[key], depth + 1, escaped)) return false
+  }
+  return true
+}
+
+function inspect(value: unknown, pointer: string, depth: number, mistakes: Mistake[]): void {
+  if (mistakes.length >= 50) return
+  if (typeof value === 'string') {
+    if (!isStorable(value)) mistakes.push(notStorable(pointer))
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth > MAX_DEPTH) {
+      mistakes.push({ pointer, code: 'too_deep', message: `${pointer} is nested more than ${MAX_DEPTH} levels deep.` })
+      return
+    }
+    for (const key of Object.keys(value)) {
+      const below = `${pointer}/${pointerPart(key)}`
+      if (FORBIDDEN_KEYS.has(key)) {
+        mistakes.push({ pointer: below, code: 'forbidden_key', message: `The key "${key}" is not allowed.` })
+      } else if (!isStorable(key)) {
+        mistakes.push(notStorable(pointer))
+      } else {
+        inspect((value as Record<string, unknown>)[key], below, depth + 1, mistakes)
+      }
+    }
+  }
+}
+
+/** PostgreSQL refuses U+0000, and half of a surrogate pair is not text at all. */
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}
+
+function notStorable(pointer: string): Mistake {
+  const message = `${pointer || 'The body'} holds a character that is not text (U+0000 or half of a surrogate pair).`
+  return { pointer, code: 'invalid_text', message }
+}

@@ -1,0 +1,162 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { MerchantId, PaymentId } from '../../kernel/ids.ts'
+import type { Mode } from '../../kernel/mode.ts'
+import { Problem } from '../../kernel/problem.ts'
+import { type RateLimit, RateLimiter, type Verdict } from './rate-limit.ts'
+
+const MINUTE_SECONDS = 60
+
+export const LIMITS = {
+  live: { perSecond: 100, burst: 200 },
+  sandbox: { perSecond: 25, burst: 50 },
+  /** Only failures cost a token, and only failures are turned away: a valid credential never suffers for its neighbours. */
+  wrongCredentials: { perSecond: 5 / MINUTE_SECONDS, burst: 5 },
+  page: { perSecond: 10, burst: 20 },
+  logo: { perSecond: 10, burst: 20 },
+  /** How often a customer's impatience reaches the provider: by payment. */
+  asks: { perSecond: 0.5, burst: 3 },
+  /** How a payment stands, asked by open pages: an office or a carrier has hundreds of them behind one address. */
+  status: { perSecond: 100, burst: 500 },
+  wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
+  /** Documentation is large, and metrics take some work. */
+  docs: { perSecond: 2, burst: 30 },
+  metrics: { perSecond: 2, burst: 20 },
+  /** The sandbox provider's card pages and the demo shop. Each order of the shop is stored. */
+  sandboxPages: { perSecond: 10, burst: 50 },
+  demoOrders: { perSecond: 0.5, burst: 10 },
+  /** Providers' notices, by address and by merchant. A notice with a valid signature costs nothing here. */
+  forgedNotices: { perSecond: 5, burst: 50 },
+  unsignedNotices: { perSecond: 5, burst: 50 },
+  /** Look-ups of merchants and keys that the cache cannot answer and that find nothing, by address. */
+  noticeLookUps: { perSecond: 5, burst: 50 },
+} satisfies Record<string, RateLimit>
+
+/** Pages that are kept up to date at one time. Whoever is over it polls. */
+export const MAX_STREAMS = { perAddress: 500, perAddressAndPayment: 10 }
+const STREAM_RETRY_SECONDS = 30
+
+/** Every limit of the HTTP door. With RATE_LIMIT=off none of them bites. */
+export class Limits {
+  readonly #on: boolean
+  readonly #limiters: Record<keyof typeof LIMITS, RateLimiter>
+  readonly #streams = new Map<string, number>()
+
+  constructor(on: boolean) {
+    this.#on = on
+    const entries = Object.entries(LIMITS).map(([name, limit]) => [name, new RateLimiter(limit)])
+    this.#limiters = Object.fromEntries(entries) as Record<keyof typeof LIMITS, RateLimiter>
+  }
+
+  /** A call of the API by a known client; its headers tell the client how much is left. */
+  call(reply: FastifyReply, mode: Mode, clientId: string): void {
+    if (!this.#on) return
+    const limiter = this.#limiters[mode]
+    const verdict = limiter.take(clientId)
+    const { perSecond, burst } = limiter.limit
+    reply.headers({
+      'ratelimit-policy': `"default";q=${perSecond};w=1`,
+      ratelimit: `"default";r=${verdict.remaining};t=1`,
+      'ratelimit-limit': String(burst),
+      'ratelimit-remaining': String(verdict.remaining),
+      'ratelimit-reset': '1',
+    })
+    if (!verdict.allowed) {
+      throw limited(verdict, `This client-id may make ${perSecond} calls a second in ${mode} mode.`)
+    }
+  }
+
+  wrongCredentials(request: FastifyRequest, clientId: string): void {
+    this.#spend('wrongCredentials', request.ip, 'Too many calls with wrong credentials from this address.')
+    if (clientId)
+      this.#spend('wrongCredentials', `id ${clientId}`, 'Too many calls with a wrong secret for this client-id.')
+  }
+
+  page(request: FastifyRequest): void {
+    this.#spend('page', request.ip, 'Too many requests from this address.')
+  }
+
+  /** Apart from pages: whoever opens one for the first time asks for both. */
+  logo(request: FastifyRequest): void {
+    this.#spend('logo', request.ip, 'Too many requests from this address.')
+  }
+
+  /** Whether the provider is asked now because a customer wishes it. */
+  mayAsk(paymentId: string): boolean {
+    return !this.#on || this.#limiters.asks.take(paymentId).allowed
+  }
+
+  status(request: FastifyRequest): void {
+    this.#spend('status', request.ip, 'Too many requests from this address.')
+  }
+
+  /** Counts a stream for as long as its answer lasts. */
+  stream(request: FastifyRequest, reply: FastifyReply, paymentId: PaymentId): void {
+    if (!this.#on) return
+    const address = request.ip
+    const addressAndPayment = `${address} ${paymentId}`
+    const open = (key: string) => this.#streams.get(key) ?? 0
+    if (open(address) >= MAX_STREAMS.perAddress || open(addressAndPayment) >= MAX_STREAMS.perAddressAndPayment)
+      throw limited({ retryAfterSeconds: STREAM_RETRY_SECONDS }, 'Too many open pages at this address.')
+    const count = (change: 1 | -1) => {
+      for (const key of [address, addressAndPayment]) {
+        const now = open(key) + change
+        if (now > 0) this.#streams.set(key, now)
+        else this.#streams.delete(key)
+      }
+    }
+    count(1)
+    reply.raw.once('close', () => count(-1))
+  }
+
+  /** Before a link is looked up: whoever guessed wrong too often is not told more, right or wrong. */
+  beforeLink(request: FastifyRequest): void {
+    if (!this.#on) return
+    const verdict = this.#limiters.wrongLinks.look(request.ip)
+    if (!verdict.allowed) throw limited(verdict, 'Too many wrong links from this address.')
+  }
+
+  wrongLink(request: FastifyRequest): void {
+    if (this.#on) this.#limiters.wrongLinks.take(request.ip)
+  }
+
+  docs(request: FastifyRequest): void {
+    this.#spend('docs', request.ip, 'Too many requests from this address.')
+  }
+
+  metrics(request: FastifyRequest): void {
+    this.#spend('metrics', request.ip, 'Too many requests from this address.')
+  }
+
+  guest(request: FastifyRequest, limit: 'sandboxPages' | 'demoOrders'): void {
+    this.#spend(limit, request.ip, 'Too many requests from this address.')
+  }
+
+  forgedNotice(request: FastifyRequest, merchantId: MerchantId): void {
+    this.#spend('forgedNotices', request.ip, 'Too many notices with a bad signature from this address.')
+    this.#spend('forgedNotices', merchantId, 'Too many notices with a bad signature for this merchant.')
+  }
+
+  unsignedNotice(request: FastifyRequest, merchantId: MerchantId): void {
+    this.#spend('unsignedNotices', request.ip, 'Too many unsigned notices from this address.')
+    this.#spend('unsignedNotices', merchantId, 'Too many unsigned notices for this merchant.')
+  }
+
+  noticeLookUp(request: FastifyRequest): void {
+    this.#spend('noticeLookUps', request.ip, 'Too many notices for unknown accounts from this address.')
+  }
+
+  /** The account exists: a provider sends the notices of all merchants from a few addresses, so this look-up is not counted. */
+  noticeLookUpFound(request: FastifyRequest): void {
+    this.#limiters.noticeLookUps.giveBack(request.ip)
+  }
+
+  #spend(name: keyof typeof LIMITS, key: string, why: string): void {
+    if (!this.#on) return
+    const verdict = this.#limiters[name].take(key)
+    if (!verdict.allowed) throw limited(verdict, why)
+  }
+}
+
+function limited({ retryAfterSeconds }: Pick<Verdict, 'retryAfterSeconds'>, why: string): Problem {
+  return new Problem('rate_limited', `${why} Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds })
+}

@@ -1,0 +1,116 @@
+import swagger from '@fastify/swagger'
+import scalar from '@scalar/fastify-api-reference'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Card, Initialized, InitializeRequest, QuoteRequest, Refund, RefundRequest } from '../api/contract/attempt.ts'
+import { Checkout, CheckoutRequest } from '../api/contract/checkout.ts'
+import { Dispute } from '../api/contract/dispute.ts'
+import { Integration, IntegrationRequest } from '../api/contract/integration.ts'
+import { Payment, WidgetToken } from '../api/contract/payment.ts'
+import { ProblemAnswer } from '../api/contract/problem.ts'
+import { Endpoint, EndpointChanges, EndpointRequest, RedeliverRequest } from '../api/contract/webhook.ts'
+import type { App } from './framework.ts'
+import type { Limits } from './limits.ts'
+
+const DOCS_HEADERS = {
+  // The reader is a large script of its own, served by us. It may talk to this server and to nobody else.
+  'content-security-policy':
+    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+}
+
+// A manilla: the open bracelet that was money on the West African coast.
+const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path d="M11 26a12 12 0 1 1 10 0" fill="none" stroke="#0b6e4f" stroke-width="5" stroke-linecap="round"/></svg>'
+
+const SCHEMAS = [
+  CheckoutRequest,
+  Checkout,
+  InitializeRequest,
+  Initialized,
+  Payment,
+  WidgetToken,
+  RefundRequest,
+  Refund,
+  Dispute,
+  Card,
+  QuoteRequest,
+  IntegrationRequest,
+  Integration,
+  EndpointRequest,
+  EndpointChanges,
+  Endpoint,
+  RedeliverRequest,
+  ProblemAnswer,
+]
+
+/** The API in the words of OpenAPI 3.1, made from the very schemas that check and shape its messages. */
+export async function describeApi(app: App, baseUrl: () => string, limits: Limits): Promise<void> {
+  for (const schema of SCHEMAS) app.addSchema(schema)
+  await app.register(swagger, {
+    refResolver: { buildLocalReference: (schema) => String(schema.$id) },
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Manilla',
+        version: '1',
+        description:
+          'Hosted checkout links and payments you can trust. Amounts are integers in the lowest denomination of their currency. ' +
+          'Every 2xx answer is `{"data": …}`; every refusal is a problem (RFC 9457) with a stable `code`. ' +
+          'Ignore members that you do not know: v1 changes by addition only.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      components: {
+        securitySchemes: {
+          clientId: { type: 'apiKey', in: 'header', name: 'client-id' },
+          clientSecret: { type: 'apiKey', in: 'header', name: 'client-secret' },
+        },
+      },
+      security: [{ clientId: [], clientSecret: [] }],
+      tags: [
+        { name: 'Checkouts' },
+        { name: 'Payments' },
+        { name: 'Cards' },
+        { name: 'Integrations' },
+        { name: 'Webhooks' },
+      ],
+    },
+  })
+  const onRequest = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+    limits.docs(request)
+    done()
+  }
+  app.get('/openapi.json', { schema: { hide: true }, onRequest }, async (_, reply) =>
+    reply.type('application/json; charset=utf-8').send(description()),
+  )
+
+  // Made once for each base URL: writing it out takes milliseconds.
+  let made: { url: string; text: string } | undefined
+  function description(): string {
+    const url = baseUrl()
+    if (made?.url !== url) made = { url, text: JSON.stringify({ ...app.swagger(), servers: [{ url }] }) }
+    return made.text
+  }
+
+  app.get('/favicon.ico', { schema: { hide: true } }, async (_, reply) => reply.type('image/svg+xml').send(ICON))
+
+  await app.register(async (docs: App) => {
+    docs.addHook('onRequest', onRequest)
+    docs.addHook('onSend', async (_, reply) => void reply.headers(DOCS_HEADERS))
+    await docs.register(scalar, {
+      routePrefix: '/docs',
+      configuration: {
+        url: '/openapi.json',
+        pageTitle: 'Manilla API',
+        // A reader and a "try it", nothing that talks to anyone else.
+        withDefaultFonts: false,
+        telemetry: false,
+        hideClientButton: true,
+        showDeveloperTools: 'never',
+        agent: { disabled: true },
+        mcp: { disabled: true },
+      },
+    })
+  })
+}

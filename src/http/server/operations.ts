@@ -1,0 +1,41 @@
+import type { Database } from '../../database/database.ts'
+import type { App } from './framework.ts'
+import type { Limits } from './limits.ts'
+import type { Metrics } from './metrics.ts'
+
+interface Parts {
+  database: Database
+  metrics: Metrics
+  limits: Limits
+  isStopping: () => boolean
+}
+
+/** For whoever runs the service: is it alive, may it be sent work, how is it doing. */
+export function operationsRoutes(app: App, { database, metrics, limits, isStopping }: Parts): void {
+  // However many ask at once, the database is asked once.
+  let asking: Promise<void> | undefined
+  function ping(): Promise<void> {
+    asking ??= database.ping().finally(() => {
+      asking = undefined
+    })
+    return asking
+  }
+
+  // Alive means that restarting would not help: a database that is away is not our illness.
+  app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }))
+
+  app.get('/readyz', { schema: { hide: true } }, async (_, reply) => {
+    if (isStopping()) return reply.code(503).send({ status: 'stopping' })
+    try {
+      await ping()
+      return { status: 'ready' }
+    } catch {
+      return reply.code(503).header('retry-after', '1').send({ status: 'database unavailable' })
+    }
+  })
+
+  app.get('/metrics', { schema: { hide: true } }, async (request, reply) => {
+    limits.metrics(request)
+    return reply.type(metrics.contentType).send(await metrics.read())
+  })
+}

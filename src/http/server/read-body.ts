@@ -1,0 +1,69 @@
+import type { FastifyRequest } from 'fastify'
+import type { Mode } from '../../kernel/mode.ts'
+import { type Mistake, refuse } from '../../kernel/problem.ts'
+import { aim } from '../../outbound/post-target.ts'
+import { User } from '../api/contract/checkout.ts'
+import { nearMisses } from './unknown-fields.ts'
+import { mistakesOf } from './validation-errors.ts'
+
+export interface KnownFields {
+  body: string[]
+  user: string[]
+}
+
+export function knownFields(schema: { properties: Record<string, unknown> }): KnownFields {
+  return { body: Object.keys(schema.properties), user: Object.keys(User.properties) }
+}
+
+/** Whether webhooks of a mode, or one webhook URL, may have a private address. */
+export type AllowPrivate = (mode: Mode, url?: string) => boolean
+
+/** The body with every mistake in it found at once, or the request is refused. For routes with `attachValidation`. */
+export function readBody<Body>(request: FastifyRequest, known: KnownFields, allowPrivate?: AllowPrivate): Body {
+  const mistakes = mistakesIn(request, known, allowPrivate)
+  if (mistakes.length > 0) refuse(mistakes)
+  return request.body as Body
+}
+
+/** The same for whoever has more to find before refusing. */
+export function mistakesIn(request: FastifyRequest, known: KnownFields, allowPrivate?: AllowPrivate): Mistake[] {
+  const { body } = request
+  return [
+    ...mistakesOf(request.validationError?.validation ?? [], body),
+    ...(isObject(body) ? nearMisses(body, known.body) : []),
+    ...(isObject(body) && isObject(body.user) ? nearMisses(body.user, known.user, '/user') : []),
+    ...(isObject(body) ? plainAddresses(body, request.caller.mode) : []),
+    ...(isObject(body) && allowPrivate ? inwardAddresses(body, (url) => allowPrivate(request.caller.mode, url)) : []),
+  ]
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** With real money, what travels over the network is encrypted. */
+function plainAddresses(body: Record<string, unknown>, mode: Mode): Mistake[] {
+  if (mode !== 'live') return []
+  return ['redirectURL', 'webhook', 'url']
+    .filter((field) => /^http:/i.test(String(body[field])))
+    .map((field) => ({ pointer: `/${field}`, code: 'https_required', message: `${field} must be https in live mode.` }))
+}
+
+/** What can be known of an address that we are to call before it is looked up. Each call looks again, at what it leads to then. */
+function inwardAddresses(body: Record<string, unknown>, isAllowed: (url: string) => boolean): Mistake[] {
+  return ['webhook', 'url']
+    .filter((field) => {
+      const url = body[field]
+      return typeof url === 'string' && !isAllowed(url) && isInward(url)
+    })
+    .map((field) => ({
+      pointer: `/${field}`,
+      code: 'blocked_address',
+      message: `${field} must not lead into a private network, this machine included. The operator's setting WEBHOOK_ALLOW_PRIVATE=sandbox allows it for tests.`,
+    }))
+}
+
+function isInward(url: string): boolean {
+  const target = aim(url, { allowPrivate: false })
+  return 'because' in target && target.because === 'blocked_address'
+}

@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Database, Transaction } from '../database/database.ts'
+import { recordAct } from '../events/audit-log-store.ts'
+import type { MerchantId } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
+import { type Mistake, Problem, refuse } from '../kernel/problem.ts'
+import type { SecretBox } from '../kernel/secret-box.ts'
+import type { KeysVerdict, Provider, Providers } from '../providers/provider.ts'
+import type { Integration, IntegrationOwner, IntegrationRecord } from './integration.ts'
+import { fulfil, type IntegrationWish, type WantedIntegration } from './integration-request.ts'
+import { addIntegration, findIntegration, lockIntegrations, saveIntegration } from './integration-store.ts'
+
+interface Parts {
+  database: Database
+  secrets: SecretBox
+  /** Which modes may have addresses inside our own network. */
+  allowPrivate: (mode: Mode) => boolean
+}
+
+/** Sets one up, changes it, or brings a removed one back. `found`: what the door found wrong, so that all of it is told at once. */
+export function setIntegration(
+  { database, secrets, allowPrivate }: Parts,
+  actor: string,
+  owner: IntegrationOwner,
+  provider: Provider,
+  wish: IntegrationWish,
+  found: Mistake[] = [],
+): Promise<IntegrationRecord> {
+  const { name, sandboxOnly } = provider.capabilities
+  const { merchantId, mode } = owner
+  if (sandboxOnly && mode !== 'sandbox')
+    throw new Problem('invalid_request', `${name} moves no real money, so it can be set up in sandbox mode alone.`)
+  return database.transaction(async (tx) => {
+    if (!(await lockIntegrations(tx, owner)))
+      throw new Problem('not_found', `There is no merchant ${merchantId}. List them with: merchant list`)
+    const before = await findIntegration(tx, secrets, owner, name)
+    const { after, mistakes } = fulfil(provider, wish, before, { mode, allowPrivate: allowPrivate(mode) })
+    const told = new Set(found.map(({ pointer }) => pointer))
+    const all = [...found, ...mistakes.filter(({ pointer }) => !told.has(pointer))]
+    if (all.length > 0) refuse(all)
+
+    const changed = before ? changesBetween(before, after) : []
+    if (before && changed.length === 0) return before
+    const saved = await saveIntegration(tx, secrets, owner, after)
+    const act = before ? 'integration.changed' : 'integration.created'
+    await recordAct(tx, { actor, act, merchantId, subject: [mode, name, ...changed].join(' ') })
+    return saved
+  })
+}
+
+/** No new payment uses it. The keys stay, sealed: what is under way is still checked, and refunded, with them. */
+export function removeIntegration(
+  { database, secrets }: Pick<Parts, 'database' | 'secrets'>,
+  actor: string,
+  owner: IntegrationOwner,
+  name: string,
+): Promise<IntegrationRecord> {
+  const { merchantId, mode } = owner
+  return database.transaction(async (tx) => {
+    await lockIntegrations(tx, owner)
+    const before = await findIntegration(tx, secrets, owner, name)
+    if (!before) throw notSetUp(name, mode)
+    if (!before.enabled) return before
+    const saved = await saveIntegration(tx, secrets, owner, { ...before, enabled: false })
+    await recordAct(tx, { actor, act: 'integration.removed', merchantId, subject: `${mode} ${name}` })
+    return saved
+  })
+}
+
+/** What a merchant has in sandbox mode from its first moment. Safe to repeat: what was changed or removed since stays so. */
+export async function addPlayMoney(
+  tx: Transaction,
+  actor: string,
+  merchantId: MerchantId,
+  integrations: Integration[],
+): Promise<void> {
+  const mode = 'sandbox'
+  for (const integration of integrations) {
+    if (!(await addIntegration(tx, { merchantId, mode }, integration))) continue
+    const subject = `${mode} ${integration.provider}`
+    await recordAct(tx, { actor, act: 'integration.created', merchantId, subject })
+  }
+}
+
+/** Asks the provider whether the keys work, by a call that changes nothing. */
+export async function checkIntegration(
+  { database, secrets, providers }: Pick<Parts, 'database' | 'secrets'> & { providers: Providers },
+  owner: IntegrationOwner,
+  name: string,
+): Promise<KeysVerdict> {
+  if (!(await findIntegration(database, secrets, owner, name))) throw notSetUp(name, owner.mode)
+  const connection = await providers.connect(owner, name)
+  return connection.verifyKeys()
+}
+
+export interface KeysWarning {
+  code: 'keys_refused' | 'keys_not_checked'
+  message: string
+}
+
+const KEYS_CHECK_MS = 5_000
+
+/** Keys that were just set are checked with the provider, for a few seconds at most. Null: the provider accepts them. */
+export async function warnOfKeys(
+  { providers }: { providers: Providers },
+  owner: IntegrationOwner,
+  name: string,
+  waitMs: number = KEYS_CHECK_MS,
+): Promise<KeysWarning | null> {
+  const late = Promise.withResolvers<KeysVerdict>()
+  const because = `it did not answer within ${waitMs / 1_000} s`
+  const timer = setTimeout(() => late.resolve({ kind: 'unknown', because }), waitMs)
+  const asked = providers
+    .connect(owner, name)
+    .then((connection) => connection.verifyKeys())
+    .catch((): KeysVerdict => ({ kind: 'unknown', because: 'the check failed' }))
+  const verdict = await Promise.race([asked, late.promise]).finally(() => clearTimeout(timer))
+  if (verdict.kind === 'good') return null
+  return verdict.kind === 'bad'
+    ? { code: 'keys_refused', message: `${name} refused the ${owner.mode} keys: ${verdict.because}. They are saved.` }
+    : {
+        code: 'keys_not_checked',
+        message: `${name} did not say whether it accepts the ${owner.mode} keys: ${verdict.because}. They are saved; check them again later.`,
+      }
+}
+
+/** Whether a request sets keys, so that they need a check. */
+export function setsKeys(provider: Provider, { settings, baseURL }: IntegrationWish): boolean {
+  return provider.settings.length > 0 && ((settings ?? null) !== null || (baseURL ?? null) !== null)
+}
+
+export function notSetUp(name: string, mode: Mode): Problem {
+  return new Problem('not_found', `${name} is not set up in ${mode} mode.`)
+}
+
+/** The names of what differs: of settings their own, never a value. */
+function changesBetween(before: IntegrationRecord, after: WantedIntegration): string[] {
+  const { settings: earlier, ...rest } = before
+  const { settings, ...wanted } = after
+  const names = new Set([...Object.keys(earlier ?? {}), ...Object.keys(settings ?? {})])
+  return [
+    ...[...names].filter((name) => earlier?.[name] !== settings?.[name]).map((name) => `settings.${name}`),
+    ...Object.keys(wanted).filter(
+      (key) => !isDeepStrictEqual(rest[key as keyof typeof rest], wanted[key as keyof typeof wanted]),
+    ),
+  ]
+}

@@ -1,0 +1,70 @@
+import type { Connection, KeysVerdict } from '../providers/provider.ts'
+
+const VERDICT_KEPT_MS = 60_000
+
+/**
+ * A merchant who sets other keys may have changed the provider account, or only rotated the keys of the same one. After a rotation the
+ * provider refuses the old keys, and only the new ones can reach the old orders.
+ *
+ * So: the account's own keys are asked first. When the answer is of no use and the provider refuses these keys, the current keys are
+ * asked, and their answer counts only if they know the order. Order references are random, so another account does not know it. An
+ * account that does not know the order says nothing about it: the outcome stays unknown.
+ *
+ * `current`: the connection with the current keys; undefined when these are the current ones. `now` is a monotonic clock.
+ */
+export function withRotatedKeys(
+  own: Connection,
+  current: () => Promise<Connection | undefined>,
+  now: () => number = () => performance.now(),
+): Connection {
+  let verdict: { kind: KeysVerdict['kind']; atMs: number } | undefined
+
+  async function isRefused(): Promise<boolean> {
+    if (!verdict || now() - verdict.atMs > VERDICT_KEPT_MS)
+      verdict = { kind: (await own.verifyKeys()).kind, atMs: now() }
+    return verdict.kind === 'bad'
+  }
+
+  /** The current keys, if they have replaced these and the provider refuses these. */
+  async function successor(): Promise<Connection | undefined> {
+    const next = await current()
+    return next && (await isRefused()) ? next : undefined
+  }
+
+  const rotated: Partial<Connection> = {
+    async check(order) {
+      const answer = await own.check(order)
+      if (answer.kind !== 'unknown') return answer
+      const other = await (await successor())?.check(order)
+      return !other || other.kind === 'missing' || other.kind === 'unknown' ? answer : other
+    },
+    async refund(order) {
+      const answer = await own.refund(order)
+      if (answer.kind === 'refunded' || answer.kind === 'pending') return answer
+      const next = await successor()
+      if (!next) return answer
+      const found = await next.check(order.order)
+      if (found.kind !== 'missing' && found.kind !== 'unknown') return next.refund(order)
+      return { kind: 'unknown', because: 'the provider refuses the keys of this account' }
+    },
+    ...(own.findReference && {
+      async findReference(transactionId) {
+        const answer = (await own.findReference?.(transactionId)) ?? { kind: 'missing' }
+        if (answer.kind !== 'unknown') return answer
+        const other = await (await successor())?.findReference?.(transactionId)
+        return other?.kind === 'found' ? other : answer
+      },
+    }),
+    ...(own.listReturns && {
+      async listReturns(...args) {
+        const answer = (await own.listReturns?.(...args)) ?? { kind: 'missing' }
+        if (answer.kind !== 'unknown') return answer
+        const other = await (await successor())?.listReturns?.(...args)
+        return other?.kind === 'returns' ? other : answer
+      },
+    }),
+  }
+  return new Proxy(own, {
+    get: (target, name, receiver) => Reflect.get(rotated, name) ?? Reflect.get(target, name, receiver),
+  })
+}

@@ -1,0 +1,84 @@
+import type { Queries, Transaction } from '../database/database.ts'
+import { Fixed, sql } from '../database/sql.ts'
+import type { RankedIntegration } from '../integrations/integration.ts'
+import { OWNERS_INTEGRATIONS } from '../integrations/integration-store.ts'
+import { type MerchantId, uuidOf } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
+import type { Brand, Choices, Corners, Language, Shopfront, WidgetAccess } from './branding.ts'
+import type { Logo } from './logo.ts'
+
+interface ChoicesRow {
+  name: string
+  colour: string | null
+  corners: Corners
+  language: Language | null
+  return_after_seconds: number | null
+  origins: string[]
+  widget: WidgetAccess
+  logo_version: string | null
+}
+
+const CHOICES = new Fixed(`m.name, m.colour, m.corners, m.language, m.return_after_seconds, m.origins, m.widget,
+  (select l.version from merchant_logos l where l.merchant_id = m.id) as logo_version`)
+
+function brandOf(row: ChoicesRow): Brand {
+  return {
+    colour: row.colour,
+    corners: row.corners,
+    language: row.language,
+    logo: row.logo_version === null ? null : { version: row.logo_version },
+    returnAfterSeconds: row.return_after_seconds,
+  }
+}
+
+export async function findShopfront(db: Queries, merchantId: MerchantId, mode: Mode): Promise<Shopfront | undefined> {
+  const row = await db.row<ChoicesRow & { status: string; integrations: RankedIntegration[] }>(sql`
+    select ${CHOICES}, m.status, ${OWNERS_INTEGRATIONS} as integrations
+      from (select ${uuidOf(merchantId)}::uuid as merchant_id, ${mode}::text as mode) owner
+      join merchants m on m.id = owner.merchant_id`)
+  return (
+    row && {
+      merchantId,
+      mode,
+      name: row.name,
+      suspended: row.status === 'suspended',
+      brand: brandOf(row),
+      origins: row.origins,
+      widget: row.widget,
+      integrations: row.integrations,
+    }
+  )
+}
+
+/** Nobody else changes them until this transaction ends. */
+export async function lockChoices(tx: Transaction, id: MerchantId): Promise<Choices | undefined> {
+  const row = await tx.row<ChoicesRow>(
+    sql`select ${CHOICES} from merchants m where m.id = ${uuidOf(id)} for update of m`,
+  )
+  return row && { name: row.name, origins: row.origins, widget: row.widget, ...brandOf(row) }
+}
+
+/** All but the logo, which has a table of its own. */
+export async function saveChoices(tx: Transaction, id: MerchantId, choices: Choices): Promise<void> {
+  const { name, colour, corners, language, returnAfterSeconds, origins, widget } = choices
+  await tx.rows(sql`
+    update merchants
+       set name = ${name}, colour = ${colour}, corners = ${corners}, language = ${language},
+           return_after_seconds = ${returnAfterSeconds}, origins = ${origins}, widget = ${widget}
+     where id = ${uuidOf(id)}`)
+}
+
+export async function findLogo(db: Queries, merchantId: MerchantId): Promise<Logo | undefined> {
+  return db.row<Logo>(sql`select version, type, bytes from merchant_logos where merchant_id = ${uuidOf(merchantId)}`)
+}
+
+export async function saveLogo(tx: Transaction, merchantId: MerchantId, logo: Logo): Promise<void> {
+  await tx.rows(sql`
+    insert into merchant_logos (merchant_id, version, type, bytes)
+    values (${uuidOf(merchantId)}, ${logo.version}, ${logo.type}, ${logo.bytes})
+    on conflict (merchant_id) do update set version = excluded.version, type = excluded.type, bytes = excluded.bytes`)
+}
+
+export async function deleteLogo(tx: Transaction, merchantId: MerchantId): Promise<void> {
+  await tx.rows(sql`delete from merchant_logos where merchant_id = ${uuidOf(merchantId)}`)
+}

@@ -1,0 +1,118 @@
+import type { RankedIntegration } from '../integrations/integration.ts'
+import type { MerchantId } from '../kernel/ids.ts'
+import type { Mode } from '../kernel/mode.ts'
+
+/** A merchant as customers meet it: its name and look, what can take their money, and the sites that may show its page in a frame. */
+export interface Shopfront {
+  merchantId: MerchantId
+  mode: Mode
+  name: string
+  suspended: boolean
+  brand: Brand
+  /** As a browser writes them (`https://shop.example`); the port of a local one may be `*`. */
+  origins: string[]
+  widget: WidgetAccess
+  integrations: RankedIntegration[]
+}
+
+export interface Brand {
+  /** `#rrggbb` in lower case; null: ours. */
+  colour: string | null
+  corners: Corners
+  /** Null: the customer's own. */
+  language: Language | null
+  logo: { version: string } | null
+  /** How long a paid page stays before it goes back to the shop; null: until the customer says so. */
+  returnAfterSeconds: number | null
+}
+
+/** What a merchant chooses, the same in both modes. */
+export type Choices = Pick<Shopfront, 'name' | 'origins' | 'widget'> & Brand
+
+export const CORNERS = ['square', 'rounded', 'pill'] as const
+export type Corners = (typeof CORNERS)[number]
+
+export const LANGUAGES = ['en', 'fr', 'ar'] as const
+export type Language = (typeof LANGUAGES)[number]
+
+/** What opens the widget: the reference of a payment, or only together with a token that the merchant's server asked for. */
+export const WIDGET_ACCESS = ['open', 'strict'] as const
+export type WidgetAccess = (typeof WIDGET_ACCESS)[number]
+
+export const DEFAULT_RETURN_AFTER_SECONDS = 5
+export const MAX_RETURN_AFTER_SECONDS = 60
+export const MAX_ORIGINS = 20
+
+/** What each choice must be, for whoever got it wrong. */
+export const RULES = {
+  name: 'must have 1 to 200 characters, on one line',
+  colour: 'must be six hexadecimal digits, like #0b6e4f',
+  corners: `must be one of ${CORNERS.join(', ')}`,
+  language: `must be one of ${LANGUAGES.join(', ')}`,
+  returnAfterSeconds: `must be a whole number of seconds from 0 to ${MAX_RETURN_AFTER_SECONDS}`,
+  widget: `must be one of ${WIDGET_ACCESS.join(', ')}`,
+  origins: `must be at most ${MAX_ORIGINS} origins`,
+  origin:
+    'must be an origin, like https://shop.example or http://localhost:* (http for this machine only), without a path',
+} as const
+
+/** With or without its `#`, which a shell takes for a comment; three digits stand for six, as in CSS. */
+export function parseColour(text: string): string | undefined {
+  const digits = /^#?([0-9a-f]{6}|[0-9a-f]{3})$/i.exec(text)?.[1]?.toLowerCase()
+  if (digits === undefined) return undefined
+  return `#${digits.length === 3 ? digits.replaceAll(/./g, '$&$&') : digits}`
+}
+
+export function parseCorners(text: string): Corners | undefined {
+  return CORNERS.find((each) => each === text)
+}
+
+export function parseLanguage(text: string): Language | undefined {
+  return LANGUAGES.find((each) => each === text)
+}
+
+export function parseReturnAfterSeconds(text: string): number | undefined {
+  return /^\d{1,2}$/.test(text) && Number(text) <= MAX_RETURN_AFTER_SECONDS ? Number(text) : undefined
+}
+
+export function parseWidgetAccess(text: string): WidgetAccess | undefined {
+  return WIDGET_ACCESS.find((each) => each === text)
+}
+
+const LOCAL_HOSTS = ['localhost', '127.0.0.1']
+
+/**
+ * An origin as browsers write it. The host may hold nothing but letters, digits, `-` and `.`: it becomes part of a header, where
+ * `;` would begin a rule of its own, and no more is known there (no IPv6 address, for one).
+ */
+export function parseOrigin(text: string): string | undefined {
+  const [, plain = text, anyPort = ''] = /^(.*)(:\*)$/.exec(text) ?? []
+  if (!/^https?:\/\/[^/\\?#@\s*]+\/?$/i.test(plain)) return undefined
+  const url = URL.parse(plain)
+  if (!url || !/^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(url.hostname)) return undefined
+  const isLocal = LOCAL_HOSTS.includes(url.hostname)
+  if (!isLocal && (url.protocol !== 'https:' || anyPort)) return undefined
+  if (anyPort && /:\d*\/?$/.test(plain)) return undefined
+  return url.origin + anyPort
+}
+
+// Whoever tries things out does so on their own machine, on whatever port is free.
+const SANDBOX_SOURCES = ['http://localhost:*', 'http://127.0.0.1:*', 'https://localhost:*']
+
+/** Whether a page of that origin may show this merchant's payment page in a frame, and hear from it. */
+export function allowsOrigin(shopfront: Pick<Shopfront, 'mode' | 'origins'>, origin: string): boolean {
+  return sourcesOf(shopfront).some((source) => {
+    if (!source.endsWith(':*')) return source === origin
+    const host = source.slice(0, -2)
+    return origin === host || (origin.startsWith(`${host}:`) && /^\d{1,5}$/.test(origin.slice(host.length + 1)))
+  })
+}
+
+/** The same for a browser to keep: what stands behind `frame-ancestors` in a Content-Security-Policy. */
+export function frameAncestors(shopfront: Pick<Shopfront, 'mode' | 'origins'>): string {
+  return sourcesOf(shopfront).join(' ') || "'none'"
+}
+
+function sourcesOf({ mode, origins }: Pick<Shopfront, 'mode' | 'origins'>): string[] {
+  return mode === 'sandbox' ? [...new Set([...origins, ...SANDBOX_SOURCES])] : origins
+}

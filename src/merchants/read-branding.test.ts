@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createDatabase } from '../../test/support/database.ts'
+import { addMerchant } from '../../test/support/service.ts'
+import type { Database } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { newId } from '../kernel/ids.ts'
+import { findShopfront } from './branding-store.ts'
+import type { Logo } from './logo.ts'
+import { brandMerchant, setMerchantStatus } from './manage-merchants.ts'
+import { shopfronts } from './read-branding.ts'
+
+const { database } = await createDatabase()
+const parts = { database, clock: systemClock }
+const logo: Logo = { version: '0123456789abcdef', type: 'image/webp', bytes: Buffer.from('RIFF') }
+
+/** The real database, counting what it is asked. */
+function counting(): { database: Database; asked: () => number } {
+  let asked = 0
+  const row: Database['row'] = (statement) => {
+    asked++
+    return database.row(statement)
+  }
+  return { database: { ...database, row }, asked: () => asked }
+}
+
+test('a merchant who chose nothing has our look, and returns after five seconds', async () => {
+  const { merchantId } = await addMerchant(database, { mode: 'live' })
+  const shopfront = await findShopfront(database, merchantId, 'live')
+  assert.deepEqual(shopfront, {
+    merchantId,
+    mode: 'live',
+    name: 'Adaeze Kitchen',
+    suspended: false,
+    brand: { colour: null, corners: 'rounded', language: null, logo: null, returnAfterSeconds: 5 },
+    origins: [],
+    widget: 'open',
+    integrations: [
+      {
+        provider: 'anything',
+        channels: ['card'],
+        countries: ['NG', 'GH'],
+        currencies: ['NGN', 'GHS', 'USD'],
+        priority: 1_000,
+      },
+    ],
+  })
+  const other = await findShopfront(database, merchantId, 'sandbox')
+  assert.deepEqual(other, { ...shopfront, mode: 'sandbox', integrations: [] }, 'what takes money differs by mode')
+  assert.equal(await findShopfront(database, newId('merchant', new Date()), 'live'), undefined)
+})
+
+test('what is changed changes, what is not named stays, and the log tells which', async () => {
+  const { merchantId } = await addMerchant(database)
+  const brand = (changes: Parameters<typeof brandMerchant>[3]) => brandMerchant(parts, 'test', merchantId, changes)
+  await brand({ colour: '#0b6e4f', logo, origins: ['https://shop.example'] })
+  await brand({ name: 'Ada', corners: 'pill', language: 'ar', returnAfterSeconds: null, widget: 'strict' })
+  assert.deepEqual(await brand({ colour: '#0b6e4f', logo }), {
+    name: 'Ada',
+    colour: '#0b6e4f',
+    corners: 'pill',
+    language: 'ar',
+    logo: { version: logo.version },
+    returnAfterSeconds: null,
+    origins: ['https://shop.example'],
+    widget: 'strict',
+  })
+  await brand({ logo: null, colour: null, origins: [] })
+  const { brand: now, origins, widget } = (await findShopfront(database, merchantId, 'sandbox')) ?? assert.fail()
+  assert.deepEqual([now.colour, now.logo, origins, now.corners, widget], [null, null, [], 'pill', 'strict'])
+  assert.equal((await findShopfront(database, merchantId, 'live'))?.widget, 'strict', 'in both modes')
+  const acts = await database.rows<{ subject: string }>(
+    sql`select subject from audit_log where act = 'merchant.branded' order by id`,
+  )
+  assert.deepEqual(
+    acts.map(({ subject }) => subject.split(' ').sort()),
+    [
+      ['colour', 'logo', 'origins'],
+      ['corners', 'language', 'name', 'returnAfterSeconds', 'widget'],
+      ['colour', 'logo', 'origins'],
+    ],
+  )
+})
+
+test('a change that the schema refuses leaves everything as it was', async () => {
+  const { merchantId } = await addMerchant(database)
+  for (const changes of [
+    { colour: 'red' },
+    { origins: ["https://shop.example;script-src 'unsafe-inline'"] },
+    { origins: ['https://shop.example https://b.example'] },
+    { origins: Array.from({ length: 21 }, (_, index) => `https://${index}.example`) },
+    { returnAfterSeconds: 61 },
+    { widget: 'closed' as 'strict' },
+    { logo: { ...logo, bytes: Buffer.alloc(10_241) } },
+    { logo: { ...logo, type: 'image/svg+xml' as Logo['type'] } },
+  ])
+    await assert.rejects(brandMerchant(parts, 'test', merchantId, { name: 'Changed', ...changes }), /violates check/)
+  assert.equal((await findShopfront(database, merchantId, 'sandbox'))?.name, 'Adaeze Kitchen')
+})
+
+test('however many ask at once, the database is asked once, and again when two seconds are over', async () => {
+  const { merchantId } = await addMerchant(database)
+  const owner = { merchantId, mode: 'sandbox' as const }
+  const counted = counting()
+  let nowMs = 0
+  const read = shopfronts(counted.database, () => nowMs)
+  const all = await Promise.all(Array.from({ length: 50 }, () => read(owner)))
+  assert.equal(new Set(all).size, 1)
+  assert.equal(counted.asked(), 1)
+  assert.equal((await read({ merchantId, mode: 'live' }))?.mode, 'live', 'the other mode is another shopfront')
+  assert.equal(counted.asked(), 2)
+
+  await brandMerchant(parts, 'test', merchantId, { colour: '#123456' })
+  await setMerchantStatus(parts, 'test', merchantId, 'suspended')
+  nowMs = 999
+  assert.equal((await read(owner))?.brand.colour, null)
+  assert.equal(counted.asked(), 2, 'fresh enough')
+  nowMs = 2_000
+  const changed = await read(owner)
+  assert.deepEqual([changed?.brand.colour, changed?.suspended], ['#123456', true])
+})
+
+test('from one second on it is read again behind the back of whoever asks', async () => {
+  const { merchantId } = await addMerchant(database)
+  const owner = { merchantId, mode: 'sandbox' as const }
+  const counted = counting()
+  let nowMs = 0
+  const read = shopfronts(counted.database, () => nowMs)
+  const first = await read(owner)
+  nowMs = 1_500
+  assert.equal(await read(owner), first)
+  assert.equal(counted.asked(), 2)
+})
+
+test('a database that was away is asked again', async () => {
+  const { merchantId } = await addMerchant(database)
+  let isAway = true
+  const row: Database['row'] = (statement) => (isAway ? Promise.reject(new Error('away')) : database.row(statement))
+  const read = shopfronts({ ...database, row })
+  await assert.rejects(read({ merchantId, mode: 'live' }), /away/)
+  isAway = false
+  assert.equal((await read({ merchantId, mode: 'live' }))?.name, 'Adaeze Kitchen')
+})

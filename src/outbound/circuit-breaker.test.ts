@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Breaker, type BreakerOptions, createBreaker, type Permit } from './circuit-breaker.ts'
+
+function setUp(options: BreakerOptions = {}) {
+  const time = { now: 1_000_000 }
+  const breaker = createBreaker({ now: () => time.now, random: () => 0.5, ...options })
+  const fail = (times = 1) => {
+    for (let i = 0; i < times; i++) permitOf(breaker).failed('it answered 503')
+  }
+  return { breaker, time, fail }
+}
+
+function permitOf(breaker: Breaker): Permit {
+  const answer = breaker.ask()
+  assert.ok(!('refused' in answer), 'the call may go out')
+  return answer
+}
+
+const isRefused = (breaker: Breaker) => 'refused' in breaker.ask()
+
+test('eight failures in a row close the way, and the reason is told', () => {
+  const { breaker, fail } = setUp()
+  fail(7)
+  assert.equal(isRefused(breaker), false)
+  fail()
+  assert.deepEqual(breaker.ask(), { refused: 'it answered 503' })
+})
+
+test('one success in between starts the count again', () => {
+  const { breaker, fail } = setUp()
+  fail(7)
+  permitOf(breaker).succeeded()
+  fail(7)
+  assert.equal(isRefused(breaker), false)
+})
+
+test('calls of a busy moment that are given up on together count only if none that was made after them was answered', () => {
+  const { breaker } = setUp()
+  const silent = Array.from({ length: 20 }, () => permitOf(breaker))
+  const answered = permitOf(breaker)
+  answered.succeeded()
+  for (const permit of silent) permit.failed('silence')
+  assert.equal(isRefused(breaker), false, 'it answered a later one')
+  const away = Array.from({ length: 8 }, () => permitOf(breaker))
+  for (const permit of away) permit.failed('silence')
+  assert.equal(isRefused(breaker), true, 'it has answered none since')
+})
+
+test('after ten seconds one call goes out, and the others wait for what it says', () => {
+  const { breaker, time, fail } = setUp()
+  fail(8)
+  time.now += 9_999
+  assert.ok(isRefused(breaker))
+  time.now += 1
+  const probe = permitOf(breaker)
+  assert.ok(isRefused(breaker))
+  probe.succeeded()
+  assert.equal(isRefused(breaker), false)
+  assert.equal(isRefused(breaker), false)
+})
+
+test('each failed probe doubles the wait, up to a minute; a success forgets it all', () => {
+  const { breaker, time, fail } = setUp()
+  fail(8)
+  for (const seconds of [10, 20, 40, 60, 60]) {
+    time.now += seconds * 1000 - 1
+    assert.ok(isRefused(breaker), `closed for ${seconds} s`)
+    time.now += 1
+    permitOf(breaker).failed('silence')
+  }
+  time.now += 60_000
+  permitOf(breaker).succeeded()
+  fail(8)
+  time.now += 10_000
+  assert.equal(isRefused(breaker), false)
+})
+
+test('the wait varies by a fifth either way', () => {
+  for (const [random, ms] of [
+    [0, 8_000],
+    [1, 12_000],
+  ] as const) {
+    const { breaker, time, fail } = setUp({ random: () => random })
+    fail(8)
+    time.now += ms - 1
+    assert.ok(isRefused(breaker))
+    time.now += 1
+    assert.equal(isRefused(breaker), false)
+  }
+})
+
+test('a provider that says for how long is left alone from its first word, a minute at most', () => {
+  const { breaker, time } = setUp()
+  permitOf(breaker).failed('it answered 429', 3_000)
+  time.now += 2_999
+  assert.ok(isRefused(breaker))
+  time.now += 1
+  permitOf(breaker).failed('it answered 429', 3_600_000)
+  time.now += 59_999
+  assert.ok(isRefused(breaker))
+  time.now += 1
+  assert.equal(isRefused(breaker), false)
+})
+
+test('calls from before it closed say nothing afterwards', () => {
+  const { breaker, time, fail } = setUp()
+  const [early, late] = [permitOf(breaker), permitOf(breaker)]
+  fail(8)
+  early.succeeded()
+  assert.ok(isRefused(breaker))
+  time.now += 10_000
+  const probe = permitOf(breaker)
+  late.failed('silence')
+  probe.succeeded()
+  late.failed('silence')
+  fail(7)
+  assert.equal(isRefused(breaker), false)
+})
+
+test('a probe that never became a call leaves its place to the next', () => {
+  const { breaker, time, fail } = setUp()
+  fail(8)
+  time.now += 10_000
+  permitOf(breaker).unused()
+  permitOf(breaker).succeeded()
+  assert.equal(isRefused(breaker), false)
+})

@@ -1,0 +1,319 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import * as http from 'node:http'
+import * as net from 'node:net'
+import { type TestContext, test } from 'node:test'
+import type { ProviderAnswer, ProviderCall } from '../providers/provider.ts'
+import { type ProviderHttpOptions, providerHttp } from './provider-http.ts'
+import { isPublic } from './public-address.ts'
+
+const SECRET = 'sk_very_secret'
+
+/** A provider that does as `behave` says. */
+async function upstream(t: TestContext, behave: http.RequestListener): Promise<string> {
+  const server = http.createServer(behave)
+  return listen(t, server, () => server.closeAllConnections())
+}
+
+async function listen(t: TestContext, server: net.Server, hangUp: () => void): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    hangUp()
+  })
+  return `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`
+}
+
+function ask(
+  url: string,
+  options: ProviderHttpOptions = {},
+  call: Partial<ProviderCall> = {},
+): Promise<ProviderAnswer> {
+  return providerHttp(options).request(post(url, call))
+}
+
+const post = (url: string, call: Partial<ProviderCall> = {}): ProviderCall => ({
+  method: 'POST',
+  url: `${url}/charges?key=${SECRET}`,
+  headers: { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' },
+  body: '{"name":"Adébáyọ̀"}',
+  ...call,
+})
+
+test('what was asked arrives byte by byte, and the answer comes back', async (t) => {
+  const url = await upstream(t, async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const { 'content-length': length, authorization } = request.headers
+    response.writeHead(201).end(JSON.stringify({ body: Buffer.concat(chunks).toString(), length, authorization }))
+  })
+  const answer = await ask(url)
+  assert.equal(answer.kind, 'answer')
+  assert.equal(answer.status, 201)
+  assert.deepEqual(JSON.parse(answer.text), {
+    body: '{"name":"Adébáyọ̀"}',
+    length: String(Buffer.byteLength('{"name":"Adébáyọ̀"}')),
+    authorization: `Bearer ${SECRET}`,
+  })
+})
+
+test('a refusal is an answer, and so is what no JSON reader can read: the adapter knows what it means', async (t) => {
+  const url = await upstream(t, (request, response) => {
+    const status = Number(request.url?.slice(1))
+    response.writeHead(status).end(status === 204 ? undefined : '<html>')
+  })
+  for (const status of [200, 204, 400, 401, 402, 404, 409, 422]) {
+    const text = status === 204 ? '' : '<html>'
+    assert.deepEqual(await ask(url, {}, { url: `${url}/${status}` }), { kind: 'answer', status, text })
+  }
+})
+
+test('a redirect is not followed, for our key would go with it', async (t) => {
+  let followed = false
+  const trap = await upstream(t, (_, response) => {
+    followed = true
+    response.end()
+  })
+  const url = await upstream(t, (_, response) => response.writeHead(307, { location: trap }).end())
+  assert.deepEqual(await ask(url), { kind: 'answer', status: 307, text: '' })
+  assert.equal(followed, false)
+})
+
+for (const status of [429, 500, 502, 503, 504, 599]) {
+  test(`${status} is unknown: it may have happened after the work was done`, async (t) => {
+    const url = await upstream(t, (_, response) => response.writeHead(status).end('{"status":"paid"}'))
+    assert.deepEqual(await ask(url), { kind: 'unknown', because: `it answered ${status}`, errorStatus: status })
+  })
+}
+
+test('silence ends at the deadline, as unknown that may have been sent', async (t) => {
+  const url = await upstream(t, () => {})
+  const answer = await ask(url, { deadlineMs: 100 })
+  assert.deepEqual(answer, { kind: 'unknown', because: 'no whole answer before the deadline' })
+})
+
+test('an answer that drips ends at the deadline too', { timeout: 10_000 }, async (t) => {
+  let drip: NodeJS.Timeout | undefined
+  t.after(() => clearInterval(drip))
+  const url = await upstream(t, (_, response) => {
+    response.writeHead(200)
+    drip = setInterval(() => response.write('x'), 10)
+  })
+  const answer = await ask(url, { deadlineMs: 200 })
+  assert.deepEqual(answer, { kind: 'unknown', because: 'no whole answer before the deadline' })
+})
+
+test('a huge answer is let go of at the limit, and the connection with it', async (t) => {
+  const closed = Promise.withResolvers<void>()
+  const url = await upstream(t, (request, response) => {
+    request.socket.on('close', () => closed.resolve())
+    const more = () => {
+      while (response.write(Buffer.alloc(64 * 1024, 'x')));
+    }
+    response.on('drain', more)
+    more()
+  })
+  const answer = await ask(url)
+  assert.deepEqual(answer, { kind: 'unknown', because: 'an answer of more than 1048576 bytes' })
+  await closed.promise
+})
+
+test('an answer of exactly the limit is read', async (t) => {
+  const url = await upstream(t, (_, response) => response.end('x'.repeat(1024 * 1024)))
+  const answer = await ask(url)
+  assert.equal(answer.kind === 'answer' && answer.text.length, 1024 * 1024)
+})
+
+test('a connection that is reset after we spoke is unknown, and may have been sent', async (t) => {
+  const url = await upstream(t, (request) => request.socket.resetAndDestroy())
+  assert.deepEqual(await ask(url), { kind: 'unknown', because: 'the connection failed: ECONNRESET' })
+})
+
+test('an answer that breaks off is unknown, even if it began well', async (t) => {
+  const url = await upstream(t, (request, response) => {
+    response.writeHead(200, { 'content-length': 100 })
+    response.write('{"status":"paid"}', () => request.socket.destroy())
+  })
+  assert.deepEqual(await ask(url), { kind: 'unknown', because: 'the answer broke off: ECONNRESET' })
+})
+
+test('what is not HTTP, or not text, is unknown', async (t) => {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.end('+OK ready when you are\r\n'))
+  })
+  const answer = await ask(await listen(t, server, () => {}))
+  assert.equal(answer.kind, 'unknown')
+  assert.equal(answer.neverSent, undefined)
+
+  const bytes = await upstream(t, (_, response) => response.end(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])))
+  assert.deepEqual(await ask(bytes), { kind: 'unknown', because: 'it answered 200 with bytes that are no text' })
+})
+
+test('a closed port is unknown, and certainly nothing was sent', async (t) => {
+  const server = net.createServer()
+  const url = await listen(t, server, () => {})
+  server.close()
+  await once(server, 'close')
+  assert.deepEqual(await ask(url), { kind: 'unknown', because: 'the connection failed: ECONNREFUSED', neverSent: true })
+})
+
+test('a name that nobody has is unknown, and nothing was sent', async () => {
+  const answer = await ask('http://nobody.invalid')
+  assert.equal(answer.kind, 'unknown')
+  assert.equal(answer.neverSent, true)
+})
+
+test('a connection that never stands ends early, and nothing was sent', async (t) => {
+  const accepted: net.Socket[] = []
+  const server = net.createServer((socket) => accepted.push(socket.on('error', () => {})))
+  const url = await listen(t, server, () => {
+    for (const socket of accepted) socket.destroy()
+  })
+  // It accepts, and then never speaks TLS.
+  const answer = await ask(url.replace('http:', 'https:'), { connectMs: 100 })
+  assert.deepEqual(answer, { kind: 'unknown', because: 'no connection was made in time', neverSent: true })
+})
+
+test('what cannot be a request is a value as well, and does not count against the provider', async (t) => {
+  const url = await upstream(t, (_, response) => response.end('{}'))
+  const out = providerHttp({ breaker: { failuresInARow: 1 } })
+  for (const call of [
+    post('', { url: 'not an address' }),
+    post('', { url: 'ftp://example.com' }),
+    post(url, { headers: { authorization: `Bearer ${SECRET}\r\nx: y` } }),
+    post(url, { headers: { 'no name': 'x' } }),
+  ]) {
+    const answer = await out.request(call)
+    assert.equal(answer.kind, 'unknown')
+    assert.equal(answer.neverSent, true)
+    assert.doesNotMatch(JSON.stringify(answer), /secret/)
+  }
+  assert.equal((await out.request(post(url))).kind, 'answer')
+})
+
+test('a connection is used again', async (t) => {
+  const ports = new Set<number | undefined>()
+  const url = await upstream(t, (request, response) => {
+    ports.add(request.socket.remotePort)
+    response.end('{}')
+  })
+  const out = providerHttp()
+  for (let i = 0; i < 5; i++) assert.equal((await out.request(post(url))).kind, 'answer')
+  assert.equal(ports.size, 1)
+})
+
+test('a kept connection that turns out to be closed: reading is tried once more, writing is unknown', async (t) => {
+  const served = new WeakSet<net.Socket>()
+  const url = await upstream(t, (request, response) => {
+    if (served.has(request.socket)) request.socket.destroy()
+    else response.end('{}')
+    served.add(request.socket)
+  })
+  const out = providerHttp()
+  assert.equal((await out.request(post(url))).kind, 'answer')
+  assert.equal((await out.request(post(url, { method: 'GET', body: undefined }))).kind, 'answer')
+  // The second try had a connection of its own, so make another to keep.
+  assert.equal((await out.request(post(url))).kind, 'answer')
+  const answer = await out.request(post(url))
+  assert.deepEqual(answer, { kind: 'unknown', because: 'the connection failed: ECONNRESET' })
+})
+
+test('a call beyond the limit waits for a connection, and if none comes it was never sent', async (t) => {
+  let calls = 0
+  const url = await upstream(t, () => calls++)
+  const out = providerHttp({ deadlineMs: 200, maxConnections: 1 })
+  const [silent, waiting] = await Promise.all([out.request(post(url)), out.request(post(url))])
+  assert.deepEqual(silent, { kind: 'unknown', because: 'no whole answer before the deadline' })
+  assert.deepEqual(waiting, { ...silent, neverSent: true })
+  assert.equal(calls, 1)
+})
+
+test('after eight failures nothing is sent for a while, then one call finds out for all', async (t) => {
+  const time = { now: 0 }
+  let [healthy, calls] = [false, 0]
+  const url = await upstream(t, (_, response) => {
+    calls++
+    response.writeHead(healthy ? 200 : 503).end('{}')
+  })
+  const out = providerHttp({ breaker: { now: () => time.now, random: () => 0.5 } })
+  for (let i = 0; i < 8; i++) await out.request(post(url))
+  assert.deepEqual(await out.request(post(url)), {
+    kind: 'unknown',
+    because: 'provider is not being asked for a moment: it answered 503',
+    neverSent: true,
+  })
+  assert.equal(calls, 8)
+
+  healthy = true
+  time.now += 10_000
+  const kinds = (await Promise.all([1, 2, 3].map(() => out.request(post(url))))).map(({ kind }) => kind)
+  assert.deepEqual(kinds, ['answer', 'unknown', 'unknown'])
+  assert.equal(calls, 9)
+  assert.equal((await out.request(post(url))).kind, 'answer')
+})
+
+test('Retry-After is kept to, in seconds and as a date', async (t) => {
+  const time = { now: 0 }
+  let retryAfter = '7'
+  const url = await upstream(t, (_, response) => response.writeHead(429, { 'retry-after': retryAfter }).end())
+  for (retryAfter of ['7', new Date(Date.now() + 7_500).toUTCString()]) {
+    const out = providerHttp({ breaker: { now: () => time.now } })
+    assert.deepEqual(await out.request(post(url)), { kind: 'unknown', because: 'it answered 429', errorStatus: 429 })
+    time.now += 6_000
+    assert.match(((await out.request(post(url))) as { because: string }).because, /not being asked .* 429$/)
+    time.now += 2_000
+    assert.deepEqual(await out.request(post(url)), { kind: 'unknown', because: 'it answered 429', errorStatus: 429 })
+  }
+})
+
+/** Names that lead where the test says; nothing inside may be connected to, unless the test says so. */
+const guardOf = (addresses: string[], mayConnect = isPublic) => ({
+  guard: { resolve: async () => addresses.map((address) => ({ address })), mayConnect },
+})
+
+test('an address of a merchant’s choice is refused when it leads inside, by itself or by name, and nothing is sent', async (t) => {
+  let asked = 0
+  const url = await upstream(t, (_, response) => {
+    asked++
+    response.end('{}')
+  })
+  const { port } = new URL(url)
+  const inside: [string, string[]][] = [
+    [url, []],
+    [`http://[::1]:${port}`, []],
+    [`http://[::ffff:127.0.0.1]:${port}`, []],
+    [`http://2130706433:${port}`, []],
+    [`http://localhost:${port}`, ['127.0.0.1']],
+    [`http://provider.example:${port}`, ['127.0.0.1']],
+    [`http://provider.example:${port}`, ['93.184.215.14', '10.0.0.7']],
+    [`http://provider.example:${port}`, ['not an address']],
+  ]
+  for (const [address, addresses] of inside) {
+    const answer = await ask(address, guardOf(addresses))
+    assert.equal(answer.kind, 'unknown', address)
+    assert.match(answer.because, /blocked_address/, address)
+    assert.equal(answer.neverSent, true, address)
+  }
+  const nowhere = await ask('http://provider.example', guardOf([]))
+  assert.deepEqual(nowhere, { kind: 'unknown', because: 'the connection failed: ENODATA', neverSent: true })
+  assert.equal(asked, 0)
+})
+
+test('what was checked is what is connected to, on kept connections and on new ones', async (t) => {
+  const hosts: (string | undefined)[] = []
+  const url = await upstream(t, (request, response) => {
+    hosts.push(request.headers.host)
+    response.end('{}')
+  })
+  const { port } = new URL(url)
+  const checked: string[] = []
+  const http = providerHttp(guardOf(['127.0.0.1'], (address) => checked.push(address) > 0))
+  for (const method of ['POST', 'GET'] as const) {
+    const answer = await http.request({ method, url: `http://provider.example:${port}/` })
+    assert.equal(answer.kind, 'answer')
+  }
+  assert.deepEqual(hosts, [`provider.example:${port}`, `provider.example:${port}`])
+  assert.deepEqual([...new Set(checked)], ['127.0.0.1'])
+})

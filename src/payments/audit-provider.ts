@@ -1,0 +1,152 @@
+import type { Database } from '../database/database.ts'
+import type { ListedTransaction, Providers } from '../providers/provider.ts'
+import { type AuditScope, type BookedTransaction, findBooked, pageOfBooked } from './store/provider-audit.ts'
+
+export interface Range {
+  from: Date
+  to: Date
+}
+
+/** What one merchant's books say about a provider, against what the provider lists. */
+export interface ProviderAudit extends AuditScope {
+  /** Transactions that both sides have in the range. */
+  agreed: number
+  differences: Difference[]
+  /** Why nothing could be compared, or not all of it. */
+  incomplete: string | null
+}
+
+export interface Difference {
+  transactionId: string
+  /** The order, by our reference; null when neither side names one. */
+  reference: string | null
+  finding: string
+}
+
+/** Times of one transaction may differ by the hour between two calls of a provider, so its list is read with a margin. */
+const MARGIN_MS = 24 * 3_600_000
+const MAX_PAGES = 10_000
+
+/**
+ * Compares both sides, transaction by transaction: what the provider took and what it gave back. Transactions are matched by their id and
+ * order over all of the merchant's accounts at that provider, because new keys may belong to the same account as old ones.
+ */
+export async function auditProvider(
+  { database, providers }: { database: Database; providers: Providers },
+  scope: AuditScope,
+  range: Range,
+): Promise<ProviderAudit> {
+  const listing = await listAll(providers, scope, range)
+  const differences: Difference[] = []
+  let agreed = 0
+  const seen = new Set<string>()
+  const returned = new Map<string, { booked: BookedTransaction; theirs: number; listed: Set<string> }>()
+  for (const page of chunks(listing.transactions, 500)) {
+    const booked = await findBooked(
+      database,
+      scope,
+      page.map(({ transactionId }) => transactionId),
+    )
+    for (const theirs of page) {
+      const ours = booked.find((each) => isSame(each, theirs))
+      if (ours) seen.add(ours.receiptId)
+      const isInRange = theirs.at >= range.from && theirs.at < range.to
+      const finding = compareTaken(ours, theirs)
+      if (finding && isInRange) differences.push({ ...nameOf(ours, theirs), finding })
+      else if (isInRange) agreed++
+      if (!ours?.attemptId) continue
+      const sum = returned.get(ours.attemptId) ?? { booked: ours, theirs: 0, listed: new Set() }
+      returned.set(ours.attemptId, { ...sum, theirs: sum.theirs + (theirs.returned ?? 0) })
+      sum.listed.add(ours.receiptId)
+    }
+  }
+  for (const { booked, theirs, listed } of returned.values()) {
+    // Money in several transactions, of which some are outside the list: their returns are not known.
+    if (listed.size < booked.receiptsOfAttempt) continue
+    const finding = compareReturned(booked, theirs)
+    if (finding) differences.push({ transactionId: booked.transactionId, reference: booked.orderReference, finding })
+  }
+  if (listing.incomplete === null) differences.push(...(await findUnlisted(database, scope, range, seen)))
+  return { ...scope, agreed, differences, incomplete: listing.incomplete }
+}
+
+interface Listing {
+  transactions: ListedTransaction[]
+  incomplete: string | null
+}
+
+/** Everything that the provider lists, over all accounts whose keys are kept; each transaction once. */
+async function listAll(
+  providers: Providers,
+  { provider, ...owner }: AuditScope,
+  { from, to }: Range,
+): Promise<Listing> {
+  const found = new Map<string, ListedTransaction>()
+  const range = { from: new Date(from.getTime() - MARGIN_MS), to: new Date(to.getTime() + MARGIN_MS) }
+  for (const account of await providers.accounts(owner, provider)) {
+    const connection = await providers.connect(owner, provider, { account })
+    if (!connection.listTransactions) return incomplete(found, `${provider} has no list of transactions`)
+    let cursor: string | null = null
+    for (let page = 0; ; page++) {
+      if (page === MAX_PAGES) return incomplete(found, `${provider} lists more than ${MAX_PAGES} pages`)
+      const answer = await connection.listTransactions(range, cursor)
+      if (answer.kind !== 'page') return incomplete(found, answer.because)
+      for (const each of answer.transactions) found.set(`${each.transactionId} ${each.reference}`, each)
+      if (answer.nextCursor === null) break
+      cursor = answer.nextCursor
+    }
+  }
+  return { transactions: [...found.values()], incomplete: null }
+}
+
+function incomplete(found: Map<string, ListedTransaction>, because: string): Listing {
+  return { transactions: [...found.values()], incomplete: because }
+}
+
+function isSame(ours: BookedTransaction, theirs: ListedTransaction): boolean {
+  if (ours.transactionId !== theirs.transactionId) return false
+  if (theirs.reference === null || ours.orderReference === null) return true
+  return theirs.reference === ours.orderReference || theirs.reference === ours.providerReference
+}
+
+function compareTaken(ours: BookedTransaction | undefined, theirs: ListedTransaction): string | undefined {
+  const { amount, currency } = theirs.amount
+  if (!ours) return `the provider took ${amount} ${currency}, our books do not have it`
+  if (ours.amount !== amount || ours.currency !== currency) {
+    return `the provider took ${amount} ${currency}, our books have ${ours.amount} ${ours.currency}`
+  }
+  return undefined
+}
+
+function compareReturned(ours: BookedTransaction, theirs: number): string | undefined {
+  // A refund that is under way may or may not have arrived there.
+  if (theirs >= ours.returned && theirs <= ours.returned + ours.returning) return undefined
+  return `the provider gave back ${theirs} ${ours.currency}, our books have ${ours.returned}`
+}
+
+function nameOf(ours: BookedTransaction | undefined, theirs: ListedTransaction): Omit<Difference, 'finding'> {
+  return { transactionId: theirs.transactionId, reference: ours?.orderReference ?? theirs.reference }
+}
+
+async function findUnlisted(
+  database: Database,
+  scope: AuditScope,
+  range: Range,
+  seen: Set<string>,
+): Promise<Difference[]> {
+  const found: Difference[] = []
+  for (let after: (BookedTransaction & { account: number }) | undefined; ; ) {
+    const page = await pageOfBooked(database, scope, after)
+    for (const { receiptId, transactionId, orderReference, amount, currency, takenAt } of page) {
+      if (takenAt < range.from || takenAt >= range.to || seen.has(receiptId)) continue
+      const finding = `our books have ${amount} ${currency}, the provider does not list it`
+      found.push({ transactionId, reference: orderReference, finding })
+    }
+    after = page.at(-1)
+    if (after === undefined) return found
+  }
+}
+
+function* chunks<T>(all: T[], size: number): Generator<T[]> {
+  for (let start = 0; start < all.length; start += size) yield all.slice(start, start + size)
+}

@@ -1,0 +1,17 @@
+import type { AttemptParts } from './dependencies.ts'
+import { expire } from './state/payment-state.ts'
+import { withAttempts } from './store/attempts.ts'
+import { lockOverduePayments } from './store/payments.ts'
+import { writeDecision } from './write-decision.ts'
+
+/** Ends payments whose time is over, oldest first, and returns how many. Several processes may do it at once: each takes others. */
+export function expirePayments(
+  parts: Pick<AttemptParts, 'database' | 'clock' | 'links' | 'record'>,
+  limit: number,
+): Promise<number> {
+  return parts.database.transaction(async (tx) => {
+    const overdue = await withAttempts(tx, await lockOverduePayments(tx, limit))
+    for (const before of overdue) await writeDecision(tx, parts, before, expire(before, parts.clock.now()))
+    return overdue.length
+  })
+}

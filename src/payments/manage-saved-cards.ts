@@ -1,0 +1,20 @@
+import type { Database } from '../database/database.ts'
+import { recordAct } from '../events/audit-log-store.ts'
+import type { SavedCardId } from '../kernel/ids.ts'
+import { actorOf, type Caller } from '../merchants/merchant.ts'
+import { type CardOnFile, deleteCard } from './store/saved-cards.ts'
+
+/** Deletes a card of this merchant and records who did it, in one transaction. Undefined: there is no such card. */
+export function deleteSavedCard(database: Database, caller: Caller, id: SavedCardId): Promise<CardOnFile | undefined> {
+  return database.transaction(async (tx) => {
+    const card = await deleteCard(tx, caller, id)
+    if (!card) return undefined
+    await recordAct(tx, {
+      actor: actorOf(caller),
+      act: 'saved_card.deleted',
+      merchantId: caller.merchantId,
+      subject: id,
+    })
+    return card
+  })
+}

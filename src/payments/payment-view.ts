@@ -1,0 +1,71 @@
+import type { Links } from './links.ts'
+import { type Attempt, isRetryable } from './state/attempt.ts'
+import type { Book } from './state/payment-state.ts'
+import { type Refund, refundView } from './state/refund.ts'
+
+/** A payment as merchants see it: in answers and in webhooks the same. */
+export function viewOf({ payment, attempts }: Book, refunds: Refund[], links: Links) {
+  const { id, reference, mode, status, late, amount, currency, country, customerBearsCharge, user } = payment
+  const paidWith = attempts.find((attempt) => attempt.status === 'successful')
+  return {
+    id,
+    reference,
+    mode,
+    status,
+    late,
+    amount,
+    currency,
+    country,
+    customerBearsCharge,
+    fee: paidWith?.fee ?? null,
+    amountCharged: paidWith?.amountCharged ?? null,
+    amountPaid: payment.amountPaid,
+    amountRefunded: payment.amountRefunded,
+    user,
+    redirectURL: payment.redirectURL,
+    webhook: payment.webhook,
+    metadata: payment.metadata,
+    url: links.payment(id),
+    shortURL: links.short(payment.shortCode),
+    attempts: attempts.map(attemptView),
+    refunds: refunds.map(refundView),
+    createdAt: payment.createdAt.toISOString(),
+    expiresAt: payment.expiresAt.toISOString(),
+    completedAt: payment.completedAt?.toISOString() ?? null,
+  }
+}
+
+export type PaymentView = ReturnType<typeof viewOf>
+
+export function attemptView(attempt: Attempt) {
+  const { id, reference, number, provider, channel, status, amountCharged, fee, failure, providerReference } = attempt
+  return {
+    id,
+    reference,
+    number,
+    provider,
+    channel,
+    status,
+    amountCharged,
+    fee,
+    amountReceived: attempt.amountReceived,
+    failure: failure && {
+      code: failure.code,
+      message: failure.message,
+      retryable: isRetryable(failure),
+      providerCode: failure.providerCode,
+    },
+    needsReview: attempt.needsReview,
+    providerReference,
+    instructions: instructionsView(attempt),
+    createdAt: attempt.createdAt.toISOString(),
+    resolvedAt: attempt.resolvedAt?.toISOString() ?? null,
+  }
+}
+
+function instructionsView({ instructions, instructionsExpireAt }: Attempt) {
+  if (!instructions) return null
+  // Which saved card it is for concerns our page alone.
+  const { kind, savedCard, ...details } = { savedCard: undefined, ...instructions }
+  return { ...details, expiresAt: instructionsExpireAt?.toISOString() ?? null }
+}

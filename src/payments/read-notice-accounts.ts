@@ -1,0 +1,91 @@
+import { findMerchant } from '../merchants/merchant-store.ts'
+import { type Connection, NotSetUp } from '../providers/provider.ts'
+import type { AttemptParts } from './dependencies.ts'
+import type { Owner } from './store/payments.ts'
+
+/** The accounts whose keys may have signed a notice for a merchant. Empty: no such merchant, or the provider is not set up. */
+export type NoticeAccounts = readonly { account: number; connection: Connection }[]
+
+export interface NoticeAccountCache {
+  /** Undefined: not cached, so a look-up costs queries. */
+  cached(owner: Owner, provider: string): NoticeAccounts | undefined
+  /** Reads them anew. Callers that ask at the same time share one look-up. */
+  read(owner: Owner, provider: string): Promise<NoticeAccounts>
+}
+
+// Keys change rarely, and a notice that fails with cached keys is tried with fresh ones, so this may be long.
+const BELIEVED_MS = 60_000
+const MAX_CACHED = 10_000
+
+interface Entry {
+  accounts: NoticeAccounts
+  readAtMs: number
+}
+
+/**
+ * Caches the look-ups that precede the signature check, so that a forged notice costs no query. Accounts that do not exist are cached
+ * apart from those that do: a stranger who makes up merchant ids cannot push real ones out.
+ */
+export function noticeAccountCache(
+  parts: Pick<AttemptParts, 'database' | 'providers'>,
+  nowMs: () => number = () => performance.now(),
+): NoticeAccountCache {
+  const found = new Map<string, Entry>()
+  const absent = new Map<string, Entry>()
+  const reading = new Map<string, Promise<NoticeAccounts>>()
+  const keyOf = ({ merchantId, mode }: Owner, provider: string) => `${merchantId} ${mode} ${provider}`
+
+  async function read(key: string, owner: Owner, provider: string): Promise<NoticeAccounts> {
+    const readAtMs = nowMs()
+    const accounts = await readAccounts(parts, owner, provider)
+    found.delete(key)
+    absent.delete(key)
+    const entries = accounts.length > 0 ? found : absent
+    entries.set(key, { accounts, readAtMs })
+    if (entries.size > MAX_CACHED) entries.delete(entries.keys().next().value as string)
+    return accounts
+  }
+
+  function readOnce(owner: Owner, provider: string): Promise<NoticeAccounts> {
+    const key = keyOf(owner, provider)
+    const underway = reading.get(key)
+    if (underway) return underway
+    const begun = read(key, owner, provider).finally(() => reading.delete(key))
+    reading.set(key, begun)
+    return begun
+  }
+
+  return {
+    cached(owner, provider) {
+      const key = keyOf(owner, provider)
+      const isOld = ({ readAtMs }: Entry) => nowMs() - readAtMs >= BELIEVED_MS
+      const known = found.get(key)
+      if (known) {
+        // In the background: a valid notice never waits for it, and never needs an allowance for it.
+        if (isOld(known)) readOnce(owner, provider).catch(() => {})
+        return known.accounts
+      }
+      const none = absent.get(key)
+      return none && !isOld(none) ? none.accounts : undefined
+    },
+    read: readOnce,
+  }
+}
+
+async function readAccounts(
+  { database, providers }: Pick<AttemptParts, 'database' | 'providers'>,
+  owner: Owner,
+  provider: string,
+): Promise<NoticeAccounts> {
+  if (!(await findMerchant(database, owner.merchantId))) return []
+  const versions = await providers.accounts(owner, provider)
+  const found = versions.map(async (account) => {
+    try {
+      return [{ account, connection: await providers.connect(owner, provider, { account }) }]
+    } catch (error) {
+      if (error instanceof NotSetUp) return [] // its keys have just been deleted
+      throw error
+    }
+  })
+  return (await Promise.all(found)).flat()
+}

@@ -1,0 +1,162 @@
+import type { Connection, ListedDispute, ListedRefund, ReturnsAnswer } from '../providers/provider.ts'
+import type { AttemptParts } from './dependencies.ts'
+import { ask } from './settle-attempt.ts'
+import { type Attempt, handleOf } from './state/attempt.ts'
+import { disputeChange, withListed } from './state/dispute.ts'
+import { chargebackId, explainLoss, explainRefund, withoutRoom } from './state/match-returns.ts'
+import type { Refund } from './state/refund.ts'
+import { lockBook } from './store/attempts.ts'
+import { disputesOf } from './store/disputes.ts'
+import { everyTransactionOf } from './store/receipts.ts'
+import { refundsOf } from './store/refunds.ts'
+import {
+  askForReview,
+  completeRefund,
+  failRefund,
+  keepDispute,
+  loseDispute,
+  nameRefund,
+  type Reconciliation,
+  recordDispute,
+  recordRefund,
+  updateDispute,
+  winDispute,
+} from './write-returns.ts'
+
+export type Reconciled =
+  /** `changes`: how many differences were recorded. `waits`: why a part of the list has to wait for another time. `isOpen`: more will follow. */
+  | { kind: 'reconciled'; changes: number; waits: string | null; isOpen: boolean }
+  | { kind: 'unanswered'; because: string }
+  | { kind: 'missing' }
+  /** The provider has no such list. */
+  | { kind: 'unsupported' }
+
+type Returns = Extract<ReturnsAnswer, { kind: 'returns' }>
+
+/**
+ * Lists the provider's refunds and disputes of one attempt, and records what our own records lack. The provider is asked outside of a
+ * transaction; the differences are written in one, under the payment's lock.
+ */
+export async function reconcileReturns(parts: AttemptParts, attempt: Attempt): Promise<Reconciled> {
+  const transactionIds = await everyTransactionOf(parts.database, attempt.id)
+  const list = async (provider: Connection) =>
+    (await provider.listReturns?.(handleOf(attempt), transactionIds)) ?? ({ kind: 'unsupported' } as const)
+  const answer = await ask(parts, attempt, 'list returns', list)
+  if (answer.kind === 'unknown') return { kind: 'unanswered', because: answer.because }
+  if (answer.kind !== 'returns') return answer
+  return parts.database.transaction(async (tx) => {
+    const book = await lockBook(tx, attempt.paymentId)
+    const isOwn = ({ attemptId }: { attemptId: string }) => attemptId === attempt.id
+    const work: Reconciliation = {
+      tx,
+      parts,
+      book,
+      attempt: book.attempts.find(({ id }) => id === attempt.id) ?? attempt,
+      refunds: (await refundsOf(tx, attempt.paymentId)).filter(isOwn),
+      disputes: (await disputesOf(tx, attempt.paymentId)).filter(isOwn),
+    }
+    return recordDifferences(work, answer)
+  })
+}
+
+async function recordDifferences(work: Reconciliation, { refunds, disputes }: Returns): Promise<Reconciled> {
+  const before = work.book.payment.sequence
+  const waits: string[] = []
+  const listed = refunds.toSorted((a, b) => rank(a) - rank(b) || a.at.getTime() - b.at.getTime())
+  // What is on record already comes first: a refund of ours that is done or failed makes room for the others.
+  const isKnown = (refund: ListedRefund) => explainRefund(work, refund, false).kind === 'known'
+  const [known, others] = [listed.filter(isKnown), listed.filter((refund) => !isKnown(refund))]
+  const done = new Set<string>()
+  for (const refund of known) await takeRefund(work, refund, done, waits)
+  for (const dispute of disputes.toSorted((a, b) => a.openedAt.getTime() - b.openedAt.getTime()))
+    await takeDispute(work, dispute, listed, waits)
+  for (const refund of others) await takeRefund(work, refund, done, waits)
+  return {
+    kind: 'reconciled',
+    changes: work.book.payment.sequence - before,
+    waits: waits[0] ?? null,
+    isOpen:
+      waits.length > 0 || [...refunds, ...disputes].some(({ status }) => status === 'pending' || status === 'open'),
+  }
+}
+
+/** Of several tries under one reference of ours the successful one counts, then the one that may still be. */
+function rank({ status }: ListedRefund): number {
+  return { successful: 0, pending: 1, failed: 2 }[status]
+}
+
+async function takeRefund(
+  work: Reconciliation,
+  listed: ListedRefund,
+  done: Set<string>,
+  waits: string[],
+): Promise<void> {
+  const { refundId, reference, status } = listed
+  const isAnother = reference !== null && done.has(reference)
+  const meaning = explainRefund(work, listed, isAnother)
+  if (reference !== null) done.add(reference)
+  switch (meaning.kind) {
+    case 'known':
+      if (isAnother && meaning.refund.status === 'successful' && status !== 'successful') return
+      return takeKnown(work, meaning.refund, listed, waits)
+    case 'settles':
+      return keepDispute(work, { ...meaning.dispute, settledBy: refundId })
+    case 'adopts':
+      await nameRefund(work, meaning.refund, { amount: listed.amount.amount, providerRefundId: refundId })
+      return
+    case 'new':
+      return recordRefund(work, listed.amount.amount, refundId)
+    case 'waits':
+      waits.push(meaning.because)
+      return
+    case 'unfit':
+      return askForReview(work, `refund_mismatch: ${meaning.because}.`)
+    case 'nothing':
+      return
+  }
+}
+
+const FAILED = 'The provider could not give the money back.'
+
+async function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRefund, waits: string[]): Promise<void> {
+  const { refundId, status } = listed
+  if (status === refund.status || status === 'pending') return
+  // All of its transaction was going back when we first saw it, so the payment never had the money. What it means now is not for us to say.
+  if (status === 'failed' && !refund.counted && refund.kind === 'provider' && work.attempt.amountReversed > 0)
+    return askForReview(work, `refund_failed: the provider kept ${refund.amount} that is on record as given back.`)
+  if (status === 'failed') return failRefund(work, refund, FAILED)
+  const misfit = refund.status === 'failed' ? withoutRoom(work, refund.amount) : undefined
+  if (misfit?.kind === 'waits') waits.push(misfit.because)
+  else if (misfit) await askForReview(work, `refund_mismatch: ${misfit.because}.`)
+  else await completeRefund(work, refund, refundId)
+}
+
+async function takeDispute(
+  work: Reconciliation,
+  listed: ListedDispute,
+  refunds: ListedRefund[],
+  waits: string[],
+): Promise<void> {
+  if (listed.amount.amount < 1) return askForReview(work, 'dispute_mismatch: a dispute of no money is listed.')
+  const known =
+    work.disputes.find(({ providerDisputeId }) => providerDisputeId === listed.disputeId) ??
+    (await recordDispute(work, listed))
+  const change = disputeChange(known, listed)
+  const dispute = known.status === 'open' ? withListed(known, listed) : known
+  if (change === null) return
+  if (change === 'updated') return updateDispute(work, dispute)
+  if (change === 'won') return winDispute(work, dispute)
+  const loss = explainLoss(work, dispute, refunds)
+  if (loss.kind === 'waits') {
+    waits.push(loss.because)
+    return
+  }
+  if (loss.kind === 'adopts') {
+    const wanted = { amount: dispute.amount, providerRefundId: chargebackId(dispute) }
+    const counted = await nameRefund(work, loss.refund, wanted)
+    return loseDispute(work, dispute, { counted, settledBy: null })
+  }
+  if (loss.kind === 'counted') return loseDispute(work, dispute, { counted: loss.refund, settledBy: loss.settledBy })
+  await loseDispute(work, dispute, { amount: loss.amount })
+  if (loss.review) await askForReview(work, loss.review)
+}

@@ -1,0 +1,385 @@
+import assert from 'node:assert/strict'
+import type { Transaction } from '../database/database.ts'
+import { findOffering } from '../integrations/integration-store.ts'
+import { type AttemptId, newAttemptReference, newId, type PaymentId, type SavedCardId, uuidOf } from '../kernel/ids.ts'
+import { type Currency, money } from '../kernel/money.ts'
+import { Problem } from '../kernel/problem.ts'
+import { findMerchant } from '../merchants/merchant-store.ts'
+import type {
+  AccountStart,
+  Capabilities,
+  CardStart,
+  Channel,
+  Declined,
+  Order,
+  SavedCardCharge,
+  SavedCardToken,
+  Unknown,
+} from '../providers/provider.ts'
+import type { AttemptParts } from './dependencies.ts'
+import { ask, settleAttempt } from './settle-attempt.ts'
+import type { Attempt, Instructions } from './state/attempt.ts'
+import { watchAnew } from './state/check-schedule.ts'
+import type { Payment } from './state/payment.ts'
+import { priceOf } from './state/payment-options.ts'
+import {
+  type Book,
+  begin,
+  type Confirmable,
+  confirm,
+  findOpenAttempt,
+  type Issued,
+  issue,
+} from './state/payment-state.ts'
+import { lockBook } from './store/attempts.ts'
+import { rematchNotices } from './store/notices.ts'
+import { deleteCard, findCard } from './store/saved-cards.ts'
+import { writeDecision } from './write-decision.ts'
+
+export interface Started {
+  book: Book
+  attempt: Attempt
+}
+
+export interface Start {
+  capabilities: Capabilities
+  channel: Channel
+  /** A saved card is charged at once. Absent: the one that this customer used last is offered on the provider's page. */
+  card?: SavedCardId | 'new'
+  /** The customer agreed that a new card be kept. */
+  saveCard?: boolean
+  /** Told in the transaction that puts the intent on disk. */
+  onBegun?: (tx: Transaction, id: AttemptId) => Promise<void>
+}
+
+/** Thrown when the provider gave nothing to go on with. The attempt says what became of it. */
+export class NotStarted extends Problem {
+  /** No money can have moved, and none will: another provider may be asked. */
+  readonly nothingBegan: boolean
+  constructor(
+    code: 'provider_error' | 'provider_timeout',
+    detail: string,
+    attempt: Attempt,
+    more: { nothingBegan: boolean; retryAfterSeconds?: number; retryable?: boolean },
+  ) {
+    const { nothingBegan, ...rest } = more
+    super(code, detail, { extra: { attempt: attempt.reference }, ...rest })
+    this.nothingBegan = nothingBegan
+  }
+}
+
+/**
+ * Starts an attempt: commits the intent, calls the provider, commits its answer. When an attempt of the same provider and channel is still
+ * open, that one is the result and nothing is called. The payment's lock makes this decision safe for two calls at once.
+ */
+export async function startAttempt(parts: AttemptParts, paymentId: PaymentId, start: Start): Promise<Started> {
+  const { capabilities, channel, onBegun } = start
+  const next = await parts.database.transaction(async (tx): Promise<Intent | Started> => {
+    const book = await lockBook(tx, paymentId)
+    const attempt = findOpenAttempt(book, { provider: capabilities.name, channel }, parts.clock.now())
+    if (!attempt) return prepare(tx, parts, book, start)
+    await onBegun?.(tx, attempt.id)
+    return { book, attempt }
+  })
+  return 'order' in next ? carryOut(parts, next) : next
+}
+
+/** All that the call needs, read before anything is on disk: what fails here has begun nothing. */
+export interface Intent {
+  attempt: Attempt
+  order: Order
+  /** `email`: as the customer wrote it then. Providers know a card by these very letters. */
+  saved: { id: SavedCardId; token: SavedCardToken; email: string; isChosen: boolean } | undefined
+}
+
+/** Puts the intent on disk. Whoever calls this holds the payment's lock. */
+export async function prepare(tx: Transaction, parts: AttemptParts, before: Book, start: Start): Promise<Intent> {
+  const { capabilities, channel, onBegun } = start
+  const { payment } = before
+  const account = await currentAccount(tx, payment, start)
+  const begun = newAttempt(before, { ...start, account }, parts.clock.now())
+  const decision = begin(before, begun)
+  const merchant = await findMerchant(tx, payment.merchantId)
+  const saved = channel === 'card' ? await savedCardFor(tx, parts, payment, account, start) : undefined
+  await writeDecision(tx, parts, before, decision)
+  await onBegun?.(tx, begun.id)
+  const attempt = decision.book.attempts.at(-1) as Attempt
+  return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
+}
+
+/** Read in the transaction that writes the attempt: an integration that was removed or changed before is not used. */
+async function currentAccount(tx: Transaction, payment: Payment, { capabilities, channel }: Start): Promise<number> {
+  const { name } = capabilities
+  const offering = (await findOffering(tx, payment)).find(({ provider }) => provider === name)
+  if (!offering?.channels.includes(channel) || !offering.currencies.includes(payment.currency)) {
+    throw new Problem('provider_not_configured', `"${name}" is not set up for ${payment.currency} by ${channel}.`)
+  }
+  return offering.account
+}
+
+async function savedCardFor(
+  tx: Transaction,
+  { secrets }: AttemptParts,
+  payment: Payment,
+  account: number,
+  { capabilities, card }: Start,
+): Promise<Intent['saved']> {
+  if (card === 'new') return undefined
+  const at = { provider: capabilities.name, account }
+  const found = await findCard(tx, secrets, payment, at, payment.user, card)
+  if (card && !found) throw new Problem('not_found', 'There is no such card.')
+  return found && { ...found, isChosen: card !== undefined }
+}
+
+/** Goes on with an attempt that waited for the customer's yes. Whoever calls this holds the payment's lock. */
+export async function takeUp(
+  tx: Transaction,
+  parts: AttemptParts,
+  before: Book,
+  waiting: Confirmable,
+): Promise<Intent> {
+  const { payment } = before
+  const capabilities = parts.providers.find(waiting.provider)?.capabilities
+  if (!capabilities) throw new Error(`${waiting.provider} is gone`)
+  const decision = confirm(before, waiting.id, parts.clock.now())
+  const merchant = await findMerchant(tx, payment.merchantId)
+  const { savedCard: card } = waiting.instructions
+  const saved = await savedCardFor(tx, parts, payment, waiting.account, { capabilities, channel: 'card', card })
+  await writeDecision(tx, parts, before, decision)
+  const attempt = decision.book.attempts.find(({ id }) => id === waiting.id) as Attempt
+  return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
+}
+
+/** Calls the provider, and writes down what it says. `onPage`: the customer waits on our page, for this one or for the next who begins. */
+export async function carryOut(parts: AttemptParts, intent: Intent, { onPage = false } = {}): Promise<Started> {
+  const { attempt, saved } = intent
+  const { provider } = attempt
+  const answer = await callProvider(parts, intent)
+  switch (answer.kind) {
+    case 'link':
+    case 'account':
+    case 'confirm':
+    case 'step': {
+      const started = await keepInstructions(parts, intent, answer)
+      // It was given up while the provider was silent, and the customer may have begun another. Two links could both be paid.
+      if (started.attempt.status === 'failed') throw cameTooLate(attempt)
+      return started
+    }
+    case 'declined': {
+      if (saved && answer.failure.code === 'invalid_token') {
+        // The provider forgot that card, so we do too.
+        await deleteCard(parts.database, attempt, saved.id)
+        // Nothing was started; the page can ask for another.
+        if (!saved.isChosen) return carryOut(parts, { ...intent, saved: undefined }, { onPage })
+      }
+      await settleAttempt(parts, attempt, { outcome: answer, source: 'start' })
+      if (answer.keysRefused) throw keysRefused(attempt)
+      throw new NotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, attempt, {
+        nothingBegan: !saved?.isChosen,
+      })
+    }
+    case 'unknown': {
+      // An error of theirs instead of a page or an account number: the customer has nothing to pay with, so nothing can have moved. Whoever
+      // is on our page can try again, or go elsewhere. A card that is charged at once is another matter.
+      const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen
+      if (answer.neverSent || unusable) {
+        await settleAttempt(parts, attempt, { outcome: neverBegan(answer.because), source: 'start' })
+        throw new NotStarted(
+          'provider_error',
+          `${provider} cannot be reached right now. Nothing was started; try again shortly.`,
+          attempt,
+          { nothingBegan: true, retryAfterSeconds: 10 },
+        )
+      }
+      throw new NotStarted(
+        'provider_timeout',
+        `${provider} did not answer clearly, so nobody knows yet whether attempt ${attempt.reference} was started. We keep asking; read the payment to see.`,
+        attempt,
+        { nothingBegan: false, retryAfterSeconds: 10 },
+      )
+    }
+    default:
+      return startedIn(await settleAttempt(parts, attempt, { outcome: answer, source: 'start' }), attempt.id)
+  }
+}
+
+function cameTooLate(attempt: Attempt): NotStarted {
+  return new NotStarted(
+    'provider_timeout',
+    `${attempt.provider} answered too late: attempt ${attempt.reference} had been given up. Nothing was charged; try again.`,
+    attempt,
+    { nothingBegan: false },
+  )
+}
+
+function keysRefused(attempt: Attempt): NotStarted {
+  const { provider, mode } = attempt
+  return new NotStarted(
+    'provider_error',
+    `${provider} refused your ${mode} keys. Set the right ones with PUT /payments/v1/integrations/${provider} or manilla integration set ${provider}.`,
+    attempt,
+    { nothingBegan: true, retryable: false },
+  )
+}
+
+function newAttempt(
+  { payment, attempts }: Book,
+  { capabilities, channel, account, card, saveCard = false }: Start & { account: number },
+  now: Date,
+): Attempt {
+  const id = newId('attempt', now)
+  const orderReference = uuidOf(id).replaceAll('-', '')
+  return {
+    id,
+    paymentId: payment.id,
+    merchantId: payment.merchantId,
+    mode: payment.mode,
+    number: attempts.length + 1,
+    reference: newAttemptReference(payment.reference),
+    provider: capabilities.name,
+    account,
+    channel,
+    status: 'processing',
+    currency: payment.currency,
+    ...priceOf(payment, capabilities, channel),
+    amountReceived: 0,
+    amountReturned: 0,
+    amountRefunded: 0,
+    amountReversed: 0,
+    orderReference,
+    providerReference: orderReference,
+    saveCard,
+    chargedAtOnce: card !== undefined && card !== 'new',
+    knownToProvider: false,
+    failure: null,
+    failedTryId: null,
+    instructions: null,
+    instructionsExpireAt: null,
+    saidPaid: false,
+    needsReview: null,
+    createdAt: now,
+    askedAt: now,
+    resolvedAt: null,
+    watch: watchAnew(now),
+  }
+}
+
+type Answer = CardStart | AccountStart | SavedCardCharge | Asking
+
+/** Our own page comes first: the provider has none that asks the customer for a yes to this card. */
+interface Asking {
+  kind: 'confirm'
+  link: string
+  publicKey: string
+  providerReference: string
+}
+
+async function callProvider(parts: AttemptParts, intent: Intent): Promise<Answer> {
+  const { attempt, order, saved } = intent
+  if (attempt.channel === 'virtual-bank-account') {
+    return ask(parts, attempt, 'open account', (provider) => provider.openAccount(order))
+  }
+  if (saved?.isChosen) {
+    const customer = { ...order.customer, email: saved.email }
+    return ask(parts, attempt, 'charge saved card', (provider) =>
+      provider.chargeSavedCard({ ...order, customer }, saved.token),
+    )
+  }
+  if (saved && !parts.providers.find(attempt.provider)?.capabilities.pageTakesSavedCards) {
+    return askForYes(parts, attempt)
+  }
+  return ask(parts, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
+}
+
+async function askForYes({ providers, links, log }: AttemptParts, attempt: Attempt): Promise<Asking | Unknown> {
+  const { id: attemptId, provider, account, paymentId, orderReference: providerReference } = attempt
+  try {
+    const { publicKey } = await providers.connect(attempt, provider, { account })
+    return { kind: 'confirm', link: links.payment(paymentId), publicKey, providerReference }
+  } catch (err) {
+    log.error({ err, attemptId, provider }, 'no connection')
+    return { kind: 'unknown', because: 'there was no connection; the log has the reason', neverSent: true }
+  }
+}
+
+function orderOf(
+  { links }: AttemptParts,
+  payment: Payment,
+  attempt: Attempt,
+  capabilities: Capabilities,
+  merchantName: string,
+): Order {
+  const openUntil = attempt.createdAt.getTime() + capabilities.accountLifetimeSeconds * 1_000
+  const isAccount = attempt.channel === 'virtual-bank-account'
+  const { email, name, phoneNumber } = payment.user
+  return {
+    reference: attempt.orderReference,
+    amount: money(attempt.amountCharged, attempt.currency as Currency),
+    country: payment.country,
+    customer: { email, name, phoneNumber },
+    merchantName,
+    returnURL: links.comeBack(attempt.id),
+    startedAt: attempt.createdAt,
+    // Whoever pays before it closes has paid in time.
+    expiresAt: isAccount ? new Date(Math.min(openUntil, payment.expiresAt.getTime())) : payment.expiresAt,
+    saveCard: attempt.saveCard,
+  }
+}
+
+type Ready = Extract<Answer, { kind: 'link' | 'account' | 'confirm' | 'step' }>
+
+function keepInstructions(parts: AttemptParts, intent: Intent, answer: Ready): Promise<Started> {
+  const { attempt } = intent
+  return parts.database.transaction(async (tx) => {
+    const before = await lockBook(tx, attempt.paymentId)
+    const merchant = await findMerchant(tx, attempt.merchantId)
+    const decision = issue(before, attempt.id, issuedBy(answer, intent, merchant?.name ?? ''), parts.clock.now())
+    await writeDecision(tx, parts, before, decision)
+    // A provider with a name of its own for the order may have used it before we knew it.
+    if (answer.providerReference !== attempt.orderReference) {
+      await rematchNotices(tx, attempt, attempt.provider, answer.providerReference)
+    }
+    return startedIn(decision.book, attempt.id)
+  })
+}
+
+function startedIn(book: Book, id: AttemptId): Started {
+  return { book, attempt: book.attempts.find((attempt) => attempt.id === id) as Attempt }
+}
+
+function issuedBy(answer: Ready, { order, saved }: Intent, merchantName: string): Issued {
+  const { providerReference } = answer
+  switch (answer.kind) {
+    case 'link': {
+      const { link, publicKey, expiresAt } = answer
+      const instructions: Instructions = { kind: 'link', link, publicKey, ...(saved && { savedCard: saved.id }) }
+      return { instructions, instructionsExpireAt: expiresAt, providerReference }
+    }
+    case 'confirm': {
+      assert(saved, 'a yes is asked for a saved card alone')
+      const { link, publicKey } = answer
+      const instructions: Instructions = { kind: 'confirm', link, publicKey, savedCard: saved.id }
+      return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
+    }
+    case 'step': {
+      assert(saved, 'a step is for a saved card alone')
+      const instructions: Instructions = { kind: 'step', link: answer.link, savedCard: saved.id }
+      return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
+    }
+    case 'account': {
+      const { accountNumber, bankName, amountToTransfer, expiresAt } = answer
+      const accountName = answer.accountName ?? merchantName
+      const instructions: Instructions = { kind: 'account', accountName, accountNumber, bankName, amountToTransfer }
+      return { instructions, instructionsExpireAt: expiresAt, providerReference }
+    }
+  }
+}
+
+function neverBegan(because: string): Declined {
+  const failure = {
+    code: 'provider_unavailable',
+    message: 'The provider cannot be reached right now. Nothing was charged.',
+    providerCode: because,
+  } as const
+  return { kind: 'declined', failure, tryId: null }
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Integration } from '../../integrations/integration.ts'
+import type { Country } from '../../kernel/country.ts'
+import { newId } from '../../kernel/ids.ts'
+import type { Currency } from '../../kernel/money.ts'
+import type { Problem } from '../../kernel/problem.ts'
+import type { Capabilities, Provider } from '../../providers/provider.ts'
+import { choicesOf, offersFor } from './payment-options.ts'
+
+const PAYMENT = {
+  merchantId: newId('merchant', new Date()),
+  mode: 'live' as const,
+  amount: 100_000,
+  currency: 'NGN' as Currency,
+  country: 'NG' as Country,
+  customerBearsCharge: false,
+}
+const BOTH: Integration['channels'] = ['card', 'virtual-bank-account']
+
+const set = (provider: string, changes: Partial<Integration> = {}): Integration => ({
+  provider,
+  channels: BOTH,
+  countries: ['NG' as Country],
+  currencies: ['NGN' as Currency],
+  ...changes,
+})
+
+function provider(name: string, changes: Partial<Capabilities> = {}): Provider {
+  const capabilities: Capabilities = {
+    name,
+    title: name,
+    sandboxOnly: true,
+    framed: true,
+    pageTakesSavedCards: true,
+    pageAsksToSave: true,
+    channels: BOTH,
+    countries: ['NG'],
+    currencies: ['NGN'],
+    limits: { NGN: { min: 1, max: 1_000_000 } },
+    fees: { card: { NGN: { basisPoints: 200 } }, 'virtual-bank-account': { NGN: { basisPoints: 0 } } },
+    accountLifetimeSeconds: 1_800,
+    ...changes,
+  }
+  return { capabilities, settings: [], baseURL: null, connect: () => assert.fail('an offer asks nobody') }
+}
+
+const known = [
+  provider('first'),
+  provider('second', { limits: { NGN: { min: 1, max: 10_000_000 } } }),
+  provider('cards-only', { channels: ['card'] }),
+]
+const unwell = new Set<string>()
+const providers = {
+  find: (name: string) => known.find(({ capabilities }) => capabilities.name === name),
+  isWell: (_owner: object, name: string) => !unwell.has(name),
+}
+const offered = (integrations: Integration[], changes: Partial<typeof PAYMENT> = {}) =>
+  offersFor({ ...PAYMENT, ...changes }, integrations, providers).map(
+    ({ channel, capabilities }) => `${channel} by ${capabilities.name}`,
+  )
+
+test('each channel is offered once, by the first integration that has it', () => {
+  assert.deepEqual(offered([set('first'), set('second')]), ['card by first', 'virtual-bank-account by first'])
+  assert.deepEqual(offered([set('cards-only'), set('second')]), [
+    'card by cards-only',
+    'virtual-bank-account by second',
+  ])
+})
+
+test('the order of the integrations is the order of the offers', () => {
+  const transfers = set('second', { channels: ['virtual-bank-account'] })
+  assert.deepEqual(offered([transfers, set('first')]), ['virtual-bank-account by second', 'card by first'])
+})
+
+test('an integration for another country or currency is passed over, and so is a provider that nobody knows', () => {
+  const abroad = set('first', { countries: ['GH' as Country] })
+  const cedis = set('first', { currencies: ['GHS' as Currency] })
+  assert.deepEqual(offered([abroad, cedis, set('gone'), set('second')]), [
+    'card by second',
+    'virtual-bank-account by second',
+  ])
+  assert.deepEqual(offered([abroad]), [])
+})
+
+test('who does not take the amount is passed over; what counts is what the customer is charged', () => {
+  const both = [set('first'), set('second')]
+  assert.deepEqual(offered(both, { amount: 1_000_001 }), ['card by second', 'virtual-bank-account by second'])
+  // With its fee of 2 % this is beyond the first one's limit by card, but not by transfer, which has no fee.
+  assert.deepEqual(offered(both, { amount: 990_000, customerBearsCharge: true }), [
+    'virtual-bank-account by first',
+    'card by second',
+  ])
+})
+
+test('an offer says what the customer is charged and what the provider keeps of it', () => {
+  const price = (customerBearsCharge: boolean) => {
+    const [offer] = choicesOf({ ...PAYMENT, customerBearsCharge }, [set('first')], providers, 'card')
+    return { amountCharged: offer?.amountCharged, fee: offer?.fee }
+  }
+  assert.deepEqual(price(false), { amountCharged: 100_000, fee: 2_000 })
+  assert.deepEqual(price(true), { amountCharged: 102_041, fee: 2_041 })
+})
+
+test('a channel that is not offered says why', () => {
+  const code = (integrations: Integration[], amount = 1) => {
+    try {
+      return choicesOf({ ...PAYMENT, amount }, integrations, providers, 'virtual-bank-account')[0]?.channel
+    } catch (error) {
+      return (error as Problem).code
+    }
+  }
+  assert.equal(code([set('first')]), 'virtual-bank-account')
+  assert.equal(code([set('first')], 1_000_001), 'amount_out_of_range')
+  assert.equal(code([set('cards-only', { channels: ['card'] })]), 'no_integration_available')
+  assert.equal(code([]), 'no_integration_available')
+})
+
+test('whoever has not been answering comes last, and is still there', () => {
+  const both = [set('first'), set('second')]
+  unwell.add('first')
+  assert.deepEqual(offered(both), ['card by second', 'virtual-bank-account by second'])
+  assert.deepEqual(
+    choicesOf(PAYMENT, both, providers, 'card').map(({ capabilities }) => capabilities.name),
+    ['second', 'first'],
+  )
+  unwell.add('second')
+  assert.deepEqual(offered(both), ['card by first', 'virtual-bank-account by first'])
+  unwell.clear()
+})
+
+test('a channel takes the currencies that it has a fee for, whatever else its provider takes', () => {
+  known.push(
+    provider('cards-in-cedis', {
+      currencies: ['NGN', 'GHS'],
+      fees: { card: { GHS: { basisPoints: 195 } }, 'virtual-bank-account': { NGN: { basisPoints: 0 } } },
+    }),
+  )
+  assert.deepEqual(offered([set('cards-in-cedis')]), ['virtual-bank-account by cards-in-cedis'])
+  known.pop()
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  after,
+  first,
+  NGN,
+  PRICE,
+  paid,
+  pending,
+  propose,
+  receipt,
+  types,
+  UNKNOWN,
+  waiting,
+} from '../../../test/support/pure-book.ts'
+import type { Currency } from '../../kernel/money.ts'
+import type { Attempt } from './attempt.ts'
+import { watchAnew } from './check-schedule.ts'
+import { type Book, cancel } from './payment-state.ts'
+
+/** So much of what an attempt has received went back, at the merchant's wish. */
+function refunded(book: Book, { id }: Attempt, amount: number): Book {
+  return {
+    payment: { ...book.payment, amountRefunded: book.payment.amountRefunded + amount },
+    attempts: book.attempts.map((each) =>
+      each.id === id
+        ? { ...each, amountReturned: each.amountReturned + amount, amountRefunded: each.amountRefunded + amount }
+        : each,
+    ),
+  }
+}
+
+const sums = ({ payment: { status, amountPaid, amountRefunded } }: Book) => [status, amountPaid, amountRefunded]
+
+test('what went back through another attempt is not of a payment that is paid by this one', () => {
+  const card = waiting('card')
+  const { book, attempt } = waiting('virtual-bank-account', card.book)
+  const short = propose(book, card.attempt, paid(receipt(PRICE - 1))).book
+  const given = refunded(cancel(short, after(70)).book, card.attempt, PRICE - 1)
+  const done = propose(given, attempt, paid(receipt(PRICE)))
+  assert.deepEqual(sums(done.book), ['successful', PRICE, 0])
+  assert.equal(done.book.payment.late, true)
+  assert.deepEqual(done.surplus, [], 'nothing is there to send back')
+  assert.deepEqual(done.uncounted, [card.attempt.id])
+  assert.equal(types(done).includes('payment.surplus'), false)
+})
+
+test('money that went back completes nothing: only what is held counts', () => {
+  const { book, attempt } = waiting('virtual-bank-account')
+  const part = propose(book, attempt, pending(receipt(400))).book
+  const given = refunded(cancel(part, after(70)).book, attempt, 400)
+  const rest = propose(given, attempt, pending(receipt(600)))
+  assert.deepEqual(sums(rest.book), ['cancelled', 1_000, 400])
+  assert.deepEqual(rest.facts.at(-1)?.more, { missing: { amount: 400, currency: NGN } })
+  const done = propose(rest.book, attempt, pending(receipt(400)))
+  assert.deepEqual(sums(done.book), ['successful', 1_400, 400])
+  assert.equal(types(done).includes('payment.overpaid'), false)
+})
+
+test('of a part on another attempt only what is still there goes back', () => {
+  const one = waiting('virtual-bank-account')
+  const { book, attempt } = waiting('virtual-bank-account', one.book)
+  const part = propose(book, one.attempt, pending(receipt(400))).book
+  const given = refunded(cancel(part, after(70)).book, one.attempt, 300)
+  const done = propose(given, attempt, paid(receipt(PRICE)))
+  assert.deepEqual(sums(done.book), ['successful', PRICE, 0])
+  assert.deepEqual(done.surplus, [{ attemptId: one.attempt.id, amount: 100, receipt: null }])
+  assert.equal(first(done).amountReturned, 400, 'the rest is promised')
+})
+
+test('an answer to a question from before the attempt was processing leaves it so; one from since does not', () => {
+  const { book, attempt } = waiting()
+  const asked = { status: attempt.status, since: attempt.watch.since }
+  const processing = propose(book, attempt, { kind: 'processing' })
+  assert.equal(first(processing).status, 'processing')
+  const old = propose(processing.book, attempt, pending(), { source: 'check', asked })
+  assert.deepEqual([first(old).status, types(old)], ['processing', []])
+  const { status, watch } = first(processing)
+  const now = propose(processing.book, attempt, pending(), { source: 'check', asked: { status, since: watch.since } })
+  assert.equal(first(now).status, 'pending')
+})
+
+test('money counts, however old the question was that it answers', () => {
+  const { book, attempt } = waiting()
+  const asked = { status: attempt.status, since: attempt.watch.since }
+  const processing = propose(book, attempt, { kind: 'processing' }).book
+  const done = propose(processing, attempt, paid(receipt(PRICE)), { source: 'check', asked })
+  assert.deepEqual(sums(done.book), ['successful', PRICE, 0])
+})
+
+test('money in another currency needs a person, whether it came before, with or after the success; it is told once', () => {
+  const dollars = () => receipt(7, 'USD' as Currency)
+  const { book, attempt } = waiting('virtual-bank-account')
+  const before = propose(book, attempt, paid(dollars()))
+  const thenPaid = propose(before.book, attempt, paid(receipt(PRICE)))
+  const together = propose(book, attempt, paid(dollars(), receipt(PRICE)))
+  const later = propose(propose(book, attempt, paid(receipt(PRICE))).book, attempt, paid(dollars()))
+  for (const decision of [thenPaid, together, later]) {
+    assert.deepEqual(sums(decision.book), ['successful', PRICE, 0])
+    assert.match(first(decision).needsReview ?? '', /another currency/)
+  }
+  const told = [before, thenPaid, together, later].map((each) => types(each).includes('attempt.needs_review'))
+  assert.deepEqual(told, [true, false, true, true])
+  assert.deepEqual(later.surplus, [], 'and is nothing that we could send back')
+})
+
+test('a card that took what was asked is paid, though dollars came with it; dollars alone never are', () => {
+  const { book, attempt } = waiting('card')
+  const dollars = receipt(PRICE, 'USD' as Currency)
+  assert.equal(propose(book, attempt, paid(dollars)).book.payment.status, 'pending')
+  assert.equal(propose(book, attempt, paid(dollars, receipt(PRICE))).book.payment.status, 'successful')
+})
+
+test('a saved card that is being charged stays so while the provider says "not yet": another try could charge twice', () => {
+  const { book } = waiting('card')
+  const charging: Attempt = {
+    ...(book.attempts[0] as Attempt),
+    status: 'processing',
+    chargedAtOnce: true,
+    instructions: null,
+    askedAt: after(0),
+    watch: watchAnew(after(0)),
+  }
+  const open = { ...book, attempts: [charging] }
+  const heard = (seconds: number, attempt = charging) =>
+    first(propose({ ...open, attempts: [attempt] }, attempt, pending(), { now: after(seconds) })).status
+  assert.equal(heard(10), 'processing')
+  assert.equal(heard(599), 'processing')
+  assert.equal(heard(600), 'pending', 'nobody works on it for that long')
+  assert.equal(heard(10, { ...charging, chargedAtOnce: false }), 'pending', 'a link that got lost on its way')
+  assert.equal(first(propose(open, charging, paid(receipt(PRICE)), { now: after(10) })).status, 'successful')
+})
+
+test('a part that a notice told of, and that comes after the payment was paid another way, leaves its attempt in no doubt', () => {
+  const account = waiting('virtual-bank-account')
+  const both = waiting('card', account.book)
+  const told = propose(both.book, account.attempt, UNKNOWN, { noticeSays: 'paid' })
+  assert.equal(first(told).status, 'processing')
+  const done = propose(told.book, both.attempt, paid(receipt(PRICE)))
+  const part = receipt(PRICE / 2)
+  const back = propose(done.book, account.attempt, pending(part), { source: 'check' })
+  assert.deepEqual(types(back), ['payment.surplus'])
+  const after = propose(back.book, account.attempt, pending(part), { fresh: [], source: 'check' })
+  assert.equal(first(after).status, 'abandoned')
+})

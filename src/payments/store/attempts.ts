@@ -1,0 +1,304 @@
+import type { Queries, Transaction } from '../../database/database.ts'
+import { Fixed, sql } from '../../database/sql.ts'
+import { NO_ACCOUNT } from '../../integrations/provider-account.ts'
+import { type AttemptId, idOf, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
+import type { Mode } from '../../kernel/mode.ts'
+import type { Currency } from '../../kernel/money.ts'
+import type { Postponed } from '../../outbound/account-limits.ts'
+import type { Channel, Failure } from '../../providers/provider.ts'
+import type { Attempt, AttemptStatus, Instructions } from '../state/attempt.ts'
+import type { Payment } from '../state/payment.ts'
+import type { Book } from '../state/payment-state.ts'
+import { findPayment, findPaymentById, findPaymentsByReference, lockPayment, type Owner } from './payments.ts'
+
+const COLUMNS =
+  new Fixed(`a.id, a.payment_id, a.merchant_id, a.mode, a.number, a.reference, a.provider, a.account, a.channel, a.status,
+  a.currency, a.amount_charged, a.fee, a.amount_received, a.amount_returned, a.amount_refunded, a.amount_reversed, a.order_reference, a.provider_reference, a.save_card, a.charged_at_once, a.failure, a.failed_try_id,
+  a.instructions, a.instructions_expire_at, a.said_paid, a.needs_review, a.created_at, a.asked_at, a.resolved_at, a.next_check_at, a.checks,
+  a.watched_since, a.missing_in_a_row, a.active_at, a.known_to_provider`)
+
+interface AttemptRow {
+  id: string
+  payment_id: string
+  merchant_id: string
+  mode: Mode
+  number: number
+  reference: string
+  provider: string
+  account: number
+  channel: Channel
+  status: AttemptStatus
+  currency: string
+  amount_charged: number
+  fee: number
+  amount_received: number
+  amount_returned: number
+  amount_refunded: number
+  amount_reversed: number
+  order_reference: string
+  provider_reference: string
+  save_card: boolean
+  charged_at_once: boolean
+  failure: Failure | null
+  failed_try_id: string | null
+  instructions: Instructions | null
+  instructions_expire_at: Date | null
+  said_paid: boolean
+  needs_review: string | null
+  created_at: Date
+  asked_at: Date | null
+  resolved_at: Date | null
+  next_check_at: Date | null
+  checks: number
+  watched_since: Date
+  missing_in_a_row: number
+  active_at: Date | null
+  known_to_provider: boolean
+}
+
+function attemptOf(row: AttemptRow): Attempt {
+  return {
+    id: idOf('attempt', row.id),
+    paymentId: idOf('payment', row.payment_id),
+    merchantId: idOf('merchant', row.merchant_id),
+    mode: row.mode,
+    number: row.number,
+    reference: row.reference,
+    provider: row.provider,
+    account: row.account,
+    channel: row.channel,
+    status: row.status,
+    currency: row.currency as Currency,
+    amountCharged: row.amount_charged,
+    fee: row.fee,
+    amountReceived: row.amount_received,
+    amountReturned: row.amount_returned,
+    amountRefunded: row.amount_refunded,
+    amountReversed: row.amount_reversed,
+    orderReference: row.order_reference,
+    providerReference: row.provider_reference,
+    saveCard: row.save_card,
+    chargedAtOnce: row.charged_at_once,
+    knownToProvider: row.known_to_provider,
+    failure: row.failure,
+    failedTryId: row.failed_try_id,
+    instructions: row.instructions,
+    instructionsExpireAt: row.instructions_expire_at,
+    saidPaid: row.said_paid,
+    needsReview: row.needs_review,
+    createdAt: row.created_at,
+    askedAt: row.asked_at ?? row.created_at,
+    resolvedAt: row.resolved_at,
+    watch: {
+      since: row.watched_since,
+      checks: row.checks,
+      missingInARow: row.missing_in_a_row,
+      activeAt: row.active_at,
+      nextCheckAt: row.next_check_at,
+    },
+  }
+}
+
+async function attemptsOf(db: Queries, paymentIds: PaymentId[]): Promise<Attempt[]> {
+  if (paymentIds.length === 0) return []
+  const rows = await db.rows<AttemptRow>(sql`
+    select ${COLUMNS} from attempts a where payment_id = any(${paymentIds.map(uuidOf)}::uuid[]) order by payment_id, number`)
+  return rows.map(attemptOf)
+}
+
+/** The payment's row is the lock for all that belongs to it. */
+export async function lockBook(tx: Transaction, id: PaymentId): Promise<Book> {
+  const payment = await lockPayment(tx, id)
+  if (!payment) throw new Error(`payment ${id} is gone`)
+  return { payment, attempts: await attemptsOf(tx, [id]) }
+}
+
+/** By the payment's reference or id, or by the reference of one of its attempts. */
+export async function findBook(db: Queries, owner: Owner, name: string): Promise<Book | undefined> {
+  const payment = (await findPayment(db, owner, name)) ?? (await findPaymentOfAttempt(db, owner, name))
+  return payment && asOfOneMoment(db, payment)
+}
+
+export async function findBookById(db: Queries, id: PaymentId): Promise<Book | undefined> {
+  const payment = await findPaymentById(db, id)
+  return payment && asOfOneMoment(db, payment)
+}
+
+/** Payment and attempts are two questions, and a change may come in between; its sequence tells. Then both are asked again. */
+async function asOfOneMoment(db: Queries, known: Payment): Promise<Book> {
+  let payment = known
+  for (;;) {
+    const attempts = await attemptsOf(db, [payment.id])
+    const again = await findPaymentById(db, payment.id)
+    if (!again || again.sequence === payment.sequence) return { payment, attempts }
+    payment = again
+  }
+}
+
+async function findPaymentOfAttempt(db: Queries, owner: Owner, reference: string): Promise<Payment | undefined> {
+  const row = await db.row<{ payment_id: string }>(sql`
+    select payment_id from attempts
+     where reference = ${reference} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}`)
+  return row && findPaymentById(db, idOf('payment', row.payment_id))
+}
+
+/** For the operator: by any name that a payment goes by, whoever's it is. */
+export async function findBooksNamed(db: Queries, name: string): Promise<Book[]> {
+  const id = parseId('payment', name) ?? (await paymentOfAttempt(db, name))
+  const byId = id && (await findPaymentById(db, id))
+  return withAttempts(db, byId ? [byId] : await findPaymentsByReference(db, name))
+}
+
+async function paymentOfAttempt(db: Queries, reference: string): Promise<PaymentId | undefined> {
+  const row = await db.row<{ payment_id: string }>(sql`select payment_id from attempts where reference = ${reference}`)
+  return row && idOf('payment', row.payment_id)
+}
+
+export async function withAttempts(db: Queries, payments: Payment[]): Promise<Book[]> {
+  const attempts = await attemptsOf(
+    db,
+    payments.map(({ id }) => id),
+  )
+  const byPayment = Map.groupBy(attempts, ({ paymentId }) => paymentId)
+  return payments.map((payment) => ({ payment, attempts: byPayment.get(payment.id) ?? [] }))
+}
+
+export async function findAttempt(db: Queries, id: AttemptId): Promise<Attempt | undefined> {
+  const row = await db.row<AttemptRow>(sql`select ${COLUMNS} from attempts a where id = ${uuidOf(id)}`)
+  return row && attemptOf(row)
+}
+
+/**
+ * By what a provider calls it: our reference, or a name of its own. An attempt of the account that named it comes first. Another account
+ * can only mean it by our own reference, which is random, or after its keys were rotated.
+ */
+export async function findAttemptByOrder(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  { provider, account = NO_ACCOUNT }: { provider: string; account?: number },
+  reference: string,
+): Promise<Attempt | undefined> {
+  const row = await db.row<AttemptRow>(sql`
+    select ${COLUMNS} from attempts a
+     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       and (order_reference = ${reference} or provider_reference = ${reference})
+     order by account = ${account} desc, order_reference = ${reference} desc limit 1`)
+  return row && attemptOf(row)
+}
+
+export async function insertAttempt(tx: Transaction, attempt: Attempt): Promise<void> {
+  await tx.rows(sql`
+    insert into attempts (id, payment_id, merchant_id, mode, number, reference, provider, account, channel, status, currency, amount_charged,
+                          fee, order_reference, provider_reference, save_card, charged_at_once, created_at, watched_since, next_check_at)
+    values (${uuidOf(attempt.id)}, ${uuidOf(attempt.paymentId)}, ${uuidOf(attempt.merchantId)}, ${attempt.mode},
+            ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.account}, ${attempt.channel}, ${attempt.status},
+            ${attempt.currency}, ${attempt.amountCharged}, ${attempt.fee}, ${attempt.orderReference},
+            ${attempt.providerReference}, ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.createdAt}, ${attempt.watch.since}, ${attempt.watch.nextCheckAt})`)
+}
+
+/** Whether this press of the button on our page has made an attempt already. */
+export async function hasPageKey(tx: Transaction, id: PaymentId, key: string): Promise<boolean> {
+  const row = await tx.row(sql`select from attempts where payment_id = ${uuidOf(id)} and page_key = ${key}`)
+  return row !== undefined
+}
+
+export async function notePageKey(tx: Transaction, id: AttemptId, key: string): Promise<void> {
+  await tx.rows(sql`update attempts set page_key = ${key} where id = ${uuidOf(id)}`)
+}
+
+/** Writes what can change about an attempt, and ends the lease of whoever was checking it. */
+export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<void> {
+  const { watch } = attempt
+  await tx.rows(sql`
+    update attempts
+       set status = ${attempt.status}, amount_received = ${attempt.amountReceived},
+           amount_returned = ${attempt.amountReturned}, amount_refunded = ${attempt.amountRefunded},
+           amount_reversed = ${attempt.amountReversed},
+           provider_reference = ${attempt.providerReference}, failure = ${attempt.failure}, failed_try_id = ${attempt.failedTryId},
+           instructions = ${attempt.instructions}, instructions_expire_at = ${attempt.instructionsExpireAt},
+           said_paid = ${attempt.saidPaid}, needs_review = ${attempt.needsReview}, asked_at = ${attempt.askedAt}, charged_at_once = ${attempt.chargedAtOnce},
+           resolved_at = ${attempt.resolvedAt},
+           next_check_at = ${watch.nextCheckAt}, checks = ${watch.checks}, watched_since = ${watch.since},
+           missing_in_a_row = ${watch.missingInARow}, active_at = ${watch.activeAt},
+           known_to_provider = ${attempt.knownToProvider}, check_leased_until = '-infinity',
+           -- New money: its refunds and disputes are listed once a day for a week, at a random time of the first day.
+           reconcile_at = case when ${attempt.amountReceived} > amount_received
+                               then now() + interval '20 hours' + random() * interval '8 hours' else reconcile_at end,
+           reconcile_until = case when ${attempt.amountReceived} > amount_received then now() + interval '7 days' else reconcile_until end
+     where id = ${uuidOf(attempt.id)}`)
+}
+
+/** Attempts whose check is due, for this process alone until the lease ends. */
+export async function claimDueChecks(db: Queries, limit: number): Promise<Attempt[]> {
+  const rows = await db.rows<AttemptRow>(sql`
+    update attempts a set check_leased_until = now() + interval '1 minute'
+     where id in (select id from attempts
+                   where next_check_at <= now() and check_leased_until < now()
+                   order by next_check_at limit ${limit} for update skip locked)
+    returning ${COLUMNS}`)
+  return rows.map(attemptOf)
+}
+
+/** Makes the checks of a payment's attempts due now, whatever their schedule; a worker does the rest. What waits for a yes has nobody to ask. */
+export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number> {
+  const rows = await db.rows(sql`
+    update attempts set next_check_at = now(), check_leased_until = '-infinity'
+     where payment_id = ${uuidOf(id)} and instructions->>'kind' is distinct from 'confirm' returning id`)
+  return rows.length
+}
+
+/**
+ * Whether the provider may be asked because a customer came back: once in 3 seconds per payment, in all processes together. A customer who
+ * comes too early makes a check due at the end of the 3 seconds.
+ */
+export async function mayAskProvider(db: Queries, { id, paymentId }: Attempt): Promise<boolean> {
+  const now = await db.row(sql`
+    update payments set provider_asked_at = now()
+     where id = ${uuidOf(paymentId)} and coalesce(provider_asked_at <= now() - interval '3 seconds', true) returning id`)
+  if (now) return true
+  await db.rows(sql`
+    update attempts a set next_check_at = least(a.next_check_at, p.provider_asked_at + interval '3 seconds') from payments p
+     where a.id = ${uuidOf(id)} and p.id = a.payment_id and a.next_check_at is not null`)
+  return false
+}
+
+/** Whether some of them still wait to be made. */
+export async function hasChecksDue(db: Queries, id: PaymentId): Promise<boolean> {
+  const row = await db.row(
+    sql`select from attempts where payment_id = ${uuidOf(id)} and next_check_at <= now() limit 1`,
+  )
+  return row !== undefined
+}
+
+/** So that a check that could not be made is made again soon, by anyone. */
+export async function releaseCheck(db: Queries, id: AttemptId): Promise<void> {
+  await db.rows(sql`update attempts set check_leased_until = now() + interval '5 seconds' where id = ${uuidOf(id)}`)
+}
+
+/** Checks that find no place within the limits of their account wait for one, oldest first. */
+export async function postponeChecks(db: Queries, late: Postponed<Attempt>[]): Promise<void> {
+  await db.rows(sql`
+    update attempts a set next_check_at = now() + make_interval(secs => l.wait_ms / 1000), check_leased_until = '-infinity'
+      from unnest(${late.map(({ item }) => uuidOf(item.id))}::uuid[], ${late.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
+     where a.id = l.id`)
+}
+
+/** For the timeline: what was asked of the provider, and what came back. The same again is counted, not repeated. */
+export async function recordCall(
+  db: Queries,
+  attemptId: AttemptId,
+  call: { call: string; outcome: string; detail: string | null; tookMs: number },
+): Promise<void> {
+  await db.rows(sql`
+    with last as (
+      select id, call, outcome, detail from provider_calls where attempt_id = ${uuidOf(attemptId)} order by id desc limit 1
+    ), again as (
+      update provider_calls c set times = c.times + 1, at = now(), took_ms = ${Math.round(call.tookMs)}
+        from last l
+       where c.id = l.id and l.call = ${call.call} and l.outcome = ${call.outcome} and l.detail is not distinct from ${call.detail}
+      returning c.id
+    )
+    insert into provider_calls (attempt_id, call, outcome, detail, took_ms)
+    select ${uuidOf(attemptId)}::uuid, ${call.call}, ${call.outcome}, ${call.detail}, ${Math.round(call.tookMs)}::integer
+     where not exists (select from again)`)
+}

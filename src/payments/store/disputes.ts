@@ -1,0 +1,122 @@
+import type { Queries, Transaction } from '../../database/database.ts'
+import { Fixed, sql } from '../../database/sql.ts'
+import { type DisputeId, idOf, LAST_UUID, type PaymentId, uuidOf } from '../../kernel/ids.ts'
+import type { Mode } from '../../kernel/mode.ts'
+import type { Dispute, DisputeStatus } from '../state/dispute.ts'
+import type { Owner } from './payments.ts'
+
+const COLUMNS =
+  new Fixed(`d.id, d.payment_id, d.attempt_id, d.merchant_id, d.mode, d.provider_dispute_id, d.amount, d.currency, d.status,
+  d.reason, d.respond_by, d.refund_id, d.settled_by, d.opened_at, d.resolved_at`)
+
+interface DisputeRow {
+  id: string
+  payment_id: string
+  attempt_id: string
+  merchant_id: string
+  mode: Mode
+  provider_dispute_id: string
+  amount: number
+  currency: string
+  status: DisputeStatus
+  reason: string | null
+  respond_by: Date | null
+  refund_id: string | null
+  settled_by: string | null
+  opened_at: Date
+  resolved_at: Date | null
+}
+
+function disputeOf(row: DisputeRow): Dispute {
+  return {
+    id: idOf('dispute', row.id),
+    paymentId: idOf('payment', row.payment_id),
+    attemptId: idOf('attempt', row.attempt_id),
+    merchantId: idOf('merchant', row.merchant_id),
+    mode: row.mode,
+    providerDisputeId: row.provider_dispute_id,
+    amount: row.amount,
+    currency: row.currency,
+    status: row.status,
+    reason: row.reason,
+    respondBy: row.respond_by,
+    refundId: row.refund_id === null ? null : idOf('refund', row.refund_id),
+    settledBy: row.settled_by,
+    openedAt: row.opened_at,
+    resolvedAt: row.resolved_at,
+  }
+}
+
+/** Under the lock of the payment. */
+export async function insertDispute(tx: Transaction, dispute: Dispute): Promise<void> {
+  await tx.rows(sql`
+    insert into disputes (id, payment_id, attempt_id, merchant_id, mode, provider_dispute_id, amount, currency, status, reason,
+                          respond_by, refund_id, settled_by, opened_at, resolved_at)
+    values (${uuidOf(dispute.id)}, ${uuidOf(dispute.paymentId)}, ${uuidOf(dispute.attemptId)}, ${uuidOf(dispute.merchantId)},
+            ${dispute.mode}, ${dispute.providerDisputeId}, ${dispute.amount}, ${dispute.currency}, ${dispute.status}, ${dispute.reason},
+            ${dispute.respondBy}, ${dispute.refundId && uuidOf(dispute.refundId)}, ${dispute.settledBy}, ${dispute.openedAt},
+            ${dispute.resolvedAt})`)
+}
+
+/** Under the lock of the payment. */
+export async function saveDispute(tx: Transaction, dispute: Dispute): Promise<void> {
+  await tx.rows(sql`
+    update disputes
+       set amount = ${dispute.amount}, status = ${dispute.status}, reason = ${dispute.reason}, respond_by = ${dispute.respondBy},
+           refund_id = ${dispute.refundId && uuidOf(dispute.refundId)}, settled_by = ${dispute.settledBy},
+           resolved_at = ${dispute.resolvedAt}, updated_at = now()
+     where id = ${uuidOf(dispute.id)}`)
+}
+
+export async function disputesOf(db: Queries, id: PaymentId): Promise<Dispute[]> {
+  const rows = await db.rows<DisputeRow>(sql`
+    select ${COLUMNS} from disputes d where payment_id = ${uuidOf(id)} order by opened_at, id`)
+  return rows.map(disputeOf)
+}
+
+/** A dispute with the reference of its payment, as merchants see it. */
+export type DisputeOfPayment = Dispute & { paymentReference: string }
+
+export async function findDispute(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  id: DisputeId,
+): Promise<DisputeOfPayment | undefined> {
+  const row = await db.row<DisputeRow & { reference: string }>(sql`
+    select ${COLUMNS}, p.reference from disputes d join payments p on p.id = d.payment_id
+     where d.id = ${uuidOf(id)} and d.merchant_id = ${uuidOf(merchantId)} and d.mode = ${mode}`)
+  return row && { ...disputeOf(row), paymentReference: row.reference }
+}
+
+/** Newest first. */
+export async function listDisputes(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  filter: {
+    status: DisputeStatus | undefined
+    paymentId: PaymentId | undefined
+    before: DisputeId | undefined
+    limit: number
+  },
+): Promise<DisputeOfPayment[]> {
+  const { status, paymentId, before, limit } = filter
+  const [merchant, below] = [uuidOf(merchantId), before ? uuidOf(before) : LAST_UUID]
+  const rows = await db.rows<DisputeRow & { reference: string }>(
+    paymentId
+      ? sql`
+        select ${COLUMNS}, p.reference from disputes d join payments p on p.id = d.payment_id
+         where d.payment_id = ${uuidOf(paymentId)} and d.merchant_id = ${merchant} and d.mode = ${mode} and d.id < ${below}::uuid
+           and (${status ?? null}::text is null or d.status = ${status ?? null})
+         order by d.id desc limit ${limit}`
+      : status
+        ? sql`
+        select ${COLUMNS}, p.reference from disputes d join payments p on p.id = d.payment_id
+         where d.merchant_id = ${merchant} and d.mode = ${mode} and d.status = ${status} and d.id < ${below}::uuid
+         order by d.id desc limit ${limit}`
+        : sql`
+        select ${COLUMNS}, p.reference from disputes d join payments p on p.id = d.payment_id
+         where d.merchant_id = ${merchant} and d.mode = ${mode} and d.id < ${below}::uuid
+         order by d.id desc limit ${limit}`,
+  )
+  return rows.map((row) => ({ ...disputeOf(row), paymentReference: row.reference }))
+}

@@ -1,0 +1,22 @@
+import type { Transaction } from '../../database/database.ts'
+import { sql } from '../../database/sql.ts'
+import { uuidOf } from '../../kernel/ids.ts'
+import type { Attempt } from '../state/attempt.ts'
+
+/**
+ * Schedules a check of the attempt because of an unsigned notice: now, or a minute after the last check that was scheduled so for the
+ * payment. A check that is due sooner anyway is enough. The first attempt's row is the guard for all attempts of the payment.
+ */
+export async function scheduleHintedCheck(tx: Transaction, { id, paymentId }: Attempt): Promise<void> {
+  const slot = await tx.row<{ hinted_at: Date }>(sql`
+    update attempts first set hinted_at = greatest(now(), first.hinted_at + interval '1 minute')
+     where first.payment_id = ${uuidOf(paymentId)} and first.number = 1
+       and not exists (select from attempts a where a.id = ${uuidOf(id)}
+                          and a.next_check_at <= greatest(now(), first.hinted_at + interval '1 minute'))
+    returning first.hinted_at`)
+  if (!slot) return
+  // An attempt that waits for the customer's confirmation is not known to the provider yet.
+  await tx.rows(sql`
+    update attempts set next_check_at = ${slot.hinted_at}
+     where id = ${uuidOf(id)} and instructions->>'kind' is distinct from 'confirm'`)
+}

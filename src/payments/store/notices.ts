@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import type { Queries } from '../../database/database.ts'
+import { Fixed, sql } from '../../database/sql.ts'
+import { type AttemptId, idOf, uuidOf } from '../../kernel/ids.ts'
+import type { Mode } from '../../kernel/mode.ts'
+import type { SecretBox } from '../../kernel/secret-box.ts'
+import type { Postponed } from '../../outbound/account-limits.ts'
+import type { Notice, NoticeState } from '../state/notice.ts'
+import type { Owner } from './payments.ts'
+
+const COLUMNS = new Fixed('n.id, n.merchant_id, n.mode, n.provider, n.account, n.reading')
+
+interface NoticeRow {
+  id: number
+  merchant_id: string
+  mode: Mode
+  provider: string
+  account: number
+  reading: Notice['reading']
+}
+
+function noticeOf(row: NoticeRow): Notice {
+  return {
+    id: row.id,
+    merchantId: idOf('merchant', row.merchant_id),
+    mode: row.mode,
+    provider: row.provider,
+    account: row.account,
+    reading: withTimes(row.reading),
+  }
+}
+
+/** JSON has no times, only text. */
+function withTimes(reading: Notice['reading']): Notice['reading'] {
+  if (reading.kind !== 'notice') return reading
+  return { ...reading, receipts: reading.receipts.map((receipt) => ({ ...receipt, at: new Date(receipt.at) })) }
+}
+
+/** Only sealed: it names the customer, and with some providers it holds the token of a saved card. */
+function seal(secrets: SecretBox, body: Buffer, digest: Buffer): Buffer {
+  return secrets.seal(body.toString('latin1'), `notices.body:${digest.toString('hex')}`)
+}
+
+/**
+ * Keeps a notice; the same one again is only counted. Not due for a few seconds: whoever received it works it off at once, and
+ * others only when that one died.
+ */
+export async function insertNotice(
+  db: Queries,
+  secrets: SecretBox,
+  owner: Owner,
+  notice: Pick<Notice, 'provider' | 'account' | 'reading'> & { body: Buffer },
+): Promise<{ notice: Notice; isNew: boolean }> {
+  const { provider, account, body, reading } = notice
+  const { reference, says } = reading.kind === 'notice' ? reading : { reference: null, says: reading.kind }
+  const digest = createHash('sha256').update(body).digest()
+  const row = await db.row<NoticeRow & { times: number }>(sql`
+    insert into notices as n (merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
+    values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${account}, ${digest}, ${seal(secrets, body, digest)}, ${reading},
+            ${reference}, ${says}, now() + interval '10 seconds')
+    on conflict (merchant_id, mode, provider, digest) do update set times = n.times + 1
+    returning ${COLUMNS}, n.times`)
+  if (!row) throw new Error('an insert that returns nothing')
+  return { notice: noticeOf(row), isNew: row.times === 1 }
+}
+
+export async function claimWaitingNotices(db: Queries, limit: number): Promise<Notice[]> {
+  const rows = await db.rows<NoticeRow>(sql`
+    update notices n set due_at = now() + least(interval '1 hour', interval '10 seconds' * power(2, least(n.tries, 9))), tries = n.tries + 1
+     where id in (select id from notices where state = 'waiting' and due_at <= now()
+                   order by due_at limit ${limit} for update skip locked)
+    returning ${COLUMNS}`)
+  return rows.map(noticeOf)
+}
+
+/** Notices that find no place within the limits of their account. That is no try. */
+export async function postponeNotices(db: Queries, late: Postponed<Notice>[]): Promise<void> {
+  await db.rows(sql`
+    update notices n set due_at = now() + make_interval(secs => l.wait_ms / 1000), tries = greatest(0, n.tries - 1)
+      from unnest(${late.map(({ item }) => item.id)}::bigint[], ${late.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
+     where n.id = l.id and n.state = 'waiting'`)
+}
+
+export async function endNotice(
+  db: Queries,
+  id: number,
+  { state, note, attemptId }: { state: NoticeState; note: string | null; attemptId?: AttemptId | undefined },
+): Promise<void> {
+  await db.rows(sql`
+    update notices set state = ${state}, note = ${note}, attempt_id = ${attemptId ? uuidOf(attemptId) : null}
+     where id = ${id}`)
+}
+
+/** An attempt has just learnt what its provider calls it: notices that came before that are matched now. */
+export async function rematchNotices(db: Queries, owner: Owner, provider: string, reference: string): Promise<void> {
+  await db.rows(sql`
+    update notices set state = 'waiting', due_at = now(), note = null
+     where state = 'unmatched' and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
+       and provider = ${provider} and reference = ${reference}`)
+}
+
+/** Deletes some notices that were dealt with 90 days ago, and some that matched nothing for a year. Returns how many. */
+export async function deleteOldNotices(db: Queries, limit: number): Promise<number> {
+  const finished = await db.rows(sql`
+    delete from notices
+     where id in (select id from notices
+                   where state in ('done', 'ignored') and received_at < now() - interval '90 days'
+                   order by received_at limit ${limit} for update skip locked)
+    returning id`)
+  const unmatched = await db.rows(sql`
+    delete from notices
+     where id in (select id from notices where state = 'unmatched' and received_at < now() - interval '1 year'
+                   order by received_at limit ${limit} for update skip locked)
+    returning id`)
+  return finished.length + unmatched.length
+}
+
+export interface UnmatchedNotice {
+  id: number
+  provider: string
+  merchantId: string
+  mode: Mode
+  reference: string | null
+  says: string
+  note: string | null
+  times: number
+  receivedAt: Date
+}
+
+export async function listUnmatched(db: Queries, limit: number): Promise<UnmatchedNotice[]> {
+  const rows = await db.rows<Omit<UnmatchedNotice, 'receivedAt'> & { merchant_id: string; received_at: Date }>(sql`
+    select id, provider, merchant_id, mode, reference, says, note, times, received_at from notices
+     where state = 'unmatched' order by received_at desc limit ${limit}`)
+  return rows.map(({ merchant_id, received_at, ...rest }) => ({
+    ...rest,
+    merchantId: idOf('merchant', merchant_id),
+    receivedAt: received_at,
+  }))
+}

@@ -1,0 +1,360 @@
+import { textArray } from '../../database/array-literal.ts'
+import type { Queries, Transaction } from '../../database/database.ts'
+import { isTaken } from '../../database/failure.ts'
+import { Fixed, sql } from '../../database/sql.ts'
+import type { Country } from '../../kernel/country.ts'
+import { firstUuidAt, idOf, LAST_UUID, type MerchantId, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
+import type { Mode } from '../../kernel/mode.ts'
+import type { Currency } from '../../kernel/money.ts'
+import type { Payment, PaymentRequest, PaymentStatus } from '../state/payment.ts'
+
+/** A payment that is about to be written. The database fills in the times. */
+export interface NewPayment {
+  id: PaymentId
+  merchantId: MerchantId
+  mode: Mode
+  reference: string
+  shortCode: string
+  request: PaymentRequest
+  expiresInSeconds: number
+  idempotency: { key: string; digest: Buffer } | undefined
+}
+
+/**
+ * Writes one, and tells whether it is new. The same as `insertPayments` of one at half its cost (218 µs against 430, measured): no
+ * arrays to take apart, and no `on conflict`, which inserts in two steps so that it need not fail. Here a taken name simply fails.
+ */
+export async function insertPayment(db: Queries, payment: NewPayment): Promise<boolean> {
+  const { amount, currency, country, customerBearsCharge, user, redirectURL, webhook, metadata } = payment.request
+  try {
+    await db.rows(sql`
+      insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+                            user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+                            idempotency_key, request_digest, expires_at)
+      values (${uuidOf(payment.id)}, ${uuidOf(payment.merchantId)}, ${payment.mode}, ${payment.reference},
+              ${payment.shortCode}, ${amount}, ${currency}, ${country}, ${customerBearsCharge},
+              ${user.id}, ${user.email}, ${user.phoneNumber}, ${user.name}, ${redirectURL}, ${webhook}, ${metadata},
+              ${payment.idempotency?.key ?? null}, ${payment.idempotency?.digest ?? null},
+              now() + ${payment.expiresInSeconds}::integer * interval '1 second')`)
+    return true
+  } catch (error) {
+    if (isTaken(error)) return false
+    throw error
+  }
+}
+
+/**
+ * Writes them all in one statement, which is one commit, and tells for each whether it is new. A reference, key or short code
+ * that is taken, even by a neighbour in the same call, leaves its row out and touches nothing else.
+ */
+export async function insertPayments(db: Queries, payments: NewPayment[]): Promise<boolean[]> {
+  const ids = payments.map(({ id }) => uuidOf(id))
+  const merchants = new Map<MerchantId, string>()
+  const merchantUuid = (id: MerchantId) => merchants.get(id) ?? merchants.set(id, uuidOf(id)).get(id) ?? null
+  const column = (pick: (payment: NewPayment) => string | null) => textArray(payments.map(pick))
+  const rows = await db.rows<{ id: string }>(sql`
+    insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+                          user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+                          idempotency_key, request_digest, expires_at)
+    select id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+           user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+           idempotency_key, request_digest, now() + expires_in * interval '1 second'
+      from unnest(${textArray(ids)}::uuid[],
+                  ${column((p) => merchantUuid(p.merchantId))}::uuid[],
+                  ${column((p) => p.mode)}::text[],
+                  ${column((p) => p.reference)}::text[],
+                  ${column((p) => p.shortCode)}::text[],
+                  ${column((p) => String(p.request.amount))}::bigint[],
+                  ${column((p) => p.request.currency)}::text[],
+                  ${column((p) => p.request.country)}::text[],
+                  ${column((p) => String(p.request.customerBearsCharge))}::boolean[],
+                  ${column((p) => p.request.user.id)}::text[],
+                  ${column((p) => p.request.user.email)}::text[],
+                  ${column((p) => p.request.user.phoneNumber)}::text[],
+                  ${column((p) => p.request.user.name)}::text[],
+                  ${column((p) => p.request.redirectURL)}::text[],
+                  ${column((p) => p.request.webhook)}::text[],
+                  ${column((p) => JSON.stringify(p.request.metadata))}::jsonb[],
+                  ${column((p) => p.idempotency?.key ?? null)}::text[],
+                  ${column((p) => (p.idempotency ? `\\x${p.idempotency.digest.toString('hex')}` : null))}::bytea[],
+                  ${column((p) => String(p.expiresInSeconds))}::integer[])
+        as new (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+                user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
+                idempotency_key, request_digest, expires_in)
+     -- One order for all, so that two processes that write the same keys or references wait in one direction.
+     order by coalesce(idempotency_key, reference)
+    on conflict do nothing
+    returning id`)
+  const inserted = new Set(rows.map(({ id }) => id))
+  return payments.map((_, index) => inserted.has(ids[index] as string))
+}
+
+// By name, never `*`: a migration that adds a column must not change what a running version's prepared statements return.
+const COLUMNS =
+  new Fixed(`p.id, p.merchant_id, p.mode, p.reference, p.short_code, p.status, p.late, p.amount, p.currency, p.country,
+  p.customer_bears_charge, p.amount_paid, p.amount_refunded, p.user_id, p.user_email, p.user_phone_number, p.user_name, p.redirect_url,
+  p.webhook_url, p.metadata, p.sequence, p.created_at, p.expires_at, p.completed_at`)
+
+interface PaymentRow {
+  id: string
+  merchant_id: string
+  mode: Mode
+  reference: string
+  short_code: string
+  status: PaymentStatus
+  late: boolean
+  amount: number
+  currency: string
+  country: string
+  customer_bears_charge: boolean
+  amount_paid: number
+  amount_refunded: number
+  user_id: string | null
+  user_email: string
+  user_phone_number: string | null
+  user_name: string | null
+  redirect_url: string | null
+  webhook_url: string | null
+  metadata: Record<string, string>
+  sequence: number
+  created_at: Date
+  expires_at: Date
+  completed_at: Date | null
+}
+
+function paymentOf(
+  row: PaymentRow,
+  id = idOf('payment', row.id),
+  merchantId = idOf('merchant', row.merchant_id),
+): Payment {
+  return {
+    id,
+    merchantId,
+    mode: row.mode,
+    reference: row.reference,
+    shortCode: row.short_code,
+    status: row.status,
+    late: row.late,
+    amount: row.amount,
+    currency: row.currency as Currency,
+    country: row.country as Country,
+    customerBearsCharge: row.customer_bears_charge,
+    amountPaid: row.amount_paid,
+    amountRefunded: row.amount_refunded,
+    user: { id: row.user_id, email: row.user_email, phoneNumber: row.user_phone_number, name: row.user_name },
+    redirectURL: row.redirect_url,
+    webhook: row.webhook_url,
+    metadata: row.metadata,
+    sequence: row.sequence,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    completedAt: row.completed_at,
+  }
+}
+
+export interface Owner {
+  merchantId: MerchantId
+  mode: Mode
+}
+
+/** What stands in the way of a payment that could not be written, most telling first. */
+export async function findRivals(
+  db: Queries,
+  wanted: NewPayment,
+): Promise<{ payment: Payment; idempotencyKey: string | null; requestDigest: Buffer | null }[]> {
+  const owner = uuidOf(wanted.merchantId)
+  const rows = await db.rows<PaymentRow & { idempotency_key: string | null; request_digest: Buffer | null }>(sql`
+    with rivals as (
+      select id from payments where id = ${uuidOf(wanted.id)}
+      union
+      select id from payments where merchant_id = ${owner} and mode = ${wanted.mode} and reference = ${wanted.reference}
+      union
+      select id from payments
+       where merchant_id = ${owner} and mode = ${wanted.mode} and idempotency_key = ${wanted.idempotency?.key ?? null})
+    select ${COLUMNS}, p.idempotency_key, p.request_digest from payments p join rivals using (id)`)
+  return rows.map((row) => ({
+    payment: paymentOf(row),
+    idempotencyKey: row.idempotency_key,
+    requestDigest: row.request_digest,
+  }))
+}
+
+/** By our id, or by the merchant's own reference. The id first: a reference that is made to look like one hides nothing. */
+export async function findPayment(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  name: string,
+): Promise<Payment | undefined> {
+  const owner = uuidOf(merchantId)
+  const id = parseId('payment', name)
+  const byId =
+    id &&
+    (await db.row<PaymentRow>(sql`
+      select ${COLUMNS} from payments p where id = ${uuidOf(id)} and merchant_id = ${owner} and mode = ${mode}`))
+  const row =
+    byId ??
+    (await db.row<PaymentRow>(sql`
+      select ${COLUMNS} from payments p where merchant_id = ${owner} and mode = ${mode} and reference = ${name}`))
+  return row && paymentOf(row)
+}
+
+export async function findPaymentByReference(
+  db: Queries,
+  { merchantId, mode }: Owner,
+  reference: string,
+): Promise<Payment | undefined> {
+  const row = await db.row<PaymentRow>(sql`
+    select ${COLUMNS} from payments p where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and reference = ${reference}`)
+  return row && paymentOf(row)
+}
+
+export async function findPaymentById(db: Queries, id: PaymentId): Promise<Payment | undefined> {
+  const row = await db.row<PaymentRow>(sql`select ${COLUMNS} from payments p where id = ${uuidOf(id)}`)
+  return row && paymentOf(row)
+}
+
+/** As little as tells whether a payment has changed. */
+export interface PaymentState {
+  id: PaymentId
+  sequence: number
+  status: PaymentStatus
+}
+
+/** Of many at once, in any order; those that are not there are left out. */
+export async function findPaymentStates(db: Queries, ids: readonly PaymentId[]): Promise<PaymentState[]> {
+  const rows = await db.rows<Pick<PaymentRow, 'id' | 'sequence' | 'status'>>(sql`
+    select id, sequence, status from payments where id = any(${textArray(ids.map(uuidOf))}::uuid[])`)
+  return rows.map(({ id, sequence, status }) => ({ id: idOf('payment', id), sequence, status }))
+}
+
+/** Every payment of every merchant, a page at a time, oldest first. For the operator's audit. */
+export async function pageOfPayments(db: Queries, last: PaymentId | undefined, limit: number): Promise<Payment[]> {
+  const after = last ? uuidOf(last) : '00000000-0000-0000-0000-000000000000'
+  const rows = await db.rows<PaymentRow>(
+    sql`select ${COLUMNS} from payments p where id > ${after}::uuid order by id limit ${limit}`,
+  )
+  return rows.map((row) => paymentOf(row))
+}
+
+/** For the operator: whoever's it is. Several merchants may use one reference; each is looked up in the index that they have. */
+export async function findPaymentsByReference(db: Queries, reference: string): Promise<Payment[]> {
+  const rows = await db.rows<PaymentRow>(sql`
+    select ${COLUMNS} from merchants m cross join (values ('sandbox'), ('live')) modes (mode)
+      join payments p on p.merchant_id = m.id and p.mode = modes.mode and p.reference = ${reference}
+     order by p.id limit 20`)
+  return rows.map((row) => paymentOf(row))
+}
+
+export interface PaymentFilter {
+  status: PaymentStatus | undefined
+  email: string | undefined
+  userId: string | undefined
+  from: Date | undefined
+  to: Date | undefined
+  before: PaymentId | undefined
+  limit: number
+}
+
+const LONG_AGO = new Date('2000-01-01')
+const FAR_OFF = new Date('9999-01-01')
+// An id has the time of the process that made it, created_at that of the database.
+const CLOCKS_MAY_DIFFER_MS = 3_600_000
+
+/**
+ * Newest first: ids start with the time, so their order is the order of creation, a cursor is simply the last id, and a time is a
+ * bound on ids too. One statement for each index that can help, so that no filter makes PostgreSQL read a merchant's whole history.
+ */
+export async function listPayments(db: Queries, owner: Owner, filter: PaymentFilter): Promise<Payment[]> {
+  const merchant = uuidOf(owner.merchantId)
+  const { status = null, email = null, userId = null, limit } = filter
+  const { from = LONG_AGO, to = FAR_OFF } = filter
+  const first = firstUuidAt(new Date(from.getTime() - CLOCKS_MAY_DIFFER_MS))
+  const last = firstUuidAt(new Date(to.getTime() + CLOCKS_MAY_DIFFER_MS))
+  const before = filter.before ? uuidOf(filter.before) : LAST_UUID
+  const below = before < last ? before : last
+  const statement =
+    userId !== null
+      ? sql`select ${COLUMNS} from payments p
+             where merchant_id = ${merchant} and mode = ${owner.mode} and user_id = ${userId}
+               and (${email}::text is null or lower(user_email) = lower(${email}))
+               and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
+             order by id desc limit ${limit}`
+      : email !== null
+        ? sql`select ${COLUMNS} from payments p
+             where merchant_id = ${merchant} and mode = ${owner.mode} and lower(user_email) = lower(${email})
+               and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
+             order by id desc limit ${limit}`
+        : status !== null && status !== 'pending'
+          ? sql`select ${COLUMNS} from payments p
+               where merchant_id = ${merchant} and mode = ${owner.mode} and status = ${status} and status <> 'pending'
+                 and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
+               order by id desc limit ${limit}`
+          : sql`select ${COLUMNS} from payments p
+               where merchant_id = ${merchant} and mode = ${owner.mode} and (${status}::text is null or status = ${status})
+                 and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
+               order by id desc limit ${limit}`
+  return (await db.rows<PaymentRow>(statement)).map((row) => paymentOf(row))
+}
+
+export async function lockPayment(tx: Transaction, id: PaymentId): Promise<Payment | undefined> {
+  const row = await tx.row<PaymentRow>(sql`select ${COLUMNS} from payments p where id = ${uuidOf(id)} for update`)
+  return row && paymentOf(row)
+}
+
+export async function lockOverduePayments(tx: Transaction, limit: number): Promise<Payment[]> {
+  const rows = await tx.rows<PaymentRow>(sql`
+    select ${COLUMNS} from payments p where status = 'pending' and expires_at <= now()
+     order by expires_at limit ${limit} for update skip locked`)
+  return rows.map((row) => paymentOf(row))
+}
+
+/** Its time is over as of now, whatever it was given. In sandbox alone, for whoever wants to see what follows; false when it is not pending. */
+export async function letTimeBeOver(db: Queries, id: PaymentId): Promise<boolean> {
+  const row = await db.row(sql`
+    update payments set expires_at = now()
+     where id = ${uuidOf(id)} and mode = 'sandbox' and status = 'pending' returning id`)
+  return row !== undefined
+}
+
+/** Writes what can change about a payment. Guarded by its sequence: what was decided on old news is not written. */
+export async function savePayment(tx: Transaction, before: Payment, after: Payment): Promise<void> {
+  const saved = await tx.row(sql`
+    update payments
+       set status = ${after.status}, late = ${after.late}, amount_paid = ${after.amountPaid},
+           amount_refunded = ${after.amountRefunded}, completed_at = ${after.completedAt}, sequence = ${after.sequence}
+     where id = ${uuidOf(after.id)} and sequence = ${before.sequence}
+    returning id`)
+  if (!saved) throw new Error(`payment ${after.id} changed under us; it was to be locked`)
+}
+
+/** A payment as its page needs it. */
+export interface PaymentOnPage {
+  payment: Payment
+  /** Whether it is worth asking for saved cards of the payment's `user.id`. Without an id the page offers none. */
+  hasCards: boolean
+}
+
+/** For payment pages, where the link itself is the permission: for all who look at the same moment, in one question. */
+export async function findPaymentsForPage(db: Queries, ids: PaymentId[]): Promise<Map<PaymentId, PaymentOnPage>> {
+  const uuids = new Map(ids.map((id) => [uuidOf(id), id]))
+  const rows = await db.rows<PaymentRow & { has_cards: boolean }>(sql`
+    select ${COLUMNS}, p.user_id is not null and exists (
+             select from saved_cards c
+              where c.merchant_id = p.merchant_id and c.mode = p.mode and c.customer = 'id:' || p.user_id) as has_cards
+      from payments p where p.id = any(${textArray([...uuids.keys()])}::uuid[])`)
+  // Writing out an id costs as much as reading a row. We were given those of the payments, and few merchants have many.
+  const merchants = new Map<string, MerchantId>()
+  const found = new Map<PaymentId, PaymentOnPage>()
+  for (const row of rows) {
+    const merchantId = merchants.get(row.merchant_id) ?? idOf('merchant', row.merchant_id)
+    merchants.set(row.merchant_id, merchantId)
+    const payment = paymentOf(row, uuids.get(row.id), merchantId)
+    found.set(payment.id, { payment, hasCards: row.has_cards })
+  }
+  return found
+}
+
+export async function findPaymentIdByShortCode(db: Queries, code: string): Promise<PaymentId | undefined> {
+  const row = await db.row<{ id: string }>(sql`select id from payments where short_code = ${code}`)
+  return row && idOf('payment', row.id)
+}

@@ -1,0 +1,117 @@
+import type { Queries, Transaction } from '../../database/database.ts'
+import { sql } from '../../database/sql.ts'
+import { type AttemptId, idOf, type MerchantId, uuidOf } from '../../kernel/ids.ts'
+import type { Mode } from '../../kernel/mode.ts'
+import type { Receipt } from '../../providers/provider.ts'
+import type { Attempt } from '../state/attempt.ts'
+import { isReversed, returnedOf } from '../state/returned-money.ts'
+import type { Owner } from './payments.ts'
+
+/** Those that are on record for no attempt yet. Under the lock of the payment. */
+export async function findFresh(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<Receipt[]> {
+  if (receipts.length === 0) return []
+  const known = await tx.rows<{ transaction_id: string }>(sql`
+    select transaction_id from receipts
+     where merchant_id = ${uuidOf(attempt.merchantId)} and mode = ${attempt.mode} and provider = ${attempt.provider} and account = ${attempt.account}
+       and transaction_id = any(${receipts.map(({ transactionId }) => transactionId)}) and attempt_id is not null`)
+  const ids = new Set(known.map(({ transaction_id }) => transaction_id))
+  const byId = new Map(receipts.map((receipt) => [receipt.transactionId, receipt])) // told twice in one answer counts once
+  return [...byId.values()].filter(({ transactionId }) => !ids.has(transactionId))
+}
+
+/** Puts fresh ones on record. One that nobody could be matched with before finds its attempt here. */
+export async function insertReceipts(
+  tx: Transaction,
+  attempt: Attempt,
+  fresh: Receipt[],
+  counted: boolean,
+): Promise<void> {
+  for (const receipt of fresh) {
+    const { transactionId, amount, at } = receipt
+    const counts = counted && amount.currency === attempt.currency && !isReversed(receipt)
+    const row = await tx.row(sql`
+      insert into receipts (merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, returned, taken_at)
+      values (${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${attempt.account}, ${transactionId}, ${uuidOf(attempt.id)},
+              ${uuidOf(attempt.paymentId)}, ${amount.amount}, ${amount.currency}, ${counts}, ${returnedOf(receipt)}, ${at})
+      on conflict (merchant_id, mode, provider, account, transaction_id) do update
+         set attempt_id = excluded.attempt_id, payment_id = excluded.payment_id, counted = excluded.counted,
+             amount = excluded.amount, currency = excluded.currency, returned = excluded.returned, taken_at = excluded.taken_at
+       where receipts.attempt_id is null
+      returning id`)
+    if (!row) throw new Error(`transaction ${transactionId} was recorded for another attempt at the same moment`)
+  }
+}
+
+/** Money that names no attempt of ours: kept, listed, counted for nobody. */
+export async function insertUnmatched(
+  tx: Transaction,
+  owner: Owner,
+  { provider, account }: { provider: string; account: number },
+  receipts: Receipt[],
+): Promise<void> {
+  for (const { transactionId, amount, at } of receipts) {
+    await tx.rows(sql`
+      insert into receipts (merchant_id, mode, provider, account, transaction_id, amount, currency, counted, taken_at)
+      values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${account}, ${transactionId}, ${amount.amount},
+              ${amount.currency}, false, ${at})
+      on conflict (merchant_id, mode, provider, account, transaction_id) do nothing`)
+  }
+}
+
+/** The payment was paid another way, so what came through this attempt does not count towards it any more. Returns which that was. */
+export async function uncountReceipts(tx: Transaction, attemptId: AttemptId): Promise<Uncounted[]> {
+  const rows = await tx.rows<{ transaction_id: string; amount: number }>(sql`
+    update receipts set counted = false where attempt_id = ${uuidOf(attemptId)} and counted returning transaction_id, amount`)
+  return rows.map(({ transaction_id, amount }) => ({ transactionId: transaction_id, amount }))
+}
+
+export interface Uncounted {
+  transactionId: string
+  amount: number
+}
+
+export async function transactionsOf(tx: Transaction, attemptId: AttemptId): Promise<string[]> {
+  const rows = await tx.rows<{ transaction_id: string }>(sql`
+    select transaction_id from receipts where attempt_id = ${uuidOf(attemptId)} and counted order by id`)
+  return rows.map(({ transaction_id }) => transaction_id)
+}
+
+/** Every transaction of an attempt, also those that do not count towards the payment. */
+export async function everyTransactionOf(db: Queries, attemptId: AttemptId): Promise<string[]> {
+  const rows = await db.rows<{ transaction_id: string }>(sql`
+    select transaction_id from receipts where attempt_id = ${uuidOf(attemptId)} order by id`)
+  return rows.map(({ transaction_id }) => transaction_id)
+}
+
+export interface UnmatchedReceipt {
+  provider: string
+  merchantId: MerchantId
+  mode: Mode
+  transactionId: string
+  amount: number
+  currency: string
+  recordedAt: Date
+}
+
+export async function listUnmatchedReceipts(db: Queries, limit: number): Promise<UnmatchedReceipt[]> {
+  const rows = await db.rows<{
+    provider: string
+    merchant_id: string
+    mode: Mode
+    transaction_id: string
+    amount: number
+    currency: string
+    recorded_at: Date
+  }>(sql`
+    select provider, merchant_id, mode, transaction_id, amount, currency, recorded_at from receipts
+     where attempt_id is null order by recorded_at desc limit ${limit}`)
+  return rows.map((row) => ({
+    provider: row.provider,
+    merchantId: idOf('merchant', row.merchant_id),
+    mode: row.mode,
+    transactionId: row.transaction_id,
+    amount: row.amount,
+    currency: row.currency,
+    recordedAt: row.recorded_at,
+  }))
+}

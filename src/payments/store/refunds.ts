@@ -1,0 +1,226 @@
+import type { Queries, Transaction } from '../../database/database.ts'
+import { Fixed, sql } from '../../database/sql.ts'
+import { type AttemptId, idOf, type PaymentId, type RefundId, uuidOf } from '../../kernel/ids.ts'
+import type { Postponed } from '../../outbound/account-limits.ts'
+import type { Book } from '../state/payment-state.ts'
+import type { Refund, RefundKind } from '../state/refund.ts'
+import type { Owner } from './payments.ts'
+
+const COLUMNS =
+  new Fixed(`r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.counted, r.status, r.reason, r.failure,
+  r.provider_refund_id, r.transaction_ids, r.tries, r.needs_review, r.created_at, r.resolved_at`)
+
+interface RefundRow {
+  id: string
+  payment_id: string
+  attempt_id: string
+  amount: number
+  currency: string
+  kind: RefundKind
+  counted: boolean
+  status: Refund['status']
+  reason: string | null
+  failure: string | null
+  provider_refund_id: string | null
+  transaction_ids: string[]
+  tries: number
+  needs_review: string | null
+  created_at: Date
+  resolved_at: Date | null
+}
+
+function refundOf(row: RefundRow): Refund {
+  return {
+    id: idOf('refund', row.id),
+    paymentId: idOf('payment', row.payment_id),
+    attemptId: idOf('attempt', row.attempt_id),
+    amount: row.amount,
+    currency: row.currency,
+    kind: row.kind,
+    counted: row.counted,
+    status: row.status,
+    reason: row.reason,
+    failure: row.failure,
+    providerRefundId: row.provider_refund_id,
+    transactionIds: row.transaction_ids,
+    tries: row.tries,
+    needsReview: row.needs_review,
+    createdAt: row.created_at,
+    resolvedAt: row.resolved_at,
+  }
+}
+
+export interface NewRefund {
+  id: RefundId
+  book: Book
+  attemptId: AttemptId
+  amount: number
+  kind: RefundKind
+  counted: boolean
+  reason: string | null
+  transactionIds: string[]
+  callReference?: string | undefined
+  /** Set for one that was made on the provider's side: there is nothing left to do. */
+  providerRefundId?: string
+  /** Made on the provider's side before we saw its transaction, under an id that we do not know. */
+  isDone?: true
+}
+
+/** Written before the provider is asked, and due at once: if we die in between, a worker asks with the same reference. */
+export async function insertRefund(tx: Transaction, refund: NewRefund): Promise<Refund | undefined> {
+  const { payment } = refund.book
+  const done = refund.isDone ?? refund.providerRefundId !== undefined
+  const row = await tx.row<RefundRow>(sql`
+    insert into refunds as r (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, reason,
+                              transaction_ids, provider_refund_id, call_reference, due_at, resolved_at)
+    values (${uuidOf(refund.id)}, ${uuidOf(payment.id)}, ${uuidOf(refund.attemptId)}, ${uuidOf(payment.merchantId)},
+            ${payment.mode}, ${refund.amount}, ${payment.currency}, ${refund.kind}, ${refund.counted}, ${done ? 'successful' : 'pending'},
+            ${refund.reason}, ${refund.transactionIds}, ${refund.providerRefundId ?? null}, ${refund.callReference ?? null},
+            case when ${done} then null else now() end, case when ${done} then now() end)
+    on conflict do nothing
+    returning ${COLUMNS}`)
+  return row && refundOf(row)
+}
+
+export async function refundsOf(db: Queries, id: PaymentId): Promise<Refund[]> {
+  const rows = await db.rows<RefundRow>(sql`
+    select ${COLUMNS} from refunds r where payment_id = ${uuidOf(id)} order by created_at, id`)
+  return rows.map(refundOf)
+}
+
+/** Of this merchant in this mode alone. */
+export async function findRefund(db: Queries, owner: Owner, id: RefundId): Promise<Refund | undefined> {
+  const row = await db.row<RefundRow>(sql`
+    select ${COLUMNS} from refunds r
+     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}`)
+  return row && refundOf(row)
+}
+
+/** Of several payments at once, by payment. */
+export async function refundsOfAll(db: Queries, books: Book[]): Promise<Map<PaymentId, Refund[]>> {
+  // Only money that came in can go back, and most payments have none yet.
+  const ids = books.filter(hasMoney).map(({ payment }) => uuidOf(payment.id))
+  if (ids.length === 0) return new Map()
+  const rows = await db.rows<RefundRow>(sql`
+    select ${COLUMNS} from refunds r where payment_id = any(${ids}::uuid[]) order by created_at, id`)
+  return Map.groupBy(rows.map(refundOf), ({ paymentId }) => paymentId)
+}
+
+const hasMoney = ({ attempts }: Book) => attempts.some(({ amountReceived }) => amountReceived > 0)
+
+/** The refund that a call with that key made, if it got so far. */
+export async function findRefundOfCall(db: Queries, id: PaymentId, callReference: string): Promise<Refund | undefined> {
+  const row = await db.row<RefundRow>(sql`
+    select ${COLUMNS} from refunds r where payment_id = ${uuidOf(id)} and call_reference = ${callReference}`)
+  return row && refundOf(row)
+}
+
+/** What went back of money that does not count towards the payment any more does not either. */
+export async function uncountRefunds(tx: Transaction, attemptId: AttemptId): Promise<void> {
+  await tx.rows(sql`update refunds set counted = false where attempt_id = ${uuidOf(attemptId)} and counted`)
+}
+
+export async function lockRefund(tx: Transaction, id: RefundId): Promise<Refund | undefined> {
+  const row = await tx.row<RefundRow>(sql`select ${COLUMNS} from refunds r where id = ${uuidOf(id)} for update`)
+  return row && refundOf(row)
+}
+
+/** Ends it: there is nothing left to ask the provider. */
+export async function saveResolved(tx: Transaction, refund: Refund): Promise<void> {
+  await tx.rows(sql`
+    update refunds set status = ${refund.status}, failure = ${refund.failure}, provider_refund_id = ${refund.providerRefundId},
+           amount = ${refund.amount}, counted = ${refund.counted}, needs_review = ${refund.needsReview}, due_at = null, leased_until = '-infinity', resolved_at = ${refund.resolvedAt}
+     where id = ${uuidOf(refund.id)}`)
+}
+
+/** The provider gave no final answer: ask again at `dueAt`. Changes nothing, and returns false, unless the lease is still this one. */
+export async function saveUnanswered(
+  tx: Transaction,
+  refund: Refund,
+  lease: RefundLease,
+  dueAt: Date,
+): Promise<boolean> {
+  const row = await tx.row(sql`
+    update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries}, needs_review = ${refund.needsReview}, due_at = ${dueAt},
+           leased_until = '-infinity'
+     where id = ${uuidOf(refund.id)} and status = 'pending' and lease = ${lease.token}
+    returning id`)
+  return row !== undefined
+}
+
+/** The provider's id of a refund that was recorded without it. */
+export async function saveProviderRefundId(tx: Transaction, id: RefundId, providerRefundId: string): Promise<void> {
+  await tx.rows(sql`update refunds set provider_refund_id = ${providerRefundId} where id = ${uuidOf(id)}`)
+}
+
+/** Takes a part off a row that stands for several refunds. The part gets a row of its own. */
+export async function reduceRefund(tx: Transaction, id: RefundId, amount: number): Promise<void> {
+  await tx.rows(sql`update refunds set amount = amount - ${amount} where id = ${uuidOf(id)}`)
+}
+
+/** The exclusive right to ask the provider for one refund. */
+export interface RefundLease {
+  token: string
+  /** On the monotonic clock of this process. Taken before the statement was sent, so it never ends later than the database's. */
+  heldUntilMs: number
+}
+
+export const REFUND_LEASE_MS = 60_000
+const leaseEnd = () => performance.now() + REFUND_LEASE_MS
+
+export interface ClaimedRefund {
+  refund: Refund
+  lease: RefundLease
+  /** Whose limits apply. */
+  account: string
+}
+
+/** Refunds that are due, each with a lease that this call has won. */
+export async function claimDueRefunds(db: Queries, limit: number): Promise<ClaimedRefund[]> {
+  const heldUntilMs = leaseEnd()
+  const rows = await db.rows<RefundRow & { lease: string; account: string }>(sql`
+    update refunds r set lease = gen_random_uuid(), leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
+     where id in (select id from refunds where status = 'pending' and due_at <= now() and leased_until <= now()
+                   order by due_at limit ${limit} for update skip locked)
+    returning ${COLUMNS}, r.lease, (select concat_ws(' ', a.merchant_id, a.mode, a.provider) from attempts a where a.id = r.attempt_id) as account`)
+  return rows.map((row) => ({
+    refund: refundOf(row),
+    lease: { token: row.lease, heldUntilMs },
+    account: row.account,
+  }))
+}
+
+/** Refunds that find no place within the limits of their account. The lease is given back. */
+export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund>[]): Promise<void> {
+  const ids = late.map(({ item }) => uuidOf(item.refund.id))
+  const leases = late.map(({ item }) => item.lease.token)
+  await db.rows(sql`
+    update refunds r set due_at = now() + make_interval(secs => l.wait_ms / 1000), leased_until = now()
+      from unnest(${ids}::uuid[], ${leases}::uuid[], ${late.map(({ waitMs }) => waitMs)}::float8[]) as l (id, lease, wait_ms)
+     where r.id = l.id and r.lease = l.lease and r.status = 'pending'`)
+}
+
+/** Undefined when another process holds it, or there is nothing left to ask. */
+export async function leaseRefund(db: Queries, id: RefundId): Promise<RefundLease | undefined> {
+  const heldUntilMs = leaseEnd()
+  // Not `now()`: that is the start of the caller's transaction, which may have waited for the payment's lock since.
+  const row = await db.row<{ lease: string }>(sql`
+    update refunds set lease = gen_random_uuid(), leased_until = clock_timestamp() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
+     where id = ${uuidOf(id)} and status = 'pending' and leased_until <= now()
+    returning lease`)
+  return row && { token: row.lease, heldUntilMs }
+}
+
+/** Undefined when the lease had run out or was lost: then it must not be used any more. */
+export async function renewRefundLease(
+  db: Queries,
+  id: RefundId,
+  { token }: RefundLease,
+): Promise<RefundLease | undefined> {
+  const heldUntilMs = leaseEnd()
+  const row = await db.row(sql`
+    update refunds set leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
+     where id = ${uuidOf(id)} and status = 'pending' and lease = ${token} and leased_until > now()
+    returning id`)
+  return row === undefined ? undefined : { token, heldUntilMs }
+}

@@ -1,0 +1,43 @@
+import type { Transaction } from '../../database/database.ts'
+import { Fixed, sql } from '../../database/sql.ts'
+import type { IntegrationOwner } from '../../integrations/integration.ts'
+import { idOf } from '../../kernel/ids.ts'
+import type { Mode } from '../../kernel/mode.ts'
+
+export interface PurgedAccount extends IntegrationOwner {
+  provider: string
+  version: number
+}
+
+/** Money of an account can still change for this long: a late payment, a refund, a dispute. */
+export const ACCOUNT_KEPT_DAYS = 180
+
+const NO_OPEN_DISPUTE = new Fixed(`not exists (select from disputes d join attempts a on a.id = d.attempt_id
+  where d.status = 'open' and d.merchant_id = p.merchant_id and d.mode = p.mode
+    and a.provider = p.provider and a.account = p.version)`)
+
+/**
+ * Deletes the keys of accounts that have been retired for `ACCOUNT_KEPT_DAYS`, where no attempt is open or was resolved within that time,
+ * no refund is pending, and no dispute is open. At most `limit` accounts at once.
+ */
+export async function purgeRetiredAccounts(tx: Transaction, limit: number): Promise<PurgedAccount[]> {
+  const hasDisputes = await tx.row<{ there: boolean }>(sql`select to_regclass('disputes') is not null as there`)
+  const rows = await tx.rows<{ merchant_id: string; mode: Mode; provider: string; version: number }>(sql`
+    update provider_accounts set sealed_settings = null, base_url = null
+     where (merchant_id, mode, provider, version) in (
+       select p.merchant_id, p.mode, p.provider, p.version from provider_accounts p
+        where p.sealed_settings is not null and p.retired_at < now() - ${ACCOUNT_KEPT_DAYS} * interval '1 day'
+          and not exists (select from attempts a
+                           where (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
+                             and a.account > 0 and a.resolved_at is null)
+          and not exists (select from attempts a
+                           where (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
+                             and a.account > 0 and a.resolved_at > now() - ${ACCOUNT_KEPT_DAYS} * interval '1 day')
+          and not exists (select from refunds r join attempts a on a.id = r.attempt_id
+                           where r.status = 'pending' and r.merchant_id = p.merchant_id and r.mode = p.mode
+                             and a.provider = p.provider and a.account = p.version)
+          and ${hasDisputes?.there ? NO_OPEN_DISPUTE : new Fixed('true')}
+        order by p.retired_at limit ${limit} for update skip locked)
+    returning merchant_id, mode, provider, version`)
+  return rows.map(({ merchant_id, ...rest }) => ({ merchantId: idOf('merchant', merchant_id), ...rest }))
+}

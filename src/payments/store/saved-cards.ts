@@ -1,0 +1,143 @@
+import type { Queries, Transaction } from '../../database/database.ts'
+import { Fixed, sql } from '../../database/sql.ts'
+import { idOf, type SavedCardId, uuidOf } from '../../kernel/ids.ts'
+import type { SecretBox } from '../../kernel/secret-box.ts'
+import type { SavedCard, SavedCardToken } from '../../providers/provider.ts'
+import type { Owner } from './payments.ts'
+
+/** The customer whose card it is: the merchant's id of them, or the e-mail address for cards that were saved without an id. */
+export interface Customer {
+  id: string | null
+  email: string
+}
+
+/** Associated data of the sealed token: a token that is copied to another customer, provider or merchant does not open. */
+function placeOf(owner: Owner, provider: string, { id, email }: Customer): string {
+  return id === null
+    ? `saved_cards.sealed_token:${owner.merchantId}:${owner.mode}:${provider}:${email.toLowerCase()}`
+    : `saved_cards.sealed_token of user id:${owner.merchantId}:${owner.mode}:${provider}:${id}`
+}
+
+/** A token works with the account that issued it. Cards `c` of other accounts are not offered. */
+const OF_CURRENT_ACCOUNT = new Fixed(`c.account = (select i.account from integrations i
+  where i.merchant_id = c.merchant_id and i.mode = c.mode and i.provider = c.provider)`)
+
+/** Keeps the token of a card that its holder agreed to have kept. The same card again replaces its token. */
+export async function keepCard(
+  tx: Transaction,
+  secrets: SecretBox,
+  wanted: { id: SavedCardId; owner: Owner; provider: string; account: number; customer: Customer; card: SavedCard },
+): Promise<void> {
+  const { id, owner, provider, account, customer, card } = wanted
+  await tx.rows(sql`
+    insert into saved_cards (id, merchant_id, mode, provider, account, user_id, email, brand, last4, expiry_month, expiry_year, sealed_token)
+    values (${uuidOf(id)}, ${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${account},
+            ${customer.id}, ${customer.email}, ${card.brand}, ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, placeOf(owner, provider, customer))})
+    on conflict (merchant_id, mode, customer, provider, brand, last4, expiry_month, expiry_year, account)
+    do update set sealed_token = excluded.sealed_token, email = excluded.email, used_at = now()`)
+}
+
+/** The card that this customer used last with this provider account; or the one that is chosen, if it is theirs and of that account. */
+export async function findCard(
+  db: Queries,
+  secrets: SecretBox,
+  owner: Owner,
+  { provider, account }: { provider: string; account: number },
+  customer: Customer,
+  chosen?: SavedCardId,
+): Promise<{ id: SavedCardId; token: SavedCardToken; email: string } | undefined> {
+  const row = await db.row<{ id: string; sealed_token: Buffer; email: string }>(sql`
+    select id, sealed_token, email from saved_cards
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
+       and account = ${account} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
+       and id = coalesce(${chosen ? uuidOf(chosen) : null}::uuid, id)
+     order by used_at desc limit 1`)
+  if (!row) return undefined
+  const token = secrets.open(row.sealed_token, placeOf(owner, provider, customer))
+  return { id: idOf('card', row.id), token, email: row.email }
+}
+
+/** The provider of a card of this customer. Undefined when it was saved with keys that have been replaced since. */
+export async function findKeeper(
+  db: Queries,
+  owner: Owner,
+  customer: Customer,
+  id: SavedCardId,
+): Promise<string | undefined> {
+  const row = await db.row<{ provider: string }>(sql`
+    select provider from saved_cards c
+     where ${OF_CURRENT_ACCOUNT} and id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
+       and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))`)
+  return row?.provider
+}
+
+export interface CardOnFile extends Omit<SavedCard, 'token'> {
+  id: SavedCardId
+  provider: string
+  userId: string | null
+  email: string
+  createdAt: Date
+}
+
+interface CardRow {
+  id: string
+  provider: string
+  user_id: string | null
+  email: string
+  brand: string
+  last4: string
+  expiry_month: number
+  expiry_year: number
+  created_at: Date
+}
+
+function cardOf(row: CardRow): CardOnFile {
+  return {
+    id: idOf('card', row.id),
+    provider: row.provider,
+    userId: row.user_id,
+    email: row.email,
+    brand: row.brand,
+    last4: row.last4,
+    expiryMonth: row.expiry_month,
+    expiryYear: row.expiry_year,
+    createdAt: row.created_at,
+  }
+}
+
+/** What may be seen of saved cards: never a token. */
+export async function listCards(db: Queries, owner: Owner, customer: Customer): Promise<CardOnFile[]> {
+  const rows = await db.rows<CardRow>(sql`
+    select id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at from saved_cards
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
+     order by used_at desc limit 100`)
+  return rows.map(cardOf)
+}
+
+/**
+ * What our page offers, the last one used first. A card is good until its last month is over everywhere on earth: nobody is refused
+ * while it may still work.
+ */
+export async function listCardsToPayWith(
+  db: Queries,
+  owner: Owner,
+  providers: string[],
+  customer: Customer,
+): Promise<CardOnFile[]> {
+  const rows = await db.rows<CardRow>(sql`
+    select id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at
+      from saved_cards c, (select (now() at time zone 'UTC') - interval '12 hours' as moment) as still
+     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = any(${providers})
+       and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email})) and ${OF_CURRENT_ACCOUNT}
+       and (expiry_year, expiry_month) >= (extract(year from moment), extract(month from moment))
+     order by used_at desc limit 5`)
+  return rows.map(cardOf)
+}
+
+export async function deleteCard(db: Queries, owner: Owner, id: SavedCardId): Promise<CardOnFile | undefined> {
+  const row = await db.row<CardRow>(sql`
+    delete from saved_cards
+     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
+    returning id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at`)
+  return row && cardOf(row)
+}

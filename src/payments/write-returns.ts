@@ -1,0 +1,248 @@
+import type { Transaction } from '../database/database.ts'
+import type { EventType } from '../events/event.ts'
+import { newId } from '../kernel/ids.ts'
+import type { ListedDispute } from '../providers/provider.ts'
+import type { AttemptParts } from './dependencies.ts'
+import { withRefunded, withReturned } from './refund-payment.ts'
+import type { Attempt } from './state/attempt.ts'
+import { type Dispute, disputeView } from './state/dispute.ts'
+import { chargebackId, isChargebackOf, type OnRecord } from './state/match-returns.ts'
+import { type Book, decided, type Fact, replace } from './state/payment-state.ts'
+import { type Refund, type RefundKind, refundView } from './state/refund.ts'
+import { insertDispute, saveDispute } from './store/disputes.ts'
+import { insertRefund, reduceRefund, saveProviderRefundId, saveResolved } from './store/refunds.ts'
+import { writeDecision } from './write-decision.ts'
+
+/** A payment under its lock, and what is on record about the money that went back through one of its attempts. */
+export interface Reconciliation extends OnRecord {
+  tx: Transaction
+  parts: AttemptParts
+  book: Book
+}
+
+const CAUSE = 'reconciliation with the provider'
+
+/** Writes the payment after a change, with the events that tell of it, and keeps it for the next change. */
+async function write(work: Reconciliation, after: Book, facts: Fact[]): Promise<void> {
+  const decision = decided(after, facts)
+  await writeDecision(work.tx, work.parts, work.book, decision, CAUSE)
+  work.book = decision.book
+  work.attempt = decision.book.attempts.find(({ id }) => id === work.attempt.id) ?? work.attempt
+}
+
+const refundFact = (type: EventType, refund: Refund): Fact => ({
+  type,
+  attemptId: refund.attemptId,
+  more: { refund: refundView(refund) },
+})
+
+function keepRefund(work: Reconciliation, refund: Refund): void {
+  work.refunds = [...work.refunds.filter(({ id }) => id !== refund.id), refund]
+}
+
+/** Records money that the provider gave back without us. Its events are the caller's. */
+async function addRefund(
+  work: Reconciliation,
+  wanted: { amount: number; kind: RefundKind; providerRefundId: string; reason: string },
+): Promise<{ refund: Refund; after: Book }> {
+  const { tx, parts, book, attempt } = work
+  const refund = await insertRefund(tx, {
+    ...wanted,
+    id: newId('refund', parts.clock.now()),
+    book,
+    attemptId: attempt.id,
+    counted: isOfPayment(work, wanted.amount),
+    transactionIds: [],
+  })
+  if (!refund) throw new Error(`refund ${wanted.providerRefundId} is on record under another attempt's lock`)
+  keepRefund(work, refund)
+  return { refund, after: withRefunded(withReturned(book, attempt.id, refund.amount), refund) }
+}
+
+/** Whether so much more counts as refunded of the payment. What is promised to refunds that are not answered yet is not free for it. */
+function isOfPayment({ book: { payment }, attempt, refunds }: Reconciliation, amount: number): boolean {
+  // Of a payment that was paid another way, or of money beyond it, nothing is the payment's.
+  if (payment.status === 'successful' && attempt.status !== 'successful') return false
+  const promised = refunds
+    .filter(({ status, counted }) => status === 'pending' && counted)
+    .reduce((sum, refund) => sum + refund.amount, 0)
+  return amount <= payment.amountPaid - payment.amountRefunded - promised
+}
+
+export async function recordRefund(work: Reconciliation, amount: number, providerRefundId: string): Promise<void> {
+  const reason = 'Made on the provider’s side.'
+  const { refund, after } = await addRefund(work, { amount, kind: 'provider', providerRefundId, reason })
+  await write(work, after, [refundFact('refund.successful', refund)])
+}
+
+/** A refund that was pending, or that had failed before, is done: its money went back. */
+export async function completeRefund(work: Reconciliation, refund: Refund, providerRefundId: string): Promise<void> {
+  const wasHeld = refund.status === 'pending'
+  const done: Refund = {
+    ...refund,
+    ...{ providerRefundId, status: 'successful', failure: null, needsReview: null },
+    // The place of one that had failed may have been taken since.
+    counted: refund.counted && (wasHeld || isOfPayment(work, refund.amount)),
+    resolvedAt: work.parts.clock.now(),
+  }
+  await saveResolved(work.tx, done)
+  keepRefund(work, done)
+  const held = wasHeld ? work.book : withReturned(work.book, done.attemptId, done.amount)
+  await write(work, withRefunded(held, done), [refundFact('refund.successful', done)])
+}
+
+/** A refund failed, perhaps after it had been told as successful: the money is still there, or came back. */
+export async function failRefund(work: Reconciliation, refund: Refund, failure: string): Promise<void> {
+  const after = await unreturn(work, refund, failure)
+  await write(work, after.book, [refundFact('refund.failed', after.refund)])
+}
+
+async function unreturn(
+  work: Reconciliation,
+  refund: Refund,
+  failure: string,
+): Promise<{ refund: Refund; book: Book }> {
+  const failed: Refund = {
+    ...refund,
+    ...{ status: 'failed', failure, needsReview: null },
+    resolvedAt: work.parts.clock.now(),
+  }
+  await saveResolved(work.tx, failed)
+  keepRefund(work, failed)
+  const book = withReturned(work.book, refund.attemptId, -refund.amount)
+  const wasDone = refund.status === 'successful'
+  return { refund: failed, book: wasDone ? withRefunded(book, { ...refund, amount: -refund.amount }) : book }
+}
+
+/**
+ * Gives money that was recorded without the provider's id of its refund that id. The row may stand for several refunds: then the rest of it
+ * stays as it is. The sums of the payment do not change.
+ */
+export async function nameRefund(
+  work: Reconciliation,
+  unnamed: Refund,
+  { amount, providerRefundId }: { amount: number; providerRefundId: string },
+): Promise<Refund> {
+  const { tx, parts, book } = work
+  if (amount === unnamed.amount) {
+    const named = { ...unnamed, providerRefundId }
+    await saveProviderRefundId(tx, named.id, providerRefundId)
+    keepRefund(work, named)
+    return named
+  }
+  const { kind, counted, reason, transactionIds, attemptId } = unnamed
+  await reduceRefund(tx, unnamed.id, amount)
+  keepRefund(work, { ...unnamed, amount: unnamed.amount - amount })
+  const id = newId('refund', parts.clock.now())
+  const wanted = { id, book, attemptId, amount, kind, counted, reason, transactionIds, providerRefundId }
+  const named = await insertRefund(tx, wanted)
+  if (!named) throw new Error(`refund ${providerRefundId} is on record already`)
+  keepRefund(work, named)
+  return named
+}
+
+/** Money that fits nothing on record: a person has to look at the attempt. Told once. */
+export async function askForReview(work: Reconciliation, why: string): Promise<void> {
+  const { attempt, parts } = work
+  if (attempt.needsReview !== null) return
+  parts.log.error({ attemptId: attempt.id, provider: attempt.provider }, 'attempt needs review')
+  const reviewed: Attempt = { ...attempt, needsReview: why }
+  await write(work, replace(work.book, reviewed), [{ type: 'attempt.needs_review', attemptId: attempt.id }])
+}
+
+export async function recordDispute(work: Reconciliation, listed: ListedDispute): Promise<Dispute> {
+  const { attempt, parts, tx, refunds } = work
+  const about = { providerDisputeId: listed.disputeId }
+  const dispute: Dispute = {
+    ...about,
+    id: newId('dispute', parts.clock.now()),
+    paymentId: attempt.paymentId,
+    attemptId: attempt.id,
+    merchantId: attempt.merchantId,
+    mode: attempt.mode,
+    amount: listed.amount.amount,
+    currency: listed.amount.currency,
+    status: 'open',
+    reason: listed.reason,
+    respondBy: listed.respondBy,
+    // Older versions counted the money of some disputes before they were lost.
+    refundId: refunds.find((refund) => isChargebackOf(refund, about))?.id ?? null,
+    settledBy: null,
+    openedAt: listed.openedAt,
+    resolvedAt: null,
+  }
+  await insertDispute(tx, dispute)
+  work.disputes = [...work.disputes, dispute]
+  await write(work, work.book, [disputeFact('dispute.opened', dispute)])
+  return dispute
+}
+
+const disputeFact = (type: EventType, dispute: Dispute, refund?: Refund): Fact => ({
+  type,
+  attemptId: dispute.attemptId,
+  more: { dispute: disputeView(dispute), ...(refund && { refund: refundView(refund) }) },
+})
+
+export async function keepDispute(work: Reconciliation, dispute: Dispute): Promise<void> {
+  await saveDispute(work.tx, dispute)
+  work.disputes = work.disputes.map((other) => (other.id === dispute.id ? dispute : other))
+}
+
+export async function updateDispute(work: Reconciliation, dispute: Dispute): Promise<void> {
+  await keepDispute(work, dispute)
+  await write(work, work.book, [disputeFact('dispute.updated', dispute)])
+}
+
+/** The money stays. When it had been counted as lost, the provider gave it back, and so do our records. */
+export async function winDispute(work: Reconciliation, dispute: Dispute): Promise<void> {
+  const counted = work.refunds.find(({ id, status }) => id === dispute.refundId && status === 'successful')
+  const isChargeback = counted?.kind === 'chargeback'
+  const undone = isChargeback ? await unreturn(work, counted, 'dispute_won: the provider gave the money back.') : null
+  const won: Dispute = { ...dispute, status: 'won', resolvedAt: work.parts.clock.now() }
+  await keepDispute(work, won)
+  await write(work, undone?.book ?? work.book, [disputeFact('dispute.won', won, undone?.refund)])
+}
+
+/** The money is lost. `counted`: the refund that counts it already; else a chargeback of `amount` does, unless that is 0. */
+export async function loseDispute(
+  work: Reconciliation,
+  dispute: Dispute,
+  by: { counted: Refund; settledBy: string | null } | { amount: number },
+): Promise<void> {
+  const reason = 'The customer’s bank took the money back.'
+  const providerRefundId = chargebackId(dispute)
+  const added =
+    'amount' in by && by.amount > 0
+      ? await chargeBack(work, { amount: by.amount, kind: 'chargeback', providerRefundId, reason })
+      : null
+  const refund = 'counted' in by ? by.counted : added?.refund
+  const lost: Dispute = {
+    ...dispute,
+    status: 'lost',
+    refundId: refund?.id ?? null,
+    settledBy: 'counted' in by ? by.settledBy : dispute.settledBy,
+    resolvedAt: work.parts.clock.now(),
+  }
+  await keepDispute(work, lost)
+  await write(work, added?.after ?? work.book, [disputeFact('dispute.lost', lost, refund)])
+}
+
+/** A dispute that is lost again after it was won uses the chargeback of the first time again, with what is left now. */
+async function chargeBack(
+  work: Reconciliation,
+  wanted: Parameters<typeof addRefund>[1],
+): Promise<{ refund: Refund; after: Book }> {
+  const before = work.refunds.find(
+    ({ kind, providerRefundId }) => kind === 'chargeback' && providerRefundId === wanted.providerRefundId,
+  )
+  if (!before) return addRefund(work, wanted)
+  const again: Refund = {
+    ...before,
+    ...{ status: 'successful', failure: null, resolvedAt: work.parts.clock.now() },
+    amount: wanted.amount,
+    counted: isOfPayment(work, wanted.amount),
+  }
+  await saveResolved(work.tx, again)
+  keepRefund(work, again)
+  return { refund: again, after: withRefunded(withReturned(work.book, again.attemptId, again.amount), again) }
+}
