@@ -1,7 +1,7 @@
 import type { Queries } from '../database/database.ts'
 import { eventsAfter, listEvents, type RecordedEvent } from '../events/event-store.ts'
-import { type EventId, firstUuidAt, idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
-import type { Mode } from '../kernel/mode.ts'
+import { type EventId, firstUuidAt, idOf, uuidOf } from '../kernel/ids.ts'
+import type { Scope } from '../kernel/scope.ts'
 
 /** Hands out each event once, from the moment of the first call on, whatever becomes of the connection in between. */
 export interface EventFollower {
@@ -12,7 +12,7 @@ const PAGE = 500
 /** An id is made before its transaction commits, so a lower one may show up after a higher one. No transaction takes this long. */
 const LATE_BY_MS = 15_000
 
-export function followEvents(owner: { merchantId: MerchantId; mode: Mode }): EventFollower {
+export function followEvents(owner: Scope): EventFollower {
   let begun = false
   let newest: EventId | undefined
   let seen = new Set<EventId>()

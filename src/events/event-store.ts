@@ -1,7 +1,7 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import { type EventId, idOf, LAST_UUID, type MerchantId, type PaymentId, uuidOf } from '../kernel/ids.ts'
-import type { Mode } from '../kernel/mode.ts'
+import { type EventId, idOf, LAST_UUID, type PaymentId, uuidOf } from '../kernel/ids.ts'
+import type { Scope } from '../kernel/scope.ts'
 import { type AnnouncedType, bodyOf, type Event, isAnnounced } from './event.ts'
 
 /** Whoever listens hears the payment's uuid once its change is committed. */
@@ -38,15 +38,10 @@ function recordedOf(row: EventRow): RecordedEvent {
   return { id: idOf('event', row.id), paymentId: idOf('payment', row.payment_id), type: row.type, body: row.body }
 }
 
-interface Owner {
-  merchantId: MerchantId
-  mode: Mode
-}
-
 /** Newest first, those that merchants are told of. */
 export async function listEvents(
   db: Queries,
-  { merchantId, mode }: Owner,
+  { merchantId, mode }: Scope,
   filter: { paymentId: PaymentId | undefined; type: string | undefined; before: EventId | undefined; limit: number },
 ): Promise<RecordedEvent[]> {
   const { paymentId, type, before, limit } = filter
@@ -75,7 +70,7 @@ export async function listEvents(
 
 export async function findEvent(
   db: Queries,
-  { merchantId, mode }: Owner,
+  { merchantId, mode }: Scope,
   id: EventId,
 ): Promise<RecordedEvent | undefined> {
   const row = await db.row<EventRow>(sql`
@@ -87,7 +82,7 @@ export async function findEvent(
 /** What was recorded after that one, oldest first. For whoever follows along. */
 export async function eventsAfter(
   db: Queries,
-  { merchantId, mode }: Owner,
+  { merchantId, mode }: Scope,
   last: EventId,
   limit: number,
 ): Promise<RecordedEvent[]> {

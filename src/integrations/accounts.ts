@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts'
 import { uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
+import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { createDnsResolve } from '../outbound/dns-resolve.ts'
 import { type ProviderHttpOptions, providerHttp } from '../outbound/provider-http.ts'
@@ -15,7 +16,6 @@ import {
 } from '../providers/provider.ts'
 import { PROVIDERS } from '../providers/registry.ts'
 import { createHealth } from './health.ts'
-import type { IntegrationOwner } from './integration.ts'
 import { NO_ACCOUNT, type ProviderAccount } from './provider-account.ts'
 import { findAccount, findCurrentAccount, listAccountVersions } from './provider-account-store.ts'
 import { discreetConnection, discreetHttp } from './redact.ts'
@@ -50,11 +50,11 @@ export function providerAccounts(parts: AccountParts): Providers {
   const { database, secrets, providers = PROVIDERS } = parts
   const kept = new Map<string, Connection>()
   const health = createHealth(parts.now)
-  const nameOf = ({ merchantId, mode }: IntegrationOwner, name: string) => `${merchantId} ${mode} ${name}`
+  const nameOf = ({ merchantId, mode }: Scope, name: string) => `${merchantId} ${mode} ${name}`
   const resolve = createDnsResolve()
   const find = (name: string) => providers.find(({ capabilities }) => capabilities.name === name)
 
-  function open(provider: Provider, { mode }: IntegrationOwner, account: Found, purpose: Purpose): Connection {
+  function open(provider: Provider, { mode }: Scope, account: Found, purpose: Purpose): Connection {
     const { answersWithinMs: deadlineMs } = provider.capabilities
     // Where a merchant's own choice of address leads is looked at each time; the provider's own is ours to trust.
     const isGuarded = account.isChosen && !parts.allowPrivate(mode)
@@ -74,7 +74,7 @@ export function providerAccounts(parts: AccountParts): Providers {
     return connection
   }
 
-  async function connect(owner: IntegrationOwner, name: string, options: ConnectOptions = {}): Promise<Connection> {
+  async function connect(owner: Scope, name: string, options: ConnectOptions = {}): Promise<Connection> {
     const provider = find(name)
     if (!provider) throw new NotSetUp(`there is no provider ${name}`)
     const version = options.account ?? (await findCurrentAccount(database, owner, name))
@@ -122,7 +122,7 @@ interface Found extends Pick<Account, 'settings' | 'baseURL'> {
 function accountOf(
   { masterKey, serverUrl }: AccountParts,
   provider: Provider,
-  { merchantId, mode }: IntegrationOwner,
+  { merchantId, mode }: Scope,
   version: number,
   record: ProviderAccount | undefined,
 ): Found {

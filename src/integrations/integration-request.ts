@@ -1,3 +1,4 @@
+import type { Channel } from '../kernel/channel.ts'
 import { parseCountry } from '../kernel/country.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { parseCurrency } from '../kernel/money.ts'
@@ -6,7 +7,7 @@ import { resembles } from '../kernel/resembles.ts'
 import { isWebAddress } from '../kernel/web-address.ts'
 import { isWebPort, leadsInside } from '../outbound/public-address.ts'
 import type { Provider, Setting } from '../providers/provider.ts'
-import { type Channel, DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from './integration.ts'
+import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from './integration.ts'
 
 /**
  * What somebody asks an integration to be. What is absent or null stays as it is; when there is nothing yet, the default. What has the

@@ -1,17 +1,12 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
+import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
 import { uuidOf } from '../kernel/ids.ts'
 import type { Currency } from '../kernel/money.ts'
+import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import {
-  type Channel,
-  type Integration,
-  type IntegrationOwner,
-  type IntegrationRecord,
-  MAX_PRIORITY,
-  type RankedIntegration,
-} from './integration.ts'
+import { type Integration, type IntegrationRecord, MAX_PRIORITY, type RankedIntegration } from './integration.ts'
 import { INTEGRATIONS_CHANNEL } from './integration-changes.ts'
 import { NO_ACCOUNT } from './provider-account.ts'
 import { openSettings, useAccount } from './provider-account-store.ts'
@@ -26,7 +21,7 @@ export const OWNERS_INTEGRATIONS = new Fixed(`(select coalesce(json_agg(json_bui
 /** For a provider that needs no settings, and so moves no money. It comes last: whoever sets up another means to use that. False when it is already there; it is then left as it is. */
 export async function addIntegration(
   tx: Transaction,
-  { merchantId, mode }: IntegrationOwner,
+  { merchantId, mode }: Scope,
   { provider, channels, countries, currencies }: Integration,
 ): Promise<boolean> {
   const added = await tx.row(sql`
@@ -57,7 +52,7 @@ interface IntegrationRow {
   updated_at: Date
 }
 
-function recordOf(secrets: SecretBox, owner: IntegrationOwner, row: IntegrationRow): IntegrationRecord {
+function recordOf(secrets: SecretBox, owner: Scope, row: IntegrationRow): IntegrationRecord {
   const { provider, channels, countries, currencies, priority, enabled, account, version } = row
   return {
     provider,
@@ -81,7 +76,7 @@ export interface Offering extends RankedIntegration {
 }
 
 /** What can take money for this merchant now, in the order in which they are asked. */
-export function findOffering(db: Queries, { merchantId, mode }: IntegrationOwner): Promise<Offering[]> {
+export function findOffering(db: Queries, { merchantId, mode }: Scope): Promise<Offering[]> {
   return db.rows<Offering>(sql`
     select provider, channels, countries, currencies, priority, account from integrations
      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and enabled
@@ -92,7 +87,7 @@ export function findOffering(db: Queries, { merchantId, mode }: IntegrationOwner
 export async function findIntegration(
   db: Queries,
   secrets: SecretBox,
-  owner: IntegrationOwner,
+  owner: Scope,
   provider: string,
 ): Promise<IntegrationRecord | undefined> {
   const row = await db.row<IntegrationRow>(sql`
@@ -102,11 +97,7 @@ export async function findIntegration(
 }
 
 /** In the order in which they are asked; removed ones are last. */
-export async function listIntegrations(
-  db: Queries,
-  secrets: SecretBox,
-  owner: IntegrationOwner,
-): Promise<IntegrationRecord[]> {
+export async function listIntegrations(db: Queries, secrets: SecretBox, owner: Scope): Promise<IntegrationRecord[]> {
   const rows = await db.rows<IntegrationRow>(sql`
     select ${RECORDS}
      where i.merchant_id = ${uuidOf(owner.merchantId)} and i.mode = ${owner.mode}
@@ -115,7 +106,7 @@ export async function listIntegrations(
 }
 
 /** Two changes of one merchant's integrations come one after the other, also when there is nothing yet to lock. False: no such merchant. */
-export async function lockIntegrations(tx: Transaction, { merchantId }: IntegrationOwner): Promise<boolean> {
+export async function lockIntegrations(tx: Transaction, { merchantId }: Scope): Promise<boolean> {
   const locked = await tx.row(sql`select id from merchants where id = ${uuidOf(merchantId)} for update`)
   return locked !== undefined
 }
@@ -124,7 +115,7 @@ export async function lockIntegrations(tx: Transaction, { merchantId }: Integrat
 export async function saveIntegration(
   tx: Transaction,
   secrets: SecretBox,
-  owner: IntegrationOwner,
+  owner: Scope,
   wanted: Omit<IntegrationRecord, 'account' | 'version' | 'createdAt' | 'updatedAt'>,
 ): Promise<IntegrationRecord> {
   const { provider, channels, countries, currencies, priority, settings, baseURL, enabled } = wanted

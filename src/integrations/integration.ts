@@ -1,9 +1,6 @@
+import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
-import type { MerchantId } from '../kernel/ids.ts'
-import type { Mode } from '../kernel/mode.ts'
 import type { Currency } from '../kernel/money.ts'
-
-export type Channel = 'card' | 'virtual-bank-account'
 
 /** A provider that a merchant has set up in one mode, and what it may be used for. */
 export interface Integration {
@@ -32,11 +29,6 @@ export interface IntegrationRecord extends RankedIntegration {
   version: number
   createdAt: Date
   updatedAt: Date
-}
-
-export interface IntegrationOwner {
-  merchantId: MerchantId
-  mode: Mode
 }
 
 export const DEFAULT_PRIORITY = 100

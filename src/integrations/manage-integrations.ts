@@ -4,9 +4,10 @@ import { recordAct } from '../events/audit-log-store.ts'
 import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { type Mistake, Problem, refuse } from '../kernel/problem.ts'
+import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { KeysVerdict, Provider, Providers } from '../providers/provider.ts'
-import type { Integration, IntegrationOwner, IntegrationRecord } from './integration.ts'
+import type { Integration, IntegrationRecord } from './integration.ts'
 import { fulfil, type IntegrationWish, type WantedIntegration } from './integration-request.ts'
 import { addIntegration, findIntegration, lockIntegrations, saveIntegration } from './integration-store.ts'
 
@@ -21,7 +22,7 @@ interface Parts {
 export function setIntegration(
   { database, secrets, allowPrivate }: Parts,
   actor: string,
-  owner: IntegrationOwner,
+  owner: Scope,
   provider: Provider,
   wish: IntegrationWish,
   found: Mistake[] = [],
@@ -52,7 +53,7 @@ export function setIntegration(
 export function removeIntegration(
   { database, secrets }: Pick<Parts, 'database' | 'secrets'>,
   actor: string,
-  owner: IntegrationOwner,
+  owner: Scope,
   name: string,
 ): Promise<IntegrationRecord> {
   const { merchantId, mode } = owner
@@ -85,7 +86,7 @@ export async function addPlayMoney(
 /** Asks the provider whether the keys work, by a call that changes nothing. */
 export async function checkIntegration(
   { database, secrets, providers }: Pick<Parts, 'database' | 'secrets'> & { providers: Providers },
-  owner: IntegrationOwner,
+  owner: Scope,
   name: string,
 ): Promise<KeysVerdict> {
   if (!(await findIntegration(database, secrets, owner, name))) throw notSetUp(name, owner.mode)
@@ -103,7 +104,7 @@ const KEYS_CHECK_MS = 5_000
 /** Keys that were just set are checked with the provider, for a few seconds at most. Null: the provider accepts them. */
 export async function warnOfKeys(
   { providers }: { providers: Providers },
-  owner: IntegrationOwner,
+  owner: Scope,
   name: string,
   waitMs: number = KEYS_CHECK_MS,
 ): Promise<KeysWarning | null> {

@@ -2,17 +2,17 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { uuidOf } from '../kernel/ids.ts'
+import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import type { IntegrationOwner } from './integration.ts'
 import { NO_ACCOUNT, type ProviderAccount } from './provider-account.ts'
 
 /** The associated data of the seal: settings copied to another merchant, mode or provider cannot be opened. */
-export const settingsPlace = ({ merchantId, mode }: IntegrationOwner, provider: string) =>
+export const settingsPlace = ({ merchantId, mode }: Scope, provider: string) =>
   `integrations.sealed_settings:${merchantId}:${mode}:${provider}`
 
 export function openSettings(
   secrets: SecretBox,
-  owner: IntegrationOwner,
+  owner: Scope,
   provider: string,
   sealed: Buffer,
 ): Record<string, string> {
@@ -20,11 +20,7 @@ export function openSettings(
 }
 
 /** The account that new payments use. Also of an integration that was removed. */
-export async function findCurrentAccount(
-  db: Queries,
-  { merchantId, mode }: IntegrationOwner,
-  provider: string,
-): Promise<number> {
+export async function findCurrentAccount(db: Queries, { merchantId, mode }: Scope, provider: string): Promise<number> {
   const row = await db.row<{ account: number }>(sql`
     select account from integrations
      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}`)
@@ -35,7 +31,7 @@ export async function findCurrentAccount(
 export async function findAccount(
   db: Queries,
   secrets: SecretBox,
-  owner: IntegrationOwner,
+  owner: Scope,
   provider: string,
   version: number,
 ): Promise<ProviderAccount | undefined> {
@@ -51,7 +47,7 @@ export async function findAccount(
 /** The accounts whose keys may have signed a notice: the current one first, then the newest retired ones. */
 export async function listAccountVersions(
   db: Queries,
-  { merchantId, mode }: IntegrationOwner,
+  { merchantId, mode }: Scope,
   provider: string,
   limit: number,
 ): Promise<number[]> {
@@ -72,7 +68,7 @@ export async function listAccountVersions(
 export async function useAccount(
   tx: Transaction,
   secrets: SecretBox,
-  owner: IntegrationOwner,
+  owner: Scope,
   provider: string,
   wanted: Omit<ProviderAccount, 'version'> & { enabled: boolean },
 ): Promise<number> {

@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts'
 import type { IntegrationChanges } from '../integrations/integration-changes.ts'
 import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
+import type { Scope } from '../kernel/scope.ts'
 import type { Shopfront } from './branding.ts'
 import { findShopfront } from './branding-store.ts'
 
@@ -15,7 +16,7 @@ interface Entry {
   readAtMs: number
 }
 
-export type Shopfronts = (owner: { merchantId: MerchantId; mode: Mode }) => Promise<Shopfront | undefined>
+export type Shopfronts = (owner: Scope) => Promise<Shopfront | undefined>
 
 /** Every page view asks for one. `nowMs` is a monotonic clock. */
 export function shopfronts(

@@ -1,5 +1,5 @@
-import type { AttemptId, MerchantId, PaymentId } from '../kernel/ids.ts'
-import type { Mode } from '../kernel/mode.ts'
+import type { AttemptId, PaymentId } from '../kernel/ids.ts'
+import type { Scope } from '../kernel/scope.ts'
 
 /** Addresses that we hand out. The base is asked for each time, for with PORT=0 it is only known once we listen. */
 export interface Links {
@@ -8,7 +8,7 @@ export interface Links {
   /** Where a provider's page sends the customer back to: always to us first, so that we can ask how it went. */
   comeBack(attempt: AttemptId): string
   /** Where a provider tells us what happened: for the merchant to paste into the provider's dashboard. */
-  notices(owner: { merchantId: MerchantId; mode: Mode }, provider: string): string
+  notices(owner: Scope, provider: string): string
 }
 
 export function linksOn(baseUrl: () => string): Links {

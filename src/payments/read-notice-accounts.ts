@@ -1,16 +1,16 @@
+import type { Scope } from '../kernel/scope.ts'
 import { findMerchant } from '../merchants/merchant-store.ts'
 import { type Connection, NotSetUp } from '../providers/provider.ts'
 import type { AttemptParts } from './dependencies.ts'
-import type { Owner } from './store/payments.ts'
 
 /** The accounts whose keys may have signed a notice for a merchant. Empty: no such merchant, or the provider is not set up. */
 export type NoticeAccounts = readonly { account: number; connection: Connection }[]
 
 export interface NoticeAccountCache {
   /** Undefined: not cached, so a look-up costs queries. */
-  cached(owner: Owner, provider: string): NoticeAccounts | undefined
+  cached(owner: Scope, provider: string): NoticeAccounts | undefined
   /** Reads them anew. Callers that ask at the same time share one look-up. */
-  read(owner: Owner, provider: string): Promise<NoticeAccounts>
+  read(owner: Scope, provider: string): Promise<NoticeAccounts>
 }
 
 // Keys change rarely, and a notice that fails with cached keys is tried with fresh ones, so this may be long.
@@ -33,9 +33,9 @@ export function noticeAccountCache(
   const found = new Map<string, Entry>()
   const absent = new Map<string, Entry>()
   const reading = new Map<string, Promise<NoticeAccounts>>()
-  const keyOf = ({ merchantId, mode }: Owner, provider: string) => `${merchantId} ${mode} ${provider}`
+  const keyOf = ({ merchantId, mode }: Scope, provider: string) => `${merchantId} ${mode} ${provider}`
 
-  async function read(key: string, owner: Owner, provider: string): Promise<NoticeAccounts> {
+  async function read(key: string, owner: Scope, provider: string): Promise<NoticeAccounts> {
     const readAtMs = nowMs()
     const accounts = await readAccounts(parts, owner, provider)
     found.delete(key)
@@ -46,7 +46,7 @@ export function noticeAccountCache(
     return accounts
   }
 
-  function readOnce(owner: Owner, provider: string): Promise<NoticeAccounts> {
+  function readOnce(owner: Scope, provider: string): Promise<NoticeAccounts> {
     const key = keyOf(owner, provider)
     const underway = reading.get(key)
     if (underway) return underway
@@ -74,7 +74,7 @@ export function noticeAccountCache(
 
 async function readAccounts(
   { database, providers }: Pick<AttemptParts, 'database' | 'providers'>,
-  owner: Owner,
+  owner: Scope,
   provider: string,
 ): Promise<NoticeAccounts> {
   if (!(await findMerchant(database, owner.merchantId))) return []

@@ -1,4 +1,5 @@
 import { NO_ACCOUNT } from '../integrations/provider-account.ts'
+import type { Scope } from '../kernel/scope.ts'
 import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
 import type { NoticeReading, RawNotice } from '../providers/provider.ts'
 import type { AttemptParts } from './dependencies.ts'
@@ -10,7 +11,6 @@ import type { Notice } from './state/notice.ts'
 import { findAttemptByOrder } from './store/attempts.ts'
 import { scheduleHintedCheck } from './store/hints.ts'
 import { claimWaitingNotices, endNotice, insertNotice, postponeNotices } from './store/notices.ts'
-import type { Owner } from './store/payments.ts'
 import { findFresh, insertUnmatched } from './store/receipts.ts'
 
 export type Received =
@@ -37,7 +37,7 @@ export interface NoticeGuards {
  */
 export async function receiveNotice(
   parts: AttemptParts,
-  owner: Owner,
+  owner: Scope,
   provider: string,
   raw: { body: Buffer; headers: Record<string, string> },
   guards: NoticeGuards = unguarded(parts),
@@ -95,7 +95,7 @@ function readWith(accounts: NoticeAccounts, notice: RawNotice): Signed {
 /** An unsigned notice about an order of ours schedules at most one check a minute per payment. A worker makes the check. */
 export async function noteHint(
   { database }: AttemptParts,
-  owner: Owner,
+  owner: Scope,
   provider: string,
   reference: string,
 ): Promise<void> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Transaction } from '../database/database.ts'
 import { findOffering } from '../integrations/integration-store.ts'
+import type { Channel } from '../kernel/channel.ts'
 import { type AttemptId, newAttemptReference, newId, type PaymentId, type SavedCardId, uuidOf } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
@@ -9,7 +10,6 @@ import type {
   AccountStart,
   Capabilities,
   CardStart,
-  Channel,
   Declined,
   Order,
   SavedCardCharge,

@@ -1,7 +1,8 @@
+import type { Channel } from '../kernel/channel.ts'
 import type { FeeSchedule } from '../kernel/fee.ts'
-import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Money } from '../kernel/money.ts'
+import type { Scope } from '../kernel/scope.ts'
 
 /**
  * The port: how we speak with whoever moves the money. It knows channels, not brands.
@@ -10,8 +11,6 @@ import type { Money } from '../kernel/money.ts'
  * - A *receipt* is money that the provider says it has taken: one transaction of theirs, with its own id.
  * - An *outcome* is what a provider says of an order. A decline is an outcome, and so is silence: nothing here throws for either.
  */
-export type Channel = 'card' | 'virtual-bank-account'
-
 export interface Provider {
   readonly capabilities: Capabilities
   /** What a merchant has to tell us, as data: the API, the CLI and the docs all read it. */
@@ -351,16 +350,16 @@ export class NotSetUp extends Error {}
 export interface Providers {
   find(name: string): Provider | undefined
   /** Whether it has been answering lately, as far as this process knows. For the choice between several. */
-  isWell(owner: Owner, name: string): boolean
+  isWell(owner: Scope, name: string): boolean
   /** How a call went. */
-  note(owner: Owner, name: string, went: 'well' | 'badly'): void
+  note(owner: Scope, name: string, went: 'well' | 'badly'): void
   /**
    * With the account that is given, also when it is retired; else with the current one, also of an integration that was removed: payments
    * under way go on.
    */
-  connect(owner: Owner, name: string, options?: ConnectOptions): Promise<Connection>
+  connect(owner: Scope, name: string, options?: ConnectOptions): Promise<Connection>
   /** The accounts whose keys may have signed a notice, the current one first. Empty: never set up. */
-  accounts(owner: Owner, name: string): Promise<number[]>
+  accounts(owner: Scope, name: string): Promise<number[]>
 }
 
 export interface ConnectOptions {
@@ -371,9 +370,4 @@ export interface ConnectOptions {
    * stop checks. `check` is everything else: checks, refunds, listings. Absent: `check`.
    */
   purpose?: 'start' | 'check'
-}
-
-interface Owner {
-  merchantId: MerchantId
-  mode: Mode
 }

@@ -1,8 +1,8 @@
 import { textArray } from '../database/array-literal.ts'
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import { type DeliveryId, type EndpointId, type EventId, idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
-import type { Mode } from '../kernel/mode.ts'
+import { type DeliveryId, type EndpointId, type EventId, idOf, uuidOf } from '../kernel/ids.ts'
+import type { Scope } from '../kernel/scope.ts'
 import type { DueDelivery } from './claim-store.ts'
 import type { Delivery, DeliveryState } from './delivery.ts'
 
@@ -51,13 +51,8 @@ export async function writeTries(db: Queries, results: TryResult[]): Promise<voi
     select n.id, n.tries, r.status, r.error, r.answer, r.took_ms from noted n join results r on r.id = n.id`)
 }
 
-interface Owner {
-  merchantId: MerchantId
-  mode: Mode
-}
-
 /** Sends the deliveries of an event again, from the first wait on. Returns how many there are. */
-export async function requeueEvent(tx: Transaction, { merchantId, mode }: Owner, eventId: EventId): Promise<number> {
+export async function requeueEvent(tx: Transaction, { merchantId, mode }: Scope, eventId: EventId): Promise<number> {
   const rows = await tx.rows(sql`
     update deliveries d set state = 'waiting', tries_before = tries, due_at = now(), done_at = null
      where event_id = ${uuidOf(eventId)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode}
@@ -70,7 +65,7 @@ export async function requeueEvent(tx: Transaction, { merchantId, mode }: Owner,
 /** Sends again what was given up in that time, at most `limit` of it. Returns how many there were. */
 export async function requeueGivenUp(
   tx: Transaction,
-  { merchantId, mode }: Owner,
+  { merchantId, mode }: Scope,
   { from, to, limit }: { from: Date; to: Date; limit: number },
 ): Promise<number> {
   const rows = await tx.rows(sql`

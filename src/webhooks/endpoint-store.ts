@@ -3,6 +3,7 @@ import { Fixed, sql } from '../database/sql.ts'
 import type { AnnouncedType } from '../events/event.ts'
 import { type EndpointId, idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
+import type { Scope } from '../kernel/scope.ts'
 import type { Endpoint } from './endpoint.ts'
 
 const COLUMNS = new Fixed(
@@ -35,14 +36,9 @@ function endpointOf(row: EndpointRow): Endpoint {
   }
 }
 
-interface Owner {
-  merchantId: MerchantId
-  mode: Mode
-}
-
 export const endpointSecretPlace = (id: EndpointId) => `webhook_endpoints.sealed_secret:${id}`
 
-export async function listEndpoints(db: Queries, owner: Owner): Promise<Endpoint[]> {
+export async function listEndpoints(db: Queries, owner: Scope): Promise<Endpoint[]> {
   const rows = await db.rows<EndpointRow>(sql`
     select ${COLUMNS} from webhook_endpoints e
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and deleted_at is null order by id`)
@@ -50,7 +46,7 @@ export async function listEndpoints(db: Queries, owner: Owner): Promise<Endpoint
 }
 
 /** Those that want to hear of such an event now. */
-export async function listListeners(db: Queries, owner: Owner, type: AnnouncedType): Promise<Endpoint[]> {
+export async function listListeners(db: Queries, owner: Scope, type: AnnouncedType): Promise<Endpoint[]> {
   const rows = await db.rows<EndpointRow>(sql`
     select ${COLUMNS} from webhook_endpoints e
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and deleted_at is null and enabled
@@ -59,12 +55,12 @@ export async function listListeners(db: Queries, owner: Owner, type: AnnouncedTy
 }
 
 /** Locked, so that two changes of one merchant's endpoints come one after the other. */
-export async function lockEndpoints(tx: Transaction, owner: Owner): Promise<Endpoint[]> {
+export async function lockEndpoints(tx: Transaction, owner: Scope): Promise<Endpoint[]> {
   await tx.rows(sql`select id from merchants where id = ${uuidOf(owner.merchantId)} for update`)
   return listEndpoints(tx, owner)
 }
 
-export async function findEndpoint(db: Queries, owner: Owner, id: EndpointId): Promise<Endpoint | undefined> {
+export async function findEndpoint(db: Queries, owner: Scope, id: EndpointId): Promise<Endpoint | undefined> {
   const row = await db.row<EndpointRow>(sql`
     select ${COLUMNS} from webhook_endpoints e
      where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and deleted_at is null`)

@@ -4,8 +4,8 @@ import type { AnnouncedType } from '../events/event.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type EndpointId, newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
+import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import type { Owner } from '../payments/store/payments.ts'
 import { type Endpoint, MAX_ENDPOINTS, ROTATION_HOURS } from './endpoint.ts'
 import {
   endpointSecretPlace,
@@ -30,7 +30,7 @@ interface Parts {
 export function createEndpoint(
   parts: Parts,
   actor: string,
-  owner: Owner,
+  owner: Scope,
   wanted: { url: string; events: AnnouncedType[]; enabled: boolean },
 ): Promise<{ endpoint: Endpoint; secret: WebhookSecret }> {
   const { database, clock, secrets } = parts
@@ -61,7 +61,7 @@ export function createEndpoint(
 export function changeEndpoint(
   parts: Parts,
   actor: string,
-  owner: Owner,
+  owner: Scope,
   id: EndpointId,
   changes: Partial<Pick<Endpoint, 'url' | 'events' | 'enabled'>>,
 ): Promise<Endpoint> {
@@ -84,7 +84,7 @@ export function changeEndpoint(
   })
 }
 
-export function deleteEndpoint(parts: Parts, actor: string, owner: Owner, id: EndpointId): Promise<Endpoint> {
+export function deleteEndpoint(parts: Parts, actor: string, owner: Scope, id: EndpointId): Promise<Endpoint> {
   return parts.database.transaction(async (tx) => {
     const endpoint = await own(findEndpoint(tx, owner, id))
     await markDeleted(tx, id)
@@ -98,7 +98,7 @@ export function deleteEndpoint(parts: Parts, actor: string, owner: Owner, id: En
 export function rotateEndpointSecret(
   parts: Parts,
   actor: string,
-  owner: Owner,
+  owner: Scope,
   id: EndpointId,
 ): Promise<WebhookSecret> {
   const secret = newWebhookSecret()
@@ -111,7 +111,7 @@ export function rotateEndpointSecret(
 }
 
 /** The secret of every `webhook` that this merchant names in its requests. */
-export function rotateDefaultSecret(parts: Parts, actor: string, owner: Owner): Promise<WebhookSecret> {
+export function rotateDefaultSecret(parts: Parts, actor: string, owner: Scope): Promise<WebhookSecret> {
   const secret = newWebhookSecret()
   return parts.database.transaction(async (tx) => {
     await replaceDefaultSecret(tx, parts.secrets, owner, secret, { overlapHours: ROTATION_HOURS })
@@ -121,7 +121,7 @@ export function rotateDefaultSecret(parts: Parts, actor: string, owner: Owner): 
 }
 
 /** For a secret that an operator chose. The one before signs beside it for a day. */
-export async function setDefaultSecret(parts: Parts, owner: Owner, secret: WebhookSecret): Promise<void> {
+export async function setDefaultSecret(parts: Parts, owner: Scope, secret: WebhookSecret): Promise<void> {
   if ((await findDefaultSecret(parts.database, parts.secrets, owner)) === secret) return
   await replaceDefaultSecret(parts.database, parts.secrets, owner, secret, { overlapHours: ROTATION_HOURS })
 }

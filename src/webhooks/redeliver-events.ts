@@ -1,10 +1,10 @@
 import type { Database } from '../database/database.ts'
 import type { EventId } from '../kernel/ids.ts'
-import type { Owner } from '../payments/store/payments.ts'
+import type { Scope } from '../kernel/scope.ts'
 import { requeueEvent, requeueGivenUp } from './delivery-store.ts'
 
 /** Sends an event again to wherever it went, whatever became of it. Same id, same bytes. */
-export function redeliverEvent({ database }: { database: Database }, owner: Owner, id: EventId): Promise<number> {
+export function redeliverEvent({ database }: { database: Database }, owner: Scope, id: EventId): Promise<number> {
   return database.transaction((tx) => requeueEvent(tx, owner, id))
 }
 
@@ -14,7 +14,7 @@ const CHUNK = 5_000
 /** Sends again all that was given up in that time. */
 export async function redeliverGivenUp(
   { database }: { database: Database },
-  owner: Owner,
+  owner: Scope,
   from: Date,
   to: Date,
 ): Promise<number> {

@@ -1,22 +1,17 @@
 import type { Queries } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import { type MerchantId, uuidOf } from '../kernel/ids.ts'
-import type { Mode } from '../kernel/mode.ts'
+import { uuidOf } from '../kernel/ids.ts'
+import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { newWebhookSecret, type WebhookSecret } from './signature.ts'
 
-interface Owner {
-  merchantId: MerchantId
-  mode: Mode
-}
-
-export const defaultSecretPlace = ({ merchantId, mode }: Owner) => `webhook_secrets.sealed_secret:${merchantId}:${mode}`
+export const defaultSecretPlace = ({ merchantId, mode }: Scope) => `webhook_secrets.sealed_secret:${merchantId}:${mode}`
 
 /** A merchant who names a `webhook` has a secret to check it with. Made when it is first needed; safe to repeat. */
 export async function ensureDefaultSecret(
   db: Queries,
   secrets: SecretBox,
-  owner: Owner,
+  owner: Scope,
 ): Promise<'made' | 'was there'> {
   const made = await db.rows(sql`
     insert into webhook_secrets (merchant_id, mode, sealed_secret)
@@ -28,7 +23,7 @@ export async function ensureDefaultSecret(
 export async function findDefaultSecret(
   db: Queries,
   secrets: SecretBox,
-  owner: Owner,
+  owner: Scope,
 ): Promise<WebhookSecret | undefined> {
   const row = await db.row<{ sealed_secret: Buffer }>(sql`
     select sealed_secret from webhook_secrets where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}`)
@@ -39,7 +34,7 @@ export async function findDefaultSecret(
 export async function replaceDefaultSecret(
   db: Queries,
   secrets: SecretBox,
-  owner: Owner,
+  owner: Scope,
   secret: WebhookSecret,
   { overlapHours }: { overlapHours: number },
 ): Promise<void> {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
+import type { Channel } from '../../src/kernel/channel.ts'
 import { type Currency, type Money, money } from '../../src/kernel/money.ts'
 import { providerHttp } from '../../src/outbound/provider-http.ts'
 import type { FakeProvider } from '../../src/providers/fake-provider.ts'
 import type {
-  Channel,
   Connection,
   Order,
   OrderHandle,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import type { Channel } from '../../src/kernel/channel.ts'
 import { providerHttp } from '../../src/outbound/provider-http.ts'
-import type { Channel, Connection, Order, OrderHandle, RefundOrder } from '../../src/providers/provider.ts'
+import type { Connection, Order, OrderHandle, RefundOrder } from '../../src/providers/provider.ts'
 import { brokenKey, type Keys } from './keys.ts'
 import type { Sandbox } from './sandboxes.ts'
 

@@ -1,4 +1,5 @@
-import type { Capabilities, Channel } from '../../src/providers/provider.ts'
+import type { Channel } from '../../src/kernel/channel.ts'
+import type { Capabilities } from '../../src/providers/provider.ts'
 import { PROVIDERS } from '../../src/providers/registry.ts'
 
 const START = '<!-- providers: written by `npm run readme` -->'

@@ -1,11 +1,6 @@
 import { type Parts, privateAllowedBy } from '../../compose.ts'
 import { type Config, readConfig } from '../../config.ts'
-import {
-  DEFAULT_PRIORITY,
-  type IntegrationOwner,
-  type IntegrationRecord,
-  MAX_PRIORITY,
-} from '../../integrations/integration.ts'
+import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from '../../integrations/integration.ts'
 import { listIntegrations } from '../../integrations/integration-store.ts'
 import { integrationView } from '../../integrations/integration-view.ts'
 import {
@@ -17,6 +12,7 @@ import {
 } from '../../integrations/manage-integrations.ts'
 import { MODES, type Mode } from '../../kernel/mode.ts'
 import { Problem } from '../../kernel/problem.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import { SANDBOX_MERCHANT_ID } from '../../merchants/seed-sandbox.ts'
 import { linksOn } from '../../payments/links.ts'
@@ -177,7 +173,7 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
   return [set, check, list, remove]
 }
 
-function ownerOption(options: Options): IntegrationOwner {
+function ownerOption(options: Options): Scope {
   const merchantId = options.text('merchant') === undefined ? SANDBOX_MERCHANT_ID : merchantOption(options)
   const mode = (options.text('mode') ?? 'sandbox') as Mode
   if (!MODES.includes(mode)) throw new UsageError('--mode must be sandbox or live.')
@@ -203,7 +199,7 @@ function baseUrlOf({ publicUrl, port }: Config): string {
 
 type View = ReturnType<typeof integrationView>
 
-function viewOf(config: Config, owner: IntegrationOwner, provider: Provider, record: IntegrationRecord): View {
+function viewOf(config: Config, owner: Scope, provider: Provider, record: IntegrationRecord): View {
   const noticeURL = linksOn(() => baseUrlOf(config)).notices(owner, record.provider)
   return integrationView(record, owner.mode, provider, noticeURL)
 }
@@ -226,11 +222,7 @@ function describe(view: View): string {
     .join('\n')
 }
 
-function whatNext(
-  { publicUrl }: Config,
-  { merchantId, mode }: IntegrationOwner,
-  { capabilities, baseURL }: Provider,
-): string {
+function whatNext({ publicUrl }: Config, { merchantId, mode }: Scope, { capabilities, baseURL }: Provider): string {
   const known = 'New payments use it now.'
   if (baseURL === null) return known
   const unreachable = publicUrl

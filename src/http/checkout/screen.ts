@@ -1,7 +1,8 @@
+import type { Channel } from '../../kernel/channel.ts'
 import type { SavedCardId } from '../../kernel/ids.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import type { Book } from '../../payments/state/payment-state.ts'
-import type { Channel, FailureCode } from '../../providers/provider.ts'
+import type { FailureCode } from '../../providers/provider.ts'
 
 /** The words of the page's address for what merchants call channels. */
 export type MethodName = 'card' | 'bank'

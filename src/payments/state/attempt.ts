@@ -1,7 +1,8 @@
+import type { Channel } from '../../kernel/channel.ts'
 import type { AttemptId, MerchantId, PaymentId, SavedCardId } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import type { Channel, Failure, OrderHandle } from '../../providers/provider.ts'
+import type { Failure, OrderHandle } from '../../providers/provider.ts'
 
 /** One try at paying a payment, through one provider and channel. */
 export interface Attempt {

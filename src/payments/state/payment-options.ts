@@ -1,7 +1,8 @@
 import { canTake, type Integration } from '../../integrations/integration.ts'
+import type { Channel } from '../../kernel/channel.ts'
 import { chargeFor, feeOf } from '../../kernel/fee.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { Capabilities, Channel, Providers } from '../../providers/provider.ts'
+import type { Capabilities, Providers } from '../../providers/provider.ts'
 import type { Payment } from './payment.ts'
 
 /** A way to pay a payment on our page: the channel is the customer's choice, the provider behind it is ours. */

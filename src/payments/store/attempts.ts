@@ -1,15 +1,17 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { NO_ACCOUNT } from '../../integrations/provider-account.ts'
+import type { Channel } from '../../kernel/channel.ts'
 import { type AttemptId, idOf, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
-import type { Channel, Failure } from '../../providers/provider.ts'
+import type { Failure } from '../../providers/provider.ts'
 import type { Attempt, AttemptStatus, Instructions } from '../state/attempt.ts'
 import type { Payment } from '../state/payment.ts'
 import type { Book } from '../state/payment-state.ts'
-import { findPayment, findPaymentById, findPaymentsByReference, lockPayment, type Owner } from './payments.ts'
+import { findPayment, findPaymentById, findPaymentsByReference, lockPayment } from './payments.ts'
 
 const COLUMNS =
   new Fixed(`a.id, a.payment_id, a.merchant_id, a.mode, a.number, a.reference, a.provider, a.account, a.channel, a.status,
@@ -114,7 +116,7 @@ export async function lockBook(tx: Transaction, id: PaymentId): Promise<Book> {
 }
 
 /** By the payment's reference or id, or by the reference of one of its attempts. */
-export async function findBook(db: Queries, owner: Owner, name: string): Promise<Book | undefined> {
+export async function findBook(db: Queries, owner: Scope, name: string): Promise<Book | undefined> {
   const payment = (await findPayment(db, owner, name)) ?? (await findPaymentOfAttempt(db, owner, name))
   return payment && asOfOneMoment(db, payment)
 }
@@ -135,7 +137,7 @@ async function asOfOneMoment(db: Queries, known: Payment): Promise<Book> {
   }
 }
 
-async function findPaymentOfAttempt(db: Queries, owner: Owner, reference: string): Promise<Payment | undefined> {
+async function findPaymentOfAttempt(db: Queries, owner: Scope, reference: string): Promise<Payment | undefined> {
   const row = await db.row<{ payment_id: string }>(sql`
     select payment_id from attempts
      where reference = ${reference} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}`)
@@ -174,7 +176,7 @@ export async function findAttempt(db: Queries, id: AttemptId): Promise<Attempt |
  */
 export async function findAttemptByOrder(
   db: Queries,
-  { merchantId, mode }: Owner,
+  { merchantId, mode }: Scope,
   { provider, account = NO_ACCOUNT }: { provider: string; account?: number },
   reference: string,
 ): Promise<Attempt | undefined> {

@@ -2,8 +2,8 @@ import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { type DisputeId, idOf, LAST_UUID, type PaymentId, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import type { Dispute, DisputeStatus } from '../state/dispute.ts'
-import type { Owner } from './payments.ts'
 
 const COLUMNS =
   new Fixed(`d.id, d.payment_id, d.attempt_id, d.merchant_id, d.mode, d.provider_dispute_id, d.amount, d.currency, d.status,
@@ -79,7 +79,7 @@ export type DisputeOfPayment = Dispute & { paymentReference: string }
 
 export async function findDispute(
   db: Queries,
-  { merchantId, mode }: Owner,
+  { merchantId, mode }: Scope,
   id: DisputeId,
 ): Promise<DisputeOfPayment | undefined> {
   const row = await db.row<DisputeRow & { reference: string }>(sql`
@@ -91,7 +91,7 @@ export async function findDispute(
 /** Newest first. */
 export async function listDisputes(
   db: Queries,
-  { merchantId, mode }: Owner,
+  { merchantId, mode }: Scope,
   filter: {
     status: DisputeStatus | undefined
     paymentId: PaymentId | undefined

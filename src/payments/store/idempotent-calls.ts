@@ -1,7 +1,7 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { uuidOf } from '../../kernel/ids.ts'
-import type { Owner } from './payments.ts'
+import type { Scope } from '../../kernel/scope.ts'
 
 export interface IdempotentCall {
   endpoint: string
@@ -18,7 +18,7 @@ export type Claim =
   | { kind: 'other body' }
 
 /** Takes the key, or tells what became of whoever has it. One whose process died may be taken over, with the reference it had chosen. */
-export async function claimCall(db: Queries, owner: Owner, call: IdempotentCall): Promise<Claim> {
+export async function claimCall(db: Queries, owner: Scope, call: IdempotentCall): Promise<Claim> {
   const merchant = uuidOf(owner.merchantId)
   const mine = await db.row<{ reference: string; again: boolean; began: string | null }>(sql`
     insert into idempotent_calls as c (merchant_id, mode, endpoint, key, digest, reference, running_until)
@@ -35,28 +35,28 @@ export async function claimCall(db: Queries, owner: Owner, call: IdempotentCall)
   return theirs.answer === null ? { kind: 'running' } : { kind: 'answered', answer: theirs.answer }
 }
 
-export async function keepAnswer(db: Queries, owner: Owner, call: IdempotentCall, answer: unknown): Promise<void> {
+export async function keepAnswer(db: Queries, owner: Scope, call: IdempotentCall, answer: unknown): Promise<void> {
   await db.rows(sql`
     update idempotent_calls set answer = ${JSON.stringify(answer)}::jsonb
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
 /** In the transaction that begins it: whoever repeats the call after a crash goes on with that. */
-export async function noteBegun(tx: Transaction, owner: Owner, call: IdempotentCall, began: string): Promise<void> {
+export async function noteBegun(tx: Transaction, owner: Scope, call: IdempotentCall, began: string): Promise<void> {
   await tx.rows(sql`
     update idempotent_calls set began = ${began}
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
 /** The call failed and may be made again under the same key; its reference stays chosen, so that it goes on with the same payment. */
-export async function giveBack(db: Queries, owner: Owner, call: IdempotentCall): Promise<void> {
+export async function giveBack(db: Queries, owner: Scope, call: IdempotentCall): Promise<void> {
   await db.rows(sql`
     update idempotent_calls set running_until = '-infinity'
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
 /** The call was refused and nothing was begun: the key is as good as new. */
-export async function forgetCall(db: Queries, owner: Owner, call: IdempotentCall): Promise<void> {
+export async function forgetCall(db: Queries, owner: Scope, call: IdempotentCall): Promise<void> {
   await db.rows(sql`
     delete from idempotent_calls
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)

@@ -3,10 +3,10 @@ import type { Queries } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
 import type { Notice, NoticeState } from '../state/notice.ts'
-import type { Owner } from './payments.ts'
 
 const COLUMNS = new Fixed('n.id, n.merchant_id, n.mode, n.provider, n.account, n.reading')
 
@@ -48,7 +48,7 @@ function seal(secrets: SecretBox, body: Buffer, digest: Buffer): Buffer {
 export async function insertNotice(
   db: Queries,
   secrets: SecretBox,
-  owner: Owner,
+  owner: Scope,
   notice: Pick<Notice, 'provider' | 'account' | 'reading'> & { body: Buffer },
 ): Promise<{ notice: Notice; isNew: boolean }> {
   const { provider, account, body, reading } = notice
@@ -92,7 +92,7 @@ export async function endNotice(
 }
 
 /** An attempt has just learnt what its provider calls it: notices that came before that are matched now. */
-export async function rematchNotices(db: Queries, owner: Owner, provider: string, reference: string): Promise<void> {
+export async function rematchNotices(db: Queries, owner: Scope, provider: string, reference: string): Promise<void> {
   await db.rows(sql`
     update notices set state = 'waiting', due_at = now(), note = null
      where state = 'unmatched' and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}

@@ -6,6 +6,7 @@ import type { Country } from '../../kernel/country.ts'
 import { firstUuidAt, idOf, LAST_UUID, type MerchantId, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import type { Payment, PaymentRequest, PaymentStatus } from '../state/payment.ts'
 
 /** A payment that is about to be written. The database fills in the times. */
@@ -152,11 +153,6 @@ function paymentOf(
   }
 }
 
-export interface Owner {
-  merchantId: MerchantId
-  mode: Mode
-}
-
 /** What stands in the way of a payment that could not be written, most telling first. */
 export async function findRivals(
   db: Queries,
@@ -182,7 +178,7 @@ export async function findRivals(
 /** By our id, or by the merchant's own reference. The id first: a reference that is made to look like one hides nothing. */
 export async function findPayment(
   db: Queries,
-  { merchantId, mode }: Owner,
+  { merchantId, mode }: Scope,
   name: string,
 ): Promise<Payment | undefined> {
   const owner = uuidOf(merchantId)
@@ -200,7 +196,7 @@ export async function findPayment(
 
 export async function findPaymentByReference(
   db: Queries,
-  { merchantId, mode }: Owner,
+  { merchantId, mode }: Scope,
   reference: string,
 ): Promise<Payment | undefined> {
   const row = await db.row<PaymentRow>(sql`
@@ -264,7 +260,7 @@ const CLOCKS_MAY_DIFFER_MS = 3_600_000
  * Newest first: ids start with the time, so their order is the order of creation, a cursor is simply the last id, and a time is a
  * bound on ids too. One statement for each index that can help, so that no filter makes PostgreSQL read a merchant's whole history.
  */
-export async function listPayments(db: Queries, owner: Owner, filter: PaymentFilter): Promise<Payment[]> {
+export async function listPayments(db: Queries, owner: Scope, filter: PaymentFilter): Promise<Payment[]> {
   const merchant = uuidOf(owner.merchantId)
   const { status = null, email = null, userId = null, limit } = filter
   const { from = LONG_AGO, to = FAR_OFF } = filter

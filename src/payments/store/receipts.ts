@@ -2,10 +2,10 @@ import type { Queries, Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, type MerchantId, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { isReversed, returnedOf } from '../state/returned-money.ts'
-import type { Owner } from './payments.ts'
 
 /** Those that are on record for no attempt yet. Under the lock of the payment. */
 export async function findFresh(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<Receipt[]> {
@@ -45,7 +45,7 @@ export async function insertReceipts(
 /** Money that names no attempt of ours: kept, listed, counted for nobody. */
 export async function insertUnmatched(
   tx: Transaction,
-  owner: Owner,
+  owner: Scope,
   { provider, account }: { provider: string; account: number },
   receipts: Receipt[],
 ): Promise<void> {

@@ -1,10 +1,10 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, type PaymentId, type RefundId, uuidOf } from '../../kernel/ids.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
 import type { Book } from '../state/payment-state.ts'
 import type { Refund, RefundKind } from '../state/refund.ts'
-import type { Owner } from './payments.ts'
 
 const COLUMNS =
   new Fixed(`r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.counted, r.status, r.reason, r.failure,
@@ -89,7 +89,7 @@ export async function refundsOf(db: Queries, id: PaymentId): Promise<Refund[]> {
 }
 
 /** Of this merchant in this mode alone. */
-export async function findRefund(db: Queries, owner: Owner, id: RefundId): Promise<Refund | undefined> {
+export async function findRefund(db: Queries, owner: Scope, id: RefundId): Promise<Refund | undefined> {
   const row = await db.row<RefundRow>(sql`
     select ${COLUMNS} from refunds r
      where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}`)

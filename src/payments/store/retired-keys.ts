@@ -1,10 +1,10 @@
 import type { Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
-import type { IntegrationOwner } from '../../integrations/integration.ts'
 import { idOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import type { Scope } from '../../kernel/scope.ts'
 
-export interface PurgedAccount extends IntegrationOwner {
+export interface PurgedAccount extends Scope {
   provider: string
   version: number
 }

@@ -1,9 +1,9 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { idOf, type SavedCardId, uuidOf } from '../../kernel/ids.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { SavedCard, SavedCardToken } from '../../providers/provider.ts'
-import type { Owner } from './payments.ts'
 
 /** The customer whose card it is: the merchant's id of them, or the e-mail address for cards that were saved without an id. */
 export interface Customer {
@@ -12,7 +12,7 @@ export interface Customer {
 }
 
 /** Associated data of the sealed token: a token that is copied to another customer, provider or merchant does not open. */
-function placeOf(owner: Owner, provider: string, { id, email }: Customer): string {
+function placeOf(owner: Scope, provider: string, { id, email }: Customer): string {
   return id === null
     ? `saved_cards.sealed_token:${owner.merchantId}:${owner.mode}:${provider}:${email.toLowerCase()}`
     : `saved_cards.sealed_token of user id:${owner.merchantId}:${owner.mode}:${provider}:${id}`
@@ -26,7 +26,7 @@ const OF_CURRENT_ACCOUNT = new Fixed(`c.account = (select i.account from integra
 export async function keepCard(
   tx: Transaction,
   secrets: SecretBox,
-  wanted: { id: SavedCardId; owner: Owner; provider: string; account: number; customer: Customer; card: SavedCard },
+  wanted: { id: SavedCardId; owner: Scope; provider: string; account: number; customer: Customer; card: SavedCard },
 ): Promise<void> {
   const { id, owner, provider, account, customer, card } = wanted
   await tx.rows(sql`
@@ -41,7 +41,7 @@ export async function keepCard(
 export async function findCard(
   db: Queries,
   secrets: SecretBox,
-  owner: Owner,
+  owner: Scope,
   { provider, account }: { provider: string; account: number },
   customer: Customer,
   chosen?: SavedCardId,
@@ -60,7 +60,7 @@ export async function findCard(
 /** The provider of a card of this customer. Undefined when it was saved with keys that have been replaced since. */
 export async function findKeeper(
   db: Queries,
-  owner: Owner,
+  owner: Scope,
   customer: Customer,
   id: SavedCardId,
 ): Promise<string | undefined> {
@@ -106,7 +106,7 @@ function cardOf(row: CardRow): CardOnFile {
 }
 
 /** What may be seen of saved cards: never a token. */
-export async function listCards(db: Queries, owner: Owner, customer: Customer): Promise<CardOnFile[]> {
+export async function listCards(db: Queries, owner: Scope, customer: Customer): Promise<CardOnFile[]> {
   const rows = await db.rows<CardRow>(sql`
     select id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at from saved_cards
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
@@ -120,7 +120,7 @@ export async function listCards(db: Queries, owner: Owner, customer: Customer): 
  */
 export async function listCardsToPayWith(
   db: Queries,
-  owner: Owner,
+  owner: Scope,
   providers: string[],
   customer: Customer,
 ): Promise<CardOnFile[]> {
@@ -134,7 +134,7 @@ export async function listCardsToPayWith(
   return rows.map(cardOf)
 }
 
-export async function deleteCard(db: Queries, owner: Owner, id: SavedCardId): Promise<CardOnFile | undefined> {
+export async function deleteCard(db: Queries, owner: Scope, id: SavedCardId): Promise<CardOnFile | undefined> {
   const row = await db.row<CardRow>(sql`
     delete from saved_cards
      where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}

@@ -1,6 +1,6 @@
+import type { Channel } from '../../kernel/channel.ts'
 import { type Money, money } from '../../kernel/money.ts'
 import type {
-  Channel,
   ListedRefund,
   NoticeReading,
   Order,

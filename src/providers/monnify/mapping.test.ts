@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Channel } from '../../kernel/channel.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import type { Channel, Outcome } from '../provider.ts'
+import type { Outcome } from '../provider.ts'
 import { outcomeOf } from './mapping.ts'
 import { readEnvelope, readStart, readToken, readTransaction } from './wire.ts'
 

@@ -1,14 +1,6 @@
+import type { Channel } from '../../kernel/channel.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import type {
-  Channel,
-  Declined,
-  Failure,
-  NoticeReading,
-  Outcome,
-  Receipt,
-  RefundOrder,
-  RefundOutcome,
-} from '../provider.ts'
+import type { Declined, Failure, NoticeReading, Outcome, Receipt, RefundOrder, RefundOutcome } from '../provider.ts'
 import { unknown } from './answers.ts'
 import type { MonnifyNotice, MonnifyRefund, MonnifyTransaction } from './wire.ts'
 

@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test'
+import type { Channel } from '../../kernel/channel.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import type { Channel, Order, OrderHandle, ProviderHttp, RefundOrder } from '../provider.ts'
+import type { Order, OrderHandle, ProviderHttp, RefundOrder } from '../provider.ts'
 import { paystack } from './adapter.ts'
 import { startFakePaystack } from './fake.ts'
 

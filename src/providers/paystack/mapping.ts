@@ -1,14 +1,6 @@
+import type { Channel } from '../../kernel/channel.ts'
 import type { Mode } from '../../kernel/mode.ts'
-import type {
-  Channel,
-  NoticeReading,
-  Order,
-  Outcome,
-  Receipt,
-  RefundOrder,
-  RefundOutcome,
-  Unknown,
-} from '../provider.ts'
+import type { NoticeReading, Order, Outcome, Receipt, RefundOrder, RefundOutcome, Unknown } from '../provider.ts'
 import { toHundredths } from './amounts.ts'
 import { declineOf } from './failures.ts'
 import {

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
+import type { Channel } from '../../../kernel/channel.ts'
 import { ATTEMPT_STATUSES, type AttemptStatus } from '../../../payments/state/attempt.ts'
-import { type Channel, FAILURE_CODES, type FailureCode } from '../../../providers/provider.ts'
+import { FAILURE_CODES, type FailureCode } from '../../../providers/provider.ts'
 import { CheckoutRequest, User } from './checkout.ts'
 import { dataOf, nullable, optional, ref, wholeListOf } from './schema.ts'
 

@@ -1,0 +1,2 @@
+/** How the customer pays. */
+export type Channel = 'card' | 'virtual-bank-account'
