@@ -406,7 +406,7 @@ for (const trouble of [
   'answering 503 after the work',
   'answering 429',
 ] as const) {
-  test(`B1: a provider that is ${trouble} is 504 provider_timeout: the attempt is processing, not failed`, async (t) => {
+  test(`B13: a provider that is ${trouble} is 504 provider_timeout: the attempt is processing, not failed`, async (t) => {
     const door = await doorInTrouble(t, service)
     door.upstream.trouble = trouble
     for (const changes of [{}, TRANSFER]) {
