@@ -14,7 +14,7 @@ import { readConfig } from '../src/config.ts'
 import { ANNOUNCED } from '../src/events/event.ts'
 import { IntegrationRequest } from '../src/http/api/contract/integration.ts'
 import { readWidgetToken } from '../src/http/checkout/embed.ts'
-import { findShopfront } from '../src/merchants/branding-store.ts'
+import { findBranding } from '../src/merchants/branding-store.ts'
 import { logoOf } from '../src/merchants/logo.ts'
 import { guardedHttp } from '../src/outbound/guarded-http.ts'
 import { PROVIDERS } from '../src/providers/registry.ts'
@@ -263,17 +263,17 @@ test('every command of the page about branding does what it says', async () => {
   const command = `"${join(ROOT, 'node_modules/.bin/node')}" "${join(ROOT, 'src/cli/main.ts')}"`
   const script = blocksOf('docs/branding.md', 'sh').join('\n').replaceAll('npm run manilla --', command)
   await run(`cd "${folder}"\n${script}`, env)
-  const shopfront = (await findShopfront(database, merchantId, 'live')) ?? assert.fail()
-  assert.equal(shopfront.name, 'Adaeze Kitchen')
-  assert.deepEqual(shopfront.brand, {
+  const branding = (await findBranding(database, merchantId, 'live')) ?? assert.fail()
+  assert.equal(branding.name, 'Adaeze Kitchen')
+  assert.deepEqual(branding.brand, {
     colour: '#0b6e4f',
     corners: 'pill',
     language: 'fr',
     logo: { version: logoOf(PNG)?.version },
     returnAfterSeconds: 10,
   })
-  assert.deepEqual(shopfront.origins, ['https://shop.example', 'https://www.shop.example'])
-  assert.equal(shopfront.widget, 'strict')
+  assert.deepEqual(branding.origins, ['https://shop.example', 'https://www.shop.example'])
+  assert.equal(branding.widget, 'strict')
   const options = [...read('docs/branding.md').matchAll(/^\| `--([a-z-]+)`/gm)].map(([, option]) => option)
   assert.deepEqual(['merchant', ...options], Object.keys(merchantBrand.options), 'the table names every option')
 })

@@ -4,10 +4,10 @@ import type { RankedIntegration } from '../integrations/integration.ts'
 import { OWNERS_INTEGRATIONS } from '../integrations/integration-store.ts'
 import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { Brand, Choices, Corners, Language, Shopfront, WidgetAccess } from './branding.ts'
+import type { Brand, Branding, BrandingSettings, Corners, Language, WidgetAccess } from './branding.ts'
 import type { Logo } from './logo.ts'
 
-interface ChoicesRow {
+interface BrandingRow {
   name: string
   colour: string | null
   corners: Corners
@@ -18,10 +18,11 @@ interface ChoicesRow {
   logo_version: string | null
 }
 
-const CHOICES = new Fixed(`m.name, m.colour, m.corners, m.language, m.return_after_seconds, m.origins, m.widget,
+const BRANDING_COLUMNS =
+  new Fixed(`m.name, m.colour, m.corners, m.language, m.return_after_seconds, m.origins, m.widget,
   (select l.version from merchant_logos l where l.merchant_id = m.id) as logo_version`)
 
-function brandOf(row: ChoicesRow): Brand {
+function brandOf(row: BrandingRow): Brand {
   return {
     colour: row.colour,
     corners: row.corners,
@@ -31,9 +32,9 @@ function brandOf(row: ChoicesRow): Brand {
   }
 }
 
-export async function findShopfront(db: Queries, merchantId: MerchantId, mode: Mode): Promise<Shopfront | undefined> {
-  const row = await db.row<ChoicesRow & { status: string; integrations: RankedIntegration[] }>(sql`
-    select ${CHOICES}, m.status, ${OWNERS_INTEGRATIONS} as integrations
+export async function findBranding(db: Queries, merchantId: MerchantId, mode: Mode): Promise<Branding | undefined> {
+  const row = await db.row<BrandingRow & { status: string; integrations: RankedIntegration[] }>(sql`
+    select ${BRANDING_COLUMNS}, m.status, ${OWNERS_INTEGRATIONS} as integrations
       from (select ${uuidOf(merchantId)}::uuid as merchant_id, ${mode}::text as mode) owner
       join merchants m on m.id = owner.merchant_id`)
   return (
@@ -51,16 +52,16 @@ export async function findShopfront(db: Queries, merchantId: MerchantId, mode: M
 }
 
 /** Nobody else changes them until this transaction ends. */
-export async function lockChoices(tx: Transaction, id: MerchantId): Promise<Choices | undefined> {
-  const row = await tx.row<ChoicesRow>(
-    sql`select ${CHOICES} from merchants m where m.id = ${uuidOf(id)} for update of m`,
+export async function lockBrandingSettings(tx: Transaction, id: MerchantId): Promise<BrandingSettings | undefined> {
+  const row = await tx.row<BrandingRow>(
+    sql`select ${BRANDING_COLUMNS} from merchants m where m.id = ${uuidOf(id)} for update of m`,
   )
   return row && { name: row.name, origins: row.origins, widget: row.widget, ...brandOf(row) }
 }
 
 /** All but the logo, which has a table of its own. */
-export async function saveChoices(tx: Transaction, id: MerchantId, choices: Choices): Promise<void> {
-  const { name, colour, corners, language, returnAfterSeconds, origins, widget } = choices
+export async function saveBrandingSettings(tx: Transaction, id: MerchantId, settings: BrandingSettings): Promise<void> {
+  const { name, colour, corners, language, returnAfterSeconds, origins, widget } = settings
   await tx.rows(sql`
     update merchants
        set name = ${name}, colour = ${colour}, corners = ${corners}, language = ${language},

@@ -3,7 +3,7 @@ import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 
 /** A merchant as customers meet it: its name and look, what can take their money, and the sites that may show its page in a frame. */
-export interface Shopfront {
+export interface Branding {
   merchantId: MerchantId
   mode: Mode
   name: string
@@ -27,7 +27,7 @@ export interface Brand {
 }
 
 /** What a merchant chooses, the same in both modes. */
-export type Choices = Pick<Shopfront, 'name' | 'origins' | 'widget'> & Brand
+export type BrandingSettings = Pick<Branding, 'name' | 'origins' | 'widget'> & Brand
 
 export const CORNERS = ['square', 'rounded', 'pill'] as const
 export type Corners = (typeof CORNERS)[number]
@@ -100,8 +100,8 @@ export function parseOrigin(text: string): string | undefined {
 const SANDBOX_SOURCES = ['http://localhost:*', 'http://127.0.0.1:*', 'https://localhost:*']
 
 /** Whether a page of that origin may show this merchant's payment page in a frame, and hear from it. */
-export function allowsOrigin(shopfront: Pick<Shopfront, 'mode' | 'origins'>, origin: string): boolean {
-  return sourcesOf(shopfront).some((source) => {
+export function allowsOrigin(branding: Pick<Branding, 'mode' | 'origins'>, origin: string): boolean {
+  return sourcesOf(branding).some((source) => {
     if (!source.endsWith(':*')) return source === origin
     const host = source.slice(0, -2)
     return origin === host || (origin.startsWith(`${host}:`) && /^\d{1,5}$/.test(origin.slice(host.length + 1)))
@@ -109,10 +109,10 @@ export function allowsOrigin(shopfront: Pick<Shopfront, 'mode' | 'origins'>, ori
 }
 
 /** The same for a browser to keep: what stands behind `frame-ancestors` in a Content-Security-Policy. */
-export function frameAncestors(shopfront: Pick<Shopfront, 'mode' | 'origins'>): string {
-  return sourcesOf(shopfront).join(' ') || "'none'"
+export function frameAncestors(branding: Pick<Branding, 'mode' | 'origins'>): string {
+  return sourcesOf(branding).join(' ') || "'none'"
 }
 
-function sourcesOf({ mode, origins }: Pick<Shopfront, 'mode' | 'origins'>): string[] {
+function sourcesOf({ mode, origins }: Pick<Branding, 'mode' | 'origins'>): string[] {
   return mode === 'sandbox' ? [...new Set([...origins, ...SANDBOX_SOURCES])] : origins
 }

@@ -8,8 +8,8 @@ import type { Country } from '../kernel/country.ts'
 import { type MerchantId, newId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { Problem } from '../kernel/problem.ts'
-import type { Choices } from './branding.ts'
-import { deleteLogo, lockChoices, saveChoices, saveLogo } from './branding-store.ts'
+import type { BrandingSettings } from './branding.ts'
+import { deleteLogo, lockBrandingSettings, saveBrandingSettings, saveLogo } from './branding-store.ts'
 import { digestOf, type NewCredential, newCredential } from './credential.ts'
 import { insertCredential, markRevoked } from './credential-store.ts'
 import type { Logo } from './logo.ts'
@@ -57,19 +57,19 @@ export function brandMerchant(
   parts: Parts,
   actor: string,
   id: MerchantId,
-  { logo, ...changes }: Partial<Omit<Choices, 'logo'> & { logo: Logo | null }>,
-): Promise<Choices> {
+  { logo, ...changes }: Partial<Omit<BrandingSettings, 'logo'> & { logo: Logo | null }>,
+): Promise<BrandingSettings> {
   return parts.database.transaction(async (tx) => {
-    const before = await lockChoices(tx, id)
+    const before = await lockBrandingSettings(tx, id)
     if (!before) throw unknownMerchant(id)
-    const after: Choices = { ...before, ...changes }
+    const after: BrandingSettings = { ...before, ...changes }
     if (logo !== undefined) after.logo = logo && { version: logo.version }
 
     const changed = Object.keys(after).filter(
-      (key) => !isDeepStrictEqual(before[key as keyof Choices], after[key as keyof Choices]),
+      (key) => !isDeepStrictEqual(before[key as keyof BrandingSettings], after[key as keyof BrandingSettings]),
     )
     if (changed.length === 0) return before
-    await saveChoices(tx, id, after)
+    await saveBrandingSettings(tx, id, after)
     if (logo) await saveLogo(tx, id, logo)
     if (logo === null) await deleteLogo(tx, id)
     await recordAct(tx, { actor, act: 'merchant.branded', merchantId: id, subject: changed.join(' ') })

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseId } from '../../kernel/ids.ts'
 import {
-  type Choices,
+  type BrandingSettings,
   CORNERS,
   LANGUAGES,
   MAX_ORIGINS,
@@ -44,9 +44,9 @@ export const merchantBrand: Command = {
     const { changes, mistakes } = await readChanges(options)
     if (!merchantId) mistakes.unshift('--merchant must be an id like mer_…; see: manilla merchant list')
     if (!merchantId || mistakes.length > 0) throw new UsageError(mistakes.join('\n'))
-    const choices = await withParts((parts) => brandMerchant(parts, actor(), merchantId, changes))
+    const settings = await withParts((parts) => brandMerchant(parts, actor(), merchantId, changes))
     const done = Object.keys(changes).length > 0 ? '\n\nEvery process shows it within 2 s.' : ''
-    print(options.json, { merchantId, ...choices }, describe(choices) + done)
+    print(options.json, { merchantId, ...settings }, describe(settings) + done)
   },
 }
 
@@ -114,8 +114,8 @@ async function readLogo(file: string, mistakes: string[]): Promise<Logo | null> 
   }
 }
 
-function describe(choices: Choices): string {
-  const { name, colour, corners, language, logo, returnAfterSeconds, origins, widget } = choices
+function describe(settings: BrandingSettings): string {
+  const { name, colour, corners, language, logo, returnAfterSeconds, origins, widget } = settings
   const shown = [...name].length > SHOWN_NAME_LENGTH ? ` (the page shows ${SHOWN_NAME_LENGTH} characters)` : ''
   return [
     `name          ${name}${shown}`,

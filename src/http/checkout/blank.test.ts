@@ -6,7 +6,7 @@ import { after, newBook } from '../../../test/support/pure-book.ts'
 import { buildAssets } from '../../../web/build.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
-import { CORNERS, LANGUAGES, type Language, type Shopfront } from '../../merchants/branding.ts'
+import { type Branding, CORNERS, LANGUAGES, type Language } from '../../merchants/branding.ts'
 import { GAPS } from './blank.ts'
 import { documents } from './document.ts'
 import { drawnPage, paymentPage, type Shown, type Visit } from './payment-page.ts'
@@ -22,7 +22,7 @@ function mostly<T>(usual: T, ...others: T[]): fc.Arbitrary<T> {
 const texts = fc.constantFrom('order-7', 'ordre n° 7 – ₦', 'طلب ٧', GAPS.token, ...Object.values(GAPS), ...MARKUP)
 const names = mostly('Ada’s Shop', 'متجر', `${GAPS.reference} & Sons`, '"><script>pwned()</script>')
 
-const shopfronts: fc.Arbitrary<Shopfront> = fc.record({
+const brandingCache: fc.Arbitrary<Branding> = fc.record({
   merchantId: fc.constant(merchantId),
   mode: mostly<Mode>('sandbox', 'live'),
   name: names,
@@ -56,7 +56,7 @@ const visits: fc.Arbitrary<Visit> = fc.record({
 /** A payment that was just made, mostly; sometimes one with something special about it. */
 const shown: fc.Arbitrary<Shown> = fc
   .record({
-    shopfront: shopfronts,
+    branding: brandingCache,
     reference: texts,
     amount: fc.integer({ min: 1, max: 999_999_999_999 }),
     currency: fc.constantFrom('NGN', 'XOF', 'USD'),
@@ -74,7 +74,7 @@ const shown: fc.Arbitrary<Shown> = fc
   })
   .map(
     ({
-      shopfront,
+      branding,
       methods,
       amount,
       seconds,
@@ -88,11 +88,11 @@ const shown: fc.Arbitrary<Shown> = fc
       ...changes
     }) => {
       const book = newBook()
-      Object.assign(book.payment, changes, { amount, mode: shopfront.mode, currency: currency as Currency })
+      Object.assign(book.payment, changes, { amount, mode: branding.mode, currency: currency as Currency })
       const charged = changes.customerBearsCharge ? amount + 150 : amount
       return {
         book,
-        shopfront,
+        branding,
         offer: {
           methods: methods.map((name) => ({ name, amountCharged: charged })),
           cards: [{ id: 'crd_1' as never, brand: 'visa', last4: '4081' }].slice(0, cards),

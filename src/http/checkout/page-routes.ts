@@ -4,7 +4,7 @@ import { renderSVG } from 'uqr'
 import { type PaymentId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { allowsOrigin, parseLanguage } from '../../merchants/branding.ts'
-import type { Shopfronts } from '../../merchants/read-branding.ts'
+import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
 import type { AttemptParts } from '../../payments/dependencies.ts'
 import { type PageWish, startOnPage } from '../../payments/pay-on-page.ts'
@@ -35,7 +35,7 @@ import { gzip } from './squeeze.ts'
 export type PageParts = AttemptParts & {
   limits: Limits
   documents: Documents
-  findShopfront: Shopfronts
+  findBranding: FindBranding
 }
 
 type PageRequest = FastifyRequest<{ Params: { id: string }; Querystring: Record<string, unknown> }>
@@ -48,7 +48,7 @@ const HIDDEN = { schema: { hide: true } }
 /** What customers open. They are people: whatever goes wrong, they get a page. */
 export function pageRoutes(app: App, parts: PageParts): void {
   const { database, links, limits, log, documents } = parts
-  const readPage = pageReader(parts, parts.findShopfront)
+  const readPage = pageReader(parts, parts.findBranding)
 
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -194,10 +194,10 @@ export function pageRoutes(app: App, parts: PageParts): void {
     const isOver = payment && payment.status !== 'pending'
     const page = isOver ? links.payment(payment.id) : standInFor(attempt.paymentId)
     const onwards = (isOver ? returnAddress(payment) : undefined) ?? `${page}${isOver ? '?back=1' : ''}`
-    const shopfront = request.headers['sec-fetch-dest'] === 'iframe' ? await parts.findShopfront(attempt) : undefined
-    if (!shopfront) return reply.headers(NO_TRACE).redirect(onwards, 302)
+    const branding = request.headers['sec-fetch-dest'] === 'iframe' ? await parts.findBranding(attempt) : undefined
+    if (!branding) return reply.headers(NO_TRACE).redirect(onwards, 302)
     const acceptLanguage = request.headers['accept-language']
-    return sendPage(request, reply, 200, framedReturnPage(documents, { onwards, shopfront, acceptLanguage }))
+    return sendPage(request, reply, 200, framedReturnPage(documents, { onwards, branding, acceptLanguage }))
   })
 
   /**
@@ -227,7 +227,7 @@ const TROUBLE: Partial<Record<string, Trouble>> = {
 /** What an open page shows while it can still be paid: even late, money is money. */
 const FOLLOWING: ReadonlySet<string> = new Set(['pending', 'cancelled', 'expired'])
 
-function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: boolean } = {}): Visit {
+function visitOf(request: PageRequest, { branding }: Shown, changes: { sent?: boolean } = {}): Visit {
   const { query, headers } = request
   const text = (name: string) => (typeof query[name] === 'string' ? (query[name] as string) : undefined)
   const origin = text('embed') === '1' ? text('origin') : undefined
@@ -243,7 +243,7 @@ function visitOf(request: PageRequest, { shopfront }: Shown, changes: { sent?: b
     language: parseLanguage((text('lang') ?? '').slice(0, 2).toLowerCase()), // of fr-CA its fr
     acceptLanguage: headers['accept-language'],
     theme: theme === 'dark' || theme === 'light' ? theme : 'auto',
-    embeddedIn: origin !== undefined && allowsOrigin(shopfront, origin) ? origin : undefined,
+    embeddedIn: origin !== undefined && allowsOrigin(branding, origin) ? origin : undefined,
     saveData: headers['save-data'] === 'on',
   }
 }

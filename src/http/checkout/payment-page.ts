@@ -1,6 +1,6 @@
 import { type Html, pageHtml as html } from '../../kernel/html.ts'
 import { type Currency, formatMoney, money } from '../../kernel/money.ts'
-import { frameAncestors, type Language, type Shopfront } from '../../merchants/branding.ts'
+import { type Branding, frameAncestors, type Language } from '../../merchants/branding.ts'
 import type { Book } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
 import { GAPS, type Words } from './blank.ts'
@@ -26,7 +26,7 @@ export interface Visit {
 
 export interface Shown {
   book: Book
-  shopfront: Shopfront
+  branding: Branding
   offer: Offer
   /** False on a page that was opened by client-id and reference alone. */
   mayCancel: boolean
@@ -40,23 +40,23 @@ export interface Shown {
 const NAME_LENGTH = 40
 
 function viewOf(
-  { book, shopfront, token, key, mayCancel, mayFrame, now }: Shown,
+  { book, branding, token, key, mayCancel, mayFrame, now }: Shown,
   visit: Visit,
 ): View & { language: Frame['language'] } {
-  const language = languageFor(visit.language, shopfront.brand.language, visit.acceptLanguage)
+  const language = languageFor(visit.language, branding.brand.language, visit.acceptLanguage)
   return {
     language,
     texts: TEXTS[language],
     payment: book.payment,
     show: showIn(book.payment.currency, TEXTS[language].locale),
     count: String,
-    merchantName: inSentence(shortened(shopfront.name), TEXTS[language].direction),
+    merchantName: inSentence(shortened(branding.name), TEXTS[language].direction),
     here: visit.path + keptQuery(visit),
     token,
     key,
     embedded: visit.embeddedIn !== undefined,
     returnTo: returnAddress(book.payment),
-    returnAfterSeconds: shopfront.brand.returnAfterSeconds,
+    returnAfterSeconds: branding.brand.returnAfterSeconds,
     mayCancel,
     mayFrame,
     now,
@@ -91,14 +91,14 @@ function screenFor({ book, offer, now }: Shown, { wish }: Visit): Screen {
 }
 
 export function paymentPage(documents: Documents, shown: Shown, visit: Visit): Page {
-  const { book, offer, shopfront, token, key, shortLink } = shown
+  const { book, offer, branding, token, key, shortLink } = shown
   const { payment } = book
   const screen = screenFor(shown, visit)
   // As most pages are when they are opened: nothing has been tried, no card is known, and the price is all that there is to pay.
   const isPlain = payment.sequence === 0 && offer.cards.length === 0 && !payment.customerBearsCharge
   if (screen.state !== 'choose' || !isPlain) return drawnPage(documents, shown, visit)
 
-  const language = languageFor(visit.language, shopfront.brand.language, visit.acceptLanguage)
+  const language = languageFor(visit.language, branding.brand.language, visit.acceptLanguage)
   const words: Words = {
     path: visit.path,
     reference: payment.reference,
@@ -109,19 +109,19 @@ export function paymentPage(documents: Documents, shown: Shown, visit: Visit): P
     shortLink: shortLink ?? '',
   }
   const methods = offer.methods.map(({ name }) => name).join()
-  const look = `${lookOf(shopfront)} ${language} ${methods} ${screen.chosen.name} ${offer.asksToSave} ${shortLink !== undefined} ${shown.mayCancel} ${visit.theme} ${visit.saveData} ${visit.embeddedIn} ${visit.language}`
+  const look = `${lookOf(branding)} ${language} ${methods} ${screen.chosen.name} ${offer.asksToSave} ${shortLink !== undefined} ${shown.mayCancel} ${visit.theme} ${visit.saveData} ${visit.embeddedIn} ${visit.language}`
   return documents.blanks.fill(look, words, () => blankPage(documents, shown, visit))
 }
 
-const LOOKS = new WeakMap<Shopfront, string>()
+const LOOKS = new WeakMap<Branding, string>()
 
 /** All that a page shows of a shop. */
-function lookOf(shopfront: Shopfront): string {
-  const known = LOOKS.get(shopfront)
+function lookOf(branding: Branding): string {
+  const known = LOOKS.get(branding)
   if (known !== undefined) return known
-  const { merchantId, mode, name, brand, origins } = shopfront
+  const { merchantId, mode, name, brand, origins } = branding
   const look = JSON.stringify([merchantId, mode, name, brand, origins])
-  LOOKS.set(shopfront, look)
+  LOOKS.set(branding, look)
   return look
 }
 
@@ -141,26 +141,26 @@ function blankPage(documents: Documents, shown: Shown, visit: Visit): Page {
 export function drawnPage(documents: Documents, shown: Shown, visit: Visit, figures: Partial<View> = {}): Page {
   const screen = screenFor(shown, visit)
   const view = { ...viewOf(shown, visit), ...figures }
-  const { shopfront, book } = shown
+  const { branding, book } = shown
   const { payment } = book
   const { texts, merchantName } = view
-  const name = shortened(shopfront.name)
+  const name = shortened(branding.name)
   const amount = view.show(payment.amount)
   const frame: Frame = {
     language: view.language,
     texts,
     theme: visit.theme,
     title: texts.title(amount, merchantName),
-    themeStyle: themeStyle(shopfront.brand),
+    themeStyle: themeStyle(branding.brand),
     embeddedIn: visit.embeddedIn,
-    frameAncestors: visit.embeddedIn === undefined ? "'none'" : frameAncestors(shopfront),
+    frameAncestors: visit.embeddedIn === undefined ? "'none'" : frameAncestors(branding),
     frameSource: frameSource(screen, view),
     saveData: visit.saveData,
   }
   const body = html`${payment.mode === 'sandbox' ? html`<aside class="mode">${texts.testMode}</aside>` : null}
 <div class="card">
 <header>
-${visit.saveData ? null : logo(shopfront, name)}
+${visit.saveData ? null : logo(branding, name)}
 <div class="who"><h1><bdi>${name}</bdi></h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
 <p class="price"><bdi>${amount}</bdi></p>
 ${view.embedded ? html`<button type="button" class="x" data-close aria-label="${texts.close}">&#215;</button>` : null}
@@ -181,7 +181,7 @@ ${view.embedded ? closing(view) : null}`
   return documents.render(frame, body, true)
 }
 
-function logo({ merchantId, brand }: Shopfront, name: string): Html {
+function logo({ merchantId, brand }: Branding, name: string): Html {
   return brand.logo
     ? html`<img class="logo" src="../logo/${merchantId}/${brand.logo.version}" alt="" width="44" height="44" loading="lazy">`
     : html`<span class="logo" aria-hidden="true">${initials(name)}</span>`
@@ -245,14 +245,14 @@ function frameSource(screen: Screen, { mayFrame, payment }: View): string {
  */
 export function framedReturnPage(
   documents: Documents,
-  { onwards, shopfront, acceptLanguage }: { onwards: string; shopfront: Shopfront; acceptLanguage: string | undefined },
+  { onwards, branding, acceptLanguage }: { onwards: string; branding: Branding; acceptLanguage: string | undefined },
 ): Page {
-  const language = languageFor(undefined, shopfront.brand.language, acceptLanguage)
+  const language = languageFor(undefined, branding.brand.language, acceptLanguage)
   const texts = TEXTS[language]
   const frame: Frame = {
     ...plainFrame(language, texts.confirming),
-    themeStyle: themeStyle(shopfront.brand),
-    frameAncestors: `'self' ${frameAncestors(shopfront).replace("'none'", '')}`.trim(),
+    themeStyle: themeStyle(branding.brand),
+    frameAncestors: `'self' ${frameAncestors(branding).replace("'none'", '')}`.trim(),
   }
   return documents.render(
     frame,

@@ -4,9 +4,9 @@ import { findOffering } from '../../integrations/integration-store.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { randomBytesFast } from '../../kernel/random.ts'
-import type { Shopfront } from '../../merchants/branding.ts'
+import type { Branding } from '../../merchants/branding.ts'
+import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { equalInConstantTime } from '../../merchants/credential.ts'
-import type { Shopfronts } from '../../merchants/read-branding.ts'
 import type { AttemptParts } from '../../payments/dependencies.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import { choicesOf, offersFor } from '../../payments/state/payment-options.ts'
@@ -21,7 +21,7 @@ import { methodOf, type Offer } from './screen.ts'
 export type ReadPage = (page: PageAddress) => Promise<Shown | undefined>
 
 /** Everything that a page shows. Those who open pages at the same moment share one question to the database. */
-export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): ReadPage {
+export function pageReader(parts: AttemptParts, findBranding: FindBranding): ReadPage {
   const { database, clock, links, providers, secrets } = parts
   const readPayment = batch<PaymentId, PaymentOnPage | undefined>({
     write: async (ids) => {
@@ -36,8 +36,8 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
 
   return async ({ id, bare, mayCancel }) => {
     const found = await readPayment(id)
-    const shopfront = found && (await findShopfront(found.payment))
-    if (!found || !shopfront || shopfront.suspended) return undefined
+    const branding = found && (await findBranding(found.payment))
+    if (!found || !branding || branding.suspended) return undefined
     // A payment that nothing has happened to has no attempts.
     const whole = found.payment.sequence === 0 ? undefined : await findBookById(database, id)
     const book = whole ?? { payment: found.payment, attempts: [] }
@@ -45,10 +45,10 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
     const isOpen = payment.status === 'pending'
     return {
       book: withoutSavedCards(book, bare),
-      shopfront,
+      branding,
       // Whoever has only the reference learns nothing about the customer, and gets no link to pass on.
       offer: isOpen
-        ? await offerFor(book, shopfront, {
+        ? await offerFor(book, branding, {
             withCards: !bare && (found.hasCards || book.attempts.some(isConfirmable)),
             mayAsk: !bare,
           })
@@ -64,7 +64,7 @@ export function pageReader(parts: AttemptParts, findShopfront: Shopfronts): Read
 
   async function offerFor(
     book: Book,
-    { integrations }: Shopfront,
+    { integrations }: Branding,
     { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean },
   ): Promise<Offer> {
     const { payment } = book

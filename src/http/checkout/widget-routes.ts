@@ -6,9 +6,9 @@ import type { Database } from '../../database/database.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { html } from '../../kernel/html.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
-import { allowsOrigin, type Shopfront } from '../../merchants/branding.ts'
+import { allowsOrigin, type Branding } from '../../merchants/branding.ts'
+import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { findLiveCredential } from '../../merchants/credential-store.ts'
-import type { Shopfronts } from '../../merchants/read-branding.ts'
 import type { Book } from '../../payments/state/payment-state.ts'
 import { findBook } from '../../payments/store/attempts.ts'
 import type { App } from '../server/framework.ts'
@@ -27,7 +27,7 @@ interface Parts {
   limits: Limits
   assets: Assets
   documents: Documents
-  findShopfront: Shopfronts
+  findBranding: FindBranding
 }
 
 /** What shops load, and where their customers' frames begin. */
@@ -79,7 +79,7 @@ function hashOf(algorithm: 'sha256' | 'sha384', text: string): string {
  * shows nothing private; a strict shop wants a token as well. Without an `origin` it is the full page, for browsers and moments in which no frame will do.
  */
 function openingRoute(app: App, parts: Parts): void {
-  const { database, secrets, clock, log, limits, findShopfront } = parts
+  const { database, secrets, clock, log, limits, findBranding } = parts
   app.addHook('onRequest', async (request) => {
     limits.page(request)
     limits.beforeLink(request)
@@ -121,16 +121,16 @@ function openingRoute(app: App, parts: Parts): void {
     },
   )
 
-  async function findShop(clientId: string | undefined): Promise<Shopfront | undefined> {
+  async function findShop(clientId: string | undefined): Promise<Branding | undefined> {
     const known = clientId ? await findLiveCredential(database, clientId) : undefined
-    return known && !known.caller.suspended ? findShopfront(known.caller) : undefined
+    return known && !known.caller.suspended ? findBranding(known.caller) : undefined
   }
 
   function hasToken({ payment }: Book, token = ''): boolean {
     return readWidgetToken(secrets, token, clock.now()) === payment.id
   }
 
-  async function findAllowed(shop: Shopfront, reference: string, token = ''): Promise<Book | undefined> {
+  async function findAllowed(shop: Branding, reference: string, token = ''): Promise<Book | undefined> {
     if (shop.widget === 'open') return findBook(database, shop, reference)
     // Before the payment is looked for: even the time that it takes tells nothing to whoever has no token.
     const id = readWidgetToken(secrets, token, clock.now())

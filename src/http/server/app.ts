@@ -6,7 +6,7 @@ import Fastify, { type FastifyReply } from 'fastify'
 import type { Assets } from '../../../web/build.ts'
 import type { IntegrationChanges } from '../../integrations/integration-changes.ts'
 import { Problem, refuse } from '../../kernel/problem.ts'
-import { shopfronts } from '../../merchants/read-branding.ts'
+import { brandingCache } from '../../merchants/branding-cache.ts'
 import type { VerifyCredential } from '../../merchants/verify-credential.ts'
 import type { PaymentCreator } from '../../payments/create-payment.ts'
 import type { AttemptParts } from '../../payments/dependencies.ts'
@@ -233,7 +233,7 @@ async function openToCallers(
   const forCustomers = {
     ...parts,
     ...shared,
-    findShopfront: shopfronts(parts.database, undefined, parts.integrationChanges),
+    findBranding: brandingCache(parts.database, undefined, parts.integrationChanges),
   }
   await app.register(async (pages: App) => pageRoutes(pages, forCustomers))
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))

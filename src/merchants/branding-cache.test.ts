@@ -6,10 +6,10 @@ import type { Database } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
-import { findShopfront } from './branding-store.ts'
+import { brandingCache } from './branding-cache.ts'
+import { findBranding } from './branding-store.ts'
 import type { Logo } from './logo.ts'
 import { brandMerchant, setMerchantStatus } from './manage-merchants.ts'
-import { shopfronts } from './read-branding.ts'
 
 const { database } = await createDatabase()
 const parts = { database, clock: systemClock }
@@ -27,8 +27,8 @@ function counting(): { database: Database; asked: () => number } {
 
 test('a merchant who chose nothing has our look, and returns after five seconds', async () => {
   const { merchantId } = await addMerchant(database, { mode: 'live' })
-  const shopfront = await findShopfront(database, merchantId, 'live')
-  assert.deepEqual(shopfront, {
+  const branding = await findBranding(database, merchantId, 'live')
+  assert.deepEqual(branding, {
     merchantId,
     mode: 'live',
     name: 'Adaeze Kitchen',
@@ -46,9 +46,9 @@ test('a merchant who chose nothing has our look, and returns after five seconds'
       },
     ],
   })
-  const other = await findShopfront(database, merchantId, 'sandbox')
-  assert.deepEqual(other, { ...shopfront, mode: 'sandbox', integrations: [] }, 'what takes money differs by mode')
-  assert.equal(await findShopfront(database, newId('merchant', new Date()), 'live'), undefined)
+  const other = await findBranding(database, merchantId, 'sandbox')
+  assert.deepEqual(other, { ...branding, mode: 'sandbox', integrations: [] }, 'what takes money differs by mode')
+  assert.equal(await findBranding(database, newId('merchant', new Date()), 'live'), undefined)
 })
 
 test('what is changed changes, what is not named stays, and the log tells which', async () => {
@@ -67,9 +67,9 @@ test('what is changed changes, what is not named stays, and the log tells which'
     widget: 'strict',
   })
   await brand({ logo: null, colour: null, origins: [] })
-  const { brand: now, origins, widget } = (await findShopfront(database, merchantId, 'sandbox')) ?? assert.fail()
+  const { brand: now, origins, widget } = (await findBranding(database, merchantId, 'sandbox')) ?? assert.fail()
   assert.deepEqual([now.colour, now.logo, origins, now.corners, widget], [null, null, [], 'pill', 'strict'])
-  assert.equal((await findShopfront(database, merchantId, 'live'))?.widget, 'strict', 'in both modes')
+  assert.equal((await findBranding(database, merchantId, 'live'))?.widget, 'strict', 'in both modes')
   const acts = await database.rows<{ subject: string }>(
     sql`select subject from audit_log where act = 'merchant.branded' order by id`,
   )
@@ -96,7 +96,7 @@ test('a change that the schema refuses leaves everything as it was', async () =>
     { logo: { ...logo, type: 'image/svg+xml' as Logo['type'] } },
   ])
     await assert.rejects(brandMerchant(parts, 'test', merchantId, { name: 'Changed', ...changes }), /violates check/)
-  assert.equal((await findShopfront(database, merchantId, 'sandbox'))?.name, 'Adaeze Kitchen')
+  assert.equal((await findBranding(database, merchantId, 'sandbox'))?.name, 'Adaeze Kitchen')
 })
 
 test('however many ask at once, the database is asked once, and again when two seconds are over', async () => {
@@ -104,11 +104,11 @@ test('however many ask at once, the database is asked once, and again when two s
   const owner = { merchantId, mode: 'sandbox' as const }
   const counted = counting()
   let nowMs = 0
-  const read = shopfronts(counted.database, () => nowMs)
+  const read = brandingCache(counted.database, () => nowMs)
   const all = await Promise.all(Array.from({ length: 50 }, () => read(owner)))
   assert.equal(new Set(all).size, 1)
   assert.equal(counted.asked(), 1)
-  assert.equal((await read({ merchantId, mode: 'live' }))?.mode, 'live', 'the other mode is another shopfront')
+  assert.equal((await read({ merchantId, mode: 'live' }))?.mode, 'live', 'the other mode is another branding')
   assert.equal(counted.asked(), 2)
 
   await brandMerchant(parts, 'test', merchantId, { colour: '#123456' })
@@ -126,7 +126,7 @@ test('from one second on it is read again behind the back of whoever asks', asyn
   const owner = { merchantId, mode: 'sandbox' as const }
   const counted = counting()
   let nowMs = 0
-  const read = shopfronts(counted.database, () => nowMs)
+  const read = brandingCache(counted.database, () => nowMs)
   const first = await read(owner)
   nowMs = 1_500
   assert.equal(await read(owner), first)
@@ -137,7 +137,7 @@ test('a database that was away is asked again', async () => {
   const { merchantId } = await addMerchant(database)
   let isAway = true
   const row: Database['row'] = (statement) => (isAway ? Promise.reject(new Error('away')) : database.row(statement))
-  const read = shopfronts({ ...database, row })
+  const read = brandingCache({ ...database, row })
   await assert.rejects(read({ merchantId, mode: 'live' }), /away/)
   isAway = false
   assert.equal((await read({ merchantId, mode: 'live' }))?.name, 'Adaeze Kitchen')

@@ -3,8 +3,8 @@ import type { IntegrationChanges } from '../integrations/integration-changes.ts'
 import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Scope } from '../kernel/scope.ts'
-import type { Shopfront } from './branding.ts'
-import { findShopfront } from './branding-store.ts'
+import type { Branding } from './branding.ts'
+import { findBranding } from './branding-store.ts'
 
 // As for credentials: what was changed shows everywhere within 2 s, and a busy shop's customers never wait for the look-up.
 const FRESH_MS = 1_000
@@ -12,26 +12,26 @@ const BELIEVED_MS = 2_000
 const MAX_CACHED = 10_000
 
 interface Entry {
-  shopfront: Shopfront | undefined
+  branding: Branding | undefined
   readAtMs: number
 }
 
-export type Shopfronts = (owner: Scope) => Promise<Shopfront | undefined>
+export type FindBranding = (owner: Scope) => Promise<Branding | undefined>
 
 /** Every page view asks for one. `nowMs` is a monotonic clock. */
-export function shopfronts(
+export function brandingCache(
   database: Database,
   nowMs: () => number = () => performance.now(),
   changes?: IntegrationChanges,
-): Shopfronts {
+): FindBranding {
   const cache = new Map<string, Entry>()
   const reading = new Map<string, Promise<Entry>>()
 
   async function read(key: string, merchantId: MerchantId, mode: Mode): Promise<Entry> {
     const readAtMs = nowMs() // before the question: what is changed after it is not older than this
-    const shopfront = await findShopfront(database, merchantId, mode)
+    const branding = await findBranding(database, merchantId, mode)
     cache.delete(key)
-    const entry = { shopfront, readAtMs }
+    const entry = { branding, readAtMs }
     cache.set(key, entry)
     if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string)
     return entry
@@ -54,9 +54,9 @@ export function shopfronts(
     if (!entry || ageMs >= BELIEVED_MS || isStale(entry)) {
       const fresh = await readOnce(key, merchantId, mode)
       // A read that was under way before the change is made again.
-      return (isStale(fresh) ? await readOnce(key, merchantId, mode) : fresh).shopfront
+      return (isStale(fresh) ? await readOnce(key, merchantId, mode) : fresh).branding
     }
     if (ageMs >= FRESH_MS) readOnce(key, merchantId, mode).catch(() => {}) // whoever comes after BELIEVED_MS will hear of it
-    return entry.shopfront
+    return entry.branding
   }
 }
