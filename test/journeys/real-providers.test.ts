@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../../src/database/sql.ts'
 import type { PaymentId } from '../../src/kernel/ids.ts'
 import { type Currency, formatMoney, money } from '../../src/kernel/money.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
@@ -62,8 +61,7 @@ function journeys({ tellsOfDeclines, numbersTries }: Way, place: At): void {
     await customer.send({ action: 'pay', method: 'card' })
     assert.equal(customer.state, 'provider')
     await customer.goOn()
-    // People take longer than 3 seconds for that; until then a return does not ask the provider again.
-    await world.database.rows(sql`update payments set provider_asked_at = null where reference = ${reference}`)
+    await place.forgetLastQuestion(reference)
     await customer.press('pay')
     assertBackAtShop(world, customer, reference)
     await pump()

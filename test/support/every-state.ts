@@ -109,6 +109,14 @@ export async function everyState(service: PayingService, shop: Shop, changes: ob
   // In a currency that nothing takes any more.
   await database.rows(sql`update payments set currency = 'XOF' where id = ${uuidOf(states.unpayable.id)}`)
   await (await openPage(states.confirming.url)).post({ action: 'check' })
+  // The page does not wait for a silent provider. The check ends at its deadline and is recorded then.
+  await eventually(
+    () =>
+      database.rows(sql`
+      select from provider_calls c join attempts a on a.id = c.attempt_id
+       where a.payment_id = ${uuidOf(states.confirming.id)} and c.call = 'check'`),
+    (checks) => checks.length > 0,
+  )
   for (const [state, { url }] of Object.entries(states)) {
     await eventually(
       () => openPage(url),

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { sql } from '../../src/database/sql.ts'
 import type { IntegrationWish } from '../../src/integrations/integration-request.ts'
 import { setIntegration } from '../../src/integrations/manage-integrations.ts'
 import { findCurrentAccount } from '../../src/integrations/provider-account-store.ts'
@@ -48,6 +49,11 @@ export interface At<Fake extends FakeProvider = FakeProvider> {
   payment(reference: string): Promise<Answer['body']>
   /** The last attempt's order, by the name that we gave it. */
   orderOf(reference: string): Promise<string>
+  /**
+   * A return asks the provider at most once in 3 seconds per payment. People take longer than that on the provider's page; with this, a test
+   * need not.
+   */
+  forgetLastQuestion(reference: string): Promise<void>
   /** Of the user id, or of the e-mail address when there is none. */
   cards(user: TestUser): Promise<Answer['body'][]>
   /** A card that this customer agreed to have kept at some time, which acts as the provider's token does. */
@@ -150,6 +156,9 @@ export function at<Fake extends FakeProvider>(world: ProviderWorld, shop: Shop, 
       return notices.length
     },
     heard,
+    async forgetLastQuestion(reference) {
+      await world.database.rows(sql`update payments set provider_asked_at = null where reference = ${reference}`)
+    },
     async hears(reference, types) {
       const told = await eventually(
         () => heard(reference),

@@ -38,8 +38,11 @@ async function everything(): Promise<Record<string, string>> {
 
 /** What was said to change nothing has changed nothing, anywhere. */
 async function changesNothing(what: string, act: () => Promise<unknown>): Promise<void> {
-  // Notices of what was done before may still be on their way, and those that are not due yet would change things by themselves.
+  // Waiting notices and scheduled checks would change rows by themselves.
   await database.rows(sql`update gateway_notices set state = 'lost' where state = 'waiting'`)
+  await database.rows(
+    sql`update attempts set next_check_at = now() + interval '1 hour' where next_check_at is not null`,
+  )
   let before = await everything()
   await eventually(
     async () => {
