@@ -1,4 +1,5 @@
 // `npm test`: format, lint, types and tests, on a PostgreSQL of its own. `npm test -- src/kernel/ids.test.ts` runs those files only.
+// `npm run processes`: real processes of the service and the command line: first run, stop, kill -9; three minutes.
 // `npm run browser`: every state of the page in a real browser, with all that can go wrong on it; ten minutes, so not part of `npm test`.
 // RETRY_FAILED_FILES=1, as CI sets it: each file that failed runs once more. One that passes then is reported as flaky.
 // `npm run scale`: every statement, claims and pauses on tables with a million rows; some minutes, not part of CI.
@@ -15,7 +16,7 @@ import { TEMPLATE, urlOfDatabase } from './support/database.ts'
 
 const root = join(import.meta.dirname, '..')
 const chosen = process.argv.slice(2)
-const THOROUGH = /^test\/(\w+\/thorough|scale)\//
+const THOROUGH = /^test\/(\w+\/thorough|processes|scale)\//
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root }).sort()
 const files = chosen.length > 0 ? chosen : all.filter((file) => !THOROUGH.test(file))
 
