@@ -25,7 +25,7 @@ import { SANDBOX_MERCHANT_ID, seedSandbox } from './merchants/seed-sandbox.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
 import { guardedHttp } from './outbound/guarded-http.ts'
 import { paymentCreator } from './payments/create-payment.ts'
-import type { AttemptParts } from './payments/dependencies.ts'
+import type { PaymentDependencies } from './payments/dependencies.ts'
 import { linksOn } from './payments/links.ts'
 import { PROVIDERS } from './providers/registry.ts'
 import { sandboxServers } from './providers/sandbox-servers.ts'
@@ -134,7 +134,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   // The demo shop is part of this service: its webhook works on a private address, too.
   const isDemoWebhook = (url?: string) => config.demo && url === `${baseUrl}${DEMO_WEBHOOK_PATH}`
   const allowPrivate = (mode: Mode, url?: string) => isAllowed(mode) || (mode === 'sandbox' && isDemoWebhook(url))
-  const attemptParts: AttemptParts = {
+  const attemptParts: PaymentDependencies = {
     ...parts,
     log,
     links: linksOn(() => baseUrl),

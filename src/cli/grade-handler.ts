@@ -8,7 +8,7 @@ import { linksOn } from '../payments/links.ts'
 import { attemptView, viewOf } from '../payments/payment-view.ts'
 import type { Attempt } from '../payments/state/attempt.ts'
 import type { Payment } from '../payments/state/payment.ts'
-import type { Book } from '../payments/state/payment-state.ts'
+import type { PaymentState } from '../payments/state/payment-state.ts'
 import type { Answer } from '../webhooks/delivery.ts'
 import { newWebhookSecret, type WebhookSecret, webhookHeaders } from '../webhooks/signature.ts'
 
@@ -105,10 +105,15 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
   const now = new Date()
   const story = paidAtTheSecondTry(now, reference)
   const before = afterTheFirstTry(story)
-  const event = (type: EventType, sequence: number, book: Book = story, more: Record<string, unknown> = {}) => {
+  const event = (
+    type: EventType,
+    sequence: number,
+    state: PaymentState = story,
+    more: Record<string, unknown> = {},
+  ) => {
     const id = newId('event', now)
-    const data = { payment: viewOf(book, [], LINKS), attempt: attemptView(book.attempts.at(-1) as Attempt), ...more }
-    const { merchantId, mode, id: paymentId } = book.payment
+    const data = { payment: viewOf(state, [], LINKS), attempt: attemptView(state.attempts.at(-1) as Attempt), ...more }
+    const { merchantId, mode, id: paymentId } = state.payment
     const body = bodyOf({ id, type, sequence, data, merchantId, mode, paymentId, occurredAt: now, cause: null })
     return { id, body }
   }
@@ -201,7 +206,7 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
 }
 
 /** Made of the same types as the real thing, and shown by the same code: what a handler sees here is what it will see. */
-function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`): Book {
+function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`): PaymentState {
   const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
   const payment: Payment = {
     id: newId('payment', now),
@@ -255,12 +260,12 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
       failedTryId: null,
       instructions: null,
       instructionsExpireAt: null,
-      saidPaid: false,
+      noticeSaidPaid: false,
       needsReview: null,
       createdAt: minutesAgo(3 - number),
       askedAt: minutesAgo(3 - number),
       resolvedAt: minutesAgo(2 - number),
-      watch: { since: now, checks: 0, missingInARow: 0, nextCheckAt: null, activeAt: null },
+      checks: { since: now, count: 0, missingInARow: 0, nextAt: null, lastActivityAt: null },
     }
   }
   const failure = {
@@ -272,7 +277,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
   return { payment, attempts: [declined, attempt(2)] }
 }
 
-function afterTheFirstTry({ payment, attempts }: Book): Book {
+function afterTheFirstTry({ payment, attempts }: PaymentState): PaymentState {
   return {
     payment: { ...payment, status: 'pending', amountPaid: 0, completedAt: null, sequence: 3 },
     attempts: attempts.slice(0, 1),

@@ -1,17 +1,17 @@
 import type { PaymentId } from '../kernel/ids.ts'
-import type { AttemptParts } from './dependencies.ts'
-import { type Book, cancel } from './state/payment-state.ts'
-import { lockBook } from './store/attempts.ts'
+import type { PaymentDependencies } from './dependencies.ts'
+import { cancel, type PaymentState } from './state/payment-state.ts'
+import { lockPaymentState } from './store/attempts.ts'
 import { writeDecision } from './write-decision.ts'
 
 export function cancelPayment(
-  parts: Pick<AttemptParts, 'database' | 'clock' | 'links' | 'record'>,
+  parts: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'record'>,
   id: PaymentId,
-): Promise<Book> {
+): Promise<PaymentState> {
   return parts.database.transaction(async (tx) => {
-    const before = await lockBook(tx, id)
+    const before = await lockPaymentState(tx, id)
     const decision = cancel(before, parts.clock.now())
     await writeDecision(tx, parts, before, decision)
-    return decision.book
+    return decision.state
   })
 }

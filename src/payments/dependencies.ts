@@ -7,7 +7,7 @@ import type { Providers } from '../providers/provider.ts'
 import type { Links } from './links.ts'
 
 /** What every verb about attempts works with. */
-export interface AttemptParts {
+export interface PaymentDependencies {
   database: Database
   clock: Clock
   log: Logger

@@ -1,4 +1,4 @@
-import type { AttemptParts } from './dependencies.ts'
+import type { PaymentDependencies } from './dependencies.ts'
 import { expire } from './state/payment-state.ts'
 import { withAttempts } from './store/attempts.ts'
 import { lockOverduePayments } from './store/payments.ts'
@@ -6,7 +6,7 @@ import { writeDecision } from './write-decision.ts'
 
 /** Ends payments whose time is over, oldest first, and returns how many. Several processes may do it at once: each takes others. */
 export function expirePayments(
-  parts: Pick<AttemptParts, 'database' | 'clock' | 'links' | 'record'>,
+  parts: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'record'>,
   limit: number,
 ): Promise<number> {
   return parts.database.transaction(async (tx) => {

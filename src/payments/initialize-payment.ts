@@ -7,13 +7,13 @@ import type { Currency } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import type { Capabilities } from '../providers/provider.ts'
-import type { Turn } from './call-once.ts'
 import { DuplicateReference, type PaymentCreator } from './create-payment.ts'
-import type { AttemptParts } from './dependencies.ts'
+import type { PaymentDependencies } from './dependencies.ts'
+import type { Turn } from './idempotent-call.ts'
 import { type Started, startAttempt } from './start-attempt.ts'
-import { type PaymentRequest, refuseFinished, type User } from './state/payment.ts'
+import { assertPending, type PaymentRequest, type User } from './state/payment.ts'
 import { priceOf, takes } from './state/payment-options.ts'
-import { findAttempt, findBookById } from './store/attempts.ts'
+import { findAttempt, findPaymentStateById } from './store/attempts.ts'
 import { findPaymentByReference } from './store/payments.ts'
 
 export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
@@ -26,7 +26,7 @@ export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
   saveCard: boolean
 }
 
-type Parts = AttemptParts & { createPayment: PaymentCreator }
+type Parts = PaymentDependencies & { createPayment: PaymentCreator }
 
 /** A try at a payment with the provider that the merchant names. It is never swapped for another. */
 export async function initializePayment(
@@ -42,15 +42,15 @@ export async function initializePayment(
   const { capabilities, channel, integration } = findIntegration(parts, now, request)
   priceOf(request, capabilities, channel)
   const paymentId = await openPayment(parts, now, request, integration)
-  return startAttempt(parts, paymentId, { capabilities, channel, saveCard: request.saveCard, onBegun: turn.noteBegun })
+  return startAttempt(parts, paymentId, { capabilities, channel, saveCard: request.saveCard, onIntent: turn.noteBegun })
 }
 
 /** What the same call had started before its process died: its instructions are the answer. */
 async function findStarted({ database }: Parts, began: string | null): Promise<Started | undefined> {
   const id = began === null ? undefined : parseId('attempt', began)
   const attempt = id && (await findAttempt(database, id))
-  const book = attempt?.instructions && (await findBookById(database, attempt.paymentId))
-  return attempt && book ? { attempt, book } : undefined
+  const state = attempt?.instructions && (await findPaymentStateById(database, attempt.paymentId))
+  return attempt && state ? { attempt, state } : undefined
 }
 
 const CHANNEL_SUFFIX = '-virtual-bank-account'
@@ -63,7 +63,7 @@ export function splitProvider(provider: string): { name: string; channel: Channe
 }
 
 function findIntegration(
-  { providers }: AttemptParts,
+  { providers }: PaymentDependencies,
   { integrations, mode }: Caller,
   { provider, currency, country }: InitializeRequest,
 ): { capabilities: Capabilities; channel: Channel; integration: Integration } {
@@ -124,7 +124,7 @@ async function continueWith(
 ) {
   const payment = await findPaymentByReference(parts.database, caller, reference)
   if (!payment) return undefined
-  refuseFinished(payment)
+  assertPending(payment)
   if (payment.amount !== amount || payment.currency !== currency) {
     throw new Problem(
       'reference_conflict',

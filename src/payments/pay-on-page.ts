@@ -4,16 +4,22 @@ import { findOffering, type Offering } from '../integrations/integration-store.t
 import type { Channel } from '../kernel/channel.ts'
 import type { PaymentId, SavedCardId } from '../kernel/ids.ts'
 import { Problem, type ProblemCode } from '../kernel/problem.ts'
-import type { AttemptParts } from './dependencies.ts'
-import { carryOut, type Intent, NotStarted, prepare, type Start, takeUp } from './start-attempt.ts'
+import type { PaymentDependencies } from './dependencies.ts'
+import { AttemptNotStarted, carryOut, type Intent, prepare, type Start, takeUp } from './start-attempt.ts'
 import type { Attempt } from './state/attempt.ts'
-import { choicesOf, type Offer } from './state/payment-options.ts'
-import { type Book, type Confirmable, isConfirmable, mayUseSavedCard, refuseAnother } from './state/payment-state.ts'
-import { findBookById, hasPageKey, lockBook, notePageKey, recordCall } from './store/attempts.ts'
-import { findKeeper } from './store/saved-cards.ts'
+import { type Offer, optionsForChannel } from './state/payment-options.ts'
+import {
+  type AwaitingConfirmation,
+  assertCanStartAttempt,
+  awaitsConfirmation,
+  mayUseSavedCard,
+  type PaymentState,
+} from './state/payment-state.ts'
+import { findPaymentStateById, hasPageKey, lockPaymentState, recordCall, savePageKey } from './store/attempts.ts'
+import { findCardProvider } from './store/saved-cards.ts'
 
 /** What a customer chose on our page. */
-export interface PageWish {
+export interface PageChoice {
   channel: Channel
   /** A saved card is charged at once. Absent: the provider's page may offer the one that was used last. */
   card?: SavedCardId | 'new'
@@ -33,25 +39,29 @@ export interface PageWish {
  *
  * Where a provider does not even begin, the next one is asked in the same press. Not where nobody knows what became of it.
  */
-export async function startOnPage(parts: AttemptParts, paymentId: PaymentId, wish: PageWish): Promise<Book> {
+export async function payOnPage(
+  parts: PaymentDependencies,
+  paymentId: PaymentId,
+  wish: PageChoice,
+): Promise<PaymentState> {
   try {
     let next: Next | undefined = await parts.database.transaction((tx) => intend(tx, parts, paymentId, wish))
     while (next) {
       const { intent, others }: Next = next
       try {
-        return (await carryOut(parts, intent, { onPage: true })).book
+        return (await carryOut(parts, intent, { onPage: true })).state
       } catch (error) {
         const [other, ...rest] = others
-        if (!other || !(error instanceof NotStarted) || !error.nothingBegan) throw error
+        if (!other || !(error instanceof AttemptNotStarted) || !error.nothingStarted) throw error
         next = await parts.database.transaction((tx) => goElsewhere(tx, parts, intent.attempt, other, rest, wish))
       }
     }
   } catch (error) {
     if (!isInTheBook(error)) throw error
   }
-  const book = await findBookById(parts.database, paymentId)
-  if (!book) throw new Error(`payment ${paymentId} is gone`)
-  return book
+  const state = await findPaymentStateById(parts.database, paymentId)
+  if (!state) throw new Error(`payment ${paymentId} is gone`)
+  return state
 }
 
 /** A call to make, and who else could be asked if nothing comes of it. */
@@ -63,27 +73,27 @@ interface Next {
 /** Nothing, when this press has been here before, or what it asks for is waiting for the customer already. */
 async function intend(
   tx: Transaction,
-  parts: AttemptParts,
+  parts: PaymentDependencies,
   paymentId: PaymentId,
-  wish: PageWish,
+  wish: PageChoice,
 ): Promise<Next | undefined> {
-  const book = await lockBook(tx, paymentId)
+  const state = await lockPaymentState(tx, paymentId)
   const now = parts.clock.now()
   if (await hasPageKey(tx, paymentId, wish.key)) return undefined
-  const integrations = await findOffering(tx, book.payment)
-  const waiting = book.attempts.filter(isConfirmable).find((attempt) => isMeantBy(attempt, wish))
+  const integrations = await findOffering(tx, state.payment)
+  const waiting = state.attempts.filter(awaitsConfirmation).find((attempt) => isMeantBy(attempt, wish))
   if (waiting && integrations.some((integration) => takesCardsAt(integration, waiting))) {
-    const intent = await takeUp(tx, parts, book, waiting)
-    await notePageKey(tx, waiting.id, wish.key)
+    const intent = await takeUp(tx, parts, state, waiting)
+    await savePageKey(tx, waiting.id, wish.key)
     return { intent, others: [] }
   }
-  if (!wish.fresh && book.attempts.some((attempt) => isWaitingFor(attempt, wish, now))) return undefined
-  refuseAnother(book, now)
-  const [best, ...others] = await findChoices(tx, parts, integrations, book, wish)
+  if (!wish.fresh && state.attempts.some((attempt) => isWaitingFor(attempt, wish, now))) return undefined
+  assertCanStartAttempt(state, now)
+  const [best, ...others] = await findChoices(tx, parts, integrations, state, wish)
   if (!best) return undefined // the price has changed since the page was shown: it is shown again
-  const intent = await prepare(tx, parts, book, {
-    ...startOf(book, best, wish),
-    onBegun: (begun, id) => notePageKey(begun, id, wish.key),
+  const intent = await prepare(tx, parts, state, {
+    ...startOf(state, best, wish),
+    onIntent: (begun, id) => savePageKey(begun, id, wish.key),
   })
   return { intent, others }
 }
@@ -91,16 +101,16 @@ async function intend(
 /** Who could take it, at the price that the customer has seen; for a saved card, whoever keeps it. */
 async function findChoices(
   tx: Transaction,
-  { providers }: AttemptParts,
+  { providers }: PaymentDependencies,
   integrations: Integration[],
-  book: Book,
-  { channel, card, atMost = Number.POSITIVE_INFINITY }: PageWish,
+  state: PaymentState,
+  { channel, card, atMost = Number.POSITIVE_INFINITY }: PageChoice,
 ): Promise<Offer[]> {
-  const { payment } = book
+  const { payment } = state
   const affordable = ({ amountCharged }: Offer) => amountCharged <= atMost
-  const choices = choicesOf(payment, integrations, providers, channel)
+  const choices = optionsForChannel(payment, integrations, providers, channel)
   if (!card || card === 'new') return choices.filter(affordable)
-  const keeper = mayUseSavedCard(book, card) ? await findKeeper(tx, payment, payment.user, card) : undefined
+  const keeper = mayUseSavedCard(state, card) ? await findCardProvider(tx, payment, payment.user, card) : undefined
   const choice = choices.find(({ capabilities }) => capabilities.name === keeper)
   if (!choice) throw new Problem('not_found', 'There is no such card.')
   return [choice].filter(affordable)
@@ -109,36 +119,39 @@ async function findChoices(
 /** The same press, with the next provider. */
 async function goElsewhere(
   tx: Transaction,
-  parts: AttemptParts,
+  parts: PaymentDependencies,
   { id, paymentId }: Attempt,
   other: Offer,
   others: Offer[],
-  wish: PageWish,
+  wish: PageChoice,
 ): Promise<Next> {
-  const book = await lockBook(tx, paymentId)
+  const state = await lockPaymentState(tx, paymentId)
   const call = { call: 'go elsewhere', outcome: other.capabilities.name, detail: 'nothing began here', tookMs: 0 }
   await recordCall(tx, id, call)
-  return { intent: await prepare(tx, parts, book, startOf(book, other, wish)), others }
+  return { intent: await prepare(tx, parts, state, startOf(state, other, wish)), others }
 }
 
-function startOf({ payment }: Book, { capabilities }: Offer, { channel, card, saveCard }: PageWish): Start {
+function startOf({ payment }: PaymentState, { capabilities }: Offer, { channel, card, saveCard }: PageChoice): Start {
   // A provider's page would offer the last saved card of the e-mail address.
   const chosen = card ?? (payment.user.id === null ? 'new' : undefined)
   return { capabilities, channel, ...(chosen && { card: chosen }), ...(saveCard && { saveCard }) }
 }
 
 /** Whether a yes to this card, at the price that the page has shown, is one to this attempt. */
-function isMeantBy({ instructions, amountCharged }: Confirmable, { card, atMost = amountCharged }: PageWish): boolean {
+function isMeantBy(
+  { instructions, amountCharged }: AwaitingConfirmation,
+  { card, atMost = amountCharged }: PageChoice,
+): boolean {
   return instructions.savedCard === card && amountCharged <= atMost
 }
 
 /** A yes starts a new charge, so it needs the integration as it is now, with the keys that the attempt was started with. */
-function takesCardsAt({ provider, account, channels }: Offering, waiting: Confirmable): boolean {
+function takesCardsAt({ provider, account, channels }: Offering, waiting: AwaitingConfirmation): boolean {
   return provider === waiting.provider && account === waiting.account && channels.includes('card')
 }
 
 /** Whether this attempt is what the customer asks for, and can still be paid. */
-function isWaitingFor(attempt: Attempt, { channel, card }: PageWish, now: Date): boolean {
+function isWaitingFor(attempt: Attempt, { channel, card }: PageChoice, now: Date): boolean {
   const { instructions, instructionsExpireAt } = attempt
   if (attempt.status !== 'pending' || attempt.channel !== channel || !instructions) return false
   if (instructionsExpireAt && instructionsExpireAt <= now) return false
@@ -162,5 +175,5 @@ const IN_THE_BOOK: readonly ProblemCode[] = [
 ]
 
 function isInTheBook(error: unknown): boolean {
-  return error instanceof NotStarted || (error instanceof Problem && IN_THE_BOOK.includes(error.code))
+  return error instanceof AttemptNotStarted || (error instanceof Problem && IN_THE_BOOK.includes(error.code))
 }

@@ -1,10 +1,10 @@
 import type { Links } from './links.ts'
 import { type Attempt, isRetryable } from './state/attempt.ts'
-import type { Book } from './state/payment-state.ts'
+import type { PaymentState } from './state/payment-state.ts'
 import { type Refund, refundView } from './state/refund.ts'
 
 /** A payment as merchants see it: in answers and in webhooks the same. */
-export function viewOf({ payment, attempts }: Book, refunds: Refund[], links: Links) {
+export function viewOf({ payment, attempts }: PaymentState, refunds: Refund[], links: Links) {
   const { id, reference, mode, status, late, amount, currency, country, customerBearsCharge, user } = payment
   const paidWith = attempts.find((attempt) => attempt.status === 'successful')
   return {

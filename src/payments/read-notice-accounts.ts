@@ -1,7 +1,7 @@
 import type { Scope } from '../kernel/scope.ts'
 import { findMerchant } from '../merchants/merchant-store.ts'
 import { type Connection, NotSetUp } from '../providers/provider.ts'
-import type { AttemptParts } from './dependencies.ts'
+import type { PaymentDependencies } from './dependencies.ts'
 
 /** The accounts whose keys may have signed a notice for a merchant. Empty: no such merchant, or the provider is not set up. */
 export type NoticeAccounts = readonly { account: number; connection: Connection }[]
@@ -27,7 +27,7 @@ interface Entry {
  * apart from those that do: a stranger who makes up merchant ids cannot push real ones out.
  */
 export function noticeAccountCache(
-  parts: Pick<AttemptParts, 'database' | 'providers'>,
+  parts: Pick<PaymentDependencies, 'database' | 'providers'>,
   nowMs: () => number = () => performance.now(),
 ): NoticeAccountCache {
   const found = new Map<string, Entry>()
@@ -73,7 +73,7 @@ export function noticeAccountCache(
 }
 
 async function readAccounts(
-  { database, providers }: Pick<AttemptParts, 'database' | 'providers'>,
+  { database, providers }: Pick<PaymentDependencies, 'database' | 'providers'>,
   owner: Scope,
   provider: string,
 ): Promise<NoticeAccounts> {

@@ -2,7 +2,7 @@ import { NO_ACCOUNT } from '../integrations/provider-account.ts'
 import type { Scope } from '../kernel/scope.ts'
 import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
 import type { NoticeReading, RawNotice } from '../providers/provider.ts'
-import type { AttemptParts } from './dependencies.ts'
+import type { PaymentDependencies } from './dependencies.ts'
 import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
 import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
 import { checkAttempt, settleAttempt } from './settle-attempt.ts'
@@ -36,7 +36,7 @@ export interface NoticeGuards {
  * a bounded rate. The provider is not asked anything here.
  */
 export async function receiveNotice(
-  parts: AttemptParts,
+  parts: PaymentDependencies,
   owner: Scope,
   provider: string,
   raw: { body: Buffer; headers: Record<string, string> },
@@ -63,7 +63,7 @@ export async function receiveNotice(
   }
 }
 
-function unguarded(parts: AttemptParts): NoticeGuards {
+function unguarded(parts: PaymentDependencies): NoticeGuards {
   return {
     accounts: noticeAccountCache(parts),
     beforeLookUp: () => {},
@@ -93,8 +93,8 @@ function readWith(accounts: NoticeAccounts, notice: RawNotice): Signed {
 }
 
 /** An unsigned notice about an order of ours schedules at most one check a minute per payment. A worker makes the check. */
-export async function noteHint(
-  { database }: AttemptParts,
+export async function scheduleCheckForHint(
+  { database }: PaymentDependencies,
   owner: Scope,
   provider: string,
   reference: string,
@@ -116,7 +116,7 @@ function read(reading: () => NoticeReading): NoticeReading {
 const SAYS_MONEY_WENT_BACK = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
 
 /** What a notice says is a reason to ask the provider; the answer is what counts. */
-export async function workOffNotice(parts: AttemptParts, notice: Notice): Promise<void> {
+export async function processNotice(parts: PaymentDependencies, notice: Notice): Promise<void> {
   const { database } = parts
   const { reading } = notice
   if (reading.kind !== 'notice') {
@@ -138,17 +138,17 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
   }
   // Signed with the key of another account, such as a rotated one: a reason to ask the provider, and no more.
   const isOwn = attempt.account === notice.account
-  const noticeSays = isOwn && (says === 'paid' || says === 'failed') ? says : undefined
-  const book =
+  const noticeClaim = isOwn && (says === 'paid' || says === 'failed') ? says : undefined
+  const state =
     isOwn && says === 'processing' && attempt.status === 'pending'
       ? // Nothing to prove: it keeps other tries and verdicts away until the outcome is known, which the checks will tell. (After a decline it may
         // be old news, so then the provider is asked.)
         await settleAttempt(parts, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
       : await checkAttempt(parts, attempt, {
           source: 'notice',
-          ...(noticeSays && { noticeSays, tells: reading.receipts }),
+          ...(noticeClaim && { noticeClaim, tells: reading.receipts }),
         })
-  const after = book.attempts.find(({ id }) => id === attempt.id)
+  const after = state.attempts.find(({ id }) => id === attempt.id)
   const changed = after && (after.status !== attempt.status || after.amountReceived !== attempt.amountReceived)
   if (!isOwn && !changed && reading.reference !== attempt.orderReference) {
     const strange = await database.transaction(async (tx) => {
@@ -166,7 +166,7 @@ export async function workOffNotice(parts: AttemptParts, notice: Notice): Promis
 }
 
 /** The money first, since its own notice may have been lost; then what went back of it. What cannot be told yet is tried again later. */
-async function reconcileOn(parts: AttemptParts, attempt: Attempt): Promise<Reconciled> {
+async function reconcileOn(parts: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
   await checkAttempt(parts, attempt, { source: 'notice' })
   const reconciled = await reconcileReturns(parts, attempt)
   if (reconciled.kind === 'unanswered') throw new Error(`the provider did not list its refunds: ${reconciled.because}`)
@@ -186,7 +186,7 @@ function reconciledAs(reconciled: Reconciled): { state: 'done' | 'ignored'; note
 
 /** Some notices name a transaction alone, and only the provider knows of which order it is. No answer is a reason to try again later. */
 async function findAttemptOf(
-  { database, providers }: AttemptParts,
+  { database, providers }: PaymentDependencies,
   notice: Notice,
   { reference, transactionId }: { reference: string | null; transactionId?: string },
 ): Promise<Attempt | undefined> {
@@ -208,24 +208,28 @@ async function findAttemptOf(
   return undefined
 }
 
-async function setAside({ database, log }: AttemptParts, notice: Notice, why: string): Promise<void> {
+async function setAside({ database, log }: PaymentDependencies, notice: Notice, why: string): Promise<void> {
   await endNotice(database, notice.id, { state: 'unmatched', note: why })
   log.error({ noticeId: notice.id, provider: notice.provider, merchantId: notice.merchantId }, `a notice ${why}`)
 }
 
 /** Notices that nobody finished: their receiver died, or the provider was away. */
-export async function workOffWaitingNotices(parts: AttemptParts, limit: number): Promise<number> {
+export async function processWaitingNotices(parts: PaymentDependencies, limit: number): Promise<number> {
   const { claimed, done } = await startWaitingNotices(parts, limit, NO_LIMITS)
   await done
   return claimed
 }
 
 /** The same, without waiting for the providers' answers, and within the limits of each account. */
-export async function startWaitingNotices(parts: AttemptParts, limit: number, limits: AccountLimits): Promise<Started> {
+export async function startWaitingNotices(
+  parts: PaymentDependencies,
+  limit: number,
+  limits: AccountLimits,
+): Promise<Started> {
   return startWithin(limits, await claimWaitingNotices(parts.database, limit), {
     accountOf: (notice) => accountKey(notice),
     work: (notice) =>
-      workOffNotice(parts, notice).catch((err) =>
+      processNotice(parts, notice).catch((err) =>
         parts.log.warn({ err, noticeId: notice.id }, 'notice waits for another try'),
       ),
     postpone: (late) => postponeNotices(parts.database, late),

@@ -1,5 +1,5 @@
 import { type AccountLimits, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
-import type { AttemptParts } from './dependencies.ts'
+import type { PaymentDependencies } from './dependencies.ts'
 import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
 import { findAttempt } from './store/attempts.ts'
 import {
@@ -17,7 +17,7 @@ const OPEN_FOR = 180 * DAY
 const UNANSWERED_FOR = 7 * DAY
 
 /** Lists refunds and disputes of attempts whose day has come, and returns how many. For notices that never came. */
-export async function reconcileDueReturns(parts: AttemptParts, limit: number): Promise<number> {
+export async function reconcileDueReturns(parts: PaymentDependencies, limit: number): Promise<number> {
   const { claimed, done } = await startDueReconciliations(parts, limit, NO_LIMITS)
   await done
   return claimed
@@ -25,7 +25,7 @@ export async function reconcileDueReturns(parts: AttemptParts, limit: number): P
 
 /** The same, without waiting for the providers' answers, and within the limits of each account. */
 export async function startDueReconciliations(
-  parts: AttemptParts,
+  parts: PaymentDependencies,
   limit: number,
   limits: AccountLimits,
 ): Promise<Started> {
@@ -39,7 +39,7 @@ export async function startDueReconciliations(
   })
 }
 
-async function reconcileOne(parts: AttemptParts, due: DueReconciliation): Promise<void> {
+async function reconcileOne(parts: PaymentDependencies, due: DueReconciliation): Promise<void> {
   const attempt = await findAttempt(parts.database, due.attemptId)
   const reconciled: Reconciled = attempt ? await reconcileReturns(parts, attempt) : { kind: 'unsupported' }
   const nextAt = nextReconciliation(reconciled, due.until, parts.clock.now())

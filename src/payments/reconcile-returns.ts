@@ -1,20 +1,20 @@
 import type { Connection, ListedDispute, ListedRefund, ReturnsAnswer } from '../providers/provider.ts'
-import type { AttemptParts } from './dependencies.ts'
+import type { PaymentDependencies } from './dependencies.ts'
 import { ask } from './settle-attempt.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import { disputeChange, withListed } from './state/dispute.ts'
-import { chargebackId, explainLoss, explainRefund, withoutRoom } from './state/match-returns.ts'
+import { chargebackId, matchLoss, matchRefund, withoutRoom } from './state/match-returns.ts'
 import type { Refund } from './state/refund.ts'
-import { lockBook } from './store/attempts.ts'
+import { lockPaymentState } from './store/attempts.ts'
 import { disputesOf } from './store/disputes.ts'
-import { everyTransactionOf } from './store/receipts.ts'
+import { allTransactionsOf } from './store/receipts.ts'
 import { refundsOf } from './store/refunds.ts'
 import {
-  askForReview,
   completeRefund,
   failRefund,
   keepDispute,
   loseDispute,
+  markForReview,
   nameRefund,
   type Reconciliation,
   recordDispute,
@@ -37,21 +37,21 @@ type Returns = Extract<ReturnsAnswer, { kind: 'returns' }>
  * Lists the provider's refunds and disputes of one attempt, and records what our own records lack. The provider is asked outside of a
  * transaction; the differences are written in one, under the payment's lock.
  */
-export async function reconcileReturns(parts: AttemptParts, attempt: Attempt): Promise<Reconciled> {
-  const transactionIds = await everyTransactionOf(parts.database, attempt.id)
+export async function reconcileReturns(parts: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
+  const transactionIds = await allTransactionsOf(parts.database, attempt.id)
   const list = async (provider: Connection) =>
     (await provider.listReturns?.(handleOf(attempt), transactionIds)) ?? ({ kind: 'unsupported' } as const)
   const answer = await ask(parts, attempt, 'list returns', list)
   if (answer.kind === 'unknown') return { kind: 'unanswered', because: answer.because }
   if (answer.kind !== 'returns') return answer
   return parts.database.transaction(async (tx) => {
-    const book = await lockBook(tx, attempt.paymentId)
+    const state = await lockPaymentState(tx, attempt.paymentId)
     const isOwn = ({ attemptId }: { attemptId: string }) => attemptId === attempt.id
     const work: Reconciliation = {
       tx,
       parts,
-      book,
-      attempt: book.attempts.find(({ id }) => id === attempt.id) ?? attempt,
+      state,
+      attempt: state.attempts.find(({ id }) => id === attempt.id) ?? attempt,
       refunds: (await refundsOf(tx, attempt.paymentId)).filter(isOwn),
       disputes: (await disputesOf(tx, attempt.paymentId)).filter(isOwn),
     }
@@ -60,11 +60,11 @@ export async function reconcileReturns(parts: AttemptParts, attempt: Attempt): P
 }
 
 async function recordDifferences(work: Reconciliation, { refunds, disputes }: Returns): Promise<Reconciled> {
-  const before = work.book.payment.sequence
+  const before = work.state.payment.sequence
   const waits: string[] = []
   const listed = refunds.toSorted((a, b) => rank(a) - rank(b) || a.at.getTime() - b.at.getTime())
   // What is on record already comes first: a refund of ours that is done or failed makes room for the others.
-  const isKnown = (refund: ListedRefund) => explainRefund(work, refund, false).kind === 'known'
+  const isKnown = (refund: ListedRefund) => matchRefund(work, refund, false).kind === 'known'
   const [known, others] = [listed.filter(isKnown), listed.filter((refund) => !isKnown(refund))]
   const done = new Set<string>()
   for (const refund of known) await takeRefund(work, refund, done, waits)
@@ -73,7 +73,7 @@ async function recordDifferences(work: Reconciliation, { refunds, disputes }: Re
   for (const refund of others) await takeRefund(work, refund, done, waits)
   return {
     kind: 'reconciled',
-    changes: work.book.payment.sequence - before,
+    changes: work.state.payment.sequence - before,
     waits: waits[0] ?? null,
     isOpen:
       waits.length > 0 || [...refunds, ...disputes].some(({ status }) => status === 'pending' || status === 'open'),
@@ -93,7 +93,7 @@ async function takeRefund(
 ): Promise<void> {
   const { refundId, reference, status } = listed
   const isAnother = reference !== null && done.has(reference)
-  const meaning = explainRefund(work, listed, isAnother)
+  const meaning = matchRefund(work, listed, isAnother)
   if (reference !== null) done.add(reference)
   switch (meaning.kind) {
     case 'known':
@@ -110,7 +110,7 @@ async function takeRefund(
       waits.push(meaning.because)
       return
     case 'unfit':
-      return askForReview(work, `refund_mismatch: ${meaning.because}.`)
+      return markForReview(work, `refund_mismatch: ${meaning.because}.`)
     case 'nothing':
       return
   }
@@ -123,11 +123,11 @@ async function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRef
   if (status === refund.status || status === 'pending') return
   // All of its transaction was going back when we first saw it, so the payment never had the money. What it means now is not for us to say.
   if (status === 'failed' && !refund.counted && refund.kind === 'provider' && work.attempt.amountReversed > 0)
-    return askForReview(work, `refund_failed: the provider kept ${refund.amount} that is on record as given back.`)
+    return markForReview(work, `refund_failed: the provider kept ${refund.amount} that is on record as given back.`)
   if (status === 'failed') return failRefund(work, refund, FAILED)
   const misfit = refund.status === 'failed' ? withoutRoom(work, refund.amount) : undefined
   if (misfit?.kind === 'waits') waits.push(misfit.because)
-  else if (misfit) await askForReview(work, `refund_mismatch: ${misfit.because}.`)
+  else if (misfit) await markForReview(work, `refund_mismatch: ${misfit.because}.`)
   else await completeRefund(work, refund, refundId)
 }
 
@@ -137,7 +137,7 @@ async function takeDispute(
   refunds: ListedRefund[],
   waits: string[],
 ): Promise<void> {
-  if (listed.amount.amount < 1) return askForReview(work, 'dispute_mismatch: a dispute of no money is listed.')
+  if (listed.amount.amount < 1) return markForReview(work, 'dispute_mismatch: a dispute of no money is listed.')
   const known =
     work.disputes.find(({ providerDisputeId }) => providerDisputeId === listed.disputeId) ??
     (await recordDispute(work, listed))
@@ -146,7 +146,7 @@ async function takeDispute(
   if (change === null) return
   if (change === 'updated') return updateDispute(work, dispute)
   if (change === 'won') return winDispute(work, dispute)
-  const loss = explainLoss(work, dispute, refunds)
+  const loss = matchLoss(work, dispute, refunds)
   if (loss.kind === 'waits') {
     waits.push(loss.because)
     return
@@ -158,5 +158,5 @@ async function takeDispute(
   }
   if (loss.kind === 'counted') return loseDispute(work, dispute, { counted: loss.refund, settledBy: loss.settledBy })
   await loseDispute(work, dispute, { amount: loss.amount })
-  if (loss.review) await askForReview(work, loss.review)
+  if (loss.review) await markForReview(work, loss.review)
 }

@@ -4,12 +4,12 @@ import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import { type AccountLimits, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
 import type { RefundOutcome } from '../providers/provider.ts'
-import type { AttemptParts } from './dependencies.ts'
+import type { PaymentDependencies } from './dependencies.ts'
 import { ask } from './settle-attempt.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
-import { type Book, decided } from './state/payment-state.ts'
-import { planRefund, type Refund, refundReference, refundView, refuseRepeated, tryAgain } from './state/refund.ts'
-import { findAttempt, lockBook } from './store/attempts.ts'
+import { decide, type PaymentState } from './state/payment-state.ts'
+import { assertNotRepeated, planRefund, type Refund, refundReference, refundView, tryAgain } from './state/refund.ts'
+import { findAttempt, lockPaymentState } from './store/attempts.ts'
 import { transactionsOf } from './store/receipts.ts'
 import {
   claimDueRefunds,
@@ -41,17 +41,17 @@ export interface RefundRequest {
  * first one's refund, and asks the provider only if it wins the lease: otherwise it answers with the refund as it stands.
  */
 export async function refundPayment(
-  parts: AttemptParts,
+  parts: PaymentDependencies,
   actor: string,
   id: PaymentId,
   wanted: RefundRequest,
 ): Promise<Refund> {
   const { refund, lease } = await parts.database.transaction(async (tx) => {
-    const before = await lockBook(tx, id)
+    const before = await lockPaymentState(tx, id)
     const known = wanted.callReference && (await findRefundOfCall(tx, id, wanted.callReference))
     if (known) return { refund: known, lease: await leaseRefund(tx, known.id) }
     const earlier = await refundsOf(tx, id)
-    if (!wanted.mayRepeat) refuseRepeated(earlier, before, wanted.amount, parts.clock.now())
+    if (!wanted.mayRepeat) assertNotRepeated(earlier, before, wanted.amount, parts.clock.now())
     const { attempt, amount } = planRefund(before, earlier, wanted.amount)
     const made = await promise(tx, parts, before, attempt, {
       amount,
@@ -71,45 +71,49 @@ export async function refundPayment(
 /** Puts a refund on record, and what it takes off the attempt's money. */
 async function promise(
   tx: Transaction,
-  parts: AttemptParts,
-  before: Book,
+  parts: PaymentDependencies,
+  before: PaymentState,
   attempt: Attempt,
-  wanted: Omit<NewRefund, 'id' | 'book' | 'attemptId'>,
+  wanted: Omit<NewRefund, 'id' | 'state' | 'attemptId'>,
 ): Promise<Refund | undefined> {
   const id = newId('refund', parts.clock.now())
-  const made = await insertRefund(tx, { ...wanted, id, book: before, attemptId: attempt.id })
-  if (made) await writeDecision(tx, parts, before, decided(withReturned(before, attempt.id, made.amount), []))
+  const made = await insertRefund(tx, { ...wanted, id, state: before, attemptId: attempt.id })
+  if (made) await writeDecision(tx, parts, before, decide(withReturned(before, attempt.id, made.amount), []))
   return made
 }
 
-export function withReturned(book: Book, attemptId: AttemptId, amount: number): Book {
+export function withReturned(state: PaymentState, attemptId: AttemptId, amount: number): PaymentState {
   return {
-    ...book,
-    attempts: book.attempts.map((attempt) =>
+    ...state,
+    attempts: state.attempts.map((attempt) =>
       attempt.id === attemptId ? { ...attempt, amountReturned: attempt.amountReturned + amount } : attempt,
     ),
   }
 }
 
 /** Of money that counts: the attempt and the payment show it. What went back beyond the payment was never part of it. */
-export function withRefunded(book: Book, { attemptId, amount, counted }: Refund): Book {
-  if (!counted) return book
+export function withRefunded(state: PaymentState, { attemptId, amount, counted }: Refund): PaymentState {
+  if (!counted) return state
   return {
-    payment: { ...book.payment, amountRefunded: book.payment.amountRefunded + amount },
-    attempts: book.attempts.map((attempt) =>
+    payment: { ...state.payment, amountRefunded: state.payment.amountRefunded + amount },
+    attempts: state.attempts.map((attempt) =>
       attempt.id === attemptId ? { ...attempt, amountRefunded: attempt.amountRefunded + amount } : attempt,
     ),
   }
 }
 
-export async function carryOutDueRefunds(parts: AttemptParts, limit: number): Promise<number> {
+export async function sendDueRefunds(parts: PaymentDependencies, limit: number): Promise<number> {
   const { claimed, done } = await startDueRefunds(parts, limit, NO_LIMITS)
   await done
   return claimed
 }
 
 /** The same, without waiting for the providers' answers, and within the limits of each account. */
-export async function startDueRefunds(parts: AttemptParts, limit: number, limits: AccountLimits): Promise<Started> {
+export async function startDueRefunds(
+  parts: PaymentDependencies,
+  limit: number,
+  limits: AccountLimits,
+): Promise<Started> {
   return startWithin(limits, await claimDueRefunds(parts.database, limit), {
     accountOf: ({ account }) => account,
     work: async ({ refund, lease }) => {
@@ -121,7 +125,7 @@ export async function startDueRefunds(parts: AttemptParts, limit: number, limits
   })
 }
 
-async function carryOut(parts: AttemptParts, refund: Refund, lease: RefundLease): Promise<Refund> {
+async function carryOut(parts: PaymentDependencies, refund: Refund, lease: RefundLease): Promise<Refund> {
   const attempt = await findAttempt(parts.database, refund.attemptId)
   if (!attempt) throw new Error(`attempt ${refund.attemptId} is gone`)
   const others = (await refundsOf(parts.database, refund.paymentId)).filter(({ id }) => id !== refund.id)
@@ -149,7 +153,7 @@ const RENEW_EVERY_MS = 20_000
  * several calls, each of which may be slow, and two processes that look at once would both find none and both ask.
  */
 async function underLease<T>(
-  { database, log }: AttemptParts,
+  { database, log }: PaymentDependencies,
   { id: refundId }: Refund,
   first: RefundLease,
   work: (isLeaseHeld: () => boolean) => Promise<T>,
@@ -173,26 +177,26 @@ async function underLease<T>(
 
 async function conclude(
   tx: Transaction,
-  parts: AttemptParts,
+  parts: PaymentDependencies,
   wanted: Refund,
   lease: RefundLease,
   outcome: RefundOutcome,
 ): Promise<Refund> {
-  const book = await lockBook(tx, wanted.paymentId)
+  const state = await lockPaymentState(tx, wanted.paymentId)
   const refund = await lockRefund(tx, wanted.id)
   if (!refund) throw new Error(`refund ${wanted.id} is gone`)
   if (refund.status !== 'pending') return refund
   const now = parts.clock.now()
   switch (outcome.kind) {
     case 'refunded':
-      return complete(tx, parts, book, { ...refund, providerRefundId: outcome.refundId })
+      return complete(tx, parts, state, { ...refund, providerRefundId: outcome.refundId })
     case 'refused': {
       const failed: Refund = {
         ...refund,
         ...{ status: 'failed', failure: outcome.because, needsReview: null, resolvedAt: now },
       }
       await saveResolved(tx, failed)
-      await tell(tx, parts, book, failed, withReturned(book, failed.attemptId, -failed.amount))
+      await tell(tx, parts, state, failed, withReturned(state, failed.attemptId, -failed.amount))
       return failed
     }
     default: {
@@ -205,27 +209,38 @@ async function conclude(
       const { refund: waiting, dueAt } = tryAgain(tried, now)
       const isSaved = await saveUnanswered(tx, waiting, lease, dueAt)
       if (!isSaved) return refund
-      if (waiting.needsReview !== refund.needsReview) await tell(tx, parts, book, waiting, book)
+      if (waiting.needsReview !== refund.needsReview) await tell(tx, parts, state, waiting, state)
       return waiting
     }
   }
 }
 
-async function complete(tx: Transaction, parts: AttemptParts, book: Book, refund: Refund): Promise<Refund> {
+async function complete(
+  tx: Transaction,
+  parts: PaymentDependencies,
+  state: PaymentState,
+  refund: Refund,
+): Promise<Refund> {
   const done: Refund = {
     ...refund,
     ...{ status: 'successful', failure: null, needsReview: null },
     resolvedAt: parts.clock.now(),
   }
   await saveResolved(tx, done)
-  await tell(tx, parts, book, done, withRefunded(book, done))
+  await tell(tx, parts, state, done, withRefunded(state, done))
   return done
 }
 
-function tell(tx: Transaction, parts: AttemptParts, before: Book, refund: Refund, after: Book): Promise<void> {
+function tell(
+  tx: Transaction,
+  parts: PaymentDependencies,
+  before: PaymentState,
+  refund: Refund,
+  after: PaymentState,
+): Promise<void> {
   const type = { failed: 'refund.failed', successful: 'refund.successful', pending: 'refund.needs_review' } as const
-  const facts = [
+  const changes = [
     { type: type[refund.status], attemptId: refund.attemptId, more: { refund: refundView(refund) } } as const,
   ]
-  return writeDecision(tx, parts, before, decided(after, facts))
+  return writeDecision(tx, parts, before, decide(after, changes))
 }

@@ -1,18 +1,18 @@
 import type { Transaction } from '../database/database.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Connection, Outcome, Receipt, SavedCard, Unknown } from '../providers/provider.ts'
-import type { AttemptParts } from './dependencies.ts'
+import type { PaymentDependencies } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
-import type { Book, Decision } from './state/payment-state.ts'
+import type { Decision, PaymentState } from './state/payment-state.ts'
 import { isReversed, withoutKnownReturns } from './state/returned-money.ts'
-import { disagree, type Proposal, settle } from './state/settle.ts'
-import { findBookById, lockBook, recordCall } from './store/attempts.ts'
+import { disagree, type OutcomeReport, settle } from './state/settle.ts'
+import { findPaymentStateById, lockPaymentState, recordCall } from './store/attempts.ts'
 import { findFresh, insertReceipts } from './store/receipts.ts'
 import { insertRefund, refundsOf } from './store/refunds.ts'
-import { keepCard } from './store/saved-cards.ts'
+import { upsertCard } from './store/saved-cards.ts'
 import { writeDecision } from './write-decision.ts'
 
-export type Signal = Pick<Proposal, 'outcome' | 'source' | 'noticeSays' | 'asked'> & {
+export type Signal = Pick<OutcomeReport, 'outcome' | 'source' | 'noticeClaim' | 'asked'> & {
   /** The money that the notice tells of. */
   tells?: Receipt[]
 }
@@ -21,18 +21,23 @@ export type Signal = Pick<Proposal, 'outcome' | 'source' | 'noticeSays' | 'asked
  * The one door through which an outcome becomes a state, whoever brought it: a notice, the customer's return, our own check. Under the
  * payment's lock, with all that follows from it, or not at all.
  */
-export function settleAttempt(parts: AttemptParts, attempt: Attempt, signal: Signal): Promise<Book> {
+export function settleAttempt(parts: PaymentDependencies, attempt: Attempt, signal: Signal): Promise<PaymentState> {
   return parts.database.transaction((tx) => settleIn(tx, parts, attempt, signal))
 }
 
-export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: Attempt, signal: Signal): Promise<Book> {
+export async function settleIn(
+  tx: Transaction,
+  parts: PaymentDependencies,
+  attempt: Attempt,
+  signal: Signal,
+): Promise<PaymentState> {
   const now = parts.clock.now()
   const outcome = believable(signal)
-  const before = await lockBook(tx, attempt.paymentId)
+  const before = await lockPaymentState(tx, attempt.paymentId)
   const receipts = 'receipts' in outcome ? outcome.receipts : []
   const fresh = await withoutReturnsOnRecord(tx, attempt, await findFresh(tx, attempt, receipts), receipts)
-  const { tells, noticeSays, ...rest } = signal
-  const claim = noticeSays && (await isNews(tx, attempt, signal, fresh)) ? { noticeSays } : {}
+  const { tells, noticeClaim, ...rest } = signal
+  const claim = noticeClaim && (await isNews(tx, attempt, signal, fresh)) ? { noticeClaim } : {}
   const decision = settle(before, { ...rest, ...claim, outcome, attemptId: attempt.id, fresh, now })
   await insertReceipts(tx, attempt, fresh, decision.counted)
   await writeDecision(tx, parts, before, decision, causeOf(signal))
@@ -40,13 +45,13 @@ export async function settleIn(tx: Transaction, parts: AttemptParts, attempt: At
   // Only with the money, once: a card that was deleted since must not come back because somebody asked again.
   const mayKeep = attempt.saveCard || parts.providers.find(attempt.provider)?.capabilities.pageAsksToSave
   if (outcome.kind === 'paid' && outcome.savedCard && mayKeep && fresh.some((receipt) => !isReversed(receipt)))
-    await saveCard(tx, parts, decision.book, attempt, outcome.savedCard)
+    await saveCard(tx, parts, decision.state, attempt, outcome.savedCard)
   announce(
     parts,
     attempt,
-    decision.facts.map(({ type }) => type),
+    decision.changes.map(({ type }) => type),
   )
-  return decision.book
+  return decision.state
 }
 
 async function withoutReturnsOnRecord(
@@ -67,11 +72,11 @@ async function withoutReturnsOnRecord(
  * What the provider had given back before we saw it, as refunds of kind `provider` that are done. They have no `providerRefundId`, and
  * `transactionIds` names the transaction. Reconciliation gives them the id of the listed refund, instead of counting that one again.
  */
-async function writeReturned(tx: Transaction, parts: AttemptParts, attempt: Attempt, decision: Decision) {
+async function writeReturned(tx: Transaction, parts: PaymentDependencies, attempt: Attempt, decision: Decision) {
   for (const { transactionId, amount, counted } of decision.returned) {
     await insertRefund(tx, {
       id: newId('refund', parts.clock.now()),
-      book: decision.book,
+      state: decision.state,
       attemptId: attempt.id,
       amount,
       kind: 'provider',
@@ -86,8 +91,8 @@ async function writeReturned(tx: Transaction, parts: AttemptParts, attempt: Atte
 /** More money than there is, in one answer: they do not know what they say. */
 const ABSURD = 10 ** 15
 
-function believable({ noticeSays, outcome }: Signal): Outcome {
-  if (disagree(noticeSays, outcome))
+function believable({ noticeClaim, outcome }: Signal): Outcome {
+  if (disagree(noticeClaim, outcome))
     return { kind: 'unknown', because: 'the notice says failed, the provider says paid' }
   const receipts = 'receipts' in outcome ? outcome.receipts : []
   const total = receipts.reduce((sum, { amount }) => sum + amount.amount, 0)
@@ -96,40 +101,40 @@ function believable({ noticeSays, outcome }: Signal): Outcome {
 
 /** A notice may call a part of the money "paid". When all that it tells of is on record, it leaves nothing in doubt. */
 async function isNews(tx: Transaction, attempt: Attempt, signal: Signal, fresh: Receipt[]): Promise<boolean> {
-  const { noticeSays, tells = [] } = signal
-  if (noticeSays !== 'paid' || tells.length === 0) return true
+  const { noticeClaim, tells = [] } = signal
+  if (noticeClaim !== 'paid' || tells.length === 0) return true
   const arriving = new Set(fresh.map(({ transactionId }) => transactionId))
   return (await findFresh(tx, attempt, tells)).some(({ transactionId }) => !arriving.has(transactionId))
 }
 
-function causeOf({ source, noticeSays, outcome }: Signal): string {
-  return `${source}${noticeSays ? ` (${noticeSays})` : ''}: ${outcome.kind}`
+function causeOf({ source, noticeClaim, outcome }: Signal): string {
+  return `${source}${noticeClaim ? ` (${noticeClaim})` : ''}: ${outcome.kind}`
 }
 
 /** Asks the provider how it stands, and settles on the answer. */
 export async function checkAttempt(
-  parts: AttemptParts,
+  parts: PaymentDependencies,
   attempt: Attempt,
-  why: Pick<Signal, 'source' | 'noticeSays' | 'tells'>,
-): Promise<Book> {
+  why: Pick<Signal, 'source' | 'noticeClaim' | 'tells'>,
+): Promise<PaymentState> {
   if (attempt.instructions?.kind === 'confirm') return lookUp(parts, attempt) // the provider has not heard of it
   const outcome = await ask(parts, attempt, 'check', (provider) => provider.check(handleOf(attempt)))
   return settleAttempt(parts, attempt, {
     ...why,
     outcome,
-    asked: { status: attempt.status, since: attempt.watch.since },
+    asked: { status: attempt.status, since: attempt.checks.since },
   })
 }
 
-async function lookUp({ database }: AttemptParts, { paymentId }: Attempt): Promise<Book> {
-  const book = await findBookById(database, paymentId)
-  if (!book) throw new Error(`payment ${paymentId} is gone`)
-  return book
+async function lookUp({ database }: PaymentDependencies, { paymentId }: Attempt): Promise<PaymentState> {
+  const state = await findPaymentStateById(database, paymentId)
+  if (!state) throw new Error(`payment ${paymentId} is gone`)
+  return state
 }
 
 /** Speaks with the attempt's provider, never inside a transaction, and keeps a record. What the adapter did not foresee is unknown, too. */
 export async function ask<Answer extends { kind: string }>(
-  parts: AttemptParts,
+  parts: PaymentDependencies,
   attempt: Attempt,
   call: string,
   speak: (provider: Connection) => Promise<Answer>,
@@ -178,25 +183,29 @@ function isRefusedCheck(answer: { kind: string } | Unknown): boolean {
 
 async function saveCard(
   tx: Transaction,
-  parts: AttemptParts,
-  book: Book,
+  parts: PaymentDependencies,
+  state: PaymentState,
   attempt: Attempt,
   card: SavedCard,
 ): Promise<void> {
-  await keepCard(tx, parts.secrets, {
+  await upsertCard(tx, parts.secrets, {
     id: newId('card', parts.clock.now()),
     owner: attempt,
     provider: attempt.provider,
     account: attempt.account,
-    customer: book.payment.user,
+    customer: state.payment.user,
     card,
   })
 }
 
 /** Two things that an operator must hear of: money that does not add up, and an outcome that nobody could tell. */
-function announce({ log }: AttemptParts, { id: attemptId, paymentId, provider }: Attempt, facts: string[]): void {
-  for (const fact of facts) {
-    if (fact === 'attempt.needs_review') log.error({ paymentId, attemptId, provider }, 'attempt needs review')
-    else if (fact === 'payment.surplus') log.warn({ paymentId, attemptId, provider }, 'money beyond the payment')
+function announce(
+  { log }: PaymentDependencies,
+  { id: attemptId, paymentId, provider }: Attempt,
+  changes: string[],
+): void {
+  for (const change of changes) {
+    if (change === 'attempt.needs_review') log.error({ paymentId, attemptId, provider }, 'attempt needs review')
+    else if (change === 'payment.surplus') log.warn({ paymentId, attemptId, provider }, 'money beyond the payment')
   }
 }

@@ -16,28 +16,28 @@ import type {
   SavedCardToken,
   Unknown,
 } from '../providers/provider.ts'
-import type { AttemptParts } from './dependencies.ts'
+import type { PaymentDependencies } from './dependencies.ts'
 import { ask, settleAttempt } from './settle-attempt.ts'
 import type { Attempt, Instructions } from './state/attempt.ts'
-import { watchAnew } from './state/check-schedule.ts'
+import { restartSchedule } from './state/check-schedule.ts'
 import type { Payment } from './state/payment.ts'
 import { priceOf } from './state/payment-options.ts'
 import {
-  type Book,
+  type AwaitingConfirmation,
   begin,
-  type Confirmable,
   confirm,
   findOpenAttempt,
   type Issued,
   issue,
+  type PaymentState,
 } from './state/payment-state.ts'
-import { lockBook } from './store/attempts.ts'
+import { lockPaymentState } from './store/attempts.ts'
 import { rematchNotices } from './store/notices.ts'
 import { deleteCard, findCard } from './store/saved-cards.ts'
 import { writeDecision } from './write-decision.ts'
 
 export interface Started {
-  book: Book
+  state: PaymentState
   attempt: Attempt
 }
 
@@ -49,22 +49,22 @@ export interface Start {
   /** The customer agreed that a new card be kept. */
   saveCard?: boolean
   /** Told in the transaction that puts the intent on disk. */
-  onBegun?: (tx: Transaction, id: AttemptId) => Promise<void>
+  onIntent?: (tx: Transaction, id: AttemptId) => Promise<void>
 }
 
 /** Thrown when the provider gave nothing to go on with. The attempt says what became of it. */
-export class NotStarted extends Problem {
+export class AttemptNotStarted extends Problem {
   /** No money can have moved, and none will: another provider may be asked. */
-  readonly nothingBegan: boolean
+  readonly nothingStarted: boolean
   constructor(
     code: 'provider_error' | 'provider_timeout',
     detail: string,
     attempt: Attempt,
-    more: { nothingBegan: boolean; retryAfterSeconds?: number; retryable?: boolean },
+    more: { nothingStarted: boolean; retryAfterSeconds?: number; retryable?: boolean },
   ) {
-    const { nothingBegan, ...rest } = more
+    const { nothingStarted, ...rest } = more
     super(code, detail, { extra: { attempt: attempt.reference }, ...rest })
-    this.nothingBegan = nothingBegan
+    this.nothingStarted = nothingStarted
   }
 }
 
@@ -72,14 +72,14 @@ export class NotStarted extends Problem {
  * Starts an attempt: commits the intent, calls the provider, commits its answer. When an attempt of the same provider and channel is still
  * open, that one is the result and nothing is called. The payment's lock makes this decision safe for two calls at once.
  */
-export async function startAttempt(parts: AttemptParts, paymentId: PaymentId, start: Start): Promise<Started> {
-  const { capabilities, channel, onBegun } = start
+export async function startAttempt(parts: PaymentDependencies, paymentId: PaymentId, start: Start): Promise<Started> {
+  const { capabilities, channel, onIntent } = start
   const next = await parts.database.transaction(async (tx): Promise<Intent | Started> => {
-    const book = await lockBook(tx, paymentId)
-    const attempt = findOpenAttempt(book, { provider: capabilities.name, channel }, parts.clock.now())
-    if (!attempt) return prepare(tx, parts, book, start)
-    await onBegun?.(tx, attempt.id)
-    return { book, attempt }
+    const state = await lockPaymentState(tx, paymentId)
+    const attempt = findOpenAttempt(state, { provider: capabilities.name, channel }, parts.clock.now())
+    if (!attempt) return prepare(tx, parts, state, start)
+    await onIntent?.(tx, attempt.id)
+    return { state, attempt }
   })
   return 'order' in next ? carryOut(parts, next) : next
 }
@@ -93,8 +93,13 @@ export interface Intent {
 }
 
 /** Puts the intent on disk. Whoever calls this holds the payment's lock. */
-export async function prepare(tx: Transaction, parts: AttemptParts, before: Book, start: Start): Promise<Intent> {
-  const { capabilities, channel, onBegun } = start
+export async function prepare(
+  tx: Transaction,
+  parts: PaymentDependencies,
+  before: PaymentState,
+  start: Start,
+): Promise<Intent> {
+  const { capabilities, channel, onIntent } = start
   const { payment } = before
   const account = await currentAccount(tx, payment, start)
   const begun = newAttempt(before, { ...start, account }, parts.clock.now())
@@ -102,8 +107,8 @@ export async function prepare(tx: Transaction, parts: AttemptParts, before: Book
   const merchant = await findMerchant(tx, payment.merchantId)
   const saved = channel === 'card' ? await savedCardFor(tx, parts, payment, account, start) : undefined
   await writeDecision(tx, parts, before, decision)
-  await onBegun?.(tx, begun.id)
-  const attempt = decision.book.attempts.at(-1) as Attempt
+  await onIntent?.(tx, begun.id)
+  const attempt = decision.state.attempts.at(-1) as Attempt
   return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
 }
 
@@ -119,7 +124,7 @@ async function currentAccount(tx: Transaction, payment: Payment, { capabilities,
 
 async function savedCardFor(
   tx: Transaction,
-  { secrets }: AttemptParts,
+  { secrets }: PaymentDependencies,
   payment: Payment,
   account: number,
   { capabilities, card }: Start,
@@ -134,9 +139,9 @@ async function savedCardFor(
 /** Goes on with an attempt that waited for the customer's yes. Whoever calls this holds the payment's lock. */
 export async function takeUp(
   tx: Transaction,
-  parts: AttemptParts,
-  before: Book,
-  waiting: Confirmable,
+  parts: PaymentDependencies,
+  before: PaymentState,
+  waiting: AwaitingConfirmation,
 ): Promise<Intent> {
   const { payment } = before
   const capabilities = parts.providers.find(waiting.provider)?.capabilities
@@ -146,12 +151,12 @@ export async function takeUp(
   const { savedCard: card } = waiting.instructions
   const saved = await savedCardFor(tx, parts, payment, waiting.account, { capabilities, channel: 'card', card })
   await writeDecision(tx, parts, before, decision)
-  const attempt = decision.book.attempts.find(({ id }) => id === waiting.id) as Attempt
+  const attempt = decision.state.attempts.find(({ id }) => id === waiting.id) as Attempt
   return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
 }
 
 /** Calls the provider, and writes down what it says. `onPage`: the customer waits on our page, for this one or for the next who begins. */
-export async function carryOut(parts: AttemptParts, intent: Intent, { onPage = false } = {}): Promise<Started> {
+export async function carryOut(parts: PaymentDependencies, intent: Intent, { onPage = false } = {}): Promise<Started> {
   const { attempt, saved } = intent
   const { provider } = attempt
   const answer = await callProvider(parts, intent)
@@ -174,8 +179,8 @@ export async function carryOut(parts: AttemptParts, intent: Intent, { onPage = f
       }
       await settleAttempt(parts, attempt, { outcome: answer, source: 'start' })
       if (answer.keysRefused) throw keysRefused(attempt)
-      throw new NotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, attempt, {
-        nothingBegan: !saved?.isChosen,
+      throw new AttemptNotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, attempt, {
+        nothingStarted: !saved?.isChosen,
       })
     }
     case 'unknown': {
@@ -184,18 +189,18 @@ export async function carryOut(parts: AttemptParts, intent: Intent, { onPage = f
       const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen
       if (answer.neverSent || unusable) {
         await settleAttempt(parts, attempt, { outcome: neverBegan(answer.because), source: 'start' })
-        throw new NotStarted(
+        throw new AttemptNotStarted(
           'provider_error',
           `${provider} cannot be reached right now. Nothing was started; try again shortly.`,
           attempt,
-          { nothingBegan: true, retryAfterSeconds: 10 },
+          { nothingStarted: true, retryAfterSeconds: 10 },
         )
       }
-      throw new NotStarted(
+      throw new AttemptNotStarted(
         'provider_timeout',
         `${provider} did not answer clearly, so nobody knows yet whether attempt ${attempt.reference} was started. We keep asking; read the payment to see.`,
         attempt,
-        { nothingBegan: false, retryAfterSeconds: 10 },
+        { nothingStarted: false, retryAfterSeconds: 10 },
       )
     }
     default:
@@ -203,27 +208,27 @@ export async function carryOut(parts: AttemptParts, intent: Intent, { onPage = f
   }
 }
 
-function cameTooLate(attempt: Attempt): NotStarted {
-  return new NotStarted(
+function cameTooLate(attempt: Attempt): AttemptNotStarted {
+  return new AttemptNotStarted(
     'provider_timeout',
     `${attempt.provider} answered too late: attempt ${attempt.reference} had been given up. Nothing was charged; try again.`,
     attempt,
-    { nothingBegan: false },
+    { nothingStarted: false },
   )
 }
 
-function keysRefused(attempt: Attempt): NotStarted {
+function keysRefused(attempt: Attempt): AttemptNotStarted {
   const { provider, mode } = attempt
-  return new NotStarted(
+  return new AttemptNotStarted(
     'provider_error',
     `${provider} refused your ${mode} keys. Set the right ones with PUT /payments/v1/integrations/${provider} or manilla integration set ${provider}.`,
     attempt,
-    { nothingBegan: true, retryable: false },
+    { nothingStarted: true, retryable: false },
   )
 }
 
 function newAttempt(
-  { payment, attempts }: Book,
+  { payment, attempts }: PaymentState,
   { capabilities, channel, account, card, saveCard = false }: Start & { account: number },
   now: Date,
 ): Attempt {
@@ -255,12 +260,12 @@ function newAttempt(
     failedTryId: null,
     instructions: null,
     instructionsExpireAt: null,
-    saidPaid: false,
+    noticeSaidPaid: false,
     needsReview: null,
     createdAt: now,
     askedAt: now,
     resolvedAt: null,
-    watch: watchAnew(now),
+    checks: restartSchedule(now),
   }
 }
 
@@ -274,7 +279,7 @@ interface Asking {
   providerReference: string
 }
 
-async function callProvider(parts: AttemptParts, intent: Intent): Promise<Answer> {
+async function callProvider(parts: PaymentDependencies, intent: Intent): Promise<Answer> {
   const { attempt, order, saved } = intent
   if (attempt.channel === 'virtual-bank-account') {
     return ask(parts, attempt, 'open account', (provider) => provider.openAccount(order))
@@ -291,7 +296,7 @@ async function callProvider(parts: AttemptParts, intent: Intent): Promise<Answer
   return ask(parts, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
 }
 
-async function askForYes({ providers, links, log }: AttemptParts, attempt: Attempt): Promise<Asking | Unknown> {
+async function askForYes({ providers, links, log }: PaymentDependencies, attempt: Attempt): Promise<Asking | Unknown> {
   const { id: attemptId, provider, account, paymentId, orderReference: providerReference } = attempt
   try {
     const { publicKey } = await providers.connect(attempt, provider, { account })
@@ -303,7 +308,7 @@ async function askForYes({ providers, links, log }: AttemptParts, attempt: Attem
 }
 
 function orderOf(
-  { links }: AttemptParts,
+  { links }: PaymentDependencies,
   payment: Payment,
   attempt: Attempt,
   capabilities: Capabilities,
@@ -328,10 +333,10 @@ function orderOf(
 
 type Ready = Extract<Answer, { kind: 'link' | 'account' | 'confirm' | 'step' }>
 
-function keepInstructions(parts: AttemptParts, intent: Intent, answer: Ready): Promise<Started> {
+function keepInstructions(parts: PaymentDependencies, intent: Intent, answer: Ready): Promise<Started> {
   const { attempt } = intent
   return parts.database.transaction(async (tx) => {
-    const before = await lockBook(tx, attempt.paymentId)
+    const before = await lockPaymentState(tx, attempt.paymentId)
     const merchant = await findMerchant(tx, attempt.merchantId)
     const decision = issue(before, attempt.id, issuedBy(answer, intent, merchant?.name ?? ''), parts.clock.now())
     await writeDecision(tx, parts, before, decision)
@@ -339,12 +344,12 @@ function keepInstructions(parts: AttemptParts, intent: Intent, answer: Ready): P
     if (answer.providerReference !== attempt.orderReference) {
       await rematchNotices(tx, attempt, attempt.provider, answer.providerReference)
     }
-    return startedIn(decision.book, attempt.id)
+    return startedIn(decision.state, attempt.id)
   })
 }
 
-function startedIn(book: Book, id: AttemptId): Started {
-  return { book, attempt: book.attempts.find((attempt) => attempt.id === id) as Attempt }
+function startedIn(state: PaymentState, id: AttemptId): Started {
+  return { state, attempt: state.attempts.find((attempt) => attempt.id === id) as Attempt }
 }
 
 function issuedBy(answer: Ready, { order, saved }: Intent, merchantName: string): Issued {

@@ -1,8 +1,8 @@
 import type { Transaction } from '../database/database.ts'
 import { type AttemptId, newId } from '../kernel/ids.ts'
-import type { AttemptParts } from './dependencies.ts'
+import type { PaymentDependencies } from './dependencies.ts'
 import { attemptView, viewOf } from './payment-view.ts'
-import type { Book, Decision } from './state/payment-state.ts'
+import type { Decision, PaymentState } from './state/payment-state.ts'
 import { insertAttempt, saveAttempt } from './store/attempts.ts'
 import { savePayment } from './store/payments.ts'
 import { type Uncounted, uncountReceipts } from './store/receipts.ts'
@@ -11,18 +11,18 @@ import { insertRefund, refundsOfAll, uncountRefunds } from './store/refunds.ts'
 /** The one way to change a payment and its attempts: the new state, the events that tell of it, and what follows, in one transaction. */
 export async function writeDecision(
   tx: Transaction,
-  parts: Pick<AttemptParts, 'clock' | 'links' | 'record'>,
-  before: Book,
-  { book, facts, surplus, uncounted }: Decision,
+  parts: Pick<PaymentDependencies, 'clock' | 'links' | 'record'>,
+  before: PaymentState,
+  { state, changes, surplus, uncounted }: Decision,
   cause: string | null = null,
 ): Promise<void> {
-  for (const attempt of book.attempts) {
+  for (const attempt of state.attempts) {
     const old = before.attempts.find(({ id }) => id === attempt.id)
     if (!old) await insertAttempt(tx, attempt)
     else if (old !== attempt) await saveAttempt(tx, attempt)
   }
-  if (facts.length === 0) return
-  await savePayment(tx, before.payment, book.payment)
+  if (changes.length === 0) return
+  await savePayment(tx, before.payment, state.payment)
   const stranded = new Map<AttemptId, Uncounted[]>()
   for (const attemptId of uncounted) {
     stranded.set(attemptId, await uncountReceipts(tx, attemptId))
@@ -33,7 +33,7 @@ export async function writeDecision(
     for (const share of shares) {
       await insertRefund(tx, {
         id: newId('refund', parts.clock.now()),
-        book,
+        state,
         attemptId,
         amount: share.amount,
         kind: 'surplus',
@@ -44,18 +44,18 @@ export async function writeDecision(
     }
   }
 
-  const refunds = (await refundsOfAll(tx, [book])).get(book.payment.id) ?? []
-  const view = viewOf(book, refunds, parts.links)
-  for (const [index, fact] of facts.entries()) {
-    const attempt = book.attempts.find(({ id }) => id === fact.attemptId)
+  const refunds = (await refundsOfAll(tx, [state])).get(state.payment.id) ?? []
+  const view = viewOf(state, refunds, parts.links)
+  for (const [index, change] of changes.entries()) {
+    const attempt = state.attempts.find(({ id }) => id === change.attemptId)
     await parts.record(tx, {
       id: newId('event', parts.clock.now()),
-      merchantId: book.payment.merchantId,
-      mode: book.payment.mode,
-      paymentId: book.payment.id,
-      type: fact.type,
+      merchantId: state.payment.merchantId,
+      mode: state.payment.mode,
+      paymentId: state.payment.id,
+      type: change.type,
       sequence: before.payment.sequence + index + 1,
-      data: { payment: view, ...(attempt && { attempt: attemptView(attempt) }), ...fact.more },
+      data: { payment: view, ...(attempt && { attempt: attemptView(attempt) }), ...change.more },
       cause,
       occurredAt: parts.clock.now(),
     })

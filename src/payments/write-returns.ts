@@ -2,12 +2,12 @@ import type { Transaction } from '../database/database.ts'
 import type { EventType } from '../events/event.ts'
 import { newId } from '../kernel/ids.ts'
 import type { ListedDispute } from '../providers/provider.ts'
-import type { AttemptParts } from './dependencies.ts'
+import type { PaymentDependencies } from './dependencies.ts'
 import { withRefunded, withReturned } from './refund-payment.ts'
 import type { Attempt } from './state/attempt.ts'
 import { type Dispute, disputeView } from './state/dispute.ts'
 import { chargebackId, isChargebackOf, type OnRecord } from './state/match-returns.ts'
-import { type Book, decided, type Fact, replace } from './state/payment-state.ts'
+import { type Change, decide, type PaymentState, replace } from './state/payment-state.ts'
 import { type Refund, type RefundKind, refundView } from './state/refund.ts'
 import { insertDispute, saveDispute } from './store/disputes.ts'
 import { insertRefund, reduceRefund, saveProviderRefundId, saveResolved } from './store/refunds.ts'
@@ -16,21 +16,21 @@ import { writeDecision } from './write-decision.ts'
 /** A payment under its lock, and what is on record about the money that went back through one of its attempts. */
 export interface Reconciliation extends OnRecord {
   tx: Transaction
-  parts: AttemptParts
-  book: Book
+  parts: PaymentDependencies
+  state: PaymentState
 }
 
 const CAUSE = 'reconciliation with the provider'
 
 /** Writes the payment after a change, with the events that tell of it, and keeps it for the next change. */
-async function write(work: Reconciliation, after: Book, facts: Fact[]): Promise<void> {
-  const decision = decided(after, facts)
-  await writeDecision(work.tx, work.parts, work.book, decision, CAUSE)
-  work.book = decision.book
-  work.attempt = decision.book.attempts.find(({ id }) => id === work.attempt.id) ?? work.attempt
+async function write(work: Reconciliation, after: PaymentState, changes: Change[]): Promise<void> {
+  const decision = decide(after, changes)
+  await writeDecision(work.tx, work.parts, work.state, decision, CAUSE)
+  work.state = decision.state
+  work.attempt = decision.state.attempts.find(({ id }) => id === work.attempt.id) ?? work.attempt
 }
 
-const refundFact = (type: EventType, refund: Refund): Fact => ({
+const refundChanged = (type: EventType, refund: Refund): Change => ({
   type,
   attemptId: refund.attemptId,
   more: { refund: refundView(refund) },
@@ -44,23 +44,23 @@ function keepRefund(work: Reconciliation, refund: Refund): void {
 async function addRefund(
   work: Reconciliation,
   wanted: { amount: number; kind: RefundKind; providerRefundId: string; reason: string },
-): Promise<{ refund: Refund; after: Book }> {
-  const { tx, parts, book, attempt } = work
+): Promise<{ refund: Refund; after: PaymentState }> {
+  const { tx, parts, state, attempt } = work
   const refund = await insertRefund(tx, {
     ...wanted,
     id: newId('refund', parts.clock.now()),
-    book,
+    state,
     attemptId: attempt.id,
     counted: isOfPayment(work, wanted.amount),
     transactionIds: [],
   })
   if (!refund) throw new Error(`refund ${wanted.providerRefundId} is on record under another attempt's lock`)
   keepRefund(work, refund)
-  return { refund, after: withRefunded(withReturned(book, attempt.id, refund.amount), refund) }
+  return { refund, after: withRefunded(withReturned(state, attempt.id, refund.amount), refund) }
 }
 
 /** Whether so much more counts as refunded of the payment. What is promised to refunds that are not answered yet is not free for it. */
-function isOfPayment({ book: { payment }, attempt, refunds }: Reconciliation, amount: number): boolean {
+function isOfPayment({ state: { payment }, attempt, refunds }: Reconciliation, amount: number): boolean {
   // Of a payment that was paid another way, or of money beyond it, nothing is the payment's.
   if (payment.status === 'successful' && attempt.status !== 'successful') return false
   const promised = refunds
@@ -72,7 +72,7 @@ function isOfPayment({ book: { payment }, attempt, refunds }: Reconciliation, am
 export async function recordRefund(work: Reconciliation, amount: number, providerRefundId: string): Promise<void> {
   const reason = 'Made on the provider’s side.'
   const { refund, after } = await addRefund(work, { amount, kind: 'provider', providerRefundId, reason })
-  await write(work, after, [refundFact('refund.successful', refund)])
+  await write(work, after, [refundChanged('refund.successful', refund)])
 }
 
 /** A refund that was pending, or that had failed before, is done: its money went back. */
@@ -87,21 +87,21 @@ export async function completeRefund(work: Reconciliation, refund: Refund, provi
   }
   await saveResolved(work.tx, done)
   keepRefund(work, done)
-  const held = wasHeld ? work.book : withReturned(work.book, done.attemptId, done.amount)
-  await write(work, withRefunded(held, done), [refundFact('refund.successful', done)])
+  const held = wasHeld ? work.state : withReturned(work.state, done.attemptId, done.amount)
+  await write(work, withRefunded(held, done), [refundChanged('refund.successful', done)])
 }
 
 /** A refund failed, perhaps after it had been told as successful: the money is still there, or came back. */
 export async function failRefund(work: Reconciliation, refund: Refund, failure: string): Promise<void> {
   const after = await unreturn(work, refund, failure)
-  await write(work, after.book, [refundFact('refund.failed', after.refund)])
+  await write(work, after.state, [refundChanged('refund.failed', after.refund)])
 }
 
 async function unreturn(
   work: Reconciliation,
   refund: Refund,
   failure: string,
-): Promise<{ refund: Refund; book: Book }> {
+): Promise<{ refund: Refund; state: PaymentState }> {
   const failed: Refund = {
     ...refund,
     ...{ status: 'failed', failure, needsReview: null },
@@ -109,9 +109,9 @@ async function unreturn(
   }
   await saveResolved(work.tx, failed)
   keepRefund(work, failed)
-  const book = withReturned(work.book, refund.attemptId, -refund.amount)
+  const state = withReturned(work.state, refund.attemptId, -refund.amount)
   const wasDone = refund.status === 'successful'
-  return { refund: failed, book: wasDone ? withRefunded(book, { ...refund, amount: -refund.amount }) : book }
+  return { refund: failed, state: wasDone ? withRefunded(state, { ...refund, amount: -refund.amount }) : state }
 }
 
 /**
@@ -123,7 +123,7 @@ export async function nameRefund(
   unnamed: Refund,
   { amount, providerRefundId }: { amount: number; providerRefundId: string },
 ): Promise<Refund> {
-  const { tx, parts, book } = work
+  const { tx, parts, state } = work
   if (amount === unnamed.amount) {
     const named = { ...unnamed, providerRefundId }
     await saveProviderRefundId(tx, named.id, providerRefundId)
@@ -134,7 +134,7 @@ export async function nameRefund(
   await reduceRefund(tx, unnamed.id, amount)
   keepRefund(work, { ...unnamed, amount: unnamed.amount - amount })
   const id = newId('refund', parts.clock.now())
-  const wanted = { id, book, attemptId, amount, kind, counted, reason, transactionIds, providerRefundId }
+  const wanted = { id, state, attemptId, amount, kind, counted, reason, transactionIds, providerRefundId }
   const named = await insertRefund(tx, wanted)
   if (!named) throw new Error(`refund ${providerRefundId} is on record already`)
   keepRefund(work, named)
@@ -142,12 +142,12 @@ export async function nameRefund(
 }
 
 /** Money that fits nothing on record: a person has to look at the attempt. Told once. */
-export async function askForReview(work: Reconciliation, why: string): Promise<void> {
+export async function markForReview(work: Reconciliation, why: string): Promise<void> {
   const { attempt, parts } = work
   if (attempt.needsReview !== null) return
   parts.log.error({ attemptId: attempt.id, provider: attempt.provider }, 'attempt needs review')
   const reviewed: Attempt = { ...attempt, needsReview: why }
-  await write(work, replace(work.book, reviewed), [{ type: 'attempt.needs_review', attemptId: attempt.id }])
+  await write(work, replace(work.state, reviewed), [{ type: 'attempt.needs_review', attemptId: attempt.id }])
 }
 
 export async function recordDispute(work: Reconciliation, listed: ListedDispute): Promise<Dispute> {
@@ -173,11 +173,11 @@ export async function recordDispute(work: Reconciliation, listed: ListedDispute)
   }
   await insertDispute(tx, dispute)
   work.disputes = [...work.disputes, dispute]
-  await write(work, work.book, [disputeFact('dispute.opened', dispute)])
+  await write(work, work.state, [disputeChanged('dispute.opened', dispute)])
   return dispute
 }
 
-const disputeFact = (type: EventType, dispute: Dispute, refund?: Refund): Fact => ({
+const disputeChanged = (type: EventType, dispute: Dispute, refund?: Refund): Change => ({
   type,
   attemptId: dispute.attemptId,
   more: { dispute: disputeView(dispute), ...(refund && { refund: refundView(refund) }) },
@@ -190,7 +190,7 @@ export async function keepDispute(work: Reconciliation, dispute: Dispute): Promi
 
 export async function updateDispute(work: Reconciliation, dispute: Dispute): Promise<void> {
   await keepDispute(work, dispute)
-  await write(work, work.book, [disputeFact('dispute.updated', dispute)])
+  await write(work, work.state, [disputeChanged('dispute.updated', dispute)])
 }
 
 /** The money stays. When it had been counted as lost, the provider gave it back, and so do our records. */
@@ -200,7 +200,7 @@ export async function winDispute(work: Reconciliation, dispute: Dispute): Promis
   const undone = isChargeback ? await unreturn(work, counted, 'dispute_won: the provider gave the money back.') : null
   const won: Dispute = { ...dispute, status: 'won', resolvedAt: work.parts.clock.now() }
   await keepDispute(work, won)
-  await write(work, undone?.book ?? work.book, [disputeFact('dispute.won', won, undone?.refund)])
+  await write(work, undone?.state ?? work.state, [disputeChanged('dispute.won', won, undone?.refund)])
 }
 
 /** The money is lost. `counted`: the refund that counts it already; else a chargeback of `amount` does, unless that is 0. */
@@ -224,14 +224,14 @@ export async function loseDispute(
     resolvedAt: work.parts.clock.now(),
   }
   await keepDispute(work, lost)
-  await write(work, added?.after ?? work.book, [disputeFact('dispute.lost', lost, refund)])
+  await write(work, added?.after ?? work.state, [disputeChanged('dispute.lost', lost, refund)])
 }
 
 /** A dispute that is lost again after it was won uses the chargeback of the first time again, with what is left now. */
 async function chargeBack(
   work: Reconciliation,
   wanted: Parameters<typeof addRefund>[1],
-): Promise<{ refund: Refund; after: Book }> {
+): Promise<{ refund: Refund; after: PaymentState }> {
   const before = work.refunds.find(
     ({ kind, providerRefundId }) => kind === 'chargeback' && providerRefundId === wanted.providerRefundId,
   )
@@ -244,5 +244,5 @@ async function chargeBack(
   }
   await saveResolved(work.tx, again)
   keepRefund(work, again)
-  return { refund: again, after: withRefunded(withReturned(work.book, again.attemptId, again.amount), again) }
+  return { refund: again, after: withRefunded(withReturned(work.state, again.attemptId, again.amount), again) }
 }

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
 import { type AccountLimits, accountLimits, type Started } from '../outbound/account-limits.ts'
 import { startDueChecks } from '../payments/check-attempts.ts'
-import type { AttemptParts } from '../payments/dependencies.ts'
+import type { PaymentDependencies } from '../payments/dependencies.ts'
 import { expirePayments } from '../payments/expire-payments.ts'
 import { expireRetiredKeys } from '../payments/expire-retired-keys.ts'
 import { startWaitingNotices } from '../payments/receive-notice.ts'
 import { startDueReconciliations } from '../payments/reconcile-due.ts'
 import { startDueRefunds } from '../payments/refund-payment.ts'
-import { forgetOldCalls } from '../payments/store/idempotent-calls.ts'
+import { deleteOldCalls } from '../payments/store/idempotent-calls.ts'
 import { deleteOldNotices } from '../payments/store/notices.ts'
 import { deliveryJobs } from './delivery-jobs.ts'
 
@@ -38,7 +38,7 @@ const RECONCILE_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
 const MAX_BATCHES = 1_000
 
 /** The door of the clock: what has to happen when nobody is asking. */
-export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
+export function startWorker(parts: PaymentDependencies, others: Job[] = []): Worker {
   const full = async (done: Promise<number>) => (await done) === BATCH
   const calls = providerCalls(parts)
   const jobs: Job[] = [
@@ -50,7 +50,7 @@ export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
     {
       name: 'forget old keys',
       everyMs: HOUR_MS,
-      run: async () => (await forgetOldCalls(parts.database, PURGE_BATCH)) === PURGE_BATCH,
+      run: async () => (await deleteOldCalls(parts.database, PURGE_BATCH)) === PURGE_BATCH,
     },
     {
       name: 'delete old notices',
@@ -75,9 +75,9 @@ export function startWorker(parts: AttemptParts, others: Job[] = []): Worker {
 }
 
 /** Work that calls providers: it is started without waiting for it, so that one slow provider does not hold up the others. */
-function providerCalls(parts: AttemptParts) {
+function providerCalls(parts: PaymentDependencies) {
   const running = new Set<Promise<void>>()
-  type Start = (parts: AttemptParts, limit: number, limits: AccountLimits) => Promise<Started>
+  type Start = (parts: PaymentDependencies, limit: number, limits: AccountLimits) => Promise<Started>
   return {
     job(start: Start, options: Parameters<typeof accountLimits>[0]): Job['run'] {
       const limits = accountLimits(options)

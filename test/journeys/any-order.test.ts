@@ -14,15 +14,15 @@ import { createMerchant } from '../../src/merchants/manage-merchants.ts'
 import type { Caller } from '../../src/merchants/merchant.ts'
 import { cancelPayment } from '../../src/payments/cancel-payment.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
-import type { AttemptParts } from '../../src/payments/dependencies.ts'
+import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { expirePayments } from '../../src/payments/expire-payments.ts'
 import { initializePayment } from '../../src/payments/initialize-payment.ts'
 import { linksOn } from '../../src/payments/links.ts'
-import { receiveNotice, workOffNotice, workOffWaitingNotices } from '../../src/payments/receive-notice.ts'
-import { carryOutDueRefunds, refundPayment } from '../../src/payments/refund-payment.ts'
+import { processNotice, processWaitingNotices, receiveNotice } from '../../src/payments/receive-notice.ts'
+import { refundPayment, sendDueRefunds } from '../../src/payments/refund-payment.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
-import { findBookById } from '../../src/payments/store/attempts.ts'
+import { findPaymentStateById } from '../../src/payments/store/attempts.ts'
 import { Adversary, type ChargeKind, FATES, type Fate } from '../support/adversary.ts'
 import { createDatabase } from '../support/database.ts'
 
@@ -188,7 +188,7 @@ class Scene {
     this.adversary = new Adversary(this.#clock.now)
   }
 
-  parts(met: Fate): AttemptParts {
+  parts(met: Fate): PaymentDependencies {
     return {
       database,
       clock: this.#clock,
@@ -309,7 +309,7 @@ class Scene {
     const received = await receiveNotice(parts, caller, 'adversary', this.adversary.signed(body))
     assert.equal(received.kind, 'kept')
     // As at the door: what cannot be worked off now is on disk, and waits for the worker.
-    if (received.kind === 'kept' && received.isNew) await workOffNotice(parts, received.notice).catch(() => {})
+    if (received.kind === 'kept' && received.isNew) await processNotice(parts, received.notice).catch(() => {})
   }
 
   async #forge(which: number): Promise<void> {
@@ -321,12 +321,12 @@ class Scene {
   }
 
   async attempts(id: PaymentId): Promise<Attempt[]> {
-    return (await findBookById(database, id))?.attempts ?? []
+    return (await findPaymentStateById(database, id))?.attempts ?? []
   }
 
   async sendBack(id: PaymentId, met: Fate): Promise<void> {
     await database.rows(sql`update refunds set due_at = now() where payment_id = ${uuidOf(id)} and status = 'pending'`)
-    await carryOutDueRefunds(this.parts(met), 100)
+    await sendDueRefunds(this.parts(met), 100)
   }
 
   /** As the worker does it: what could not be done now is done again. */
@@ -346,12 +346,12 @@ class Scene {
     this.adversary.speakUp()
     for (let round = 0; round < 2; round++) {
       for (const attempt of await this.attempts(id)) {
-        if (attempt.watch.nextCheckAt) await this.#check(attempt)
+        if (attempt.checks.nextAt) await this.#check(attempt)
       }
     }
     await this.sendBack(id, 'honest')
     await database.rows(sql`update notices set due_at = now() where state = 'waiting'`)
-    await workOffWaitingNotices(this.parts('honest'), 100)
+    await processWaitingNotices(this.parts('honest'), 100)
   }
 }
 
@@ -410,9 +410,9 @@ interface ReceiptRow {
 
 /** What must hold at any moment, whatever the provider has yet to say. */
 async function holds({ adversary }: Scene, id: PaymentId): Promise<void> {
-  const book = await findBookById(database, id)
-  assert(book)
-  const { payment, attempts } = book
+  const state = await findPaymentStateById(database, id)
+  assert(state)
+  const { payment, attempts } = state
   const events = await database.rows<EventRow>(sql`
     select type, sequence, data->'attempt'->>'reference' as attempt from events
      where payment_id = ${uuidOf(id)} order by sequence`)
@@ -460,9 +460,9 @@ async function holds({ adversary }: Scene, id: PaymentId): Promise<void> {
 
 /** What must hold once the provider has said all: ours is theirs, to the unit. */
 async function agrees({ adversary }: Scene, id: PaymentId): Promise<void> {
-  const book = await findBookById(database, id)
-  assert(book)
-  const { payment, attempts } = book
+  const state = await findPaymentStateById(database, id)
+  assert(state)
+  const { payment, attempts } = state
   const refunds = await database.rows<{ attempt_id: string; amount: number; status: string; counted: boolean }>(sql`
     select attempt_id, amount, status, counted from refunds where payment_id = ${uuidOf(id)}`)
   const receipts = await receiptsOf(id)

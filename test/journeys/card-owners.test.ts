@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type MerchantId, newId } from '../../src/kernel/ids.ts'
-import { findCard, keepCard } from '../../src/payments/store/saved-cards.ts'
+import { findCard, upsertCard } from '../../src/payments/store/saved-cards.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
 import { CARD } from '../support/simulator.ts'
 import { newVisitor } from '../support/visitor.ts'
@@ -208,7 +208,7 @@ test('a sealed token that is moved to another customer does not open', async () 
     { id: 'thief', email: 'a@example.com' },
   ]
   const id = newId('card', new Date())
-  await database.transaction((tx) => keepCard(tx, parts.secrets, { id, owner, ...at, customer, card }))
+  await database.transaction((tx) => upsertCard(tx, parts.secrets, { id, owner, ...at, customer, card }))
   assert.equal((await findCard(database, parts.secrets, owner, at, customer))?.token, 'token')
   for (const [userId, other] of [
     ['thief', thief],

@@ -6,15 +6,15 @@ import { embedId } from '../../src/http/checkout/embed.ts'
 import { removeIntegration, setIntegration } from '../../src/integrations/manage-integrations.ts'
 import { type AttemptId, type PaymentId, parseId, type SavedCardId } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
-import { startOnPage } from '../../src/payments/pay-on-page.ts'
+import { payOnPage } from '../../src/payments/pay-on-page.ts'
 import { startAttempt } from '../../src/payments/start-attempt.ts'
 import { findAttempt, makeChecksDue } from '../../src/payments/store/attempts.ts'
 import type { StartFake } from '../../src/providers/fake-provider.ts'
 import { capabilities } from '../../src/providers/paystack/capabilities.ts'
 import { startFakePaystack } from '../../src/providers/paystack/fake.ts'
 import { startFakeStripe } from '../../src/providers/stripe/fake.ts'
-import { letPass } from '../support/books.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
+import { letPass } from '../support/payment-records.ts'
 
 // Providers without a page for saved cards: the customer's yes is asked for on ours.
 
@@ -172,7 +172,7 @@ test('a provider that was removed since is asked for nothing new, and a yes is t
   const { id } = await shop.payment(reference)
   const wish = { channel: 'card', card: parseId('card', String(card)) as SavedCardId, key: 'one' } as const
   await shop.call('DELETE', '/payments/v1/integrations/paystack')
-  await assert.rejects(startOnPage(parts, id, wish), { code: 'no_integration_available' })
+  await assert.rejects(payOnPage(parts, id, wish), { code: 'no_integration_available' })
   assert.equal(taken(), 0)
   assert.deepEqual(await statusesOf(shop, reference), ['pending', 'pending'])
 })

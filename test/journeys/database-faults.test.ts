@@ -169,12 +169,12 @@ test('C5: creating payments never takes all connections: they are written togeth
   const { app, database } = await startService()
   const shop = await addMerchant(database)
   let most = 0
-  const watch = setInterval(() => {
+  const checks = setInterval(() => {
     const { total, idle } = database.connections()
     most = Math.max(most, total - idle)
   }, 1)
   await Promise.all(Array.from({ length: 500 }, () => checkout(app, shop)))
-  clearInterval(watch)
+  clearInterval(checks)
   assert.ok(most <= 3, `${most} connections in use at once`)
 })
 

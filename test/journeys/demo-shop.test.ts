@@ -248,7 +248,7 @@ test('a webhook that is forged, stale, altered or not signed is refused with 401
 })
 
 /** Reads a stream of server-sent events until one of them is this. */
-async function watch(path: string, until: RegExp, headers: Record<string, string> = {}): Promise<string> {
+async function checks(path: string, until: RegExp, headers: Record<string, string> = {}): Promise<string> {
   const response = await fetch(baseUrl + path, { headers, signal: AbortSignal.timeout(10_000) })
   assert.equal(response.headers.get('content-type'), 'text/event-stream')
   let heard = ''
@@ -261,8 +261,8 @@ async function watch(path: string, until: RegExp, headers: Record<string, string
 }
 
 test('the panel is live, goes on where it was, and can be of one order alone', async () => {
-  const fromNowOn = watch('/demo/live?after=9999999999999999', /Customer sent to[^\n]*\n\n/)
-  const early = watch('/demo/live?after=0', /payment\.stolen[^\n]*\n\n/)
+  const fromNowOn = checks('/demo/live?after=9999999999999999', /Customer sent to[^\n]*\n\n/)
+  const early = checks('/demo/live?after=0', /payment\.stolen[^\n]*\n\n/)
   await early
   const { location } = await buy({ way: 'link' })
   const heard = await fromNowOn
@@ -274,9 +274,9 @@ test('the panel is live, goes on where it was, and can be of one order alone', a
   }))
   assert.match(request.item, /POST \/payments\/v1\/checkouts/)
 
-  const resumed = await watch('/demo/live?after=0', /\ndata:[^\n]*\n\n/, { 'last-event-id': request.id })
+  const resumed = await checks('/demo/live?after=0', /\ndata:[^\n]*\n\n/, { 'last-event-id': request.id })
   assert.ok(resumed.includes(`id: ${redirect.id}\n`) && !resumed.includes(`id: ${request.id}\n`))
-  const ofOne = await watch(`/demo/live?reference=${reference}&after=0`, /Customer sent to[^\n]*\n\n/)
+  const ofOne = await checks(`/demo/live?reference=${reference}&after=0`, /Customer sent to[^\n]*\n\n/)
   assert.equal([...ofOne.matchAll(/^id: /gm)].length, 2)
 })
 
@@ -289,7 +289,7 @@ test('neither secret is in anything that the shop ever said', () => {
 })
 
 test('at the end of the service, the stream of someone who watches is ended, not cut', async () => {
-  const watching = watch('/demo/live?after=0', /never/)
+  const watching = checks('/demo/live?after=0', /never/)
   await panel()
   service.child.kill('SIGTERM')
   await watching

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { PaymentId } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { AttemptParts } from '../../src/payments/dependencies.ts'
+import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { reconcileDueReturns } from '../../src/payments/reconcile-due.ts'
 import { reconcileReturns } from '../../src/payments/reconcile-returns.ts'
-import { findBookById } from '../../src/payments/store/attempts.ts'
+import { findPaymentStateById } from '../../src/payments/store/attempts.ts'
 import type { ListedDispute, ListedRefund, Providers } from '../../src/providers/provider.ts'
-import { letPass } from '../support/books.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
+import { letPass } from '../support/payment-records.ts'
 import {
   AMOUNT,
   assertAudited,
@@ -245,8 +245,8 @@ async function reconcileWith(payment: Paid, listed: { refunds?: ListedRefund[]; 
     ...(await parts.providers.connect(...of)),
     listReturns: async () => ({ kind: 'returns', refunds: [], disputes: [], ...listed }),
   })
-  const lying: AttemptParts = { ...parts, providers: { ...parts.providers, connect } }
-  const [attempt] = (await findBookById(database, payment.id as PaymentId))?.attempts ?? []
+  const lying: PaymentDependencies = { ...parts, providers: { ...parts.providers, connect } }
+  const [attempt] = (await findPaymentStateById(database, payment.id as PaymentId))?.attempts ?? []
   assert.ok(attempt)
   return reconcileReturns(lying, attempt)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { forgetOldCalls } from '../../src/payments/store/idempotent-calls.ts'
+import { deleteOldCalls } from '../../src/payments/store/idempotent-calls.ts'
 import { addMerchant, call, checkout, startOn, startService, type TestMerchant } from '../support/service.ts'
 
 const { app, database } = await startService()
@@ -141,7 +141,7 @@ test('keys older than 48 hours are deleted in batches; younger ones stay', async
     insert into idempotent_calls (merchant_id, mode, endpoint, key, digest, reference, running_until, created_at)
     select ${uuidOf(shop.merchantId)}, 'sandbox', 'purge', hours || '-' || n, '', '', now(), now() - hours * interval '1 hour'
       from unnest(array[1, 47, 49, 500]) hours, generate_series(1, 5) n`)
-  assert.deepEqual([await forgetOldCalls(database, 8), await forgetOldCalls(database, 8)], [8, 2])
+  assert.deepEqual([await deleteOldCalls(database, 8), await deleteOldCalls(database, 8)], [8, 2])
   const left = await database.row(sql`select count(*) as count from idempotent_calls where endpoint = 'purge'`)
   assert.deepEqual(left, { count: 10 })
 })

@@ -7,9 +7,9 @@ import { uuidOf } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { startAttempt } from '../../src/payments/start-attempt.ts'
-import { closeInstructions } from '../support/books.ts'
 import { doorInTrouble } from '../support/door-in-trouble.ts'
 import { request, startPaying } from '../support/paying.ts'
+import { closeInstructions } from '../support/payment-records.ts'
 import { addMerchant } from '../support/service.ts'
 
 const service = await startPaying()

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type AttemptId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
-import { carryOutDueRefunds } from '../../src/payments/refund-payment.ts'
+import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { startFakeFlutterwave } from '../../src/providers/flutterwave/fake.ts'
-import { booksOf, noticesAbout } from '../support/books.ts'
 import { eventually, startPaying } from '../support/paying.ts'
+import { noticesAbout, recordsOf } from '../support/payment-records.ts'
 
 const service = await startPaying()
 const { parts, database } = service
@@ -60,8 +60,8 @@ test('parts that are not needed any more go back one by one, for some providers 
   await fake.customer.payByCard(card.order, { save: false })
   await check(card.payment)
   assert.equal((await shop.payment('part-2')).status, 'successful')
-  await carryOutDueRefunds(parts, 10)
-  const { refunds } = await booksOf(database, card.payment)
+  await sendDueRefunds(parts, 10)
+  const { refunds } = await recordsOf(database, card.payment)
   assert.deepEqual(refunds.map(({ amount, status }) => [amount, status]).sort(), [
     [300_000, 'successful'],
     [400_000, 'successful'],
@@ -75,8 +75,8 @@ test('so do two transfers of which we hear together, after the payment was paid'
   await check(card.payment)
   for (const amount of [300_000, 400_000]) await fake.customer.transfer?.(account.order, amount)
   await check(account.payment)
-  await carryOutDueRefunds(parts, 10)
-  const { refunds } = await booksOf(database, card.payment)
+  await sendDueRefunds(parts, 10)
+  const { refunds } = await recordsOf(database, card.payment)
   assert.deepEqual(refunds.map(({ amount, status }) => [amount, status]).sort(), [
     [300_000, 'successful'],
     [400_000, 'successful'],

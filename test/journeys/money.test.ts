@@ -6,8 +6,8 @@ import { type AttemptId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
 import { expirePayments } from '../../src/payments/expire-payments.ts'
-import { workOffWaitingNotices } from '../../src/payments/receive-notice.ts'
-import { carryOutDueRefunds } from '../../src/payments/refund-payment.ts'
+import { processWaitingNotices } from '../../src/payments/receive-notice.ts'
+import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
 import { settleAttempt } from '../../src/payments/settle-attempt.ts'
 import { audit } from '../../src/payments/state/audit.ts'
 import { findAttempt, makeChecksDue } from '../../src/payments/store/attempts.ts'
@@ -16,8 +16,8 @@ import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { draw } from '../../src/providers/gateway/simulator/faults.ts'
 import type { SavedCardToken } from '../../src/providers/provider.ts'
 import { startBetween } from '../support/between.ts'
+import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import {
-  booksOf,
   closeInstructions,
   letPass,
   noticeAbout,
@@ -25,8 +25,8 @@ import {
   notify,
   paidTransaction,
   recordAt,
-} from '../support/books.ts'
-import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+  recordsOf,
+} from '../support/payment-records.ts'
 import { CARD } from '../support/simulator.ts'
 
 const alerts: { level: number; msg: string; attemptId?: string }[] = []
@@ -85,8 +85,8 @@ test('B3: a decline, then a success on the same page: the payment succeeds once,
   assert.deepEqual(statuses(paid), ['successful'])
   assert.equal(paid.attempts[0].failure, null)
   assert.equal(paid.amountPaid, AMOUNT)
-  const { facts, receipts } = await booksOf(database, payment)
-  assert.deepEqual(facts, [
+  const { eventTypes, receipts } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes, [
     'attempt.started',
     'attempt.pending',
     'attempt.failed',
@@ -110,8 +110,8 @@ test('B4: two attempts of one payment both succeed: the first counts, the second
   assert.deepEqual(statuses(paid), ['successful', 'surplus'])
   assert.deepEqual([paid.status, paid.amountPaid, paid.amountRefunded], ['successful', AMOUNT, 0])
   assert.equal(paid.attempts[1].amountReceived, AMOUNT)
-  const before = await booksOf(database, paid)
-  assert.deepEqual(before.facts.slice(4), [
+  const before = await recordsOf(database, paid)
+  assert.deepEqual(before.eventTypes.slice(4), [
     'attempt.successful',
     'payment.successful',
     'attempt.abandoned',
@@ -125,8 +125,10 @@ test('B4: two attempts of one payment both succeed: the first counts, the second
   ])
   assert.deepEqual(before.refunds, [{ amount: AMOUNT, kind: 'surplus', status: 'pending' }])
 
-  await carryOutDueRefunds(parts, 100)
-  assert.deepEqual((await booksOf(database, paid)).refunds, [{ amount: AMOUNT, kind: 'surplus', status: 'successful' }])
+  await sendDueRefunds(parts, 100)
+  assert.deepEqual((await recordsOf(database, paid)).refunds, [
+    { amount: AMOUNT, kind: 'surplus', status: 'successful' },
+  ])
   assert.equal((await ledger(shop, second.order)).refunded, AMOUNT)
   assert.equal((await ledger(shop, first.order)).refunded, 0, 'what was wanted is kept')
   assert.equal((await shop.payment(paid.id)).amountRefunded, 0, 'what went back was never part of the payment')
@@ -144,8 +146,8 @@ test('B4: both attempts are paid at the same moment, ten times: one success each
       const paid = await becomes(shop, first.payment, (payment) => statuses(payment).includes('surplus'))
       assert.deepEqual(statuses(paid).sort(), ['successful', 'surplus'])
       assert.equal(paid.amountPaid, AMOUNT)
-      const { facts } = await booksOf(database, paid)
-      assert.equal(facts.filter((type) => type === 'payment.surplus').length, 1)
+      const { eventTypes } = await recordsOf(database, paid)
+      assert.equal(eventTypes.filter((type) => type === 'payment.surplus').length, 1)
     }),
   )
 })
@@ -157,8 +159,8 @@ test('B9: a transfer of less than was asked leaves the payment open and says wha
   const short = await becomes(shop, payment, ({ amountPaid }) => amountPaid > 0)
   assert.deepEqual([short.status, short.amountPaid, statuses(short)], ['pending', 1_000_000, ['pending']])
   assert.equal(short.attempts[0].amountReceived, 1_000_000)
-  const { facts, events } = await booksOf(database, payment)
-  assert.deepEqual(facts, ['attempt.started', 'attempt.pending', 'payment.underpaid'])
+  const { eventTypes, events } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes, ['attempt.started', 'attempt.pending', 'payment.underpaid'])
   assert.deepEqual(events.at(-1)?.data.missing, { amount: 250_000, currency: 'NGN' })
   assert.equal(events.at(-1)?.data.payment.amountPaid, 1_000_000, 'the event tells of the payment as of then')
   assert.equal((await ledger(shop, order)).amount, 1_000_000)
@@ -176,8 +178,8 @@ test('B10: parts that add up make it successful when the sum first reaches the a
   const paid = await counts(AMOUNT)
   assert.deepEqual([paid.status, statuses(paid)], ['successful', ['successful']])
 
-  const { facts, events } = await booksOf(database, payment)
-  assert.deepEqual(facts.slice(2), [
+  const { eventTypes, events } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes.slice(2), [
     'payment.underpaid',
     'payment.underpaid',
     'attempt.successful',
@@ -205,9 +207,9 @@ test('B10: parts that arrive at the same moment are each counted once', async ()
   await Promise.all(Array.from({ length: 10 }, () => transfer(shop, accountNumber, 100)))
   const paid = await becomes(shop, payment, isPaid)
   assert.equal(paid.amountPaid, 1_000)
-  const { receipts, facts } = await booksOf(database, payment)
+  const { receipts, eventTypes } = await recordsOf(database, payment)
   assert.equal(receipts.length, 10)
-  assert.ok(!facts.includes('payment.surplus') && !facts.includes('payment.overpaid'))
+  assert.ok(!eventTypes.includes('payment.surplus') && !eventTypes.includes('payment.overpaid'))
 })
 
 test('B11: a transfer of more than was asked succeeds, the excess is announced, and nothing is sent back by itself', async () => {
@@ -216,10 +218,10 @@ test('B11: a transfer of more than was asked succeeds, the excess is announced, 
   await transfer(shop, accountNumber, AMOUNT + 30_000)
   const paid = await becomes(shop, payment, isPaid)
   assert.deepEqual([paid.amountPaid, paid.attempts[0].amountReceived], [AMOUNT + 30_000, AMOUNT + 30_000])
-  const { facts, events, refunds } = await booksOf(database, payment)
-  assert.deepEqual(facts.slice(2), ['attempt.successful', 'payment.successful', 'payment.overpaid'])
+  const { eventTypes, events, refunds } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes.slice(2), ['attempt.successful', 'payment.successful', 'payment.overpaid'])
   assert.deepEqual(events.at(-1)?.data.excess, { amount: 30_000, currency: 'NGN' })
-  await carryOutDueRefunds(parts, 100)
+  await sendDueRefunds(parts, 100)
   assert.deepEqual(refunds, [])
   assert.equal((await ledger(shop, order)).refunded, 0)
 })
@@ -243,8 +245,8 @@ test('B12: a card page that takes less than was asked is no success: amount_mism
   const [{ failure, needsReview, amountReceived }] = after.attempts
   assert.deepEqual([failure.code, failure.retryable, amountReceived], ['amount_mismatch', false, taken])
   assert.match(needsReview, /^amount_mismatch: /)
-  const { facts, receipts } = await booksOf(database, payment)
-  assert.deepEqual(facts.slice(2), ['attempt.failed', 'attempt.needs_review'])
+  const { eventTypes, receipts } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes.slice(2), ['attempt.failed', 'attempt.needs_review'])
   assert.deepEqual(receipts, [{ attempt: 1, amount: taken, currency: 'NGN', counted: true }])
   assert.ok(alerts.some(({ msg, attemptId }) => msg === 'attempt needs review' && attemptId === attempt.id))
 })
@@ -254,7 +256,7 @@ test('B12: a card page that takes more than was asked is at least enough: succes
   const { payment, taken } = await chargedWrongly(shop, 'more')
   const paid = await becomes(shop, payment, isPaid)
   assert.equal(paid.amountPaid, taken)
-  const { events } = await booksOf(database, payment)
+  const { events } = await recordsOf(database, payment)
   const overpaid = events.find(({ type }) => type === 'payment.overpaid')
   assert.deepEqual(overpaid?.data.excess, { amount: taken - AMOUNT, currency: 'NGN' })
 })
@@ -281,9 +283,9 @@ test('B12: money in another currency is never a success: it stays on record, cou
     [after.attempts[0].status, after.attempts[0].failure.code, after.attempts[0].needsReview],
     ['failed', 'amount_mismatch', 'amount_mismatch: money came in another currency.'],
   )
-  const { facts, receipts } = await booksOf(database, payment)
+  const { eventTypes, receipts } = await recordsOf(database, payment)
   assert.deepEqual(receipts, [{ attempt: 1, amount: AMOUNT, currency: 'USD', counted: false }])
-  assert.deepEqual(facts.slice(2), ['attempt.failed', 'attempt.needs_review'])
+  assert.deepEqual(eventTypes.slice(2), ['attempt.failed', 'attempt.needs_review'])
   assert.ok(alerts.some(({ msg, attemptId }) => msg === 'attempt needs review' && attemptId === attempt.id))
 })
 
@@ -296,8 +298,8 @@ test('B17: a card is charged after the payment was cancelled: successful once, a
   await charge(shop, order, CARD.pays)
   const paid = await becomes(shop, payment, isPaid)
   assert.deepEqual([paid.late, paid.amountPaid, statuses(paid)], [true, AMOUNT, ['successful']])
-  const { facts, events } = await booksOf(database, payment)
-  assert.deepEqual(facts.slice(2), [
+  const { eventTypes, events } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes.slice(2), [
     'attempt.abandoned',
     'payment.cancelled',
     'attempt.successful',
@@ -318,8 +320,13 @@ test('B17: a transfer arrives after the payment expired: successful once, and la
   await checkDueAttempts(parts, 100)
   const paid = await shop.payment(payment.id)
   assert.deepEqual([paid.status, paid.late, paid.amountPaid], ['successful', true, AMOUNT])
-  const { facts } = await booksOf(database, payment)
-  assert.deepEqual(facts.slice(2), ['attempt.abandoned', 'payment.expired', 'attempt.successful', 'payment.successful'])
+  const { eventTypes } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes.slice(2), [
+    'attempt.abandoned',
+    'payment.expired',
+    'attempt.successful',
+    'payment.successful',
+  ])
 })
 
 test('B17: a payment that is cancelled, expired and paid at one moment ends paid, whoever came first', async () => {
@@ -333,8 +340,8 @@ test('B17: a payment that is cancelled, expired and paid at one moment ends paid
       expirePayments(parts, 100),
     ])
     const paid = await becomes(shop, payment, isPaid)
-    const { facts } = await booksOf(database, payment)
-    assert.equal(paid.late, facts.includes('payment.cancelled') || facts.includes('payment.expired'))
+    const { eventTypes } = await recordsOf(database, payment)
+    assert.equal(paid.late, eventTypes.includes('payment.cancelled') || eventTypes.includes('payment.expired'))
   }
 })
 
@@ -346,7 +353,7 @@ test('B18: a second transfer to the account of a paid payment is surplus: record
   await transfer(shop, accountNumber, 70_000)
   const after = await becomes(shop, payment, ({ attempts }) => attempts[0].amountReceived > AMOUNT)
   assert.deepEqual([after.status, after.amountPaid, statuses(after)], ['successful', AMOUNT, ['successful']])
-  const { events, receipts } = await booksOf(database, payment)
+  const { events, receipts } = await recordsOf(database, payment)
   assert.equal(events.at(-1)?.type, 'payment.surplus')
   assert.deepEqual(events.at(-1)?.data.surplus, { amount: 70_000, currency: 'NGN' })
   assert.deepEqual(
@@ -356,7 +363,7 @@ test('B18: a second transfer to the account of a paid payment is surplus: record
       [70_000, false],
     ],
   )
-  await carryOutDueRefunds(parts, 100)
+  await sendDueRefunds(parts, 100)
   assert.equal((await ledger(shop, order)).refunded, 70_000)
   const end = await shop.payment(payment.id)
   assert.deepEqual([end.amountPaid, end.amountRefunded], [AMOUNT, 0])
@@ -371,7 +378,7 @@ test('B18: a transfer to an account that was given up, after the payment was pai
   await transfer(shop, account.accountNumber, AMOUNT)
   const after = await becomes(shop, card.payment, ({ attempts }) => attempts[0].amountReceived > 0)
   assert.deepEqual([statuses(after), after.amountPaid], [['surplus', 'successful'], AMOUNT])
-  await carryOutDueRefunds(parts, 100)
+  await sendDueRefunds(parts, 100)
   assert.equal((await ledger(shop, account.order)).refunded, AMOUNT)
   assert.equal((await ledger(shop, card.order)).refunded, 0)
 })
@@ -385,10 +392,10 @@ test('B18: a part that came by transfer before the card paid it all is not forgo
   await charge(shop, card.order, CARD.pays)
   const paid = await becomes(shop, card.payment, isPaid)
   assert.deepEqual([paid.amountPaid, statuses(paid)], [AMOUNT, ['abandoned', 'successful']])
-  const { events, refunds } = await booksOf(database, paid)
+  const { events, refunds } = await recordsOf(database, paid)
   assert.deepEqual(events.at(-1)?.data.surplus, { amount: 400_000, currency: 'NGN' })
   assert.deepEqual(refunds, [{ amount: 400_000, kind: 'surplus', status: 'pending' }])
-  await carryOutDueRefunds(parts, 100)
+  await sendDueRefunds(parts, 100)
   assert.equal((await ledger(shop, account.order)).refunded, 400_000)
 })
 
@@ -400,9 +407,9 @@ test('B18: a transfer to the account of a cancelled payment belongs to that paym
   await transfer(shop, closed.accountNumber, 1_000)
   const after = await becomes(shop, closed.payment, ({ amountPaid }) => amountPaid > 0)
   assert.deepEqual([after.status, after.amountPaid, statuses(after)], ['cancelled', 1_000, ['abandoned']])
-  assert.equal((await booksOf(database, closed.payment)).facts.at(-1), 'payment.underpaid')
+  assert.equal((await recordsOf(database, closed.payment)).eventTypes.at(-1), 'payment.underpaid')
   assert.equal((await shop.payment(other.payment.id)).amountPaid, 0)
-  assert.deepEqual((await booksOf(database, other.payment)).receipts, [])
+  assert.deepEqual((await recordsOf(database, other.payment)).receipts, [])
 })
 
 /** As a person on the provider's dashboard would. */
@@ -422,8 +429,8 @@ test('B21: a refund made on the provider’s side is recorded as its own object;
   await refundAtProvider(shop, order, 300_000, 'made-on-the-dashboard')
   const after = await becomes(shop, payment, ({ amountRefunded }) => amountRefunded > 0)
   assert.deepEqual([after.status, after.amountPaid, after.amountRefunded], ['successful', AMOUNT, 300_000])
-  const { facts, events, refunds } = await booksOf(database, payment)
-  assert.equal(facts.at(-1), 'refund.successful')
+  const { eventTypes, events, refunds } = await recordsOf(database, payment)
+  assert.equal(eventTypes.at(-1), 'refund.successful')
   assert.deepEqual([events.at(-1)?.data.refund.kind, events.at(-1)?.data.refund.amount], ['provider', 300_000])
   assert.deepEqual(refunds, [{ amount: 300_000, kind: 'provider', status: 'successful' }])
 })
@@ -445,7 +452,7 @@ test('B21: the same refund told twice, in other words too, is on record once', a
   )
   const after = await shop.payment(payment.id)
   assert.deepEqual([after.status, after.amountRefunded], ['successful', AMOUNT])
-  assert.equal((await booksOf(database, payment)).refunds.length, 1)
+  assert.equal((await recordsOf(database, payment)).refunds.length, 1)
 })
 
 test('B21: a chargeback is recorded as its own object; the payment stays successful', async () => {
@@ -457,7 +464,7 @@ test('B21: a chargeback is recorded as its own object; the payment stays success
   await shop.call('POST', `/sandbox/gateway/disputes/${body.data.id}/close`, { outcome: 'lost' })
   const after = await becomes(shop, payment, ({ amountRefunded }) => amountRefunded > 0)
   assert.deepEqual([after.status, after.amountRefunded, statuses(after)], ['successful', AMOUNT, ['successful']])
-  assert.deepEqual((await booksOf(database, payment)).refunds, [
+  assert.deepEqual((await recordsOf(database, payment)).refunds, [
     { amount: AMOUNT, kind: 'chargeback', status: 'successful' },
   ])
 })
@@ -478,7 +485,7 @@ test('B21: a refund of ours whose answer never came is done once: the repeat fin
 
   between.upstream.trouble = undefined
   await letPass(database, payment, 120)
-  await carryOutDueRefunds(between.parts, 100)
+  await sendDueRefunds(between.parts, 100)
   const done = await between.shop.payment(payment.id)
   assert.deepEqual([done.status, done.amountRefunded], ['successful', 200_000])
   assert.equal((await ledger(between.shop, order)).refunded, 200_000)
@@ -495,7 +502,7 @@ test('B21: a refund of ours whose answer never came is done once: the repeat fin
     (notices) => notices.length > 0 && notices.every(({ state }) => state !== 'waiting'),
   )
   assert.equal((await between.shop.payment(payment.id)).amountRefunded, 200_000)
-  assert.deepEqual((await booksOf(database, payment)).refunds, [
+  assert.deepEqual((await recordsOf(database, payment)).refunds, [
     { amount: 200_000, kind: 'merchant', status: 'successful' },
   ])
 })
@@ -516,16 +523,16 @@ test('B21: a refund that two processes carry out at the same moment is made once
   const slow = shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 200_000 })
   await reached.promise
   await letPass(database, payment, 61) // the first is so slow that its lease ends
-  await carryOutDueRefunds(parts, 100)
+  await sendDueRefunds(parts, 100)
   assert.equal((await shop.payment(payment.id)).amountRefunded, 200_000)
   letGo.resolve(undefined)
   const { status, body } = await slow
   assert.deepEqual([status, body.data.status], [201, 'successful'])
   assert.equal((await shop.payment(payment.id)).amountRefunded, 200_000)
   assert.equal((await ledger(shop, order)).refunded, 200_000)
-  const { facts, refunds } = await booksOf(database, payment)
+  const { eventTypes, refunds } = await recordsOf(database, payment)
   assert.deepEqual(refunds, [{ amount: 200_000, kind: 'merchant', status: 'successful' }])
-  assert.equal(facts.filter((type) => type === 'refund.successful').length, 1)
+  assert.equal(eventTypes.filter((type) => type === 'refund.successful').length, 1)
 })
 
 test('B21: of two refunds of one amount, the one that the provider tells of is not taken for the other', async (t) => {
@@ -539,7 +546,7 @@ test('B21: of two refunds of one amount, the one that the provider tells of is n
     shop.call('POST', `/payments/v1/payments/${payment.id}/refunds`, { amount: 100_000, allowDuplicate: true })
   const workOff = async () => {
     await database.rows(sql`update notices set due_at = now() where state = 'waiting' and reference = ${order}`)
-    await workOffWaitingNotices(between.parts, 100)
+    await processWaitingNotices(between.parts, 100)
   }
   upstream.trouble = 'reset before the work'
   await refund()
@@ -552,11 +559,11 @@ test('B21: of two refunds of one amount, the one that the provider tells of is n
   await notify(between, shop, noticeAbout(record, 'refund.successful'))
   await workOff()
   await letPass(database, payment, 120)
-  await carryOutDueRefunds(between.parts, 100)
+  await sendDueRefunds(between.parts, 100)
   assert.equal((await ledger(shop, order)).refunded, 200_000, 'the customer gets both')
   assert.equal((await shop.payment(payment.id)).amountRefunded, 200_000)
   assert.deepEqual(
-    (await booksOf(database, payment)).refunds,
+    (await recordsOf(database, payment)).refunds,
     Array(2).fill({ amount: 100_000, kind: 'merchant', status: 'successful' }),
   )
 
@@ -595,7 +602,7 @@ const sums = ({ status, amountPaid, amountRefunded }: Payment) => [status, amoun
 /** What is on record disagrees with nothing that it was made of. */
 async function assertAudited({ id }: Payment) {
   const all = await database.transaction((tx) => recordsAfter(tx, undefined, 1_000))
-  const records = all.find(({ book }) => book.payment.id === id)
+  const records = all.find(({ state }) => state.payment.id === id)
   assert.ok(records)
   assert.deepEqual(audit(records), [])
 }
@@ -629,7 +636,9 @@ test('B17: money of another attempt that went back never keeps a late success ou
   const paid = await becomes(shop, short, isPaid)
   assert.equal(paid.late, true)
   assert.deepEqual(sums(paid), ['successful', account.attempt.amountCharged, 0])
-  assert.deepEqual((await booksOf(database, paid)).refunds, [{ amount: taken, kind: 'merchant', status: 'successful' }])
+  assert.deepEqual((await recordsOf(database, paid)).refunds, [
+    { amount: taken, kind: 'merchant', status: 'successful' },
+  ])
   await assertAudited(paid)
 })
 
@@ -644,13 +653,17 @@ test('B17: money that went back does not complete a payment: what is held counts
   await transfer(shop, accountNumber, 600_000)
   const held = await becomes(shop, payment, ({ amountPaid }) => amountPaid === 1_000_000)
   assert.deepEqual(sums(held), ['cancelled', 1_000_000, 400_000])
-  const { events } = await booksOf(database, payment)
+  const { events } = await recordsOf(database, payment)
   assert.deepEqual([events.at(-1)?.type, events.at(-1)?.data.missing.amount], ['payment.underpaid', 400_000])
 
   await transfer(shop, accountNumber, 400_000)
   const paid = await becomes(shop, payment, isPaid)
   assert.deepEqual(sums(paid), ['successful', 1_400_000, 400_000])
-  assert.equal((await booksOf(database, payment)).facts.includes('payment.overpaid'), false, 'nobody has too much')
+  assert.equal(
+    (await recordsOf(database, payment)).eventTypes.includes('payment.overpaid'),
+    false,
+    'nobody has too much',
+  )
   await assertAudited(paid)
 })
 
@@ -666,8 +679,8 @@ test('B18: a part that went back already is not announced or sent back again whe
   await transfer(shop, second.accountNumber, 1_000_000)
   const paid = await becomes(shop, first.payment, isPaid)
   assert.deepEqual(sums(paid), ['successful', 1_000_000, 0])
-  await carryOutDueRefunds(parts, 100)
-  const { refunds, events } = await booksOf(database, paid)
+  await sendDueRefunds(parts, 100)
+  const { refunds, events } = await recordsOf(database, paid)
   assert.deepEqual(refunds, [
     { amount: 300_000, kind: 'merchant', status: 'successful' },
     { amount: 100_000, kind: 'surplus', status: 'successful' },
@@ -695,8 +708,8 @@ test('B21: a refund that is told before the payment was known to be paid: the mo
     () => noticesAbout(database, order),
     (notices) => notices.length > 0 && notices.every(({ state }) => state !== 'waiting'),
   )
-  const { facts, refunds } = await booksOf(database, payment)
-  assert.deepEqual(facts.slice(2), ['attempt.failed'])
+  const { eventTypes, refunds } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes.slice(2), ['attempt.failed'])
   assert.deepEqual(refunds, [{ amount: AMOUNT, kind: 'provider', status: 'successful' }])
   await assertAudited(after)
 })
@@ -718,14 +731,14 @@ test('B21: a refund of the surplus attempt that was made on the provider’s sid
   await notify(service, shop, noticeAbout(record, 'refund.successful', { refund: told }))
   const workOff = async () => {
     await database.rows(sql`update notices set due_at = now() where state = 'waiting' and reference = ${second.order}`)
-    await workOffWaitingNotices(parts, 100)
+    await processWaitingNotices(parts, 100)
   }
   await workOff()
-  await carryOutDueRefunds(parts, 100)
+  await sendDueRefunds(parts, 100)
   await workOff()
   const after = await shop.payment(first.payment.id)
   assert.deepEqual(sums(after), ['successful', AMOUNT, 0])
-  assert.deepEqual((await booksOf(database, after)).refunds, [
+  assert.deepEqual((await recordsOf(database, after)).refunds, [
     { amount: AMOUNT, kind: 'surplus', status: 'failed' },
     { amount: AMOUNT, kind: 'provider', status: 'successful' },
   ])
@@ -759,8 +772,8 @@ test('B12: money in another currency is for a person to see to, before the payme
   const paid = await answers(dollars, naira)
   assert.deepEqual([...sums(paid), ...statuses(paid)], ['successful', AMOUNT, 0, 'successful'])
   assert.match(paid.attempts[0].needsReview, /another currency/)
-  const { facts, receipts } = await booksOf(database, payment)
-  assert.equal(facts.filter((type) => type === 'attempt.needs_review').length, 1, 'told once')
+  const { eventTypes, receipts } = await recordsOf(database, payment)
+  assert.equal(eventTypes.filter((type) => type === 'attempt.needs_review').length, 1, 'told once')
   assert.deepEqual(
     receipts.map(({ amount, currency, counted }) => [amount, currency, counted]),
     [
@@ -779,7 +792,7 @@ test('B12: money in another currency beside all that was asked for, in one answe
   )
   assert.deepEqual([...sums(paid), ...statuses(paid)], ['successful', AMOUNT, 0, 'successful'])
   assert.match(paid.attempts[0].needsReview, /another currency/)
-  assert.deepEqual((await booksOf(database, payment)).facts.slice(2), [
+  assert.deepEqual((await recordsOf(database, payment)).eventTypes.slice(2), [
     'attempt.successful',
     'payment.successful',
     'attempt.needs_review',
@@ -793,11 +806,11 @@ test('B22: amounts that cannot be decide nothing; the next answer that makes sen
     paidTransaction({ amount: 5, kind: 'transfer' }),
   )
   assert.deepEqual([...sums(absurd), ...statuses(absurd)], ['pending', 0, 0, 'pending'])
-  const watch = await database.row(sql`select checks from attempts where payment_id = ${uuidOf(payment.id)}`)
-  assert.deepEqual(watch, { checks: 1 }, 'asked and heard; the next question comes on schedule')
+  const checks = await database.row(sql`select checks from attempts where payment_id = ${uuidOf(payment.id)}`)
+  assert.deepEqual(checks, { checks: 1 }, 'asked and heard; the next question comes on schedule')
   const paid = await answers(paidTransaction({ amount: AMOUNT, kind: 'transfer' }))
   assert.deepEqual(sums(paid), ['successful', AMOUNT, 0])
-  assert.equal((await booksOf(database, payment)).receipts.length, 1)
+  assert.equal((await recordsOf(database, payment)).receipts.length, 1)
 })
 
 test('two payments that save one card at the same moment are both settled, and the card is kept once', async () => {
@@ -832,7 +845,7 @@ test('an audit that runs beside payments sees each as of one moment, and finds n
   async function auditOn() {
     while (!isOver) {
       for (const records of await database.transaction((tx) => recordsAfter(tx, undefined, 500))) {
-        findings.push(...audit(records).map((each) => `${records.book.payment.reference}: ${each}`))
+        findings.push(...audit(records).map((each) => `${records.state.payment.reference}: ${each}`))
       }
       rounds++
     }

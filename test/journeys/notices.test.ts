@@ -4,13 +4,13 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { sql } from '../../src/database/sql.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
-import { receiveNotice, workOffWaitingNotices } from '../../src/payments/receive-notice.ts'
+import { processWaitingNotices, receiveNotice } from '../../src/payments/receive-notice.ts'
 import { listUnmatched } from '../../src/payments/store/notices.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
 import { startBetween } from '../support/between.ts'
+import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import {
-  booksOf,
   type Json,
   letPass,
   madeUpRecord,
@@ -19,8 +19,8 @@ import {
   notify,
   paidTransaction,
   recordAt,
-} from '../support/books.ts'
-import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+  recordsOf,
+} from '../support/payment-records.ts'
 import { CARD } from '../support/simulator.ts'
 
 const alerts: { msg: string; noticeId?: number; attemptId?: string }[] = []
@@ -70,8 +70,8 @@ test('B1: the same notice a hundred times at once: 2xx each time, one transition
   assert.deepEqual(statusesOf(answers), [200])
   const paid = await becomes(shop, payment, isPaid)
   assert.equal(paid.amountPaid, AMOUNT)
-  const { facts, receipts } = await booksOf(database, payment)
-  assert.deepEqual(facts, ['attempt.started', 'attempt.pending', 'attempt.successful', 'payment.successful'])
+  const { eventTypes, receipts } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes, ['attempt.started', 'attempt.pending', 'attempt.successful', 'payment.successful'])
   assert.equal(receipts.length, 1)
   const [kept, ...more] = await workedOff(order, 1)
   assert.deepEqual([kept?.state, kept?.times, more], ['done', 100, []])
@@ -91,15 +91,15 @@ test('B1: the same news in a hundred notices at once: 2xx each time, one transit
   const notices = await eventually(
     async () => {
       await database.rows(sql`update notices set due_at = now() where state = 'waiting' and reference = ${order}`)
-      await workOffWaitingNotices(parts, 100)
+      await processWaitingNotices(parts, 100)
       return noticesAbout(database, order)
     },
     (all) => all.length === 100 && all.every(({ state }) => state !== 'waiting'),
   )
   assert.ok(notices.some(({ state }) => state === 'done'))
   assert.ok(notices.every(({ state }) => state === 'done' || state === 'ignored'))
-  const { facts, receipts } = await booksOf(database, payment)
-  assert.deepEqual(facts.slice(2), ['attempt.successful', 'payment.successful'])
+  const { eventTypes, receipts } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes.slice(2), ['attempt.successful', 'payment.successful'])
   assert.equal(receipts.length, 1)
 })
 
@@ -110,7 +110,7 @@ test('B2: after a success, older news of "pending" or "failed" changes nothing, 
   await charge(shop, order)
   await notify(service, shop, noticeAbout(await recordAt(service, shop, order), 'payment.paid'))
   await becomes(shop, payment, isPaid)
-  const before = await booksOf(database, payment)
+  const before = await recordsOf(database, payment)
 
   const declined = { ...paidTransaction({ amount: AMOUNT }), status: 'failed', failure: { code: 'card_declined' } }
   for (const [type, record] of [
@@ -128,7 +128,7 @@ test('B2: after a success, older news of "pending" or "failed" changes nothing, 
       ['failed', 'ignored', 'changed nothing: the attempt is successful'],
     ],
   )
-  assert.deepEqual(await booksOf(database, payment), before)
+  assert.deepEqual(await recordsOf(database, payment), before)
   const after = await shop.payment(payment.id)
   assert.deepEqual(
     [after.status, after.attempts[0].status, after.attempts[0].failure],
@@ -160,8 +160,8 @@ test('B5: the notice that it is paid comes before our own create call returned: 
   const { payment, order } = await start(shop)
   assert.deepEqual([payment.status, payment.attempts[0].status], ['successful', 'successful'])
   assert.match(payment.attempts[0].instructions.link, /^http/)
-  const { facts } = await booksOf(database, payment)
-  assert.deepEqual(facts, ['attempt.started', 'attempt.successful', 'payment.successful'])
+  const { eventTypes } = await recordsOf(database, payment)
+  assert.deepEqual(eventTypes, ['attempt.started', 'attempt.successful', 'payment.successful'])
   assert.deepEqual(
     (await noticesAbout(database, order)).map(({ state }) => state),
     ['done'],
@@ -180,7 +180,7 @@ test('B5: the notice comes and our create call is never answered: it is matched 
   await charge(shop, order)
   await notify(between, shop, noticeAbout(await recordAt(service, shop, order), 'payment.paid'))
   await becomes(shop, payment, isPaid)
-  assert.deepEqual((await booksOf(database, payment)).facts, [
+  assert.deepEqual((await recordsOf(database, payment)).eventTypes, [
     'attempt.started',
     'attempt.successful',
     'payment.successful',
@@ -190,7 +190,7 @@ test('B5: the notice comes and our create call is never answered: it is matched 
 test('B6, B18: a notice for a reference that we do not know is kept in the unmatched list with its money; an operator is told, no payment changes', async () => {
   const shop = await service.addShop()
   const { payment } = await start(shop)
-  const before = await booksOf(database, payment)
+  const before = await recordsOf(database, payment)
   const record = madeUpRecord({
     channel: 'transfer',
     transactions: [paidTransaction({ kind: 'transfer', amount: AMOUNT })],
@@ -214,7 +214,7 @@ test('B6, B18: a notice for a reference that we do not know is kept in the unmat
       ({ msg, noticeId }) => msg === 'a notice names a reference that is not ours' && noticeId === listed?.id,
     ),
   )
-  assert.deepEqual(await booksOf(database, payment), before)
+  assert.deepEqual(await recordsOf(database, payment), before)
   assert.equal((await shop.payment(payment.id)).amountPaid, 0)
 })
 
@@ -307,7 +307,7 @@ test('B8: a valid notice says paid, the provider itself says not: no success, as
   await notify(between, shop, noticeAbout(lie, 'payment.paid'))
   const doubted = await becomes(shop, payment, ({ attempts }) => attempts[0].status === 'processing')
   assert.deepEqual([doubted.status, doubted.amountPaid], ['pending', 0])
-  assert.deepEqual((await booksOf(database, payment)).receipts, [])
+  assert.deepEqual((await recordsOf(database, payment)).receipts, [])
   assert.equal((await shop.initialize({ reference: payment.reference })).body.code, 'attempt_in_progress')
   await workedOff(order, 1)
 
@@ -322,14 +322,17 @@ test('B8: a valid notice says paid, the provider itself says not: no success, as
   const [attempt] = (await shop.payment(payment.id)).attempts
   assert.deepEqual([attempt.status, attempt.resolvedAt], ['processing', null], 'nobody guessed')
   assert.match(attempt.needsReview, /^outcome_unknown: /)
-  assert.deepEqual((await booksOf(database, payment)).facts.slice(2), ['attempt.processing', 'attempt.needs_review'])
+  assert.deepEqual((await recordsOf(database, payment)).eventTypes.slice(2), [
+    'attempt.processing',
+    'attempt.needs_review',
+  ])
   assert.ok(alerts.some(({ msg, attemptId }) => msg === 'attempt needs review' && attemptId === attempt.id))
 
   await charge(shop, order)
   await notify(between, shop, noticeAbout(await recordAt(service, shop, order), 'payment.paid'))
   const paid = await becomes(shop, payment, isPaid)
   assert.equal(paid.attempts[0].needsReview, null, 'once they agree, nobody has to look')
-  await booksOf(database, payment)
+  await recordsOf(database, payment)
 })
 
 test('B8: a valid notice says failed, the provider itself says paid: no verdict on that; its next answer alone decides', async (t) => {
@@ -346,7 +349,7 @@ test('B8: a valid notice says failed, the provider itself says paid: no verdict 
   await letPass(database, payment, 11)
   await checkDueAttempts(between.parts, 100)
   assert.ok(isPaid(await shop.payment(payment.id)))
-  assert.deepEqual((await booksOf(database, payment)).facts.slice(2), [
+  assert.deepEqual((await recordsOf(database, payment)).eventTypes.slice(2), [
     'attempt.processing',
     'attempt.successful',
     'payment.successful',
@@ -366,7 +369,7 @@ test('B8: a notice says paid, the provider itself says declined: not failed eith
   await checkDueAttempts(between.parts, 100)
   const [attempt] = (await shop.payment(payment.id)).attempts
   assert.deepEqual([attempt.status, attempt.failure], ['processing', null])
-  await booksOf(database, payment)
+  await recordsOf(database, payment)
 })
 
 /** Signed by the provider, and hardly to be read. */
@@ -417,7 +420,7 @@ test('B22: notices with unknown words, odd or huge JSON are answered 2xx and kep
   assert.equal(kept?.count, oddNotices(record).length)
   const after = await shop.payment(payment.id)
   assert.equal(after.status, 'pending')
-  assert.equal((await booksOf(database, payment)).receipts.length, 0)
+  assert.equal((await recordsOf(database, payment)).receipts.length, 0)
 
   const huge = JSON.stringify({ ...noticeAbout(record, 'payment.paid'), filler: 'x'.repeat(256 * 1024) })
   assert.equal((await notify(service, shop, huge)).status, 413)
@@ -472,7 +475,7 @@ test('a notice that fails for ever neither stops the others nor is given up: it 
     assert.equal(received.kind, 'kept')
     await database.rows(sql`update notices set due_at = now() where reference = ${other.order}`)
     await database.rows(sql`update notices set due_at = now(), tries = ${tries} where reference = ${order}`)
-    assert.equal(await workOffWaitingNotices(parts, 100), 2)
+    assert.equal(await processWaitingNotices(parts, 100), 2)
     assert.equal((await shop.payment(other.payment.id)).status, 'successful', `after ${tries} tries of the other`)
     const waits = await database.row<{ state: string; tries: number; soon: boolean }>(sql`
       select state, tries, due_at between now() + interval '50 minutes' and now() + interval '61 minutes' as soon
@@ -495,7 +498,7 @@ test('B6: money that nobody could be matched with finds its attempt, with the am
   await checkDueAttempts(parts, 100)
   const paid = await shop.payment(payment.id)
   assert.deepEqual([paid.status, paid.amountPaid], ['successful', AMOUNT])
-  assert.deepEqual((await booksOf(database, payment)).receipts, [
+  assert.deepEqual((await recordsOf(database, payment)).receipts, [
     { attempt: 1, amount: AMOUNT, currency: 'NGN', counted: true },
   ])
   assert.deepEqual(await unmatched(), [{ amount: AMOUNT }], 'on record once')

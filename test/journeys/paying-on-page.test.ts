@@ -6,16 +6,16 @@ import { newId, type PaymentId, type SavedCardId, uuidOf } from '../../src/kerne
 import type { Problem } from '../../src/kernel/problem.ts'
 import { cancelPayment } from '../../src/payments/cancel-payment.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
-import type { AttemptParts } from '../../src/payments/dependencies.ts'
+import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { expirePayments } from '../../src/payments/expire-payments.ts'
-import { type PageWish, startOnPage } from '../../src/payments/pay-on-page.ts'
+import { type PageChoice, payOnPage } from '../../src/payments/pay-on-page.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
-import type { Book } from '../../src/payments/state/payment-state.ts'
+import type { PaymentState } from '../../src/payments/state/payment-state.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { listCardsToPayWith } from '../../src/payments/store/saved-cards.ts'
 import { startBetween } from '../support/between.ts'
-import { booksOf, letPass } from '../support/books.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
+import { letPass, recordsOf } from '../support/payment-records.ts'
 import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
@@ -36,8 +36,8 @@ async function open(at: Shop, email = newEmail(), changes: Record<string, unknow
 }
 
 /** A press on our page, with a key of its own unless the test says which. */
-const press = (through: AttemptParts, id: PaymentId, wish: Partial<PageWish>): Promise<Book> =>
-  startOnPage(through, id, { channel: 'card', key: newKey(), ...wish })
+const press = (through: PaymentDependencies, id: PaymentId, wish: Partial<PageChoice>): Promise<PaymentState> =>
+  payOnPage(through, id, { channel: 'card', key: newKey(), ...wish })
 
 const codeOf = (pressed: Promise<unknown>): Promise<string> =>
   pressed.then(
@@ -45,8 +45,8 @@ const codeOf = (pressed: Promise<unknown>): Promise<string> =>
     (error: Problem) => error.code,
   )
 
-const lastOf = ({ attempts }: Book) => attempts.at(-1) as Attempt
-const statusesOf = ({ payment, attempts }: Book) => [payment.status, ...attempts.map(({ status }) => status)]
+const lastOf = ({ attempts }: PaymentState) => attempts.at(-1) as Attempt
+const statusesOf = ({ payment, attempts }: PaymentState) => [payment.status, ...attempts.map(({ status }) => status)]
 const linkOf = ({ instructions }: Attempt) => (instructions && 'link' in instructions ? instructions.link : undefined)
 const numberOf = ({ instructions }: Attempt) =>
   instructions?.kind === 'account' ? instructions.accountNumber : undefined
@@ -83,9 +83,9 @@ const watched = (t: TestContext, deadlineMs = 5_000) => startBetween(t, service,
 
 test('by card: the provider’s page, for this payment and this amount', async () => {
   const id = await open(shop)
-  const book = await press(parts, id, {})
-  assert.deepEqual(statusesOf(book), ['pending', 'pending'])
-  const attempt = lastOf(book)
+  const state = await press(parts, id, {})
+  assert.deepEqual(statusesOf(state), ['pending', 'pending'])
+  const attempt = lastOf(state)
   assert.deepEqual([attempt.channel, attempt.provider, attempt.amountCharged], ['card', 'gateway', AMOUNT])
   assert.match(await textAt(linkOf(attempt)), /name="number"[\s\S]*Pay ₦12,500\.00/)
   assert.equal(await charge(shop, attempt, { card: CARD.pays }), 'paid')
@@ -93,7 +93,7 @@ test('by card: the provider’s page, for this payment and this amount', async (
     () => shop.payment(id),
     ({ status }) => status === 'successful',
   )
-  assert.deepEqual((await booksOf(database, { id })).facts.slice(0, 2), ['attempt.started', 'attempt.pending'])
+  assert.deepEqual((await recordsOf(database, { id })).eventTypes.slice(0, 2), ['attempt.started', 'attempt.pending'])
 })
 
 test('by transfer: an account number, open for as long as the provider keeps it', async () => {
@@ -114,15 +114,15 @@ test('B15: asking again for the same method gets the pending attempt; another me
   assert.deepEqual(await press(between.parts, id, { channel: BANK }), bank)
   assert.deepEqual(await press(between.parts, id, {}), bank, 'and the first is there to go back to')
   assert.equal(between.asked.length, 2)
-  assert.equal((await booksOf(database, { id })).facts.length, 4)
+  assert.equal((await recordsOf(database, { id })).eventTypes.length, 4)
 })
 
 test('an attempt that a merchant began by initialize is one like any other', async () => {
   const { data } = (await shop.initialize()).body
   const { id, attempts } = await shop.payment(data.reference)
-  const book = await press(parts, id, { card: 'new' })
+  const state = await press(parts, id, { card: 'new' })
   assert.deepEqual(
-    book.attempts.map((attempt) => attempt.id),
+    state.attempts.map((attempt) => attempt.id),
     [attempts[0].id],
   )
 })
@@ -133,10 +133,10 @@ test('an account number that has expired gives way to a new one, and so does one
   await letPass(database, { id }, 1_801)
   const second = lastOf(await press(parts, id, { channel: BANK }))
   const key = newKey()
-  const book = await press(parts, id, { channel: BANK, fresh: true, key })
-  const third = lastOf(book)
+  const state = await press(parts, id, { channel: BANK, fresh: true, key })
+  const third = lastOf(state)
   assert.equal(new Set([first, second, third].map(numberOf)).size, 3)
-  assert.deepEqual(await press(parts, id, { channel: BANK, fresh: true, key }), book, 'one press, one number')
+  assert.deepEqual(await press(parts, id, { channel: BANK, fresh: true, key }), state, 'one press, one number')
   assert.equal((await press(parts, id, { channel: BANK })).attempts.length, 3)
 
   const { status } = await shop.call('POST', '/sandbox/gateway/transfers', {
@@ -154,20 +154,20 @@ test('an account number that has expired gives way to a new one, and so does one
 test('one press sent ten times by two processes at once makes one attempt and asks the provider once', async (t) => {
   const between = await watched(t)
   const other = await startPaying({ database, masterKey })
-  for (const wish of [{ card: 'new' }, { channel: BANK }, { channel: BANK, fresh: true }] as Partial<PageWish>[]) {
+  for (const wish of [{ card: 'new' }, { channel: BANK }, { channel: BANK, fresh: true }] as Partial<PageChoice>[]) {
     const id = await open(between.shop)
     const [key, before] = [newKey(), between.asked.length]
-    const books = await Promise.all(
+    const records = await Promise.all(
       Array.from({ length: 10 }, (_, index) => press(index % 2 ? other.parts : between.parts, id, { ...wish, key })),
     )
-    for (const { attempts } of books) assert.equal(attempts.length, 1)
+    for (const { attempts } of records) assert.equal(attempts.length, 1)
     const { attempts } = await press(other.parts, id, { ...wish, key })
     assert.deepEqual([attempts.length, attempts[0]?.status], [1, 'pending'])
     const calls = await database.rows(sql`
       select from provider_calls c join attempts a on a.id = c.attempt_id where a.order_reference = ${attempts[0]?.orderReference}`)
     assert.equal(calls.length, 1)
     assert.ok(between.asked.length <= before + 1)
-    await booksOf(database, { id })
+    await recordsOf(database, { id })
   }
 })
 
@@ -176,13 +176,13 @@ test('ten presses of ten tabs at once, with a saved card: one charge', async () 
   const { id: card } = await saveCard(shop, email)
   const id = await open(shop, email)
   const other = await startPaying({ database, masterKey })
-  const books = await Promise.all(
+  const records = await Promise.all(
     Array.from({ length: 10 }, (_, index) => press(index % 2 ? other.parts : parts, id, { card })),
   )
-  for (const { attempts } of books) assert.equal(attempts.length, 1)
+  for (const { attempts } of records) assert.equal(attempts.length, 1)
   const { status, amountPaid, attempts } = await shop.payment(id)
   assert.deepEqual([status, amountPaid, attempts.length], ['successful', AMOUNT, 1])
-  assert.equal((await booksOf(database, { id })).receipts.length, 1)
+  assert.equal((await recordsOf(database, { id })).receipts.length, 1)
 })
 
 test('while the provider has not answered, the same press and any other get the book as it stands', async (t) => {
@@ -191,14 +191,14 @@ test('while the provider has not answered, the same press and any other get the 
   const key = newKey()
   const meanwhile: string[][] = []
   between.meanwhile = async () => {
-    for (const wish of [{ key }, { card: 'new' }, { channel: BANK }, { fresh: true }] as Partial<PageWish>[]) {
+    for (const wish of [{ key }, { card: 'new' }, { channel: BANK }, { fresh: true }] as Partial<PageChoice>[]) {
       meanwhile.push(statusesOf(await press(parts, id, wish)))
     }
     return undefined
   }
-  const book = await press(between.parts, id, { key })
+  const state = await press(between.parts, id, { key })
   assert.deepEqual(meanwhile, Array(4).fill(['pending', 'processing']), 'money may be moving: no other try is let in')
-  assert.deepEqual(statusesOf(book), ['pending', 'pending'])
+  assert.deepEqual(statusesOf(state), ['pending', 'pending'])
 })
 
 test('a saved card is charged at once', async (t) => {
@@ -208,16 +208,16 @@ test('a saved card is charged at once', async (t) => {
   const id = await open(between.shop, email.toUpperCase())
   const before = between.asked.length
   const [key, wish] = [newKey(), { card }]
-  const book = await press(between.parts, id, { ...wish, key })
-  assert.deepEqual(statusesOf(book), ['successful', 'successful'])
-  assert.equal(book.payment.amountPaid, AMOUNT)
+  const state = await press(between.parts, id, { ...wish, key })
+  assert.deepEqual(statusesOf(state), ['successful', 'successful'])
+  assert.equal(state.payment.amountPaid, AMOUNT)
   const asked = between.asked.slice(before).map(({ method, path }) => `${method} ${path}`)
   assert.deepEqual(asked, ['POST /sandbox/gateway/v1/charges'])
-  assert.deepEqual(await press(between.parts, id, { ...wish, key }), book)
-  assert.deepEqual(await press(between.parts, id, wish), book)
+  assert.deepEqual(await press(between.parts, id, { ...wish, key }), state)
+  assert.deepEqual(await press(between.parts, id, wish), state)
   assert.equal(between.asked.length, before + 1, 'and once')
-  const { facts } = await booksOf(database, { id })
-  assert.deepEqual(facts, ['attempt.started', 'attempt.successful', 'payment.successful'])
+  const { eventTypes } = await recordsOf(database, { id })
+  assert.deepEqual(eventTypes, ['attempt.started', 'attempt.successful', 'payment.successful'])
   assert.equal((await cardsOf(between.shop, email)).length, 1, 'and is kept')
 })
 
@@ -225,13 +225,13 @@ test('a saved card whose bank wants a code: a link for that step, which is the a
   const email = newEmail()
   const { id: card } = await saveCard(shop, email, { card: CARD.asksForCode, otp: '123456' })
   const id = await open(shop, email)
-  const book = await press(parts, id, { card })
-  const attempt = lastOf(book)
-  assert.deepEqual(statusesOf(book), ['pending', 'pending'])
+  const state = await press(parts, id, { card })
+  const attempt = lastOf(state)
+  assert.deepEqual(statusesOf(state), ['pending', 'pending'])
   assert.deepEqual(attempt.instructions, { kind: 'step', link: linkOf(attempt), savedCard: card })
-  assert.deepEqual(attempt.instructionsExpireAt, book.payment.expiresAt)
+  assert.deepEqual(attempt.instructionsExpireAt, state.payment.expiresAt)
   assert.match(await textAt(linkOf(attempt)), /Verve ending 6666[\s\S]*one-time-code/)
-  assert.deepEqual(await press(parts, id, { card }), book, 'the same again')
+  assert.deepEqual(await press(parts, id, { card }), state, 'the same again')
 
   const other = await press(parts, id, { card: 'new' })
   assert.equal(other.attempts.length, 2)
@@ -270,18 +270,18 @@ test('a saved card that is declined: the attempt says why, and its press makes n
   const { id: card, token } = await saveCard(between.shop, email, {}, 'insufficient_funds')
   const id = await open(between.shop, email)
   const key = newKey()
-  const book = await press(between.parts, id, { card, key })
-  assert.deepEqual(statusesOf(book), ['pending', 'failed'])
-  assert.equal(lastOf(book).failure?.code, 'insufficient_funds')
+  const state = await press(between.parts, id, { card, key })
+  assert.deepEqual(statusesOf(state), ['pending', 'failed'])
+  assert.equal(lastOf(state).failure?.code, 'insufficient_funds')
   const before = between.asked.length
-  for (const wish of [{ card }, { card: 'new' }, { channel: BANK }, { fresh: true }] as Partial<PageWish>[]) {
-    assert.deepEqual(await press(between.parts, id, { ...wish, key }), book)
+  for (const wish of [{ card }, { card: 'new' }, { channel: BANK }, { fresh: true }] as Partial<PageChoice>[]) {
+    assert.deepEqual(await press(between.parts, id, { ...wish, key }), state)
   }
   assert.equal(between.asked.length, before)
 
   await database.rows(sql`update gateway_cards set behaviour = 'pays' where token = ${token}`)
   assert.deepEqual(statusesOf(await press(between.parts, id, { card })), ['successful', 'failed', 'successful'])
-  await booksOf(database, { id })
+  await recordsOf(database, { id })
 })
 
 test('a saved card that is charged and nobody says so: processing, no other try, and found out later', async (t) => {
@@ -290,12 +290,12 @@ test('a saved card that is charged and nobody says so: processing, no other try,
   const { id: card } = await saveCard(between.shop, email, {}, 'stays_silent')
   const id = await open(between.shop, email)
   const key = newKey()
-  const book = await press(between.parts, id, { card, key })
-  assert.deepEqual(statusesOf(book), ['pending', 'processing'])
-  assert.ok(lastOf(book).watch.nextCheckAt, 'it is watched')
+  const state = await press(between.parts, id, { card, key })
+  assert.deepEqual(statusesOf(state), ['pending', 'processing'])
+  assert.ok(lastOf(state).checks.nextAt, 'it is watched')
   const before = between.asked.length
-  assert.deepEqual(await press(between.parts, id, { card, key }), book)
-  assert.deepEqual(await press(between.parts, id, { card }), book)
+  assert.deepEqual(await press(between.parts, id, { card, key }), state)
+  assert.deepEqual(await press(between.parts, id, { card }), state)
   assert.equal(await codeOf(cancelPayment(parts, id)), 'attempt_in_progress')
   assert.equal(between.asked.length, before)
 
@@ -319,9 +319,9 @@ test('a saved card that the provider has forgotten: nothing is charged, the atte
   await database.rows(sql`update gateway_payments set kept_card = null where kept_card = ${token}`)
   await database.rows(sql`delete from gateway_cards where token = ${token}`)
   const id = await open(shop, email)
-  const book = await press(parts, id, { card })
-  assert.deepEqual(statusesOf(book), ['pending', 'failed'])
-  assert.equal(lastOf(book).failure?.code, 'invalid_token')
+  const state = await press(parts, id, { card })
+  assert.deepEqual(statusesOf(state), ['pending', 'failed'])
+  assert.equal(lastOf(state).failure?.code, 'invalid_token')
   assert.deepEqual(await cardsOf(shop, email), [])
   assert.equal(await codeOf(press(parts, id, { card })), 'not_found')
   assert.deepEqual(statusesOf(await press(parts, id, { card: 'new' })), ['pending', 'failed', 'pending'])
@@ -336,7 +336,7 @@ test('a card of another customer, shop or provider is no card, and nothing is be
   assert.equal(await codeOf(press(parts, id, { card: newId('card', new Date()) })), 'not_found')
   await database.rows(sql`update saved_cards set provider = 'elsewhere' where email = ${email}`)
   assert.equal(await codeOf(press(parts, id, { card })), 'not_found')
-  for (const each of [...payments, id]) assert.deepEqual((await booksOf(database, { id: each })).facts, [])
+  for (const each of [...payments, id]) assert.deepEqual((await recordsOf(database, { id: each })).eventTypes, [])
 })
 
 test('a provider that cannot be reached: a failed attempt in the book, and the next press tries again', async (t) => {
@@ -344,10 +344,10 @@ test('a provider that cannot be reached: a failed attempt in the book, and the n
   const id = await open(between.shop)
   await between.upstream.close()
   const key = newKey()
-  const book = await press(between.parts, id, { key })
-  assert.deepEqual(statusesOf(book), ['pending', 'failed'])
-  assert.equal(lastOf(book).failure?.code, 'provider_unavailable')
-  assert.deepEqual(await press(parts, id, { key }), book)
+  const state = await press(between.parts, id, { key })
+  assert.deepEqual(statusesOf(state), ['pending', 'failed'])
+  assert.equal(lastOf(state).failure?.code, 'provider_unavailable')
+  assert.deepEqual(await press(parts, id, { key }), state)
   assert.deepEqual(statusesOf(await press(parts, id, {})), ['pending', 'failed', 'pending'])
 })
 
@@ -355,9 +355,9 @@ test('B20: a provider that says nothing: processing, and nothing else is started
   const between = await watched(t, 300)
   const id = await open(between.shop)
   between.upstream.trouble = 'silent before the work'
-  const book = await press(between.parts, id, { channel: BANK })
-  assert.deepEqual(statusesOf(book), ['pending', 'processing'])
-  assert.deepEqual(await press(parts, id, {}), book)
+  const state = await press(between.parts, id, { channel: BANK })
+  assert.deepEqual(statusesOf(state), ['pending', 'processing'])
+  assert.deepEqual(await press(parts, id, {}), state)
   await letPass(database, { id }, 601)
   for (const _ of [1, 2]) {
     await makeChecksDue(database, id)
@@ -370,9 +370,9 @@ test('a provider that refuses: the attempt says so, nothing is thrown', async (t
   const between = await watched(t)
   const id = await open(between.shop)
   between.meanwhile = async () => ({ status: 422, text: '{"error":{"code":"limit_exceeded","message":"Too much."}}' })
-  const book = await press(between.parts, id, {})
-  assert.deepEqual(statusesOf(book), ['pending', 'failed'])
-  assert.equal(lastOf(book).failure?.code, 'limit_exceeded')
+  const state = await press(between.parts, id, {})
+  assert.deepEqual(statusesOf(state), ['pending', 'failed'])
+  assert.equal(lastOf(state).failure?.code, 'limit_exceeded')
 })
 
 test('a payment that is finished stays as it is, and nobody is asked', async (t) => {
@@ -389,9 +389,9 @@ test('a payment that is finished stays as it is, and nobody is asked', async (t)
   const before = between.asked.length
   assert.deepEqual(statusesOf(await press(between.parts, cancelled, {})), ['cancelled', 'abandoned'])
   assert.deepEqual(statusesOf(await press(between.parts, paid, { channel: BANK })), ['successful', 'successful'])
-  const book = await press(between.parts, expired, {})
-  assert.deepEqual(statusesOf(book), ['pending'], 'its time is over, though nobody has noted it yet')
-  assert.ok(book.payment.expiresAt < new Date())
+  const state = await press(between.parts, expired, {})
+  assert.deepEqual(statusesOf(state), ['pending'], 'its time is over, though nobody has noted it yet')
+  assert.ok(state.payment.expiresAt < new Date())
   assert.equal(between.asked.length, before)
 })
 
@@ -404,7 +404,7 @@ test('a payment that ends while the provider opens its page: the attempt is aban
     return undefined
   }
   assert.deepEqual(statusesOf(await press(between.parts, id, {})), ['expired', 'abandoned'])
-  await booksOf(database, { id })
+  await recordsOf(database, { id })
 })
 
 test('what a book cannot tell is thrown: too many tries, an amount that nobody takes, nothing that is set up', async () => {
@@ -418,7 +418,7 @@ test('what a book cannot tell is thrown: too many tries, an amount that nobody t
   assert.equal(await codeOf(press(parts, dear, {})), 'amount_out_of_range')
   await database.rows(sql`update integrations set enabled = false where merchant_id = ${uuidOf(closing.merchantId)}`)
   assert.equal(await codeOf(press(parts, dear, {})), 'no_integration_available')
-  assert.deepEqual((await booksOf(database, { id: dear })).facts, [])
+  assert.deepEqual((await recordsOf(database, { id: dear })).eventTypes, [])
 })
 
 test('the page offers the cards of this customer at this provider that are not expired, the last used first, five at most', async () => {

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
-import type { AttemptParts } from '../../src/payments/dependencies.ts'
+import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { expireRetiredKeys } from '../../src/payments/expire-retired-keys.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { startAttempt } from '../../src/payments/start-attempt.ts'
-import { findBookById } from '../../src/payments/store/attempts.ts'
+import { findPaymentStateById } from '../../src/payments/store/attempts.ts'
 import { startFakeFlutterwave } from '../../src/providers/flutterwave/fake.ts'
 import { type FakePaystack, startFakePaystack } from '../../src/providers/paystack/fake.ts'
 import type { Providers } from '../../src/providers/provider.ts'
@@ -48,7 +48,7 @@ async function start({ initialize, payment, orderOf }: At<FakePaystack>, changes
 
 /** The worker's check of the payment's only attempt. */
 async function check(id: PaymentId): Promise<void> {
-  const [attempt] = (await findBookById(database, id))?.attempts ?? []
+  const [attempt] = (await findPaymentStateById(database, id))?.attempts ?? []
   assert.ok(attempt)
   await checkAttempt(parts, attempt, { source: 'check' })
 }
@@ -188,7 +188,7 @@ test('an attempt that was written with the old keys is called with them, althoug
     await setKeys(shop, second.fake)
     return parts.providers.connect(...of)
   }
-  const changing: AttemptParts = { ...parts, providers: { ...parts.providers, connect } }
+  const changing: PaymentDependencies = { ...parts, providers: { ...parts.providers, connect } }
   const { capabilities } = first.fake.provider
   const { attempt } = await startAttempt(changing, id as PaymentId, { capabilities, channel: 'card' })
   assert.equal(attempt.account, 1)

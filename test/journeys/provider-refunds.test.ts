@@ -4,18 +4,18 @@ import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
-import type { AttemptParts } from '../../src/payments/dependencies.ts'
-import { receiveNotice, workOffNotice } from '../../src/payments/receive-notice.ts'
+import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import { processNotice, receiveNotice } from '../../src/payments/receive-notice.ts'
 import { reconcileDueReturns } from '../../src/payments/reconcile-due.ts'
 import { reconcileReturns } from '../../src/payments/reconcile-returns.ts'
-import { carryOutDueRefunds } from '../../src/payments/refund-payment.ts'
+import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
 import { refundReference } from '../../src/payments/state/refund.ts'
-import { findBookById } from '../../src/payments/store/attempts.ts'
+import { findPaymentStateById } from '../../src/payments/store/attempts.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
 import type { Connection, ListedRefund, Providers } from '../../src/providers/provider.ts'
-import { letPass, noticeAbout, noticesAbout, recordAt } from '../support/books.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+import { letPass, noticeAbout, noticesAbout, recordAt } from '../support/payment-records.ts'
 import {
   AMOUNT,
   assertAudited,
@@ -41,7 +41,7 @@ const refundBy = (shop: Shop, { reference }: Paid, amount: number) =>
   shop.call('POST', `/payments/v1/payments/${reference}/refunds`, { amount })
 
 /** The service with a provider that answers some calls as a test says. */
-function withProvider(changes: Partial<Connection>): AttemptParts {
+function withProvider(changes: Partial<Connection>): PaymentDependencies {
   const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
   return { ...parts, providers: { ...parts.providers, connect } }
 }
@@ -62,7 +62,7 @@ async function pendingRefund(payment: Paid, amount: number): Promise<RefundId> {
 }
 
 async function reconcileWith(payment: Paid, refunds: ListedRefund[]) {
-  const [attempt] = (await findBookById(database, payment.id as PaymentId))?.attempts ?? []
+  const [attempt] = (await findPaymentStateById(database, payment.id as PaymentId))?.attempts ?? []
   assert.ok(attempt)
   const listReturns: Connection['listReturns'] = async () => ({ kind: 'returns', refunds, disputes: [] })
   return reconcileReturns(withProvider({ listReturns }), attempt)
@@ -132,7 +132,7 @@ test('a refund notice waits for another try while the provider does not list its
   const received = await receiveNotice(parts, owner, 'gateway', { body: Buffer.from(body), headers })
   assert.ok(received.kind === 'kept')
   const listReturns: Connection['listReturns'] = async () => ({ kind: 'unknown', because: 'no answer' })
-  await assert.rejects(workOffNotice(withProvider({ listReturns }), received.notice), /no answer/)
+  await assert.rejects(processNotice(withProvider({ listReturns }), received.notice), /no answer/)
   assert.deepEqual(
     (await noticesAbout(database, payment.order)).map(({ says, state }) => [says, state]),
     [
@@ -140,7 +140,7 @@ test('a refund notice waits for another try while the provider does not list its
       ['refund', 'waiting'],
     ],
   )
-  await workOffNotice(parts, received.notice)
+  await processNotice(parts, received.notice)
   await heard(database, payment, 2)
   assert.equal(await refunded(shop, payment), 300_000)
 })
@@ -242,7 +242,7 @@ test('a refund that is not finished within 3 days needs review: told once, then 
   const pass = async (hours: number) => {
     for (let passed = 0; passed < hours; passed += 6) {
       await letPass(database, payment, 6 * 3_600)
-      await carryOutDueRefunds(troubled, 100)
+      await sendDueRefunds(troubled, 100)
     }
   }
   await pass(66)
@@ -259,7 +259,7 @@ test('a refund that is not finished within 3 days needs review: told once, then 
   assert.deepEqual(await types(payment), ['refund.needs_review'])
 
   await letPass(database, payment, DAY)
-  await carryOutDueRefunds(parts, 100)
+  await sendDueRefunds(parts, 100)
   assert.deepEqual(await types(payment), ['refund.needs_review', 'refund.successful'])
   assert.equal((await toldOf(database, payment))[1]?.data.refund.needsReview, null)
 })

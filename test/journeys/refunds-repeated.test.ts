@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { carryOutDueRefunds } from '../../src/payments/refund-payment.ts'
+import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
 import type { Provider, RefundOrder } from '../../src/providers/provider.ts'
-import { letPass } from '../support/books.ts'
 import { eventually, startPaying } from '../support/paying.ts'
+import { letPass } from '../support/payment-records.ts'
 
 /** The sandbox provider, but its refunds wait until the test lets them go, and every request for one is counted. */
 const requests: RefundOrder[] = []
@@ -73,7 +73,7 @@ async function killedBeforeRequest(key: string) {
 test('a client that repeats a refund with its key while the worker resumes it: one request to the provider', async () => {
   const { payment, release, end } = await killedBeforeRequest('worker-first')
   const before = requests.length
-  const resumed = carryOutDueRefunds(parts, 10)
+  const resumed = sendDueRefunds(parts, 10)
   await eventually(
     async () => requests.length,
     (count) => count === before + 1,
@@ -101,7 +101,7 @@ test('a worker that finds a refund which a repeated call is asking for leaves it
     async () => requests.length,
     (count) => count === before + 1,
   )
-  assert.equal(await carryOutDueRefunds(parts, 10), 0)
+  assert.equal(await sendDueRefunds(parts, 10), 0)
   assert.equal(requests.length, before + 1)
   release()
   assert.equal((await repeated).body.data.status, 'successful')
@@ -113,7 +113,7 @@ test('a process that was frozen until its lease ran out asks no more, and its la
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { payment, release, end } = await killedBeforeRequest('frozen')
   const before = requests.length
-  const frozen = carryOutDueRefunds(parts, 10)
+  const frozen = sendDueRefunds(parts, 10)
   const wanted = await eventually(
     async () => requests.at(before),
     (request) => request !== undefined,
@@ -126,7 +126,7 @@ test('a process that was frozen until its lease ran out asks no more, and its la
     (isHeld) => isHeld === false,
   )
 
-  const next = carryOutDueRefunds(parts, 10)
+  const next = sendDueRefunds(parts, 10)
   await eventually(
     async () => requests.length,
     (count) => count === before + 2,

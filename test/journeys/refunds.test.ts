@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { carryOutDueRefunds } from '../../src/payments/refund-payment.ts'
+import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
 import type { Connection, Providers } from '../../src/providers/provider.ts'
-import { closeInstructions, letPass } from '../support/books.ts'
 import { doorInTrouble } from '../support/door-in-trouble.ts'
 import { eventually, startPaying } from '../support/paying.ts'
+import { closeInstructions, letPass } from '../support/payment-records.ts'
 
 const service = await startPaying()
 const { database, parts } = service
@@ -54,8 +54,8 @@ test('a refund without an amount gives all of it back, through the provider that
   })
   const { status: state, amountPaid, amountRefunded } = await shop.payment(reference)
   assert.deepEqual([state, amountPaid, amountRefunded], ['successful', AMOUNT, AMOUNT], 'nothing undoes a success')
-  const books = await ledger(order)
-  assert.deepEqual([books.status, books.amount, books.refunded], ['refunded', AMOUNT, AMOUNT])
+  const records = await ledger(order)
+  assert.deepEqual([records.status, records.amount, records.refunded], ['refunded', AMOUNT, AMOUNT])
   const [event, ...others] = await eventsOf(id, 'refund.%')
   assert.equal(others.length, 0)
   assert.equal(event?.type, 'refund.successful')
@@ -105,9 +105,9 @@ test('of twenty refunds of the whole at once one is made', async () => {
   const all = await Promise.all(Array.from({ length: 20 }, () => refund(reference)))
   assert.deepEqual(all.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)])
   assert.equal((await shop.payment(reference)).amountRefunded, AMOUNT)
-  const books = await ledger(order)
-  assert.equal(books.refunded, AMOUNT)
-  assert.equal(books.transactions.filter(({ kind }: { kind: string }) => kind === 'refund').length, 1)
+  const records = await ledger(order)
+  assert.equal(records.refunded, AMOUNT)
+  assert.equal(records.transactions.filter(({ kind }: { kind: string }) => kind === 'refund').length, 1)
   assert.equal((await eventsOf(id, 'refund.%')).length, 1)
 })
 
@@ -196,14 +196,14 @@ for (const trouble of ['silent before the work', 'silent after the work', 'answe
     const held = await refund(reference, { amount: 250_001 })
     assert.deepEqual([held.status, held.body.refundable], [422, 250_000], 'what is promised is not promised twice')
     await database.rows(sql`update refunds set due_at = now() where status = 'pending'`)
-    await carryOutDueRefunds(parts, 100)
+    await sendDueRefunds(parts, 100)
     await eventually(
       () => shop.payment(reference),
       ({ amountRefunded }) => amountRefunded === 1_000_000,
     )
-    const books = await ledger(order)
-    assert.equal(books.refunded, 1_000_000)
-    assert.equal(books.transactions.filter(({ kind }: { kind: string }) => kind === 'refund').length, 1)
+    const records = await ledger(order)
+    assert.equal(records.refunded, 1_000_000)
+    assert.equal(records.transactions.filter(({ kind }: { kind: string }) => kind === 'refund').length, 1)
     assert.equal((await eventsOf(id, 'refund.successful')).length, 1)
   })
 }
@@ -227,7 +227,7 @@ test('money beyond the payment goes back by itself, and is not counted as a refu
     () => shop.payment(reference),
     ({ attempts }) => attempts[1].status === 'surplus',
   )
-  await carryOutDueRefunds(parts, 100)
+  await sendDueRefunds(parts, 100)
   const transfer = await eventually(
     () => ledger(payment.attempts[1].providerReference),
     ({ refunded }) => refunded === AMOUNT,
@@ -382,7 +382,7 @@ test('a provider that takes minutes to answer is asked by one of us alone', asyn
     return { ...connection, refund }
   }
   const slow = { ...parts, providers: { ...parts.providers, connect } }
-  const first = carryOutDueRefunds(slow, 10)
+  const first = sendDueRefunds(slow, 10)
   await eventually(
     async () => asked,
     (times) => times === 1,
@@ -397,7 +397,7 @@ test('a provider that takes minutes to answer is asked by one of us alone', asyn
         ),
       (row) => row !== undefined,
     )
-    assert.equal(await carryOutDueRefunds(slow, 10), 0)
+    assert.equal(await sendDueRefunds(slow, 10), 0)
   }
   answered.resolve()
   assert.equal(await first, 1)

@@ -6,7 +6,7 @@ import { cancelPayment } from '../../src/payments/cancel-payment.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { startAttempt } from '../../src/payments/start-attempt.ts'
 import { audit } from '../../src/payments/state/audit.ts'
-import { findBookById } from '../../src/payments/store/attempts.ts'
+import { findPaymentStateById } from '../../src/payments/store/attempts.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import { Adversary, type ChargeKind } from '../support/adversary.ts'
 import { adversaryShop } from '../support/adversary-shop.ts'
@@ -26,13 +26,13 @@ async function start() {
 /** The customer pays at the provider, no notice arrives, and our own check asks. Twice, to see that the second changes nothing. */
 async function payAndCheck({ attempt }: Awaited<ReturnType<typeof start>>, kind: ChargeKind) {
   adversary.charge(attempt.orderReference, kind)
-  const book = await checkAttempt(parts(), attempt, { source: 'check' })
-  const now = book.attempts[0] ?? assert.fail()
+  const state = await checkAttempt(parts(), attempt, { source: 'check' })
+  const now = state.attempts[0] ?? assert.fail()
   await checkAttempt(parts(), now, { source: 'check' })
 }
 
 async function recordsOf(id: PaymentId) {
-  const book = (await findBookById(database, id)) ?? assert.fail()
+  const state = (await findPaymentStateById(database, id)) ?? assert.fail()
   const events = await database.rows<{ type: string }>(sql`
     select type from events where payment_id = ${uuidOf(id)} order by sequence`)
   const refunds = await database.rows<Record<string, unknown>>(sql`
@@ -40,14 +40,14 @@ async function recordsOf(id: PaymentId) {
       from refunds where payment_id = ${uuidOf(id)}`)
   const receipts = await database.rows<Record<string, unknown>>(sql`
     select amount, counted, returned from receipts where payment_id = ${uuidOf(id)}`)
-  return { ...book, types: events.map(({ type }) => type), refunds: refunds.map(plain), receipts: receipts.map(plain) }
+  return { ...state, types: events.map(({ type }) => type), refunds: refunds.map(plain), receipts: receipts.map(plain) }
 }
 
 const plain = (row: Record<string, unknown>): Record<string, unknown> => ({ ...row })
 
 async function assertAudited(id: PaymentId): Promise<void> {
   const all = await database.transaction((tx) => recordsAfter(tx, undefined, 1_000))
-  const records = all.find(({ book }) => book.payment.id === id) ?? assert.fail()
+  const records = all.find(({ state }) => state.payment.id === id) ?? assert.fail()
   assert.deepEqual(audit(records), [])
 }
 

@@ -3,11 +3,11 @@ import { afterEach, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
-import type { AttemptParts } from '../../src/payments/dependencies.ts'
+import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { reconcileReturns } from '../../src/payments/reconcile-returns.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { refundReference } from '../../src/payments/state/refund.ts'
-import { findBookById } from '../../src/payments/store/attempts.ts'
+import { findPaymentStateById } from '../../src/payments/store/attempts.ts'
 import { leaseRefund } from '../../src/payments/store/refunds.ts'
 import type { Connection, ListedDispute, ListedRefund, Providers, Receipt } from '../../src/providers/provider.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
@@ -18,13 +18,13 @@ const { database, parts } = service
 afterEach(() => assertAudited(database))
 
 /** The service with a provider that answers some calls as a test says. */
-function withProvider(changes: Partial<Connection>): AttemptParts {
+function withProvider(changes: Partial<Connection>): PaymentDependencies {
   const connect: Providers['connect'] = async (...of) => ({ ...(await parts.providers.connect(...of)), ...changes })
   return { ...parts, providers: { ...parts.providers, connect } }
 }
 
 async function attemptOf(payment: Paid) {
-  const [attempt] = (await findBookById(database, payment.id as PaymentId))?.attempts ?? []
+  const [attempt] = (await findPaymentStateById(database, payment.id as PaymentId))?.attempts ?? []
   return attempt ?? assert.fail()
 }
 

@@ -6,8 +6,8 @@ import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
 import { startAttempt } from '../../src/payments/start-attempt.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import type { Connection, Providers } from '../../src/providers/provider.ts'
-import { booksOf, type Json, letPass } from '../support/books.ts'
 import { request, type Shop, startPaying } from '../support/paying.ts'
+import { type Json, letPass, recordsOf } from '../support/payment-records.ts'
 import { CARD } from '../support/simulator.ts'
 
 // Short, since the sandbox fault `timeout` never answers.
@@ -39,8 +39,8 @@ async function checkAt(payment: Json, seconds: number): Promise<Json> {
   assert.equal(Math.round(row?.next ?? 0), seconds, 'when the next check is due')
   await letPass(database, payment, seconds - (row?.age ?? 0) + 0.05)
   await checkDueAttempts(parts, 100)
-  const book = await booksOf(database, payment)
-  return book
+  const state = await recordsOf(database, payment)
+  return state
 }
 
 async function pageOf(payment: Json): Promise<string> {
@@ -55,8 +55,8 @@ test('a start that the provider never answered is given up after 60 seconds of "
     assert.equal((await shop.payment('hiccup')).attempts[0].status, 'processing')
     assert.match(await pageOf(payment), /data-state="processing"/)
   }
-  const { facts } = await checkAt(payment, 60)
-  assert.deepEqual(facts, ['attempt.started', 'attempt.failed'])
+  const { eventTypes } = await checkAt(payment, 60)
+  assert.deepEqual(eventTypes, ['attempt.started', 'attempt.failed'])
   const { attempts, status } = await shop.payment('hiccup')
   assert.deepEqual(
     [status, attempts[0].status, attempts[0].failure.code, attempts[0].failure.retryable],
@@ -111,7 +111,7 @@ test('a link that comes after its start was given up is not handed out', async (
   const started = startAttempt({ ...parts, providers: { ...parts.providers, connect } }, checkout.id, {
     capabilities,
     channel: 'card',
-    onBegun: async (_, id) => {
+    onIntent: async (_, id) => {
       begun = id
     },
   })

@@ -9,8 +9,8 @@ import type { Providers } from '../../src/providers/provider.ts'
 import { type Said, TROUBLES } from '../../src/providers/upstream.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { startBetween } from '../support/between.ts'
-import { booksOf, type Json, letPass, noticeAbout, notify, recordAt } from '../support/books.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+import { type Json, letPass, noticeAbout, notify, recordAt, recordsOf } from '../support/payment-records.ts'
 import { CARD } from '../support/simulator.ts'
 
 const service = await startPaying()
@@ -79,7 +79,7 @@ for (const trouble of TROUBLES) {
     )
     assert.equal((await shop.initialize({ reference: 'order-7' })).body.code, 'attempt_in_progress')
     assert.equal((await shop.call('POST', '/payments/v1/payments/order-7/cancel')).body.code, 'attempt_in_progress')
-    assert.deepEqual((await booksOf(database, payment)).facts, ['attempt.started'])
+    assert.deepEqual((await recordsOf(database, payment)).eventTypes, ['attempt.started'])
 
     upstream.trouble = undefined
     assert.equal(await nextCheck(between.parts, payment), 5)
@@ -88,7 +88,7 @@ for (const trouble of TROUBLES) {
     assert.equal(after.attempts[0].status, wasDone ? 'pending' : 'processing')
     if (!wasDone) return
     assert.equal((await shop.initialize({ reference: 'order-7' })).status, 200, 'it is the customer’s turn again')
-    await booksOf(database, payment)
+    await recordsOf(database, payment)
   })
 }
 
@@ -110,7 +110,7 @@ test('B13: a card is charged and the provider never says so: the return makes it
   await nextCheck(between.parts, payment)
   const paid = await shop.payment(payment.id)
   assert.deepEqual([paid.status, paid.amountPaid, paid.attempts[0].status], ['successful', AMOUNT, 'successful'])
-  assert.deepEqual((await booksOf(database, payment)).facts, [
+  assert.deepEqual((await recordsOf(database, payment)).eventTypes, [
     'attempt.started',
     'attempt.pending',
     'attempt.processing',
@@ -167,7 +167,7 @@ test('B14: "no such transaction" of an order that the provider has known proves 
     [attempt.status, attempt.failure.code, attempt.failure.retryable],
     ['failed', 'provider_unavailable', true],
   )
-  assert.deepEqual((await booksOf(database, payment)).facts, ['attempt.started', 'attempt.failed'])
+  assert.deepEqual((await recordsOf(database, payment)).eventTypes, ['attempt.started', 'attempt.failed'])
   assert.equal((await shop.payment(payment.id)).status, 'pending')
   const again = await start(shop, { reference: 'never-there' })
   assert.deepEqual([again.payment.id, again.attempt.number], [payment.id, 2])
@@ -204,7 +204,7 @@ test('B14: an order that was not there, failed, and is paid after all: the money
   assert.notEqual(checked, null, 'an attempt that failed without the provider’s word is asked for again')
   const paid = await shop.payment(payment.id)
   assert.deepEqual([paid.status, paid.attempts[0].status, paid.attempts[0].failure], ['successful', 'successful', null])
-  assert.deepEqual((await booksOf(database, payment)).facts, [
+  assert.deepEqual((await recordsOf(database, payment)).eventTypes, [
     'attempt.started',
     'attempt.failed',
     'attempt.successful',
@@ -237,7 +237,7 @@ test('B15: while one attempt is being started, a second ask for the same payment
     payment.attempts.map(({ reference, status: each }: Json) => [reference, each]),
     [[body.data.reference, 'pending']],
   )
-  assert.deepEqual((await booksOf(database, payment)).facts, ['attempt.started', 'attempt.pending'])
+  assert.deepEqual((await recordsOf(database, payment)).eventTypes, ['attempt.started', 'attempt.pending'])
 })
 
 test('B15: an attempt that only waits for the customer blocks nothing: the same payment gets another, and both are of it', async () => {
@@ -261,21 +261,21 @@ test('B15: whoever comes back ten times, before and after paying, changes nothin
   const comeBack = () =>
     Promise.all(Array.from({ length: 10 }, () => request(`${service.baseUrl}/return/${attempt.id}`, 'GET')))
   const page = async () => (await request(payment.url, 'GET')).body
-  const before = await booksOf(database, payment)
+  const before = await recordsOf(database, payment)
   for (const { status, headers } of await comeBack()) {
     assert.equal(status, 302)
     assert.match((await request(String(headers.location), 'GET')).body, /data-state="provider"/)
   }
-  assert.deepEqual(await booksOf(database, payment), before)
+  assert.deepEqual(await recordsOf(database, payment), before)
   assert.match(await page(), /data-state="provider"/)
 
   await charge(shop, order)
   await letPass(database, payment, 4)
   await comeBack()
   assert.ok(isPaid(await shop.payment(payment.id)), 'the return found it, with no notice')
-  const after = await booksOf(database, payment)
+  const after = await recordsOf(database, payment)
   await comeBack()
-  assert.deepEqual(await booksOf(database, payment), after)
+  assert.deepEqual(await recordsOf(database, payment), after)
   assert.match(await page(), /data-state="already_paid"/)
 })
 
@@ -288,7 +288,7 @@ test('B16: cancelling while an attempt waits for the customer ends both; while o
     [200, 'cancelled', 'abandoned'],
   )
   assert.notEqual(cancelled.body.data.attempts[0].resolvedAt, null)
-  assert.deepEqual((await booksOf(database, payment)).facts.slice(2), ['attempt.abandoned', 'payment.cancelled'])
+  assert.deepEqual((await recordsOf(database, payment)).eventTypes.slice(2), ['attempt.abandoned', 'payment.cancelled'])
 
   const between = await startBetween(t, service)
   const { shop, upstream } = between
@@ -305,7 +305,7 @@ test('B16: cancelling while an attempt waits for the customer ends both; while o
   upstream.trouble = undefined
   await nextCheck(between.parts, unknown)
   assert.deepEqual([(await cancel()).status, (await cancel()).body.code], [200, 'payment_cancelled'])
-  await booksOf(database, unknown)
+  await recordsOf(database, unknown)
 })
 
 test('B19: a notice that never comes: the money is found by our own check, ten seconds after the attempt was started', async () => {
@@ -319,7 +319,7 @@ test('B19: a notice that never comes: the money is found by our own check, ten s
     assert.equal((await shop.payment(payment.id)).status, 'pending')
     assert.equal(await nextCheck(parts, payment), 10)
     assert.ok(isPaid(await shop.payment(payment.id)))
-    assert.equal((await booksOf(database, payment)).events.at(-1)?.cause, 'check: paid')
+    assert.equal((await recordsOf(database, payment)).events.at(-1)?.cause, 'check: paid')
   }
 })
 
@@ -343,7 +343,7 @@ test('B19: while the customer may be paying it is asked for after 10 s, 30 s, ea
   )
   const [attempt] = (await shop.payment(payment.id)).attempts
   assert.deepEqual([attempt.status, attempt.needsReview], ['pending', null], 'nobody paid, and nothing is unknown')
-  assert.deepEqual((await booksOf(database, payment)).facts, ['attempt.started', 'attempt.pending'])
+  assert.deepEqual((await recordsOf(database, payment)).eventTypes, ['attempt.started', 'attempt.pending'])
 
   await transfer(shop, data.accountNumber, AMOUNT)
   await request(`${service.baseUrl}/return/${attempt.id}`, 'GET')
@@ -373,7 +373,7 @@ test('B19: an outcome that nobody tells is asked for on the schedule, for seven 
   const [attempt] = (await shop.payment(payment.id)).attempts
   assert.deepEqual([attempt.status, attempt.failure, attempt.resolvedAt], ['processing', null, null])
   assert.match(attempt.needsReview, /^outcome_unknown: /)
-  assert.deepEqual((await booksOf(database, payment)).facts, ['attempt.started', 'attempt.needs_review'])
+  assert.deepEqual((await recordsOf(database, payment)).eventTypes, ['attempt.started', 'attempt.needs_review'])
 })
 
 test('B19: two processes at the same clock ask once', async (t) => {
@@ -385,7 +385,7 @@ test('B19: two processes at the same clock ask once', async (t) => {
   await Promise.all(Array.from({ length: 8 }, () => checkDueAttempts(between.parts, 100)))
   assert.equal(between.asked.slice(before).filter(({ path }) => path.endsWith(order)).length, 1)
   assert.ok(isPaid(await between.shop.payment(payment.id)))
-  await booksOf(database, payment)
+  await recordsOf(database, payment)
 })
 
 test('B20: a provider that answers 429 is left in peace after some failures; what is then not sent has failed, plainly, and others are not affected', async (t) => {
@@ -405,7 +405,7 @@ test('B20: a provider that answers 429 is left in peace after some failures; wha
     [last.status, last.attempts[0].status, last.attempts[0].failure.code, last.attempts[0].failure.retryable],
     ['pending', 'failed', 'provider_unavailable', true],
   )
-  assert.deepEqual((await booksOf(database, last)).facts, ['attempt.started', 'attempt.failed'])
+  assert.deepEqual((await recordsOf(database, last)).eventTypes, ['attempt.started', 'attempt.failed'])
   assert.ok(Number(answers.at(-1)?.headers['retry-after']) > 0)
   // A check that may not be sent decides nothing.
   const first = await shop.payment('busy-0')
@@ -454,7 +454,7 @@ test('B20: a provider that is down for an hour: nothing is lost, and every outco
   // The breaker's own pause is real time, and another process has a breaker of its own.
   await nextCheck(parts, payment)
   assert.ok(isPaid(await shop.payment(payment.id)))
-  await booksOf(database, payment)
+  await recordsOf(database, payment)
 })
 
 /** Answers that a provider should never give. */
@@ -517,7 +517,7 @@ test('B22: an answer that cannot be read means unknown, whatever is wrong with i
     assert.equal((await shop.payment(started.body.attempt)).attempts[0].status, 'processing', what)
     upstream.garble = undefined
   }
-  assert.deepEqual((await booksOf(database, payment)).receipts, [])
+  assert.deepEqual((await recordsOf(database, payment)).receipts, [])
   await nextCheck(between.parts, payment)
   assert.ok(isPaid(await shop.payment(payment.id)))
 })
@@ -544,7 +544,7 @@ test('B22: a status that we do not know means pending, and fields that we do not
   await nextCheck(between.parts, payment)
   const paid = await shop.payment(payment.id)
   assert.deepEqual([paid.status, paid.amountPaid], ['successful', AMOUNT])
-  await booksOf(database, payment)
+  await recordsOf(database, payment)
 })
 
 test('an answer of "pending" that was overtaken by news of processing does not open the attempt again', async (t) => {

@@ -4,12 +4,20 @@ import { after, test } from 'node:test'
 import { connect } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
-import { workOffWaitingNotices } from '../../src/payments/receive-notice.ts'
-import { carryOutDueRefunds } from '../../src/payments/refund-payment.ts'
-import { booksOf, type Json, letPass, noticeAbout, noticesAbout, notify, recordAt } from '../support/books.ts'
+import { processWaitingNotices } from '../../src/payments/receive-notice.ts'
+import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
 import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { createDatabase } from '../support/database.ts'
 import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
+import {
+  type Json,
+  letPass,
+  noticeAbout,
+  noticesAbout,
+  notify,
+  recordAt,
+  recordsOf,
+} from '../support/payment-records.ts'
 import { type ServiceProcess, startProcess } from '../support/process.ts'
 import { CARD } from '../support/simulator.ts'
 
@@ -65,7 +73,7 @@ for (const what of ['committed', 'not committed'] as const) {
     const now = await shop.payment(payment.id)
     assert.equal(now.status, what === 'committed' ? 'successful' : 'pending')
 
-    const first = await booksOf(database, payment)
+    const first = await recordsOf(database, payment)
     await letPass(database, payment, 6) // whoever failed gave its lease back
     // A card that is paid is not asked for again by itself; here it is, as if the process had not known.
     if (what === 'committed')
@@ -74,10 +82,10 @@ for (const what of ['committed', 'not committed'] as const) {
     await checkDueAttempts(parts, 100)
     assert.equal(await questionsAbout(order), questions + 1)
     assert.ok(isPaid(await shop.payment(payment.id)))
-    const books = await booksOf(database, payment)
-    assert.deepEqual(books.facts, PAID)
-    assert.equal(books.receipts.length, 1)
-    if (what === 'committed') assert.deepEqual(books, first, 'the repeat changed nothing')
+    const records = await recordsOf(database, payment)
+    assert.deepEqual(records.eventTypes, PAID)
+    assert.equal(records.receipts.length, 1)
+    if (what === 'committed') assert.deepEqual(records, first, 'the repeat changed nothing')
   })
 
   test(`C2: the connection breaks as a notice is worked off, ${what}: it is answered 2xx, waits, and its repeat ends it with the payment paid once`, async () => {
@@ -96,12 +104,12 @@ for (const what of ['committed', 'not committed'] as const) {
 
     assert.equal((await notify(service, shop, notice)).status, 200, 'the provider sends it again')
     await database.rows(sql`update notices set due_at = now() where reference = ${order}`)
-    await workOffWaitingNotices(parts, 100)
+    await processWaitingNotices(parts, 100)
     const [kept] = await noticesAbout(database, order)
     assert.deepEqual([kept?.state, kept?.times], [what === 'committed' ? 'ignored' : 'done', 2])
     assert.ok(isPaid(await shop.payment(payment.id)))
-    const { facts, receipts } = await booksOf(database, payment)
-    assert.deepEqual(facts, PAID)
+    const { eventTypes, receipts } = await recordsOf(database, payment)
+    assert.deepEqual(eventTypes, PAID)
     assert.equal(receipts.length, 1)
   })
 
@@ -119,7 +127,7 @@ for (const what of ['committed', 'not committed'] as const) {
     else assert.deepEqual([again.status, again.body.code], [409, 'attempt_in_progress'])
     const payment = await shop.payment(`broken-${what.replace(' ', '-')}`)
     assert.equal(payment.attempts.length, 1)
-    await booksOf(database, payment)
+    await recordsOf(database, payment)
   })
 
   // A refund has three commits: our promise, the provider's own books, and our note of its answer.
@@ -137,7 +145,7 @@ for (const what of ['committed', 'not committed'] as const) {
       proxy.cut(what, letPassFirst)
       assert.equal((await refund()).status, 503)
       assert.equal(proxy.cuts(), before + 1)
-      const { refunds } = await booksOf(database, payment)
+      const { refunds } = await recordsOf(database, payment)
       const isPromised = moment === 'written down' || what === 'committed'
       assert.equal(refunds.length, isPromised ? 1 : 0)
       // The merchant repeats what was answered 503.
@@ -146,12 +154,12 @@ for (const what of ['committed', 'not committed'] as const) {
       else assert.equal(again.status, 201)
 
       await letPass(database, payment, 61)
-      await carryOutDueRefunds(parts, 100)
+      await sendDueRefunds(parts, 100)
       const after = await shop.payment(payment.id)
       assert.deepEqual([after.status, after.amountRefunded], ['successful', AMOUNT])
-      const books = await booksOf(database, payment)
-      assert.deepEqual(books.refunds, [{ amount: AMOUNT, kind: 'merchant', status: 'successful' }])
-      assert.deepEqual(books.facts, [...PAID, 'refund.successful'])
+      const records = await recordsOf(database, payment)
+      assert.deepEqual(records.refunds, [{ amount: AMOUNT, kind: 'merchant', status: 'successful' }])
+      assert.deepEqual(records.eventTypes, [...PAID, 'refund.successful'])
       const { body } = await shop.call('GET', `/sandbox/gateway/ledger?reference=${order}`)
       assert.equal(body.data.refunded, AMOUNT)
     })
@@ -192,7 +200,7 @@ class Copy {
 }
 
 test('C1: two copies are killed with -9, again and again, while payments are started, charged and settled: what the ledger calls paid is successful once, with no human step', async (t) => {
-  const { url, database: books } = await createDatabase()
+  const { url, database: records } = await createDatabase()
   const env = {
     ...CREDENTIALS,
     DATABASE_URL: url,
@@ -251,20 +259,20 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
   await customers
 
   const open = () =>
-    books.rows<{ reference: string; taken: number }>(sql`
+    records.rows<{ reference: string; taken: number }>(sql`
       select p.reference, g.taken from gateway_payments g
         left join attempts a on a.order_reference = g.reference left join payments p on p.id = a.payment_id
        where g.taken > 0 and (a.status is distinct from 'successful' or a.amount_received <> g.taken)`)
   assert.ok((await open()).length > 0, 'something is left to find')
   // Two minutes pass: leases of the dead end, and what is due is due. The copies do the rest by their own clock.
-  await passFor(books, 120)
+  await passFor(records, 120)
   await eventually(open, (some) => some.length === 0, 20_000)
 
-  const ledger = await books.rows<{ taken: number }>(sql`select taken from gateway_payments where taken > 0`)
+  const ledger = await records.rows<{ taken: number }>(sql`select taken from gateway_payments where taken > 0`)
   assert.ok(acknowledged > 15, `${acknowledged} were acknowledged`)
   assert.ok(ledger.length >= acknowledged, `${ledger.length} in the ledger, ${acknowledged} acknowledged`)
   assert.ok(ledger.every(({ taken }) => taken === AMOUNT))
-  const counted = await books.rows<{ reference: string }>(sql`
+  const counted = await records.rows<{ reference: string }>(sql`
     select p.reference, p.status, p.amount_paid, p.sequence,
            (select count(*) from attempts a where a.payment_id = p.id and a.status = 'successful') as successes,
            (select count(*) from receipts r where r.payment_id = p.id and r.counted and r.amount = p.amount) as receipts,
@@ -274,10 +282,10 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
       from payments p where p.id in (select a.payment_id from attempts a join gateway_payments g on g.reference = a.order_reference
                                       where g.taken > 0)`)
   assert.equal(counted.length, ledger.length, 'one payment for each')
-  for (const { reference, ...books } of counted as Json[]) {
-    const { sequence } = books
+  for (const { reference, ...records } of counted as Json[]) {
+    const { sequence } = records
     assert.deepEqual(
-      books,
+      records,
       {
         status: 'successful',
         amount_paid: AMOUNT,
@@ -291,7 +299,7 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
       reference,
     )
   }
-  const others = await books.rows<{ status: string; needs_review: string | null; code: string | null }>(sql`
+  const others = await records.rows<{ status: string; needs_review: string | null; code: string | null }>(sql`
     select a.status, a.needs_review, a.failure->>'code' as code from attempts a left join gateway_payments g on g.reference = a.order_reference
      where coalesce(g.taken, 0) = 0`)
   // A start whose process died before it called the provider has failed by now: nobody can have paid it.
@@ -304,11 +312,11 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
 })
 
 /** For all that is under way at once, the provider's own notices included. */
-async function passFor(books: typeof database, seconds: number): Promise<void> {
-  await books.rows(sql`
+async function passFor(records: typeof database, seconds: number): Promise<void> {
+  await records.rows(sql`
     update attempts set created_at = created_at - past, watched_since = watched_since - past,
            next_check_at = next_check_at - past, check_leased_until = check_leased_until - past
       from make_interval(secs => ${seconds}) as past`)
-  await books.rows(sql`update notices set due_at = due_at - make_interval(secs => ${seconds})`)
-  await books.rows(sql`update gateway_notices set due_at = due_at - make_interval(secs => ${seconds})`)
+  await records.rows(sql`update notices set due_at = due_at - make_interval(secs => ${seconds})`)
+  await records.rows(sql`update gateway_notices set due_at = due_at - make_interval(secs => ${seconds})`)
 }

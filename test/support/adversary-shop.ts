@@ -9,7 +9,7 @@ import { secretBox } from '../../src/kernel/secret-box.ts'
 import { createMerchant } from '../../src/merchants/manage-merchants.ts'
 import type { Caller } from '../../src/merchants/merchant.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
-import type { AttemptParts } from '../../src/payments/dependencies.ts'
+import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import type { Adversary, Fate } from './adversary.ts'
 
@@ -36,7 +36,7 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
   }
 
   /** Dependencies whose calls to the provider all meet this fate. */
-  function parts(met: Fate = 'honest'): AttemptParts {
+  function parts(met: Fate = 'honest'): PaymentDependencies {
     return {
       database,
       clock: systemClock,

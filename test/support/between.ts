@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 import type { Logger } from 'pino'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { providerHttp } from '../../src/outbound/provider-http.ts'
-import type { AttemptParts } from '../../src/payments/dependencies.ts'
+import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import type { Connection, Providers } from '../../src/providers/provider.ts'
@@ -20,7 +20,7 @@ export interface Between {
   /** What the provider does before it answers; undefined does nothing. */
   meanwhile: ((asked: Asked) => Promise<Said | undefined>) | undefined
   /** For its clock: checks and refunds through the troubled way. */
-  parts: AttemptParts
+  parts: PaymentDependencies
   baseUrl: string
   masterKey: Buffer
   /** The same shop, calling this copy. */

@@ -18,7 +18,7 @@ import { createCredential, createMerchant } from '../../src/merchants/manage-mer
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { guardedHttp } from '../../src/outbound/guarded-http.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
-import type { AttemptParts } from '../../src/payments/dependencies.ts'
+import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { PROVIDERS } from '../../src/providers/registry.ts'
@@ -36,7 +36,7 @@ export interface PayingService {
   app: App
   database: Database
   databaseUrl: string | undefined
-  parts: AttemptParts
+  parts: PaymentDependencies
   live: LivePayments
   baseUrl: string
   masterKey: Buffer
@@ -99,7 +99,7 @@ export async function openPaying(
   const guests = sandboxServers({ database, clock, log, masterKey, verifyCredential, publicUrl: url, serverUrl: url })
   const secrets = secretBox(masterKey)
   const allowPrivate = (mode: Mode) => mode === 'sandbox'
-  const parts: AttemptParts = {
+  const parts: PaymentDependencies = {
     database,
     clock,
     log,
@@ -160,7 +160,7 @@ export async function openPaying(
 }
 
 async function addShop(
-  parts: AttemptParts,
+  parts: PaymentDependencies,
   baseUrl: string,
   name = 'Adaeze Kitchen',
   { bare = false } = {},

@@ -10,7 +10,7 @@ import type { IntegrationWish } from '../../src/integrations/integration-request
 import { setIntegration } from '../../src/integrations/manage-integrations.ts'
 import { findCurrentAccount } from '../../src/integrations/provider-account-store.ts'
 import { type AttemptId, newId, uuidOf } from '../../src/kernel/ids.ts'
-import { keepCard } from '../../src/payments/store/saved-cards.ts'
+import { upsertCard } from '../../src/payments/store/saved-cards.ts'
 import type { FakeProvider, StartFake } from '../../src/providers/fake-provider.ts'
 import { runCommand } from './command.ts'
 import { createDatabase } from './database.ts'
@@ -191,7 +191,7 @@ export function at<Fake extends FakeProvider>(world: ProviderWorld, shop: Shop, 
       const id = newId('card', new Date())
       await world.database.transaction(async (tx) => {
         const account = await findCurrentAccount(tx, owner, name)
-        await keepCard(tx, world.parts.secrets, { id, owner, provider: name, account, customer, card })
+        await upsertCard(tx, world.parts.secrets, { id, owner, provider: name, account, customer, card })
       })
     },
   }

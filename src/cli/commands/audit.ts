@@ -39,7 +39,7 @@ async function ownBooks(options: Options): Promise<void> {
     for (;;) {
       const page = await database.transaction((tx) => recordsAfter(tx, last, PAGE))
       for (const records of page) {
-        const { id, reference } = records.book.payment
+        const { id, reference } = records.state.payment
         for (const finding of examine(records)) findings.push({ payment: id, reference, finding })
         last = id
       }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../database/database.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
-import type { Book } from '../../payments/state/payment-state.ts'
-import { findBooksNamed, hasChecksDue, makeChecksDue } from '../../payments/store/attempts.ts'
+import type { PaymentState } from '../../payments/state/payment-state.ts'
+import { findPaymentStatesByName, hasChecksDue, makeChecksDue } from '../../payments/store/attempts.ts'
 import { timelineOf } from '../../payments/store/timeline.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
@@ -21,8 +21,8 @@ export const paymentShow: Command = {
   options: OPTIONS,
   word: 'payment',
   async run(options) {
-    const book = await withParts(({ database }) => findOne(database, options))
-    print(options.json, book, describe(book))
+    const state = await withParts(({ database }) => findOne(database, options))
+    print(options.json, state, describe(state))
   },
 }
 
@@ -51,17 +51,17 @@ export const paymentResync: Command = {
   options: OPTIONS,
   word: 'payment',
   async run(options) {
-    const book = await withParts(async ({ database }) => {
+    const state = await withParts(async ({ database }) => {
       const { payment } = await findOne(database, options)
       if ((await makeChecksDue(database, payment.id)) > 0) await untilChecked(database, payment.id)
       return findOne(database, options)
     })
-    print(options.json, book, describe(book))
+    print(options.json, state, describe(state))
   },
 }
 
 /** The running service asks, not we: it has the connections, and its breakers know which provider is down. */
-async function untilChecked(database: Database, id: Book['payment']['id']): Promise<void> {
+async function untilChecked(database: Database, id: PaymentState['payment']['id']): Promise<void> {
   const deadline = performance.now() + WORKER_TAKES_IT_WITHIN_MS
   while (await hasChecksDue(database, id)) {
     if (performance.now() > deadline) {
@@ -73,21 +73,21 @@ async function untilChecked(database: Database, id: Book['payment']['id']): Prom
   }
 }
 
-async function findOne(database: Database, options: Options): Promise<Book> {
+async function findOne(database: Database, options: Options): Promise<PaymentState> {
   const name = options.required('payment')
   const merchant = options.text('merchant') === undefined ? undefined : merchantOption(options)
-  const found = await findBooksNamed(database, name)
-  const books = found.filter(({ payment }) => !merchant || payment.merchantId === merchant)
-  const [book, ...others] = books
-  if (!book) throw new OperatorError(`There is no payment ${name}.`)
+  const found = await findPaymentStatesByName(database, name)
+  const states = found.filter(({ payment }) => !merchant || payment.merchantId === merchant)
+  const [state, ...others] = states
+  if (!state) throw new OperatorError(`There is no payment ${name}.`)
   if (others.length > 0) {
-    const ids = books.map(({ payment }) => `${payment.id} (${payment.merchantId}, ${payment.mode})`)
+    const ids = states.map(({ payment }) => `${payment.id} (${payment.merchantId}, ${payment.mode})`)
     throw new UsageError(`Several payments have the reference ${name}; name one by its id: ${ids.join(', ')}`)
   }
-  return book
+  return state
 }
 
-function describe({ payment, attempts }: Book): string {
+function describe({ payment, attempts }: PaymentState): string {
   const { currency } = payment
   const facts = {
     id: payment.id,
@@ -112,7 +112,7 @@ function describe({ payment, attempts }: Book): string {
     charged: formatMoney({ amount: attempt.amountCharged, currency }),
     received: formatMoney({ amount: attempt.amountReceived, currency }),
     failure: attempt.failure?.code ?? '-',
-    'next check': attempt.watch.nextCheckAt?.toISOString() ?? '-',
+    'next check': attempt.checks.nextAt?.toISOString() ?? '-',
     review: attempt.needsReview ?? '-',
   }))
   return [...lines, '', tries.length > 0 ? table(tries) : 'No attempts yet.'].join('\n')

@@ -6,7 +6,7 @@ import { knownKeys } from '../../generated-keys.ts'
 import { newReference, type PaymentId } from '../../kernel/ids.ts'
 import { type Currency, formatMoney } from '../../kernel/money.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
-import { letTimeBeOver } from '../../payments/store/payments.ts'
+import { expireNow } from '../../payments/store/payments.ts'
 import { PROVIDERS } from '../../providers/registry.ts'
 import { type Api, apiOf } from '../api.ts'
 import { type Command, UsageError } from '../command.ts'
@@ -176,7 +176,7 @@ async function begin(config: Config, baseUrl: string, webhook: string | undefine
     async endTime(id) {
       const parts = await openParts(config, 'find')
       try {
-        if (!(await letTimeBeOver(parts.database, id)))
+        if (!(await expireNow(parts.database, id)))
           throw new OperatorError(`The service at ${baseUrl} works on another database than this command.`)
       } finally {
         await parts.close()

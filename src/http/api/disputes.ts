@@ -4,7 +4,7 @@ import { type PaymentId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
 import { disputeView } from '../../payments/state/dispute.ts'
-import { findBook } from '../../payments/store/attempts.ts'
+import { findPaymentState } from '../../payments/store/attempts.ts'
 import { type DisputeOfPayment, findDispute, listDisputes } from '../../payments/store/disputes.ts'
 import type { App } from '../server/framework.ts'
 import { answers } from './contract/answers.ts'
@@ -69,7 +69,7 @@ function answerOf(dispute: DisputeOfPayment) {
 /** Another merchant's payment is answered like a payment that does not exist. */
 async function ownPaymentId(database: Database, caller: Caller, name: string): Promise<PaymentId> {
   // Text outside of this alphabet is no reference, and PostgreSQL refuses some of it.
-  const book = /^[\x21-\x7e]{1,120}$/.test(name) ? await findBook(database, caller, name) : undefined
-  if (!book) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
-  return book.payment.id
+  const state = /^[\x21-\x7e]{1,120}$/.test(name) ? await findPaymentState(database, caller, name) : undefined
+  if (!state) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
+  return state.payment.id
 }

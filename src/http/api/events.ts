@@ -3,7 +3,7 @@ import { findEvent, listEvents, type RecordedEvent } from '../../events/event-st
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
-import { findBook } from '../../payments/store/attempts.ts'
+import { findPaymentState } from '../../payments/store/attempts.ts'
 import type { DeliveryParts } from '../../webhooks/deliver-due.ts'
 import { type DeliveryRecord, deliveriesOf } from '../../webhooks/delivery-store.ts'
 import { redeliverEvent, redeliverGivenUp } from '../../webhooks/redeliver-events.ts'
@@ -35,12 +35,12 @@ export function eventRoutes(app: App, parts: DeliveryParts): void {
     },
     async ({ caller, query }) => {
       const { payment, type, limit, cursor } = query
-      const book = payment === undefined ? undefined : await findBook(database, caller, payment)
-      if (payment !== undefined && !book)
+      const state = payment === undefined ? undefined : await findPaymentState(database, caller, payment)
+      if (payment !== undefined && !state)
         throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
       const pageSize = limit === undefined ? DEFAULT_PAGE_SIZE : Number(limit)
       const found = await listEvents(database, caller, {
-        paymentId: book?.payment.id,
+        paymentId: state?.payment.id,
         type,
         before: cursor === undefined ? undefined : readCursor('event', cursor),
         limit: pageSize + 1,

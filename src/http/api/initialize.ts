@@ -1,9 +1,9 @@
 import { parseCountry } from '../../kernel/country.ts'
 import { html } from '../../kernel/html.ts'
 import { formatMoney } from '../../kernel/money.ts'
-import { callOnce } from '../../payments/call-once.ts'
 import type { PaymentCreator } from '../../payments/create-payment.ts'
-import type { AttemptParts } from '../../payments/dependencies.ts'
+import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import { withIdempotencyKey } from '../../payments/idempotent-call.ts'
 import { initializePayment, type InitializeRequest as Wanted } from '../../payments/initialize-payment.ts'
 import type { Started } from '../../payments/start-attempt.ts'
 import type { App } from '../server/framework.ts'
@@ -18,7 +18,7 @@ const KNOWN = knownFields(InitializeRequest)
 
 export function initializeRoutes(
   app: App,
-  parts: AttemptParts & { createPayment: PaymentCreator; allowPrivate: AllowPrivate },
+  parts: PaymentDependencies & { createPayment: PaymentCreator; allowPrivate: AllowPrivate },
 ): void {
   app.post(
     '/payments/initialize',
@@ -42,7 +42,7 @@ export function initializeRoutes(
         reference: body.reference ?? undefined,
         idempotency: readIdempotencyKey(request),
       }
-      const { answer, replayed } = await callOnce(parts, request.caller, call, async (turn) =>
+      const { answer, replayed } = await withIdempotencyKey(parts, request.caller, call, async (turn) =>
         answerOf(body, await initializePayment(parts, request.caller, wantedOf(body, turn.reference), turn)),
       )
       if (replayed) reply.header('idempotent-replayed', 'true')

@@ -1,8 +1,8 @@
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { AttemptParts } from '../../payments/dependencies.ts'
+import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { noticeAccountCache } from '../../payments/read-notice-accounts.ts'
-import { noteHint, receiveNotice, workOffNotice } from '../../payments/receive-notice.ts'
+import { processNotice, receiveNotice, scheduleCheckForHint } from '../../payments/receive-notice.ts'
 import { MAX_NOTICE_BYTES } from '../../payments/state/notice.ts'
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
@@ -17,7 +17,7 @@ const READ_AGAIN = { perSecond: 1, burst: 10 }
  */
 export function noticeRoutes(
   app: App,
-  parts: AttemptParts & { limits: Limits; onForged(): void; track(work: Promise<void>): void },
+  parts: PaymentDependencies & { limits: Limits; onForged(): void; track(work: Promise<void>): void },
 ): void {
   const { limits } = parts
   const accounts = noticeAccountCache(parts)
@@ -58,12 +58,12 @@ export function noticeRoutes(
       }
       if (received.kind === 'hint') {
         limits.unsignedNotice(request, merchantId)
-        await noteHint(parts, owner, provider, received.reference)
+        await scheduleCheckForHint(parts, owner, provider, received.reference)
         return { data: { received: true } }
       }
       if (received.isNew) {
         parts.track(
-          workOffNotice(parts, received.notice).catch((err) =>
+          processNotice(parts, received.notice).catch((err) =>
             parts.log.warn({ err, noticeId: received.notice.id }, 'notice waits for another try'),
           ),
         )

@@ -2,11 +2,11 @@ import type { Database } from '../../database/database.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
-import type { AttemptParts } from '../../payments/dependencies.ts'
+import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type PaymentView, viewOf } from '../../payments/payment-view.ts'
 import type { PaymentStatus } from '../../payments/state/payment.ts'
-import type { Book } from '../../payments/state/payment-state.ts'
-import { findBook, withAttempts } from '../../payments/store/attempts.ts'
+import type { PaymentState } from '../../payments/state/payment-state.ts'
+import { findPaymentState, withAttempts } from '../../payments/store/attempts.ts'
 import { listPayments } from '../../payments/store/payments.ts'
 import { refundsOfAll } from '../../payments/store/refunds.ts'
 import { timelineOf } from '../../payments/store/timeline.ts'
@@ -19,12 +19,12 @@ import * as contract from './contract/payment.ts'
 
 const DEFAULT_PAGE_SIZE = 20
 
-export function paymentRoutes(app: App, parts: AttemptParts): void {
+export function paymentRoutes(app: App, parts: PaymentDependencies): void {
   const { database, links, secrets, clock } = parts
 
-  async function view(book: Book): Promise<PaymentView> {
-    const refunds = await refundsOfAll(database, [book])
-    return viewOf(book, refunds.get(book.payment.id) ?? [], links)
+  async function view(state: PaymentState): Promise<PaymentView> {
+    const refunds = await refundsOfAll(database, [state])
+    return viewOf(state, refunds.get(state.payment.id) ?? [], links)
   }
 
   app.get(
@@ -66,10 +66,10 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
       })
       const page = found.slice(0, pageSize)
       const last = page.at(-1)
-      const books = await withAttempts(database, page)
-      const refunds = await refundsOfAll(database, books)
+      const states = await withAttempts(database, page)
+      const refunds = await refundsOfAll(database, states)
       return {
-        data: books.map((book) => viewOf(book, refunds.get(book.payment.id) ?? [], links)),
+        data: states.map((state) => viewOf(state, refunds.get(state.payment.id) ?? [], links)),
         nextCursor: found.length > pageSize && last ? makeCursor(last.id) : null,
       }
     },
@@ -130,9 +130,9 @@ export function paymentRoutes(app: App, parts: AttemptParts): void {
 }
 
 /** Another merchant's payment is as absent as one that never was. */
-export async function ownPayment(database: Database, caller: Caller, name: string): Promise<Book> {
+export async function ownPayment(database: Database, caller: Caller, name: string): Promise<PaymentState> {
   // Nothing outside this alphabet was ever a reference, and PostgreSQL would choke on some of it.
-  const book = /^[\x21-\x7e]{1,120}$/.test(name) ? await findBook(database, caller, name) : undefined
-  if (!book) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
-  return book
+  const state = /^[\x21-\x7e]{1,120}$/.test(name) ? await findPaymentState(database, caller, name) : undefined
+  if (!state) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
+  return state
 }

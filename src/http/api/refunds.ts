@@ -1,8 +1,8 @@
 import { parseId, type RefundId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { actorOf, type Caller } from '../../merchants/merchant.ts'
-import { callOnce } from '../../payments/call-once.ts'
-import type { AttemptParts } from '../../payments/dependencies.ts'
+import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import { withIdempotencyKey } from '../../payments/idempotent-call.ts'
 import { refundPayment } from '../../payments/refund-payment.ts'
 import { type Refund, refundView } from '../../payments/state/refund.ts'
 import { findRefund, refundsOf } from '../../payments/store/refunds.ts'
@@ -17,7 +17,7 @@ import { ownPayment } from './payments.ts'
 
 const REFUND_FIELDS = knownFields(RefundRequest)
 
-export function refundRoutes(app: App, parts: AttemptParts): void {
+export function refundRoutes(app: App, parts: PaymentDependencies): void {
   const { database } = parts
 
   app.post(
@@ -44,7 +44,7 @@ export function refundRoutes(app: App, parts: AttemptParts): void {
         reason: reason ?? null,
         mayRepeat: idempotency !== undefined || allowDuplicate === true,
       }
-      const { answer, replayed } = await callOnce(parts, request.caller, call, async ({ reference }) =>
+      const { answer, replayed } = await withIdempotencyKey(parts, request.caller, call, async ({ reference }) =>
         refundView(
           await refundPayment(parts, actorOf(request.caller), payment.id, { ...wanted, callReference: reference }),
         ),

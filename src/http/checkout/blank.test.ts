@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { MARKUP } from '../../../test/support/hostile.ts'
-import { after, newBook } from '../../../test/support/pure-book.ts'
+import { after, newPaymentState } from '../../../test/support/payment-state.ts'
 import { buildAssets } from '../../../web/build.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
@@ -12,7 +12,7 @@ import { documents } from './document.ts'
 import { drawnPage, paymentPage, type Shown, type Visit } from './payment-page.ts'
 import type { MethodName } from './screen.ts'
 
-const { merchantId } = newBook().payment
+const { merchantId } = newPaymentState().payment
 
 /** One thing most of the time, so that most pages are filled into a blank of another that differs in one thing or none. */
 function mostly<T>(usual: T, ...others: T[]): fc.Arbitrary<T> {
@@ -87,11 +87,11 @@ const shown: fc.Arbitrary<Shown> = fc
       currency,
       ...changes
     }) => {
-      const book = newBook()
-      Object.assign(book.payment, changes, { amount, mode: branding.mode, currency: currency as Currency })
+      const state = newPaymentState()
+      Object.assign(state.payment, changes, { amount, mode: branding.mode, currency: currency as Currency })
       const charged = changes.customerBearsCharge ? amount + 150 : amount
       return {
-        book,
+        state,
         branding,
         offer: {
           methods: methods.map((name) => ({ name, amountCharged: charged })),

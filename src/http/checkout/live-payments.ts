@@ -5,12 +5,12 @@ import { batch } from '../../database/batch.ts'
 import type { Database } from '../../database/database.ts'
 import { type PaymentId, uuidOf } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { findPaymentStates, type PaymentState } from '../../payments/store/payments.ts'
+import { findPaymentVersions, type PaymentVersion } from '../../payments/store/payments.ts'
 
 /** Keeps open payment pages up to date: each has a stream of server-sent events, fed by what the database notifies. */
 export interface LivePayments {
   /** How it stands now; undefined when there is no such payment. */
-  stateOf(paymentId: PaymentId): Promise<PaymentState | undefined>
+  stateOf(paymentId: PaymentId): Promise<PaymentVersion | undefined>
   /** Answers with its state at once and after each change. False, with nothing answered, when there is no such payment. */
   follow(paymentId: PaymentId, reply: FastifyReply): Promise<boolean>
   changed(paymentUuid: string): void
@@ -31,7 +31,7 @@ export interface LiveParts {
 /** A payment and the pages that show it. Each, once open, was sent what is in `told`, so none is ever sent anything older. */
 interface Followed {
   id: PaymentId
-  told: PaymentState | undefined
+  told: PaymentVersion | undefined
   pages: Set<ServerResponse>
 }
 
@@ -55,10 +55,10 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
   let streams = 0
   let stopped = false
 
-  const stateOf = batch<PaymentId, PaymentState | undefined>({
+  const stateOf = batch<PaymentId, PaymentVersion | undefined>({
     async write(ids) {
-      const states = new Map<PaymentId, PaymentState>()
-      for (const state of await findPaymentStates(database, [...new Set(ids)])) states.set(state.id, state)
+      const states = new Map<PaymentId, PaymentVersion>()
+      for (const state of await findPaymentVersions(database, [...new Set(ids)])) states.set(state.id, state)
       return ids.map((id) => states.get(id))
     },
     maxItems: 1_000,
@@ -106,7 +106,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
     return true
   }
 
-  function tell(one: Followed, state: PaymentState): void {
+  function tell(one: Followed, state: PaymentVersion): void {
     if (one.told && one.told.sequence >= state.sequence) return
     one.told = state
     for (const page of one.pages) write(page, message(state))
@@ -120,7 +120,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
       const these = changed
       changed = new Set()
       try {
-        const states = await findPaymentStates(
+        const states = await findPaymentVersions(
           database,
           Array.from(these, ({ id }) => id),
         )
@@ -167,7 +167,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
   }
 }
 
-function open(reply: FastifyReply, state: PaymentState): void {
+function open(reply: FastifyReply, state: PaymentVersion): void {
   const headers = reply.getHeaders()
   reply.hijack()
   const page = reply.raw
@@ -176,7 +176,7 @@ function open(reply: FastifyReply, state: PaymentState): void {
   page.write(`retry: 2000\n\n${message(state)}`)
 }
 
-function message({ sequence, status }: PaymentState): string {
+function message({ sequence, status }: PaymentVersion): string {
   return `data: ${JSON.stringify({ v: sequence, status })}\n\n`
 }
 

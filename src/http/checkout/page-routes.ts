@@ -6,12 +6,12 @@ import { Problem } from '../../kernel/problem.ts'
 import { allowsOrigin, parseLanguage } from '../../merchants/branding.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
-import type { AttemptParts } from '../../payments/dependencies.ts'
-import { type PageWish, startOnPage } from '../../payments/pay-on-page.ts'
+import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import { type PageChoice, payOnPage } from '../../payments/pay-on-page.ts'
 import { checkAttempt } from '../../payments/settle-attempt.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
-import { findAttempt, mayAskProvider } from '../../payments/store/attempts.ts'
+import { claimProviderCheck, findAttempt } from '../../payments/store/attempts.ts'
 import { findPaymentById, findPaymentIdByShortCode } from '../../payments/store/payments.ts'
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
@@ -32,7 +32,7 @@ import { isOwnForm, pageReader } from './read-page.ts'
 import { CHANNEL, type MethodName } from './screen.ts'
 import { gzip } from './squeeze.ts'
 
-export type PageParts = AttemptParts & {
+export type PageParts = PaymentDependencies & {
   limits: Limits
   documents: Documents
   findBranding: FindBranding
@@ -88,15 +88,15 @@ export function pageRoutes(app: App, parts: PageParts): void {
   })
 
   /** A payment goes on, or it does not; either way the page says how it stands. */
-  async function act({ book }: Shown, form: URLSearchParams, bare: boolean): Promise<Done> {
-    const { payment } = book
+  async function act({ state }: Shown, form: URLSearchParams, bare: boolean): Promise<Done> {
+    const { payment } = state
     const action = form.get('action')
     const key = (form.get('key') ?? '').slice(0, 64)
     try {
       if (action === 'pay' || action === 'new-account') {
         const method = action === 'new-account' ? 'bank' : methodNamed(form.get('method'))
         if (!method || !key) return {}
-        await startOnPage(parts, payment.id, {
+        await payOnPage(parts, payment.id, {
           channel: CHANNEL[method],
           key,
           ...(method === 'card' && cardWish(form, bare)),
@@ -110,7 +110,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
         return { leave: true }
       }
       if (action === 'check') {
-        if (limits.mayAsk(payment.id)) await askNow(book.attempts)
+        if (limits.mayAsk(payment.id)) await askNow(state.attempts)
         return { sent: true }
       }
     } catch (error) {
@@ -129,7 +129,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
 
   /** Within 3 seconds of the last time the page shows what the database has; a check follows when the 3 seconds are over. */
   async function askAbout(attempt: Attempt): Promise<void> {
-    if (!(await mayAskProvider(database, attempt))) return
+    if (!(await claimProviderCheck(database, attempt))) return
     const asked = checkAttempt(parts, attempt, { source: 'return' }).catch((err) => {
       log.warn({ err, attemptId: attempt.id }, 'could not be asked for while the customer waited; the worker will')
     })
@@ -154,7 +154,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
     if (!shown) return sendUnknownPayment(request, reply, parts)
     const visit = visitOf(request, shown, { sent })
     if (isPanelWanted(request)) {
-      const back = leave && returnAddress(shown.book.payment)
+      const back = leave && returnAddress(shown.state.payment)
       if (back) reply.header('x-go', back)
       return sendPanel(reply, status, paymentPanel(shown, visit))
     }
@@ -164,7 +164,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
     query.delete('method')
     query.delete('sent')
     if (sent) query.set('sent', '1')
-    if (shown.book.payment.status === 'successful') query.set('back', '1')
+    if (shown.state.payment.status === 'successful') query.set('back', '1')
     return reply.headers(NO_TRACE).redirect(`${visit.path}${query.size > 0 ? `?${query}` : ''}`, 303)
   }
 
@@ -249,7 +249,7 @@ function visitOf(request: PageRequest, { branding }: Shown, changes: { sent?: bo
 }
 
 /** Whoever has only a stand-in for the link may be anybody: no card of the customer's is charged or kept for them, even if they know its id. */
-function cardWish(form: URLSearchParams, bare: boolean): Pick<PageWish, 'card' | 'saveCard'> {
+function cardWish(form: URLSearchParams, bare: boolean): Pick<PageChoice, 'card' | 'saveCard'> {
   if (bare) return { card: 'new' }
   const card = parseId('card', form.get('card') ?? '') ?? 'new'
   return { card, ...(form.get('save') === '1' && { saveCard: true }) }

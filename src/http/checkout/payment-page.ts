@@ -1,7 +1,7 @@
 import { type Html, pageHtml as html } from '../../kernel/html.ts'
 import { type Currency, formatMoney, money } from '../../kernel/money.ts'
 import { type Branding, frameAncestors, type Language } from '../../merchants/branding.ts'
-import type { Book } from '../../payments/state/payment-state.ts'
+import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
 import { GAPS, type Words } from './blank.ts'
 import type { Documents, Frame, Page } from './document.ts'
@@ -25,7 +25,7 @@ export interface Visit {
 }
 
 export interface Shown {
-  book: Book
+  state: PaymentState
   branding: Branding
   offer: Offer
   /** False on a page that was opened by client-id and reference alone. */
@@ -40,22 +40,22 @@ export interface Shown {
 const NAME_LENGTH = 40
 
 function viewOf(
-  { book, branding, token, key, mayCancel, mayFrame, now }: Shown,
+  { state, branding, token, key, mayCancel, mayFrame, now }: Shown,
   visit: Visit,
 ): View & { language: Frame['language'] } {
   const language = languageFor(visit.language, branding.brand.language, visit.acceptLanguage)
   return {
     language,
     texts: TEXTS[language],
-    payment: book.payment,
-    show: showIn(book.payment.currency, TEXTS[language].locale),
+    payment: state.payment,
+    show: showIn(state.payment.currency, TEXTS[language].locale),
     count: String,
     merchantName: inSentence(shortened(branding.name), TEXTS[language].direction),
     here: visit.path + keptQuery(visit),
     token,
     key,
     embedded: visit.embeddedIn !== undefined,
-    returnTo: returnAddress(book.payment),
+    returnTo: returnAddress(state.payment),
     returnAfterSeconds: branding.brand.returnAfterSeconds,
     mayCancel,
     mayFrame,
@@ -86,13 +86,13 @@ export function paymentPanel(shown: Shown, visit: Visit): string {
   return panel(screenFor(shown, visit), view).text
 }
 
-function screenFor({ book, offer, now }: Shown, { wish }: Visit): Screen {
-  return screenOf(book, offer, wish, now)
+function screenFor({ state, offer, now }: Shown, { wish }: Visit): Screen {
+  return screenOf(state, offer, wish, now)
 }
 
 export function paymentPage(documents: Documents, shown: Shown, visit: Visit): Page {
-  const { book, offer, branding, token, key, shortLink } = shown
-  const { payment } = book
+  const { state, offer, branding, token, key, shortLink } = shown
+  const { payment } = state
   const screen = screenFor(shown, visit)
   // As most pages are when they are opened: nothing has been tried, no card is known, and the price is all that there is to pay.
   const isPlain = payment.sequence === 0 && offer.cards.length === 0 && !payment.customerBearsCharge
@@ -130,7 +130,7 @@ function blankPage(documents: Documents, shown: Shown, visit: Visit): Page {
   const { reference, token, key, shortLink, path, amount, total } = GAPS
   const gapped: Shown = {
     ...shown,
-    book: { ...shown.book, payment: { ...shown.book.payment, reference } },
+    state: { ...shown.state, payment: { ...shown.state.payment, reference } },
     shortLink: shown.shortLink === undefined ? undefined : shortLink,
     token,
     key,
@@ -141,8 +141,8 @@ function blankPage(documents: Documents, shown: Shown, visit: Visit): Page {
 export function drawnPage(documents: Documents, shown: Shown, visit: Visit, figures: Partial<View> = {}): Page {
   const screen = screenFor(shown, visit)
   const view = { ...viewOf(shown, visit), ...figures }
-  const { branding, book } = shown
-  const { payment } = book
+  const { branding, state } = shown
+  const { payment } = state
   const { texts, merchantName } = view
   const name = shortened(branding.name)
   const amount = view.show(payment.amount)

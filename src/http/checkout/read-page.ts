@@ -7,11 +7,11 @@ import { randomBytesFast } from '../../kernel/random.ts'
 import type { Branding } from '../../merchants/branding.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { equalInConstantTime } from '../../merchants/credential.ts'
-import type { AttemptParts } from '../../payments/dependencies.ts'
+import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
-import { choicesOf, offersFor } from '../../payments/state/payment-options.ts'
-import { type Book, isConfirmable, mayUseSavedCard } from '../../payments/state/payment-state.ts'
-import { findBookById } from '../../payments/store/attempts.ts'
+import { bestOptions, optionsForChannel } from '../../payments/state/payment-options.ts'
+import { awaitsConfirmation, mayUseSavedCard, type PaymentState } from '../../payments/state/payment-state.ts'
+import { findPaymentStateById } from '../../payments/store/attempts.ts'
 import { findPaymentsForPage, type PaymentOnPage } from '../../payments/store/payments.ts'
 import { listCardsToPayWith } from '../../payments/store/saved-cards.ts'
 import type { PageAddress } from './embed.ts'
@@ -21,7 +21,7 @@ import { methodOf, type Offer } from './screen.ts'
 export type ReadPage = (page: PageAddress) => Promise<Shown | undefined>
 
 /** Everything that a page shows. Those who open pages at the same moment share one question to the database. */
-export function pageReader(parts: AttemptParts, findBranding: FindBranding): ReadPage {
+export function pageReader(parts: PaymentDependencies, findBranding: FindBranding): ReadPage {
   const { database, clock, links, providers, secrets } = parts
   const readPayment = batch<PaymentId, PaymentOnPage | undefined>({
     write: async (ids) => {
@@ -39,17 +39,17 @@ export function pageReader(parts: AttemptParts, findBranding: FindBranding): Rea
     const branding = found && (await findBranding(found.payment))
     if (!found || !branding || branding.suspended) return undefined
     // A payment that nothing has happened to has no attempts.
-    const whole = found.payment.sequence === 0 ? undefined : await findBookById(database, id)
-    const book = whole ?? { payment: found.payment, attempts: [] }
-    const { payment } = book
+    const whole = found.payment.sequence === 0 ? undefined : await findPaymentStateById(database, id)
+    const state = whole ?? { payment: found.payment, attempts: [] }
+    const { payment } = state
     const isOpen = payment.status === 'pending'
     return {
-      book: withoutSavedCards(book, bare),
+      state: withoutSavedCards(state, bare),
       branding,
       // Whoever has only the reference learns nothing about the customer, and gets no link to pass on.
       offer: isOpen
-        ? await offerFor(book, branding, {
-            withCards: !bare && (found.hasCards || book.attempts.some(isConfirmable)),
+        ? await offerFor(state, branding, {
+            withCards: !bare && (found.hasCards || state.attempts.some(awaitsConfirmation)),
             mayAsk: !bare,
           })
         : NOTHING,
@@ -63,32 +63,36 @@ export function pageReader(parts: AttemptParts, findBranding: FindBranding): Rea
   }
 
   async function offerFor(
-    book: Book,
+    state: PaymentState,
     { integrations }: Branding,
     { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean },
   ): Promise<Offer> {
-    const { payment } = book
-    const cached = offersFor(payment, integrations, providers)
+    const { payment } = state
+    const cached = bestOptions(payment, integrations, providers)
     // Not from the cache: what takes this payment may have been set up a moment ago.
     const current = cached.length > 0 ? integrations : await findOffering(database, payment)
-    const offers = cached.length > 0 ? cached : offersFor(payment, current, providers)
+    const offers = cached.length > 0 ? cached : bestOptions(payment, current, providers)
     const byCard = offers.find(({ channel }) => channel === 'card')
     return {
       methods: offers.map(({ channel, amountCharged }) => ({ name: methodOf(channel), amountCharged })),
-      cards: withCards && byCard ? await cardsOf(book, current, byCard) : [],
+      cards: withCards && byCard ? await cardsOf(state, current, byCard) : [],
       asksToSave: mayAsk && byCard !== undefined && !byCard.capabilities.pageAsksToSave,
     }
   }
 
   /** Of every provider that could charge them, at the price that is shown. */
-  async function cardsOf(book: Book, integrations: Integration[], { amountCharged }: { amountCharged: number }) {
-    const { payment } = book
-    const keepers = choicesOf(payment, integrations, providers, 'card').filter(
+  async function cardsOf(
+    state: PaymentState,
+    integrations: Integration[],
+    { amountCharged }: { amountCharged: number },
+  ) {
+    const { payment } = state
+    const keepers = optionsForChannel(payment, integrations, providers, 'card').filter(
       (choice) => choice.amountCharged <= amountCharged,
     )
     const names = keepers.map(({ capabilities }) => capabilities.name)
     const cards = await listCardsToPayWith(database, payment, names, payment.user)
-    return cards.filter(({ id }) => mayUseSavedCard(book, id))
+    return cards.filter(({ id }) => mayUseSavedCard(state, id))
   }
 }
 
@@ -96,7 +100,7 @@ export function pageReader(parts: AttemptParts, findBranding: FindBranding): Rea
  * Leaves out the attempts that show a saved card and charge it. On a bare page that is every one of them; on a page without `user.id` it
  * is a provider's page that offers the last card of the e-mail address: initialize handed that link to the merchant, not to this page.
  */
-function withoutSavedCards({ payment, attempts }: Book, bare: boolean): Book {
+function withoutSavedCards({ payment, attempts }: PaymentState, bare: boolean): PaymentState {
   const offersCard = ({ status, instructions }: Attempt) =>
     status === 'pending' &&
     instructions !== null &&
@@ -109,6 +113,6 @@ const NOTHING: Offer = { methods: [], cards: [], asksToSave: false }
 const FORM = 'payment page form'
 
 /** Whether a form was made by our own page of this payment. */
-export function isOwnForm({ secrets }: Pick<AttemptParts, 'secrets'>, id: PaymentId, token: string): boolean {
+export function isOwnForm({ secrets }: Pick<PaymentDependencies, 'secrets'>, id: PaymentId, token: string): boolean {
   return equalInConstantTime(Buffer.from(token), Buffer.from(secrets.mark(id, FORM)))
 }

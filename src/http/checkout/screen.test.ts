@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { after, newAttempt, newBook, START } from '../../../test/support/pure-book.ts'
+import { after, newAttempt, newPaymentState, START } from '../../../test/support/payment-state.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import type { PaymentStatus } from '../../payments/state/payment.ts'
-import type { Book } from '../../payments/state/payment-state.ts'
+import type { PaymentState } from '../../payments/state/payment-state.ts'
 import type { FailureCode } from '../../providers/provider.ts'
 import { type Offer, screenOf, type Wish } from './screen.ts'
 
@@ -17,16 +17,16 @@ const OFFER: Offer = {
 }
 const NO_WISH: Wish = { method: undefined, sent: false, following: false }
 
-function bookWith(...attempts: Partial<Attempt>[]): Book {
-  const book = newBook()
+function bookWith(...attempts: Partial<Attempt>[]): PaymentState {
+  const state = newPaymentState()
   for (const changes of attempts) {
-    book.attempts.push({ ...newAttempt(book, changes.channel ?? 'card', START), status: 'pending', ...changes })
+    state.attempts.push({ ...newAttempt(state, changes.channel ?? 'card', START), status: 'pending', ...changes })
   }
-  return book
+  return state
 }
 
-function stateOf(book: Book, wish: Partial<Wish> = {}, seconds = 1, offer = OFFER): string {
-  return screenOf(book, offer, { ...NO_WISH, ...wish }, after(seconds)).state
+function stateOf(state: PaymentState, wish: Partial<Wish> = {}, seconds = 1, offer = OFFER): string {
+  return screenOf(state, offer, { ...NO_WISH, ...wish }, after(seconds)).state
 }
 
 const link: Partial<Attempt> = { instructions: { kind: 'link', link: 'https://x.example/', publicKey: 'k' } }
@@ -52,9 +52,9 @@ test('where nothing can take it, the page says so and offers nothing', () => {
 })
 
 test('a call to the provider is processing for 90 seconds, then nobody knows: confirming', () => {
-  const book = bookWith({ status: 'processing', instructions: null })
-  assert.equal(stateOf(book, {}, 89), 'processing')
-  assert.equal(stateOf(book, {}, 90), 'confirming')
+  const state = bookWith({ status: 'processing', instructions: null })
+  assert.equal(stateOf(state, {}, 89), 'processing')
+  assert.equal(stateOf(state, {}, 90), 'confirming')
 })
 
 test('once the customer had something to pay with, processing means that nobody knows', () => {
@@ -113,10 +113,10 @@ test('after a decline a wish leads back to the choice', () => {
 })
 
 test('a success is news for whoever was there, and a fact for whoever opens the link again', () => {
-  const book = ended('successful')
-  assert.equal(stateOf(book, { following: true }), 'succeeded')
-  assert.equal(stateOf(book), 'already_paid')
-  assert.equal(stateOf(book, { method: 'bank', sent: true }), 'already_paid', 'no wish changes what is so')
+  const state = ended('successful')
+  assert.equal(stateOf(state, { following: true }), 'succeeded')
+  assert.equal(stateOf(state), 'already_paid')
+  assert.equal(stateOf(state, { method: 'bank', sent: true }), 'already_paid', 'no wish changes what is so')
 })
 
 test('cancelled and expired are what they are, and an expiry that nobody has noted yet is one', () => {
@@ -125,7 +125,7 @@ test('cancelled and expired are what they are, and an expiry that nobody has not
   assert.equal(stateOf(bookWith(account), {}, 86_400), 'expired')
 })
 
-function ended(status: PaymentStatus): Book {
-  const book = newBook()
-  return { ...book, payment: { ...book.payment, status, completedAt: START } }
+function ended(status: PaymentStatus): PaymentState {
+  const state = newPaymentState()
+  return { ...state, payment: { ...state.payment, status, completedAt: START } }
 }

@@ -1,7 +1,7 @@
 import type { Channel } from '../../kernel/channel.ts'
 import type { SavedCardId } from '../../kernel/ids.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
-import type { Book } from '../../payments/state/payment-state.ts'
+import type { PaymentState } from '../../payments/state/payment-state.ts'
 import type { FailureCode } from '../../providers/provider.ts'
 
 /** The words of the page's address for what merchants call channels. */
@@ -87,7 +87,7 @@ export type State = Screen['state']
 /** How long a call to a provider may look like work in progress. After that we say that we do not know. */
 export const PROCESSING_MS = 90_000
 
-export function screenOf({ payment, attempts }: Book, offer: Offer, wish: Wish, now: Date): Screen {
+export function screenOf({ payment, attempts }: PaymentState, offer: Offer, wish: Wish, now: Date): Screen {
   switch (payment.status) {
     case 'successful': {
       const state = wish.following ? 'succeeded' : 'already_paid'
@@ -103,7 +103,7 @@ export function screenOf({ payment, attempts }: Book, offer: Offer, wish: Wish, 
   }
 }
 
-function openScreen({ payment, attempts }: Book, offer: Offer, wish: Wish, now: Date): Screen {
+function openScreen({ payment, attempts }: PaymentState, offer: Offer, wish: Wish, now: Date): Screen {
   const underWay = attempts.find(({ status }) => status === 'processing')
   if (underWay) {
     // Once the customer has been given something to pay with, only they and the provider know what became of it.

@@ -9,8 +9,8 @@ import type { SecretBox } from '../../kernel/secret-box.ts'
 import { allowsOrigin, type Branding } from '../../merchants/branding.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { findLiveCredential } from '../../merchants/credential-store.ts'
-import type { Book } from '../../payments/state/payment-state.ts'
-import { findBook } from '../../payments/store/attempts.ts'
+import type { PaymentState } from '../../payments/state/payment-state.ts'
+import { findPaymentState } from '../../payments/store/attempts.ts'
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
 import { STATUS, toProblem } from '../server/problems.ts'
@@ -104,8 +104,8 @@ function openingRoute(app: App, parts: Parts): void {
         return sendError(reply, 403, 'origin_not_allowed')
 
       const reference = asked('reference')
-      const book = shop && reference ? await findAllowed(shop, reference, asked('token')) : undefined
-      if (!book) {
+      const state = shop && reference ? await findAllowed(shop, reference, asked('token')) : undefined
+      if (!state) {
         if (!isFramed) return sendUnknownPayment(request, reply, parts)
         limits.wrongLink(request)
         return sendError(reply, 404, 'not_found', shop && origin)
@@ -115,8 +115,8 @@ function openingRoute(app: App, parts: Parts): void {
         const wanted = asked(name)
         if (wanted) query.set(name, wanted)
       }
-      const standIn = hasToken(book, asked('token')) ? tokenEmbedId : embedId
-      const page = `../pay/${standIn(secrets, book.payment.id, clock.now())}`
+      const standIn = hasToken(state, asked('token')) ? tokenEmbedId : embedId
+      const page = `../pay/${standIn(secrets, state.payment.id, clock.now())}`
       return reply.headers(UNSEEN).redirect(query.size > 0 ? `${page}?${query}` : page, 302)
     },
   )
@@ -126,16 +126,16 @@ function openingRoute(app: App, parts: Parts): void {
     return known && !known.caller.suspended ? findBranding(known.caller) : undefined
   }
 
-  function hasToken({ payment }: Book, token = ''): boolean {
+  function hasToken({ payment }: PaymentState, token = ''): boolean {
     return readWidgetToken(secrets, token, clock.now()) === payment.id
   }
 
-  async function findAllowed(shop: Branding, reference: string, token = ''): Promise<Book | undefined> {
-    if (shop.widget === 'open') return findBook(database, shop, reference)
+  async function findAllowed(shop: Branding, reference: string, token = ''): Promise<PaymentState | undefined> {
+    if (shop.widget === 'open') return findPaymentState(database, shop, reference)
     // Before the payment is looked for: even the time that it takes tells nothing to whoever has no token.
     const id = readWidgetToken(secrets, token, clock.now())
-    const book = id && (await findBook(database, shop, reference))
-    return book?.payment.id === id ? book : undefined
+    const state = id && (await findPaymentState(database, shop, reference))
+    return state?.payment.id === id ? state : undefined
   }
 }
 

@@ -9,7 +9,7 @@ import { Problem, refuse } from '../../kernel/problem.ts'
 import { brandingCache } from '../../merchants/branding-cache.ts'
 import type { VerifyCredential } from '../../merchants/verify-credential.ts'
 import type { PaymentCreator } from '../../payments/create-payment.ts'
-import type { AttemptParts } from '../../payments/dependencies.ts'
+import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type Links, linksOn } from '../../payments/links.ts'
 import type { DeliveryParts } from '../../webhooks/deliver-due.ts'
 import { cardRoutes } from '../api/cards.ts'
@@ -44,7 +44,7 @@ import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { answerLog } from './response-log.ts'
 import { mistakesOf } from './validation-errors.ts'
 
-export interface HttpParts extends Omit<AttemptParts, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
+export interface HttpParts extends Omit<PaymentDependencies, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
   /** Which cached integrations are out of date. Absent: they are cached for up to 2 s. */
   integrationChanges?: IntegrationChanges

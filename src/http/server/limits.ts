@@ -147,7 +147,7 @@ export class Limits {
 
   /** The account exists: a provider sends the notices of all merchants from a few addresses, so this look-up is not counted. */
   noticeLookUpFound(request: FastifyRequest): void {
-    this.#limiters.noticeLookUps.giveBack(request.ip)
+    this.#limiters.noticeLookUps.releaseCall(request.ip)
   }
 
   #spend(name: keyof typeof LIMITS, key: string, why: string): void {

@@ -34,7 +34,7 @@ export class RateLimiter {
   }
 
   /** Returns a token that was taken for something that turned out to be legitimate. */
-  giveBack(key: string): void {
+  releaseCall(key: string): void {
     const bucket = this.#bucket(key)
     bucket.tokens = Math.min(this.limit.burst, bucket.tokens + 1)
   }

@@ -45,24 +45,24 @@ export interface Attempt {
   instructions: Instructions | null
   instructionsExpireAt: Date | null
   /** A signed notice said "paid" while the provider's own answer did not: nobody decides until they agree. */
-  saidPaid: boolean
+  noticeSaidPaid: boolean
   /** Why a person has to look at it; null when nobody has to. */
   needsReview: string | null
   createdAt: Date
   /** When its provider was first asked for it: after the customer's yes, where one is needed. */
   askedAt: Date
   resolvedAt: Date | null
-  watch: Watch
+  checks: CheckSchedule
 }
 
 /** When we ask the provider by ourselves, since notices get lost. */
-export interface Watch {
+export interface CheckSchedule {
   since: Date
-  checks: number
+  count: number
   missingInARow: number
-  nextCheckAt: Date | null
+  nextAt: Date | null
   /** The last return of the customer or notice; null when there was none. */
-  activeAt: Date | null
+  lastActivityAt: Date | null
 }
 
 /**
@@ -104,8 +104,8 @@ export function handleOf(attempt: Attempt): OrderHandle {
  * that it knows the order, so nobody can have paid it.
  */
 export function isUnstarted(attempt: Attempt): boolean {
-  const { status, instructions, chargedAtOnce, saidPaid, knownToProvider } = attempt
-  return status === 'processing' && instructions === null && !chargedAtOnce && !saidPaid && !knownToProvider
+  const { status, instructions, chargedAtOnce, noticeSaidPaid, knownToProvider } = attempt
+  return status === 'processing' && instructions === null && !chargedAtOnce && !noticeSaidPaid && !knownToProvider
 }
 
 export const MAX_ATTEMPTS = 20

@@ -4,7 +4,7 @@ import type { Attempt } from './attempt.ts'
 import { audit, type Records } from './audit.ts'
 
 const records = (): Records => ({
-  book: {
+  state: {
     payment: {
       sequence: 6,
       status: 'successful',
@@ -12,7 +12,7 @@ const records = (): Records => ({
       completedAt: new Date(),
       amountPaid: 1_000,
       amountRefunded: 400,
-    } as Records['book']['payment'],
+    } as Records['state']['payment'],
     attempts: [
       {
         id: 'att_1',
@@ -53,17 +53,17 @@ test('books that agree with their records have no findings', () => {
 
 test('whatever was changed by hand is found', () => {
   const changes: [RegExp, (r: Records) => void][] = [
-    [/^status is cancelled/, (r) => (r.book.payment.status = 'cancelled')],
-    [/^late is true/, (r) => (r.book.payment.late = true)],
-    [/^amountPaid is 999/, (r) => (r.book.payment.amountPaid = 999)],
-    [/^amountRefunded is 5/, (r) => (r.book.payment.amountRefunded = 5)],
-    [/^sequence is 9/, (r) => (r.book.payment.sequence = 9)],
+    [/^status is cancelled/, (r) => (r.state.payment.status = 'cancelled')],
+    [/^late is true/, (r) => (r.state.payment.late = true)],
+    [/^amountPaid is 999/, (r) => (r.state.payment.amountPaid = 999)],
+    [/^amountRefunded is 5/, (r) => (r.state.payment.amountRefunded = 5)],
+    [/^sequence is 9/, (r) => (r.state.payment.sequence = 9)],
     [/gap/, (r) => ((r.events[3] as { sequence: number }).sequence = 5)],
     [/amountReturned of attempt o-1 is 477, its records say 400/, (r) => r.refunds.shift()],
     [/status of dispute dsp_1 is lost, its records say open/, (r) => r.events.pop()],
     [/lost dispute dsp_1 is counted by no refund/, (r) => setDispute(r, { refundId: null })],
     [/dispute dsp_1 is won, and still counted/, (r) => setDispute(r, { status: 'won' })],
-    [/status of attempt o-1 is failed/, (r) => ((r.book.attempts[0] as Attempt).status = 'failed')],
+    [/status of attempt o-1 is failed/, (r) => ((r.state.attempts[0] as Attempt).status = 'failed')],
     [/amountReceived of attempt o-1 is 1000, its records say 0/, (r) => (r.receipts = [])],
     [/succeeded 2 times/, (r) => r.events.push({ type: 'payment.successful', sequence: 7, attemptReference: 'o-1' })],
   ]

@@ -1,11 +1,11 @@
 import type { EventType } from '../../events/event.ts'
 import type { AttemptStatus } from './attempt.ts'
 import type { Payment } from './payment.ts'
-import type { Book } from './payment-state.ts'
+import type { PaymentState } from './payment-state.ts'
 
 /** Everything on record about a payment, to be derived again from its beginning. */
 export interface Records {
-  book: Book
+  state: PaymentState
   events: { type: EventType; sequence: number; attemptReference: string | null; dispute?: string | null }[]
   receipts: { attemptId: string; amount: number; currency: string; counted: boolean }[]
   refunds: { id: string; attemptId: string; counted: boolean; kind: string; status: string; amount: number }[]
@@ -14,8 +14,8 @@ export interface Records {
 
 /** What the books say that their own events, receipts and refunds do not. Empty when all is well. */
 export function audit(records: Records): string[] {
-  const { book, events, receipts, refunds } = records
-  const { payment, attempts } = book
+  const { state, events, receipts, refunds } = records
+  const { payment, attempts } = state
   const found: string[] = []
   const compare = (what: string, is: unknown, derived: unknown) => {
     if (is !== derived) found.push(`${what} is ${String(is)}, its records say ${String(derived)}`)
@@ -53,14 +53,14 @@ export function audit(records: Records): string[] {
 }
 
 /** A dispute is what its events say; the money of a lost one is counted by one refund, and of no other. */
-function auditDisputes({ book, events, refunds, disputes }: Records): string[] {
+function auditDisputes({ state, events, refunds, disputes }: Records): string[] {
   const found: string[] = []
   for (const { id, attemptId, status, refundId } of disputes) {
     const told = events.filter(({ type, dispute }) => dispute === id && type in DISPUTE_STATUS_OF).at(-1)
     const derived = DISPUTE_STATUS_OF[told?.type ?? '']
     if (status !== derived) found.push(`the status of dispute ${id} is ${status}, its records say ${derived}`)
     const counting = refunds.find((refund) => refund.id === refundId && refund.status === 'successful')
-    const isReviewed = book.attempts.some((attempt) => attempt.id === attemptId && attempt.needsReview !== null)
+    const isReviewed = state.attempts.some((attempt) => attempt.id === attemptId && attempt.needsReview !== null)
     if (status === 'lost' && !counting && !isReviewed)
       found.push(`the money of lost dispute ${id} is counted by no refund`)
     if (status === 'won' && counting?.kind === 'chargeback')

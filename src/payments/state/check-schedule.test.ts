@@ -4,17 +4,17 @@ import {
   after,
   first,
   newAttempt,
-  newBook,
+  newPaymentState,
   pending,
   propose,
   START,
   types,
   UNKNOWN,
   waiting,
-} from '../../../test/support/pure-book.ts'
+} from '../../../test/support/payment-state.ts'
 import type { Outcome } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import { type Book, begin, cancel, issue } from './payment-state.ts'
+import { begin, cancel, issue, type PaymentState } from './payment-state.ts'
 import type { Source } from './settle.ts'
 
 const MINUTE = 60
@@ -23,28 +23,28 @@ const DAY = 86_400
 const LINK = { kind: 'link' as const, link: 'https://provider.example/pay', publicKey: 'pk' }
 
 /** A card attempt whose link is open for a day. */
-function openLink(): Book {
-  const before = newBook()
-  const begun = begin(before, newAttempt(before, 'card', START)).book
+function openLink(): PaymentState {
+  const before = newPaymentState()
+  const begun = begin(before, newAttempt(before, 'card', START)).state
   const issued = { instructions: LINK, instructionsExpireAt: after(DAY), providerReference: 'p' }
-  return issue(begun, (begun.attempts[0] as Attempt).id, issued, START).book
+  return issue(begun, (begun.attempts[0] as Attempt).id, issued, START).state
 }
 
 /** Answers every check on time with this, and returns the times of the checks in seconds after the start. */
-function checksOf(book: Book, outcome: Outcome, from = 0): { times: number[]; book: Book } {
+function checksOf(state: PaymentState, outcome: Outcome, from = 0): { times: number[]; state: PaymentState } {
   const times: number[] = []
-  let state = book
+  let current = state
   for (;;) {
-    const attempt = state.attempts[0] as Attempt
-    const next = attempt.watch.nextCheckAt
-    if (!next) return { times: times.filter((time) => time > from), book: state }
+    const attempt = current.attempts[0] as Attempt
+    const next = attempt.checks.nextAt
+    if (!next) return { times: times.filter((time) => time > from), state: current }
     times.push((next.getTime() - START.getTime()) / 1_000)
-    state = propose(state, attempt, outcome, { source: 'check', now: next }).book
+    current = propose(current, attempt, outcome, { source: 'check', now: next }).state
   }
 }
 
-function signal(book: Book, source: Source, seconds: number, outcome: Outcome = pending()): Book {
-  return propose(book, book.attempts[0] as Attempt, outcome, { source, now: after(seconds) }).book
+function signal(state: PaymentState, source: Source, seconds: number, outcome: Outcome = pending()): PaymentState {
+  return propose(state, state.attempts[0] as Attempt, outcome, { source, now: after(seconds) }).state
 }
 
 test('an abandoned link of 24 hours is checked about 60 times, less and less often', () => {
@@ -60,7 +60,7 @@ test('an abandoned link of 24 hours is checked about 60 times, less and less oft
 })
 
 test('a link whose payment was cancelled is checked on the same schedule', () => {
-  const cancelled = cancel(openLink(), after(MINUTE)).book
+  const cancelled = cancel(openLink(), after(MINUTE)).state
   const { times } = checksOf(cancelled, pending())
   assert.ok(times.length < 60)
   assert.deepEqual(times.slice(-2), [DAY, 2 * DAY])
@@ -74,32 +74,32 @@ for (const source of ['return', 'notice'] as const) {
       times.slice(0, 4).map((time) => time - 10 * HOUR),
       [10, 30, MINUTE, 2 * MINUTE],
     )
-    assert.equal(late.attempts[0]?.watch.since.getTime(), START.getTime(), 'answers that are under way still count')
+    assert.equal(late.attempts[0]?.checks.since.getTime(), START.getTime(), 'answers that are under way still count')
   })
 }
 
 test('a start that nobody could have paid is asked 5, 15 and 60 seconds after it and then has failed', () => {
-  const before = newBook()
-  const begun = begin(before, newAttempt(before, 'card', START)).book
+  const before = newPaymentState()
+  const begun = begin(before, newAttempt(before, 'card', START)).state
   const missing = { kind: 'missing' } as const
   const early = signal(signal(begun, 'check', 5, missing), 'check', 15, missing)
   assert.equal(early.attempts[0]?.status, 'processing')
-  assert.deepEqual(early.attempts[0]?.watch.nextCheckAt, after(60))
+  assert.deepEqual(early.attempts[0]?.checks.nextAt, after(60))
   const end = propose(early, early.attempts[0] as Attempt, missing, { source: 'check', now: after(60) })
   assert.deepEqual([first(end).status, first(end).failure?.code], ['failed', 'provider_unavailable'])
   assert.deepEqual(types(end), ['attempt.failed'])
-  assert.ok(first(end).watch.nextCheckAt, 'money that comes all the same is looked for')
+  assert.ok(first(end).checks.nextAt, 'money that comes all the same is looked for')
   assert.deepEqual(checksOf(begun, missing).times.slice(0, 3), [5, 15, 60])
 })
 
 test('a start is not failed at 60 seconds by one answer, nor when the provider has known the order, nor when a card may be charged', () => {
-  const before = newBook()
+  const before = newPaymentState()
   const missing = { kind: 'missing' } as const
   const fresh = newAttempt(before, 'card', START)
   const hear = (attempt: Attempt, answers: Outcome[]) =>
     [5, 15, 60].reduce(
-      (book, seconds, index) => signal(book, 'check', seconds, answers[index] as Outcome),
-      begin(before, attempt).book,
+      (state, seconds, index) => signal(state, 'check', seconds, answers[index] as Outcome),
+      begin(before, attempt).state,
     ).attempts[0]?.status
   assert.equal(hear(fresh, [UNKNOWN, UNKNOWN, missing]), 'processing')
   assert.equal(hear(fresh, [{ kind: 'processing' }, missing, missing]), 'processing')
@@ -108,8 +108,8 @@ test('a start is not failed at 60 seconds by one answer, nor when the provider h
 })
 
 test('an account number is checked while it is open and for a day after its end', () => {
-  const { book } = waiting('virtual-bank-account')
-  const { times } = checksOf(book, pending())
+  const { state } = waiting('virtual-bank-account')
+  const { times } = checksOf(state, pending())
   assert.deepEqual(
     times.slice(-5).map((time) => time - 1_800),
     [60, 600, 3_600, 21_600, 86_400],

@@ -1,4 +1,4 @@
-import { type Attempt, isUnstarted, type Watch } from './attempt.ts'
+import { type Attempt, type CheckSchedule, isUnstarted } from './attempt.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -47,38 +47,38 @@ function steps(from: number, to: number, every: number): number[] {
 
 /** When to ask next. `exhausted`: it was asked for as long as there is a point in it. */
 export function nextCheck(attempt: Attempt, now: Date): Date | 'exhausted' | null {
-  const { status, channel, watch } = attempt
+  const { status, channel, checks } = attempt
   if (attempt.instructions?.kind === 'confirm') return null // the provider has not heard of it
   const open = whileOpen(attempt, now)
   // Whoever has the link can have paid: an outcome that is in doubt is not looked at less often than one that is not.
   if (status === 'processing') {
-    const due = after(watch.since, isUnstarted(attempt) ? UNSTARTED_AFTER : UNKNOWN_AFTER, now)
+    const due = after(checks.since, isUnstarted(attempt) ? UNSTARTED_AFTER : UNKNOWN_AFTER, now)
     return due && open && open < due ? open : (due ?? 'exhausted')
   }
   // An account number takes whatever is sent to it, even after the payment is paid. A card is charged once, wherever it has no link.
   if (channel === 'card' && (status === 'successful' || status === 'surplus')) {
-    return attempt.instructions?.kind === 'link' ? after(watch.since, PAID_LINK_AFTER, now) : null
+    return attempt.instructions?.kind === 'link' ? after(checks.since, PAID_LINK_AFTER, now) : null
   }
   return open ?? afterEnd(attempt, now)
 }
 
 /** Counted from the last sign of life: the start, a return of the customer, a notice. */
 function whileOpen(attempt: Attempt, now: Date): Date | null {
-  const { since, activeAt } = attempt.watch
-  const start = activeAt && activeAt > since ? activeAt : since
+  const { since, lastActivityAt } = attempt.checks
+  const start = lastActivityAt && lastActivityAt > since ? lastActivityAt : since
   const next = after(start, OPEN_AFTER, now) ?? nextStep(start, OPEN_THEN_EVERY, now)
   return next < endOf(attempt) ? next : null
 }
 
 function afterEnd(attempt: Attempt, now: Date): Date | null {
   const end = endOf(attempt)
-  const { since } = attempt.watch
+  const { since } = attempt.checks
   if (attempt.instructions?.kind === 'link' && since < end) return after(end, LINK_ENDED_AFTER, now)
   return after(new Date(Math.max(end.getTime(), since.getTime())), CLOSED_AFTER, now)
 }
 
-function endOf({ instructionsExpireAt, watch }: Attempt): Date {
-  return instructionsExpireAt ?? watch.since
+function endOf({ instructionsExpireAt, checks }: Attempt): Date {
+  return instructionsExpireAt ?? checks.since
 }
 
 function after(start: Date, offsets: number[], now: Date): Date | null {
@@ -92,6 +92,6 @@ function nextStep(start: Date, every: number, now: Date): Date {
 }
 
 /** Something happened to it: look closely again. */
-export function watchAnew(now: Date): Watch {
-  return { since: now, checks: 0, missingInARow: 0, nextCheckAt: null, activeAt: null }
+export function restartSchedule(now: Date): CheckSchedule {
+  return { since: now, count: 0, missingInARow: 0, nextAt: null, lastActivityAt: null }
 }

@@ -27,7 +27,7 @@ export type RefundMeaning =
   | { kind: 'nothing' }
 
 /** Explains one listed refund. `isAnother`: an earlier entry of the same list was the refund of ours with this reference. */
-export function explainRefund(onRecord: OnRecord, listed: ListedRefund, isAnother: boolean): RefundMeaning {
+export function matchRefund(onRecord: OnRecord, listed: ListedRefund, isAnother: boolean): RefundMeaning {
   const { refunds, disputes } = onRecord
   const byId = refunds.find(
     ({ kind, providerRefundId }) => kind !== 'chargeback' && providerRefundId === listed.refundId,
@@ -109,7 +109,7 @@ export type LossMeaning =
   | { kind: 'waits'; because: string }
 
 /** Lost money counts once: the refund that gave the same money back counts it, or else a chargeback does. */
-export function explainLoss(onRecord: OnRecord, dispute: Dispute, listed: ListedRefund[]): LossMeaning {
+export function matchLoss(onRecord: OnRecord, dispute: Dispute, listed: ListedRefund[]): LossMeaning {
   const { attempt, refunds, disputes } = onRecord
   const taken = new Set(disputes.filter(({ id }) => id !== dispute.id).map(({ refundId }) => refundId))
   const free = refunds.filter(({ id, status }) => status === 'successful' && !taken.has(id))

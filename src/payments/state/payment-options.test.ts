@@ -6,7 +6,7 @@ import { newId } from '../../kernel/ids.ts'
 import type { Currency } from '../../kernel/money.ts'
 import type { Problem } from '../../kernel/problem.ts'
 import type { Capabilities, Provider } from '../../providers/provider.ts'
-import { choicesOf, offersFor } from './payment-options.ts'
+import { bestOptions, optionsForChannel } from './payment-options.ts'
 
 const PAYMENT = {
   merchantId: newId('merchant', new Date()),
@@ -56,7 +56,7 @@ const providers = {
   isWell: (_owner: object, name: string) => !unwell.has(name),
 }
 const offered = (integrations: Integration[], changes: Partial<typeof PAYMENT> = {}) =>
-  offersFor({ ...PAYMENT, ...changes }, integrations, providers).map(
+  bestOptions({ ...PAYMENT, ...changes }, integrations, providers).map(
     ({ channel, capabilities }) => `${channel} by ${capabilities.name}`,
   )
 
@@ -95,7 +95,7 @@ test('who does not take the amount is passed over; what counts is what the custo
 
 test('an offer says what the customer is charged and what the provider keeps of it', () => {
   const price = (customerBearsCharge: boolean) => {
-    const [offer] = choicesOf({ ...PAYMENT, customerBearsCharge }, [set('first')], providers, 'card')
+    const [offer] = optionsForChannel({ ...PAYMENT, customerBearsCharge }, [set('first')], providers, 'card')
     return { amountCharged: offer?.amountCharged, fee: offer?.fee }
   }
   assert.deepEqual(price(false), { amountCharged: 100_000, fee: 2_000 })
@@ -105,7 +105,7 @@ test('an offer says what the customer is charged and what the provider keeps of 
 test('a channel that is not offered says why', () => {
   const code = (integrations: Integration[], amount = 1) => {
     try {
-      return choicesOf({ ...PAYMENT, amount }, integrations, providers, 'virtual-bank-account')[0]?.channel
+      return optionsForChannel({ ...PAYMENT, amount }, integrations, providers, 'virtual-bank-account')[0]?.channel
     } catch (error) {
       return (error as Problem).code
     }
@@ -121,7 +121,7 @@ test('whoever has not been answering comes last, and is still there', () => {
   unwell.add('first')
   assert.deepEqual(offered(both), ['card by second', 'virtual-bank-account by second'])
   assert.deepEqual(
-    choicesOf(PAYMENT, both, providers, 'card').map(({ capabilities }) => capabilities.name),
+    optionsForChannel(PAYMENT, both, providers, 'card').map(({ capabilities }) => capabilities.name),
     ['second', 'first'],
   )
   unwell.add('second')

@@ -18,7 +18,7 @@ type Priced = Pick<Payable, 'amount' | 'currency' | 'customerBearsCharge'>
 type Known = Pick<Providers, 'find' | 'isWell'>
 
 /** What our page offers: the best choice of each channel, in the order of the integrations. */
-export function offersFor(payment: Payable, integrations: Integration[], providers: Known): Offer[] {
+export function bestOptions(payment: Payable, integrations: Integration[], providers: Known): Offer[] {
   const best = new Map<Channel, Offer>()
   for (const choice of choicesFor(payment, integrations, providers)) {
     if (!best.has(choice.channel)) best.set(choice.channel, choice)
@@ -27,7 +27,12 @@ export function offersFor(payment: Payable, integrations: Integration[], provide
 }
 
 /** Every provider that could take it by a channel, the best first; or why there is none. */
-export function choicesOf(payment: Payable, integrations: Integration[], providers: Known, channel: Channel): Offer[] {
+export function optionsForChannel(
+  payment: Payable,
+  integrations: Integration[],
+  providers: Known,
+  channel: Channel,
+): Offer[] {
   const choices = choicesFor(payment, integrations, providers).filter((each) => each.channel === channel)
   if (choices.length > 0) return choices
   const { amount, currency, country } = payment

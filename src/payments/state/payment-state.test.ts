@@ -7,7 +7,7 @@ import {
   first,
   NGN,
   newAttempt,
-  newBook,
+  newPaymentState,
   PRICE,
   paid,
   pending,
@@ -17,13 +17,13 @@ import {
   types,
   UNKNOWN,
   waiting,
-} from '../../../test/support/pure-book.ts'
+} from '../../../test/support/payment-state.ts'
 import type { Currency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import { type Book, begin, cancel, type Decision, expire, issue } from './payment-state.ts'
-import { disagree, type Proposal, settle } from './settle.ts'
+import { begin, cancel, type Decision, expire, issue, type PaymentState } from './payment-state.ts'
+import { disagree, type OutcomeReport, settle } from './settle.ts'
 
 const refusal = (work: () => unknown) => {
   try {
@@ -36,208 +36,208 @@ const refusal = (work: () => unknown) => {
 }
 
 test('an attempt begins as processing, for if we die now nobody knows what the provider did', () => {
-  const book = newBook()
-  const begun = begin(book, newAttempt(book, 'card', START))
+  const state = newPaymentState()
+  const begun = begin(state, newAttempt(state, 'card', START))
   assert.equal(first(begun).status, 'processing')
-  assert.deepEqual(first(begun).watch.nextCheckAt, after(5))
+  assert.deepEqual(first(begun).checks.nextAt, after(5))
   assert.equal(
-    refusal(() => begin(begun.book, newAttempt(begun.book, 'card', START))),
+    refusal(() => begin(begun.state, newAttempt(begun.state, 'card', START))),
     'attempt_in_progress',
   )
 })
 
 test('what is paid in full succeeds once, and the others are given up', () => {
-  const { book, attempt } = waiting()
-  const second = begin(book, newAttempt(book, 'virtual-bank-account', START)).book
+  const { state, attempt } = waiting()
+  const second = begin(state, newAttempt(state, 'virtual-bank-account', START)).state
   const open = issue(
     second,
     (second.attempts[1] as Attempt).id,
     { instructions: null, instructionsExpireAt: after(9), providerReference: 'q' },
     START,
-  ).book
+  ).state
   const done = propose(open, attempt, paid(receipt(PRICE)))
   assert.deepEqual(types(done), ['attempt.successful', 'payment.successful', 'attempt.abandoned'])
-  assert.equal(done.book.payment.status, 'successful')
-  assert.equal(done.book.payment.amountPaid, PRICE)
-  assert.equal(done.book.attempts[1]?.status, 'abandoned')
+  assert.equal(done.state.payment.status, 'successful')
+  assert.equal(done.state.payment.amountPaid, PRICE)
+  assert.equal(done.state.attempts[1]?.status, 'abandoned')
 })
 
 test('money after a decline still completes the payment', () => {
-  const { book, attempt } = waiting()
-  const failed = propose(book, attempt, declined())
+  const { state, attempt } = waiting()
+  const failed = propose(state, attempt, declined())
   assert.deepEqual(types(failed), ['attempt.failed'])
-  assert.deepEqual(types(propose(failed.book, attempt, declined())), [], 'the same decline told twice')
+  assert.deepEqual(types(propose(failed.state, attempt, declined())), [], 'the same decline told twice')
   assert.deepEqual(
-    types(propose(failed.book, attempt, declined('t2'))),
+    types(propose(failed.state, attempt, declined('t2'))),
     ['attempt.failed'],
     'another try on the same page',
   )
-  assert.deepEqual(types(propose(failed.book, attempt, paid(receipt(PRICE)))), [
+  assert.deepEqual(types(propose(failed.state, attempt, paid(receipt(PRICE)))), [
     'attempt.successful',
     'payment.successful',
   ])
 })
 
 test('less than asked for by card is never a success, and a person has to look', () => {
-  const { book, attempt } = waiting()
+  const { state, attempt } = waiting()
   for (const wrong of [receipt(PRICE - 1), receipt(PRICE, 'USD' as Currency)]) {
-    const decision = propose(book, attempt, paid(wrong))
-    assert.equal(decision.book.payment.status, 'pending')
+    const decision = propose(state, attempt, paid(wrong))
+    assert.equal(decision.state.payment.status, 'pending')
     assert.equal(first(decision).failure?.code, 'amount_mismatch')
     assert.match(first(decision).needsReview ?? '', /amount_mismatch/)
     assert.deepEqual(types(decision), ['attempt.failed', 'attempt.needs_review'])
-    assert.deepEqual(types(propose(decision.book, attempt, paid(wrong), { fresh: [] })), [], 'told again')
+    assert.deepEqual(types(propose(decision.state, attempt, paid(wrong), { fresh: [] })), [], 'told again')
   }
 })
 
 test('transfers add up: less is missing and waited for, the rest completes, more is told beside it', () => {
-  const { book, attempt } = waiting('virtual-bank-account')
-  const part = propose(book, attempt, pending(receipt(400)))
+  const { state, attempt } = waiting('virtual-bank-account')
+  const part = propose(state, attempt, pending(receipt(400)))
   assert.deepEqual(types(part), ['payment.underpaid'])
-  assert.deepEqual(part.facts[0]?.more, { missing: { amount: 600, currency: NGN } })
-  assert.equal(part.book.payment.amountPaid, 400)
-  const whole = propose(part.book, attempt, pending(receipt(700)))
+  assert.deepEqual(part.changes[0]?.more, { missing: { amount: 600, currency: NGN } })
+  assert.equal(part.state.payment.amountPaid, 400)
+  const whole = propose(part.state, attempt, pending(receipt(700)))
   assert.deepEqual(types(whole), ['attempt.successful', 'payment.successful', 'payment.overpaid'])
-  assert.equal(whole.book.payment.amountPaid, 1_100)
+  assert.equal(whole.state.payment.amountPaid, 1_100)
 })
 
 test('a second success is surplus on its own attempt, and is sent back', () => {
-  const { book, attempt } = waiting()
-  const second = begin(book, newAttempt(book, 'card', START)).book
+  const { state, attempt } = waiting()
+  const second = begin(state, newAttempt(state, 'card', START)).state
   const other = second.attempts[1] as Attempt
   const done = propose(second, attempt, paid(receipt(PRICE)))
-  const again = propose(done.book, other, paid(receipt(PRICE)))
+  const again = propose(done.state, other, paid(receipt(PRICE)))
   assert.deepEqual(types(again), ['attempt.surplus', 'payment.surplus'])
-  assert.equal(again.book.payment.amountPaid, PRICE)
+  assert.equal(again.state.payment.amountPaid, PRICE)
   assert.equal(again.surplus[0]?.amount, PRICE)
 })
 
 test('parts that came through another attempt are not lost when the payment is paid elsewhere', () => {
-  const { book, attempt } = waiting('virtual-bank-account')
-  const part = propose(book, attempt, pending(receipt(400))).book
-  const second = begin(part, newAttempt(part, 'card', START)).book
+  const { state, attempt } = waiting('virtual-bank-account')
+  const part = propose(state, attempt, pending(receipt(400))).state
+  const second = begin(part, newAttempt(part, 'card', START)).state
   const done = propose(second, second.attempts[1] as Attempt, paid(receipt(PRICE)))
   assert.ok(types(done).includes('payment.surplus'))
   assert.deepEqual(done.surplus, [{ attemptId: attempt.id, amount: 400, receipt: null }])
-  assert.equal(done.book.payment.amountPaid, PRICE)
+  assert.equal(done.state.payment.amountPaid, PRICE)
 })
 
 test('money after cancelled or expired makes the payment successful, and late', () => {
   for (const end of [cancel, expire]) {
-    const { book, attempt } = waiting()
-    const ended = end(book, after(30))
+    const { state, attempt } = waiting()
+    const ended = end(state, after(30))
     assert.equal(first(ended).status, 'abandoned')
-    const late = propose(ended.book, attempt, paid(receipt(PRICE)))
-    assert.equal(late.book.payment.status, 'successful')
-    assert.equal(late.book.payment.late, true)
+    const late = propose(ended.state, attempt, paid(receipt(PRICE)))
+    assert.equal(late.state.payment.status, 'successful')
+    assert.equal(late.state.payment.late, true)
   }
 })
 
 test('silence makes a used attempt processing, which nothing but evidence ends', () => {
-  const { book, attempt } = waiting()
-  assert.equal(first(propose(book, attempt, UNKNOWN, { source: 'check' })).status, 'pending', 'nobody has used it yet')
-  const unknown = propose(book, attempt, UNKNOWN)
+  const { state, attempt } = waiting()
+  assert.equal(first(propose(state, attempt, UNKNOWN, { source: 'check' })).status, 'pending', 'nobody has used it yet')
+  const unknown = propose(state, attempt, UNKNOWN)
   assert.equal(first(unknown).status, 'processing')
   assert.equal(
-    refusal(() => cancel(unknown.book, after(61))),
+    refusal(() => cancel(unknown.state, after(61))),
     'attempt_in_progress',
   )
-  let state = unknown.book
+  let current = unknown.state
   for (let day = 0; day < 7; day++) {
-    state = propose(state, attempt, UNKNOWN, { source: 'check', now: after(day * 86_400 + 70) }).book
-    assert.equal(state.attempts[0]?.status, 'processing')
-    assert.equal(state.attempts[0]?.needsReview, null)
+    current = propose(current, attempt, UNKNOWN, { source: 'check', now: after(day * 86_400 + 70) }).state
+    assert.equal(current.attempts[0]?.status, 'processing')
+    assert.equal(current.attempts[0]?.needsReview, null)
   }
-  const end = propose(state, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
+  const end = propose(current, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
   assert.deepEqual(types(end), ['attempt.needs_review'])
   assert.equal(first(end).status, 'processing', 'never failed by itself')
-  assert.equal(first(end).watch.nextCheckAt, null)
-  assert.equal(first(propose(end.book, attempt, paid(receipt(PRICE)))).status, 'successful')
+  assert.equal(first(end).checks.nextAt, null)
+  assert.equal(first(propose(end.state, attempt, paid(receipt(PRICE)))).status, 'successful')
 })
 
 test('the schedule of an unknown outcome: 10 s, 30 s, 2 m, 10 m, 1 h, 6 h, then daily for a week', () => {
-  const book = newBook()
-  let state = begin(book, { ...newAttempt(book, 'card', START), chargedAtOnce: true }).book
+  const state = newPaymentState()
+  let current = begin(state, { ...newAttempt(state, 'card', START), chargedAtOnce: true }).state
   const times: number[] = []
-  for (let next = state.attempts[0]?.watch.nextCheckAt; next; next = state.attempts[0]?.watch.nextCheckAt) {
+  for (let next = current.attempts[0]?.checks.nextAt; next; next = current.attempts[0]?.checks.nextAt) {
     times.push((next.getTime() - START.getTime()) / 1_000)
-    state = propose(state, state.attempts[0] as Attempt, UNKNOWN, { source: 'check', now: next }).book
+    current = propose(current, current.attempts[0] as Attempt, UNKNOWN, { source: 'check', now: next }).state
   }
   const days = [1, 2, 3, 4, 5, 6, 7].map((day) => day * 86_400)
   assert.deepEqual(times, [10, 30, 120, 600, 3_600, 21_600, ...days])
 })
 
 test('an outcome in doubt is asked for every minute while the customer holds the link, and still for a week at most', () => {
-  const { book, attempt } = waiting()
-  const lasting: Book = { ...book, attempts: [{ ...attempt, instructionsExpireAt: after(30 * 86_400) }] }
-  let state = propose(lasting, attempt, UNKNOWN, { source: 'return', now: after(60) }).book
+  const { state, attempt } = waiting()
+  const lasting: PaymentState = { ...state, attempts: [{ ...attempt, instructionsExpireAt: after(30 * 86_400) }] }
+  let current = propose(lasting, attempt, UNKNOWN, { source: 'return', now: after(60) }).state
   const times: number[] = []
-  for (let next = state.attempts[0]?.watch.nextCheckAt; next && times.length < 5; ) {
+  for (let next = current.attempts[0]?.checks.nextAt; next && times.length < 5; ) {
     times.push((next.getTime() - START.getTime()) / 1_000 - 60)
-    state = propose(state, attempt, UNKNOWN, { source: 'check', now: next }).book
-    next = state.attempts[0]?.watch.nextCheckAt
+    current = propose(current, attempt, UNKNOWN, { source: 'check', now: next }).state
+    next = current.attempts[0]?.checks.nextAt
   }
   assert.deepEqual(times, [10, 30, 60, 120, 180])
-  const end = propose(state, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
-  assert.deepEqual([first(end).watch.nextCheckAt, types(end)], [null, ['attempt.needs_review']])
+  const end = propose(current, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
+  assert.deepEqual([first(end).checks.nextAt, types(end)], [null, ['attempt.needs_review']])
 })
 
 test('a link that was paid is looked at again after ten minutes and six hours: some take a second card, whose money goes back', () => {
-  const { book, attempt } = waiting()
+  const { state, attempt } = waiting()
   const instructions = { kind: 'link' as const, link: 'https://provider.example/pay', publicKey: 'pk' }
-  const linked: Book = { ...book, attempts: [{ ...attempt, instructions }] }
+  const linked: PaymentState = { ...state, attempts: [{ ...attempt, instructions }] }
   const once = receipt(PRICE)
-  let state = propose(linked, attempt, paid(once), { now: after(60) }).book
+  let current = propose(linked, attempt, paid(once), { now: after(60) }).state
   const times: number[] = []
-  for (let next = state.attempts[0]?.watch.nextCheckAt; next; next = state.attempts[0]?.watch.nextCheckAt) {
+  for (let next = current.attempts[0]?.checks.nextAt; next; next = current.attempts[0]?.checks.nextAt) {
     times.push((next.getTime() - START.getTime()) / 1_000 - 60)
-    state = propose(state, attempt, paid(once), { fresh: [], source: 'check', now: next }).book
+    current = propose(current, attempt, paid(once), { fresh: [], source: 'check', now: next }).state
   }
   assert.deepEqual(times, [600, 21_600])
   const another = receipt(PRICE)
-  const twice = propose(state, attempt, paid(once, another), { fresh: [another], source: 'check', now: after(700) })
+  const twice = propose(current, attempt, paid(once, another), { fresh: [another], source: 'check', now: after(700) })
   assert.deepEqual(twice.surplus, [{ attemptId: attempt.id, amount: PRICE, receipt: another.transactionId }])
-  const charged = propose(book, attempt, paid(receipt(PRICE)), { now: after(60) })
-  assert.equal(first(charged).watch.nextCheckAt, null, 'a saved card that was charged has no link')
+  const charged = propose(state, attempt, paid(receipt(PRICE)), { now: after(60) })
+  assert.equal(first(charged).checks.nextAt, null, 'a saved card that was charged has no link')
 })
 
 test('"no such order" of a saved card that may be charged is believed after ten minutes, and only the second time', () => {
-  const book = newBook()
-  const begun = begin(book, { ...newAttempt(book, 'card', START), chargedAtOnce: true }).book
+  const state = newPaymentState()
+  const begun = begin(state, { ...newAttempt(state, 'card', START), chargedAtOnce: true }).state
   const attempt = begun.attempts[0] as Attempt
-  const missing = (state: Book, seconds: number) =>
-    propose(state, attempt, { kind: 'missing' }, { source: 'check', now: after(seconds) })
-  const early = missing(missing(missing(begun, 10).book, 30).book, 120)
+  const missing = (current: PaymentState, seconds: number) =>
+    propose(current, attempt, { kind: 'missing' }, { source: 'check', now: after(seconds) })
+  const early = missing(missing(missing(begun, 10).state, 30).state, 120)
   assert.equal(first(early).status, 'processing')
-  const once = missing(propose(early.book, attempt, UNKNOWN, { source: 'check', now: after(130) }).book, 599)
+  const once = missing(propose(early.state, attempt, UNKNOWN, { source: 'check', now: after(130) }).state, 599)
   assert.equal(first(once).status, 'processing')
-  const failed = missing(missing(early.book, 601).book, 3_600)
+  const failed = missing(missing(early.state, 601).state, 3_600)
   assert.equal(first(failed).failure?.code, 'provider_unavailable')
 })
 
 test('a notice that says paid against a provider that does not: nobody decides', () => {
-  const { book, attempt } = waiting()
-  const doubt = propose(book, attempt, declined(), { noticeSays: 'paid' })
+  const { state, attempt } = waiting()
+  const doubt = propose(state, attempt, declined(), { noticeClaim: 'paid' })
   assert.equal(first(doubt).status, 'processing')
-  const still = propose(doubt.book, attempt, declined(), { source: 'check', now: after(70) })
+  const still = propose(doubt.state, attempt, declined(), { source: 'check', now: after(70) })
   assert.equal(first(still).status, 'processing', 'nor is it failed')
   assert.ok(disagree('failed', paid(receipt(PRICE))), 'the reverse is not decided on either')
 })
 
 test('nothing undoes a success', () => {
-  const { book, attempt } = waiting()
-  const done = propose(book, attempt, paid(receipt(PRICE)))
+  const { state, attempt } = waiting()
+  const done = propose(state, attempt, paid(receipt(PRICE)))
   for (const outcome of [declined(), pending(), UNKNOWN, { kind: 'missing' }, { kind: 'processing' }] as Outcome[]) {
-    const later = propose(done.book, attempt, outcome)
-    assert.deepEqual(later.facts, [])
+    const later = propose(done.state, attempt, outcome)
+    assert.deepEqual(later.changes, [])
     assert.equal(first(later).status, 'successful')
   }
   assert.equal(
-    refusal(() => cancel(done.book, after(99))),
+    refusal(() => cancel(done.state, after(99))),
     'payment_already_completed',
   )
   assert.equal(
-    refusal(() => expire(done.book, after(99))),
+    refusal(() => expire(done.state, after(99))),
     'payment_already_completed',
   )
 })
@@ -250,8 +250,8 @@ type Step =
       do: 'outcome'
       attempt: number
       outcome: Outcome
-      noticeSays: 'paid' | 'failed' | undefined
-      source: Proposal['source']
+      noticeClaim: 'paid' | 'failed' | undefined
+      source: OutcomeReport['source']
     }
 
 const someReceipt = fc.record({
@@ -282,7 +282,7 @@ const someStep: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('outcome' as const),
       attempt: fc.nat(5),
       outcome: someOutcome,
-      noticeSays: fc.constantFrom(undefined, undefined, 'paid' as const, 'failed' as const),
+      noticeClaim: fc.constantFrom(undefined, undefined, 'paid' as const, 'failed' as const),
       source: fc.constantFrom('notice' as const, 'return' as const, 'check' as const),
     }),
   },
@@ -300,41 +300,41 @@ function freshOf(seen: Map<string, Receipt>, outcome: Outcome): Receipt[] {
 
 test('whatever comes in whatever order, one success, money counted once, states forward, an event for each change', () => {
   const run = fc.property(fc.array(someStep, { maxLength: 50 }), (steps) => {
-    let book = newBook()
-    const facts: string[] = []
+    let state = newPaymentState()
+    const changes: string[] = []
     const seen = new Map<string, Receipt>()
     let now = START
     for (const [index, step] of steps.entries()) {
       now = after(index * 37)
-      const before = book
-      const decision = take(book, step, seen, now)
+      const before = state
+      const decision = take(state, step, seen, now)
       if (!decision) continue
-      book = decision.book
-      facts.push(...types(decision))
+      state = decision.state
+      changes.push(...types(decision))
       check(before, decision, seen)
     }
-    const successes = facts.filter((type) => type === 'payment.successful').length
-    assert.equal(successes, book.payment.status === 'successful' ? 1 : 0, 'one success, told once')
-    assert.equal(book.payment.sequence, facts.length)
+    const successes = changes.filter((type) => type === 'payment.successful').length
+    assert.equal(successes, state.payment.status === 'successful' ? 1 : 0, 'one success, told once')
+    assert.equal(state.payment.sequence, changes.length)
   })
   fc.assert(run, { numRuns: 5_000, verbose: 1 })
 })
 
-function take(book: Book, step: Step, seen: Map<string, Receipt>, now: Date): Decision | undefined {
+function take(state: PaymentState, step: Step, seen: Map<string, Receipt>, now: Date): Decision | undefined {
   try {
-    if (step.do === 'begin') return begin(book, newAttempt(book, step.channel, now))
-    if (step.do === 'cancel') return cancel(book, now)
-    if (step.do === 'expire') return expire(book, now)
+    if (step.do === 'begin') return begin(state, newAttempt(state, step.channel, now))
+    if (step.do === 'cancel') return cancel(state, now)
+    if (step.do === 'expire') return expire(state, now)
   } catch (error) {
     if (error instanceof Problem) return undefined // refused, and nothing changed
     throw error
   }
-  const attempt = book.attempts[step.attempt % Math.max(1, book.attempts.length)]
+  const attempt = state.attempts[step.attempt % Math.max(1, state.attempts.length)]
   if (!attempt) return undefined
-  const outcome: Outcome = disagree(step.noticeSays, step.outcome) ? UNKNOWN : step.outcome
+  const outcome: Outcome = disagree(step.noticeClaim, step.outcome) ? UNKNOWN : step.outcome
   const fresh = freshOf(seen, outcome)
-  const { source, noticeSays } = step
-  return settle(book, { attemptId: attempt.id, outcome, fresh, source, now, ...(noticeSays && { noticeSays }) })
+  const { source, noticeClaim } = step
+  return settle(state, { attemptId: attempt.id, outcome, fresh, source, now, ...(noticeClaim && { noticeClaim }) })
 }
 
 const FORWARD: Record<Attempt['status'], Attempt['status'][]> = {
@@ -346,8 +346,8 @@ const FORWARD: Record<Attempt['status'], Attempt['status'][]> = {
   surplus: [],
 }
 
-function check(before: Book, { book, facts }: Decision, seen: Map<string, Receipt>): void {
-  const { payment, attempts } = book
+function check(before: PaymentState, { state, changes }: Decision, seen: Map<string, Receipt>): void {
+  const { payment, attempts } = state
   assert.ok(attempts.filter(({ status }) => status === 'successful').length <= 1, 'INV-2: one success')
   assert.equal(
     payment.status === 'successful',
@@ -358,7 +358,7 @@ function check(before: Book, { book, facts }: Decision, seen: Map<string, Receip
     if (old && old.status !== attempt.status) {
       assert.ok(FORWARD[old.status].includes(attempt.status), `INV-5: ${old.status} to ${attempt.status}`)
       assert.ok(
-        facts.some(({ attemptId }) => attemptId === attempt.id),
+        changes.some(({ attemptId }) => attemptId === attempt.id),
         'INV-6: a change has its event',
       )
     }
@@ -368,7 +368,7 @@ function check(before: Book, { book, facts }: Decision, seen: Map<string, Receip
   }
   if (before.payment.status === 'successful') assert.equal(payment.status, 'successful', 'nothing undoes a success')
   if (before.payment.status !== 'pending') assert.ok([before.payment.status, 'successful'].includes(payment.status))
-  assert.equal(payment.sequence - before.payment.sequence, facts.length, 'INV-5: one event, one step')
+  assert.equal(payment.sequence - before.payment.sequence, changes.length, 'INV-5: one event, one step')
   const all = [...seen.values()]
     .filter(({ amount }) => amount.currency === NGN)
     .reduce((sum, { amount }) => sum + amount.amount, 0)

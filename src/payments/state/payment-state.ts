@@ -3,21 +3,21 @@ import type { EventType } from '../../events/event.ts'
 import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { type Attempt, type Instructions, MAX_ATTEMPTS } from './attempt.ts'
-import { nextCheck, watchAnew } from './check-schedule.ts'
-import { type Payment, refuseFinished } from './payment.ts'
+import { nextCheck, restartSchedule } from './check-schedule.ts'
+import { assertPending, type Payment } from './payment.ts'
 import type { ReturnedAtFirstSight } from './returned-money.ts'
 
 /**
  * A payment with all its attempts, and every decision about them, as functions of what is known. Nothing here asks a database or
  * a provider: whoever does holds the lock, and writes what comes out of these.
  */
-export interface Book {
+export interface PaymentState {
   payment: Payment
   attempts: Attempt[]
 }
 
 /** Something that became true. Each raises the payment's sequence by one and is recorded as an event. */
-export interface Fact {
+export interface Change {
   type: EventType
   attemptId: AttemptId | null
   /** What the event says beside the payment and the attempt. */
@@ -25,8 +25,8 @@ export interface Fact {
 }
 
 export interface Decision {
-  book: Book
-  facts: Fact[]
+  state: PaymentState
+  changes: Change[]
   /** Money beyond the payment, to be sent back where the provider can. `receipt` is null for all that the attempt has. */
   surplus: { attemptId: AttemptId; amount: number; receipt: string | null }[]
   /** Attempts whose money and refunds do not count towards the payment any more. */
@@ -38,19 +38,19 @@ export interface Decision {
 }
 
 /** Before a provider is called. The attempt starts as `processing`: if we die before the answer, that is what it is. */
-export function begin(book: Book, attempt: Attempt): Decision {
-  refuseAnother(book, attempt.createdAt)
+export function begin(state: PaymentState, attempt: Attempt): Decision {
+  assertCanStartAttempt(state, attempt.createdAt)
   assert.equal(attempt.status, 'processing')
-  assert.equal(attempt.number, book.attempts.length + 1)
-  const begun = { ...attempt, watch: { ...attempt.watch, nextCheckAt: dateOf(nextCheck(attempt, attempt.createdAt)) } }
-  const attempts = [...book.attempts, begun]
-  return decided({ ...book, attempts }, [{ type: 'attempt.started', attemptId: attempt.id }])
+  assert.equal(attempt.number, state.attempts.length + 1)
+  const begun = { ...attempt, checks: { ...attempt.checks, nextAt: dateOf(nextCheck(attempt, attempt.createdAt)) } }
+  const attempts = [...state.attempts, begun]
+  return decide({ ...state, attempts }, [{ type: 'attempt.started', attemptId: attempt.id }])
 }
 
 /** Why this payment cannot be tried once more; nothing when it can. */
-export function refuseAnother(book: Book, now: Date): void {
-  refuseUnpayable(book, now)
-  if (book.attempts.length >= MAX_ATTEMPTS) {
+export function assertCanStartAttempt(state: PaymentState, now: Date): void {
+  assertPayable(state, now)
+  if (state.attempts.length >= MAX_ATTEMPTS) {
     throw new Problem('too_many_attempts', `This payment has had ${MAX_ATTEMPTS} tries. Make a new one.`)
   }
 }
@@ -60,12 +60,12 @@ export function refuseAnother(book: Book, now: Date): void {
  * or account number for the same order could be paid as well. Throws when the payment cannot be paid now.
  */
 export function findOpenAttempt(
-  book: Book,
+  state: PaymentState,
   { provider, channel }: Pick<Attempt, 'provider' | 'channel'>,
   now: Date,
 ): Attempt | undefined {
-  refuseUnpayable(book, now)
-  return book.attempts.findLast(
+  assertPayable(state, now)
+  return state.attempts.findLast(
     (attempt) =>
       attempt.provider === provider &&
       attempt.channel === channel &&
@@ -76,39 +76,39 @@ export function findOpenAttempt(
 }
 
 /** Throws when the payment has ended or expired, or while the outcome of an attempt is unknown. */
-function refuseUnpayable(book: Book, now: Date): void {
-  refuseFinished(book.payment)
-  refuseOverdue(book.payment, now)
-  refuseUnderWay(book)
+function assertPayable(state: PaymentState, now: Date): void {
+  assertPending(state.payment)
+  assertNotExpired(state.payment, now)
+  assertNoneProcessing(state)
 }
 
 /** A payment whose time is over is expired, also in the second before the worker has recorded that. */
-function refuseOverdue({ reference, expiresAt }: Payment, now: Date): void {
+function assertNotExpired({ reference, expiresAt }: Payment, now: Date): void {
   if (expiresAt > now) return
   throw new Problem('payment_expired', `Payment ${reference} expired at ${expiresAt.toISOString()}.`)
 }
 
 /** Merchant or customer gives the payment up. Not while money may be on its way. */
-export function cancel(book: Book, now: Date): Decision {
-  refuseFinished(book.payment)
-  refuseOverdue(book.payment, now)
-  refuseUnderWay(book)
-  return end(book, 'cancelled', now)
+export function cancel(state: PaymentState, now: Date): Decision {
+  assertPending(state.payment)
+  assertNotExpired(state.payment, now)
+  assertNoneProcessing(state)
+  return end(state, 'cancelled', now)
 }
 
 /** Its time is over. What is still on its way makes it successful later, and `late`. */
-export function expire(book: Book, now: Date): Decision {
-  refuseFinished(book.payment)
-  return end(book, 'expired', now)
+export function expire(state: PaymentState, now: Date): Decision {
+  assertPending(state.payment)
+  return end(state, 'expired', now)
 }
 
-function end(book: Book, status: 'cancelled' | 'expired', now: Date): Decision {
-  const { attempts, facts } = abandonOthers(book.attempts, undefined, now)
-  const payment: Payment = { ...book.payment, status, completedAt: now }
-  return decided({ payment, attempts }, [...facts, { type: `payment.${status}`, attemptId: null }])
+function end(state: PaymentState, status: 'cancelled' | 'expired', now: Date): Decision {
+  const { attempts, changes } = abandonOthers(state.attempts, undefined, now)
+  const payment: Payment = { ...state.payment, status, completedAt: now }
+  return decide({ payment, attempts }, [...changes, { type: `payment.${status}`, attemptId: null }])
 }
 
-function refuseUnderWay({ attempts }: Book): void {
+function assertNoneProcessing({ attempts }: PaymentState): void {
   const underWay = attempts.find(({ status }) => status === 'processing')
   if (!underWay) return
   throw new Problem(
@@ -119,25 +119,25 @@ function refuseUnderWay({ attempts }: Book): void {
 }
 
 /** The provider has it, and this is what the customer needs. Whatever a notice has told us meanwhile stands. */
-export function issue(book: Book, attemptId: AttemptId, issued: Issued, now: Date): Decision {
-  const before = book.attempts.find(({ id }) => id === attemptId)
+export function issue(state: PaymentState, attemptId: AttemptId, issued: Issued, now: Date): Decision {
+  const before = state.attempts.find(({ id }) => id === attemptId)
   assert(before, `attempt ${attemptId} is not of this payment`)
-  const status = before.status === 'processing' && !before.saidPaid ? waitingIn(book) : before.status
+  const status = before.status === 'processing' && !before.noticeSaidPaid ? waitingIn(state) : before.status
   const after: Attempt = {
     ...before,
     ...issued,
     knownToProvider: true,
     status,
     resolvedAt: status === 'abandoned' ? now : before.resolvedAt,
-    watch: watchAnew(now),
+    checks: restartSchedule(now),
   }
-  return decided(replace(book, watched(after, before, now)), changeOf(before, after))
+  return decide(replace(state, withNextCheck(after, before, now)), statusChange(before, after))
 }
 
 /** An attempt that waits for the customer's yes to a saved card. Its provider has not been asked yet. */
-export type Confirmable = Attempt & { instructions: Extract<Instructions, { kind: 'confirm' }> }
+export type AwaitingConfirmation = Attempt & { instructions: Extract<Instructions, { kind: 'confirm' }> }
 
-export function isConfirmable(attempt: Attempt): attempt is Confirmable {
+export function awaitsConfirmation(attempt: Attempt): attempt is AwaitingConfirmation {
   return attempt.status === 'pending' && attempt.instructions?.kind === 'confirm'
 }
 
@@ -145,18 +145,18 @@ export function isConfirmable(attempt: Attempt): attempt is Confirmable {
  * Whether the checkout page may charge this saved card. Without `user.id` nobody has proved who the customer is: then only a card that
  * waits to be confirmed, because the merchant's initialize asked for it.
  */
-export function mayUseSavedCard({ payment, attempts }: Book, card: SavedCardId): boolean {
+export function mayUseSavedCard({ payment, attempts }: PaymentState, card: SavedCardId): boolean {
   return (
     payment.user.id !== null ||
-    attempts.filter(isConfirmable).some(({ instructions }) => instructions.savedCard === card)
+    attempts.filter(awaitsConfirmation).some(({ instructions }) => instructions.savedCard === card)
   )
 }
 
 /** The customer has said yes: from here on it is like any attempt whose provider is being called. */
-export function confirm(book: Book, attemptId: AttemptId, now: Date): Decision {
-  const before = book.attempts.find(({ id }) => id === attemptId)
-  assert(before && isConfirmable(before), `attempt ${attemptId} waits for no yes`)
-  refuseAnother({ ...book, attempts: book.attempts.filter(({ id }) => id !== attemptId) }, now)
+export function confirm(state: PaymentState, attemptId: AttemptId, now: Date): Decision {
+  const before = state.attempts.find(({ id }) => id === attemptId)
+  assert(before && awaitsConfirmation(before), `attempt ${attemptId} waits for no yes`)
+  assertCanStartAttempt({ ...state, attempts: state.attempts.filter(({ id }) => id !== attemptId) }, now)
   const after: Attempt = {
     ...before,
     status: 'processing',
@@ -164,33 +164,33 @@ export function confirm(book: Book, attemptId: AttemptId, now: Date): Decision {
     instructionsExpireAt: null,
     askedAt: now,
     chargedAtOnce: true,
-    watch: watchAnew(now),
+    checks: restartSchedule(now),
   }
-  return decided(replace(book, watched(after, before, now)), changeOf(before, after))
+  return decide(replace(state, withNextCheck(after, before, now)), statusChange(before, after))
 }
 
 export type Issued = Pick<Attempt, 'instructions' | 'instructionsExpireAt' | 'providerReference'>
 
 /** It is the customer's turn again, unless the payment ended meanwhile. */
-export function waitingIn({ payment }: Book): 'pending' | 'abandoned' {
+export function waitingIn({ payment }: PaymentState): 'pending' | 'abandoned' {
   return payment.status === 'pending' ? 'pending' : 'abandoned'
 }
 
-export function changeOf(before: Attempt, after: Attempt): Fact[] {
+export function statusChange(before: Attempt, after: Attempt): Change[] {
   if (after.status === before.status && after.failedTryId === before.failedTryId) return []
-  return [{ type: `attempt.${after.status}`, attemptId: after.id } as Fact]
+  return [{ type: `attempt.${after.status}`, attemptId: after.id } as Change]
 }
 
 /** With the time of its next check; when there is none left and the outcome is still unknown, a person has to look. */
-export function watched(attempt: Attempt, before: Attempt, now: Date): Attempt {
-  const since = attempt.status === before.status ? attempt.watch.since : now
-  const fresh = { ...attempt, watch: { ...attempt.watch, since } }
+export function withNextCheck(attempt: Attempt, before: Attempt, now: Date): Attempt {
+  const since = attempt.status === before.status ? attempt.checks.since : now
+  const fresh = { ...attempt, checks: { ...attempt.checks, since } }
   const next = nextCheck(fresh, now)
   const needsReview =
     next === 'exhausted' && !attempt.needsReview
       ? 'outcome_unknown: the provider never gave a clear answer.'
       : attempt.needsReview
-  return { ...fresh, needsReview, watch: { ...fresh.watch, nextCheckAt: dateOf(next) } }
+  return { ...fresh, needsReview, checks: { ...fresh.checks, nextAt: dateOf(next) } }
 }
 
 function dateOf(next: Date | 'exhausted' | null): Date | null {
@@ -201,23 +201,23 @@ export function abandonOthers(
   attempts: Attempt[],
   kept: AttemptId | undefined,
   now: Date,
-): { attempts: Attempt[]; facts: Fact[] } {
-  const facts: Fact[] = []
+): { attempts: Attempt[]; changes: Change[] } {
+  const changes: Change[] = []
   const after = attempts.map((attempt) => {
     // One that is being processed stays so: its outcome is unknown, and giving it a name would be a guess.
     if (attempt.id === kept || attempt.status !== 'pending') return attempt
-    facts.push({ type: 'attempt.abandoned', attemptId: attempt.id })
-    return watched({ ...attempt, status: 'abandoned', resolvedAt: now }, attempt, now)
+    changes.push({ type: 'attempt.abandoned', attemptId: attempt.id })
+    return withNextCheck({ ...attempt, status: 'abandoned', resolvedAt: now }, attempt, now)
   })
-  return { attempts: after, facts }
+  return { attempts: after, changes }
 }
 
-export function replace(book: Book, attempt: Attempt): Book {
-  return { ...book, attempts: book.attempts.map((other) => (other.id === attempt.id ? attempt : other)) }
+export function replace(state: PaymentState, attempt: Attempt): PaymentState {
+  return { ...state, attempts: state.attempts.map((other) => (other.id === attempt.id ? attempt : other)) }
 }
 
 /** That these facts are true now, and the book as it is with them. */
-export function decided(book: Book, facts: Fact[]): Decision {
-  const payment = { ...book.payment, sequence: book.payment.sequence + facts.length }
-  return { book: { ...book, payment }, facts, surplus: [], uncounted: [], counted: false, returned: [] }
+export function decide(state: PaymentState, changes: Change[]): Decision {
+  const payment = { ...state.payment, sequence: state.payment.sequence + changes.length }
+  return { state: { ...state, payment }, changes, surplus: [], uncounted: [], counted: false, returned: [] }
 }

@@ -49,7 +49,7 @@ export interface PaymentRequest {
 }
 
 /** Nothing but a pending payment can go on. */
-export function refuseFinished({ status, reference, completedAt }: Payment): void {
+export function assertPending({ status, reference, completedAt }: Payment): void {
   const when = completedAt ? ` at ${completedAt.toISOString()}` : ''
   switch (status) {
     case 'pending':

@@ -1,7 +1,7 @@
 import { type AttemptId, type PaymentId, type RefundId, uuidOf } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Attempt } from './attempt.ts'
-import type { Book } from './payment-state.ts'
+import type { PaymentState } from './payment-state.ts'
 
 /** Money that goes back, through the provider that took it. */
 export interface Refund {
@@ -29,7 +29,7 @@ export interface Refund {
 export type RefundKind = 'merchant' | 'surplus' | 'provider' | 'chargeback'
 
 /** What each attempt with money of this payment has left to refund, pending refunds taken off. */
-function refundable({ payment, attempts }: Book, refunds: Refund[]): { attempt: Attempt; left: number }[] {
+function refundable({ payment, attempts }: PaymentState, refunds: Refund[]): { attempt: Attempt; left: number }[] {
   const winner = attempts.find(({ status }) => status === 'successful')
   return (winner ? [winner] : attempts.filter(isCountable)).map((attempt) => {
     const promised = refunds
@@ -55,7 +55,7 @@ export function refundReference(id: RefundId): string {
  * unpaid may have parts on several attempts; each is sent back by a refund of its own.
  */
 export function planRefund(
-  { payment, attempts }: Book,
+  { payment, attempts }: PaymentState,
   refunds: Refund[],
   wanted: number | undefined,
 ): { attempt: Attempt; amount: number } {
@@ -92,14 +92,14 @@ const REPEATED_WITHIN_MS = 60_000
  * A second call without a key is more often a repeated click than a second refund. The same amount again, or all of it again when nothing is
  * left, is refused with the first one. A failed refund may be repeated.
  */
-export function refuseRepeated(refunds: Refund[], book: Book, wanted: number | undefined, now: Date): void {
+export function assertNotRepeated(refunds: Refund[], state: PaymentState, wanted: number | undefined, now: Date): void {
   const recent = refunds.filter(
     ({ kind, status, createdAt }) =>
       kind === 'merchant' && status !== 'failed' && now.getTime() - createdAt.getTime() < REPEATED_WITHIN_MS,
   )
   const repeated =
     wanted === undefined
-      ? refundable(book, refunds).every(({ left }) => left === 0) && recent.at(-1)
+      ? refundable(state, refunds).every(({ left }) => left === 0) && recent.at(-1)
       : recent.findLast(({ amount }) => amount === wanted)
   if (!repeated) return
   throw new Problem(

@@ -4,7 +4,7 @@ import {
   after,
   first,
   NGN,
-  newBook,
+  newPaymentState,
   PRICE,
   paid,
   pending,
@@ -13,14 +13,14 @@ import {
   types,
   UNKNOWN,
   waiting,
-} from '../../../test/support/pure-book.ts'
+} from '../../../test/support/payment-state.ts'
 import type { Receipt } from '../../providers/provider.ts'
-import { type Book, cancel, type Decision, expire } from './payment-state.ts'
+import { cancel, type Decision, expire, type PaymentState } from './payment-state.ts'
 import { planRefund } from './refund.ts'
 
 const givenBack = (amount: number, returned = amount): Receipt => ({ ...receipt(amount), returned })
-const sums = ({ payment: { status, amountPaid, amountRefunded } }: Book) => [status, amountPaid, amountRefunded]
-const moneyOf = ({ amountReceived, amountReturned, amountRefunded }: Book['attempts'][number]) => [
+const sums = ({ payment: { status, amountPaid, amountRefunded } }: PaymentState) => [status, amountPaid, amountRefunded]
+const moneyOf = ({ amountReceived, amountReturned, amountRefunded }: PaymentState['attempts'][number]) => [
   amountReceived,
   amountReturned,
   amountRefunded,
@@ -29,12 +29,12 @@ const rowsOf = ({ returned }: Decision) => returned.map(({ amount, counted }) =>
 
 for (const channel of ['card', 'virtual-bank-account'] as const) {
   test(`money that was given back before we saw it fails an open ${channel} attempt as reversed and pays nothing`, () => {
-    const { book, attempt } = waiting(channel)
-    const decision = propose(book, attempt, paid(givenBack(PRICE)))
+    const { state, attempt } = waiting(channel)
+    const decision = propose(state, attempt, paid(givenBack(PRICE)))
     assert.deepEqual(types(decision), ['attempt.failed'])
     assert.deepEqual([first(decision).status, first(decision).failure?.code], ['failed', 'reversed'])
     assert.deepEqual(moneyOf(first(decision)), [PRICE, PRICE, 0])
-    assert.deepEqual(sums(decision.book), ['pending', 0, 0])
+    assert.deepEqual(sums(decision.state), ['pending', 0, 0])
     assert.deepEqual(rowsOf(decision), [[PRICE, false]])
     assert.equal(first(decision).needsReview, null)
   })
@@ -42,79 +42,79 @@ for (const channel of ['card', 'virtual-bank-account'] as const) {
 
 test('a cancelled or expired payment does not become successful by money that was given back; its attempt keeps its status', () => {
   for (const end of [cancel, expire]) {
-    const { book, attempt } = waiting('card')
-    const ended = end(book, after(30)).book
+    const { state, attempt } = waiting('card')
+    const ended = end(state, after(30)).state
     const decision = propose(ended, attempt, paid(givenBack(PRICE)))
     assert.deepEqual(types(decision), [])
     assert.equal(first(decision).status, 'abandoned')
-    assert.deepEqual(sums(decision.book), [ended.payment.status, 0, 0])
+    assert.deepEqual(sums(decision.state), [ended.payment.status, 0, 0])
     assert.deepEqual(moneyOf(first(decision)), [PRICE, PRICE, 0])
-    assert.throws(() => planRefund(decision.book, [], undefined), { code: 'refund_exceeds_payment' })
+    assert.throws(() => planRefund(decision.state, [], undefined), { code: 'refund_exceeds_payment' })
   }
 })
 
 test('a reversed attempt is not opened again by a late notice, and is paid by money that comes after all', () => {
-  const { book, attempt } = waiting('card')
-  const reversed = propose(book, attempt, paid(givenBack(PRICE))).book
-  const told = propose(reversed, attempt, UNKNOWN, { noticeSays: 'paid', fresh: [] })
+  const { state, attempt } = waiting('card')
+  const reversed = propose(state, attempt, paid(givenBack(PRICE))).state
+  const told = propose(reversed, attempt, UNKNOWN, { noticeClaim: 'paid', fresh: [] })
   assert.deepEqual([first(told).status, types(told)], ['failed', []])
   const done = propose(reversed, attempt, paid(receipt(PRICE)))
-  assert.deepEqual(sums(done.book), ['successful', PRICE, 0])
+  assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
   assert.deepEqual(moneyOf(first(done)), [2 * PRICE, PRICE, 0])
   assert.equal(types(done).includes('payment.overpaid'), false)
 })
 
 test('when a part was given back and the rest is less than was due, the attempt needs review', () => {
   const card = waiting('card')
-  const wrong = propose(card.book, card.attempt, paid(givenBack(PRICE, 400)))
+  const wrong = propose(card.state, card.attempt, paid(givenBack(PRICE, 400)))
   assert.deepEqual(types(wrong), ['attempt.failed', 'attempt.needs_review'])
   assert.match(first(wrong).needsReview ?? '', /400 was given back at the provider; 600 is left/)
-  assert.deepEqual(sums(wrong.book), ['pending', PRICE, 400])
+  assert.deepEqual(sums(wrong.state), ['pending', PRICE, 400])
   assert.deepEqual(rowsOf(wrong), [[400, true]])
 
   const account = waiting('virtual-bank-account')
-  const short = propose(account.book, account.attempt, paid(givenBack(PRICE, 400)))
+  const short = propose(account.state, account.attempt, paid(givenBack(PRICE, 400)))
   assert.deepEqual(types(short), ['payment.underpaid', 'attempt.needs_review'])
-  assert.deepEqual(short.facts[0]?.more, { missing: { amount: 400, currency: NGN } })
-  const done = propose(short.book, account.attempt, paid(receipt(400)))
-  assert.deepEqual(sums(done.book), ['successful', PRICE + 400, 400])
+  assert.deepEqual(short.changes[0]?.more, { missing: { amount: 400, currency: NGN } })
+  const done = propose(short.state, account.attempt, paid(receipt(400)))
+  assert.deepEqual(sums(done.state), ['successful', PRICE + 400, 400])
   assert.equal(types(done).includes('payment.overpaid'), false)
 })
 
 test('a notice that calls a partly returned transfer paid leaves the attempt in no doubt', () => {
-  const { book, attempt } = waiting('virtual-bank-account')
+  const { state, attempt } = waiting('virtual-bank-account')
   const partly = givenBack(PRICE, 400)
-  const short = propose(book, attempt, paid(partly)).book
-  const told = propose(short, attempt, paid(partly), { fresh: [], noticeSays: 'paid' })
+  const short = propose(state, attempt, paid(partly)).state
+  const told = propose(short, attempt, paid(partly), { fresh: [], noticeClaim: 'paid' })
   assert.deepEqual([first(told).status, types(told)], ['pending', []])
 })
 
 test('a reversed transfer beside a part that is held leaves the attempt open, for a person to look at', () => {
-  const { book, attempt } = waiting('virtual-bank-account')
-  const part = propose(book, attempt, pending(receipt(400))).book
+  const { state, attempt } = waiting('virtual-bank-account')
+  const part = propose(state, attempt, pending(receipt(400))).state
   const decision = propose(part, attempt, pending(givenBack(600)))
   assert.deepEqual([first(decision).status, types(decision)], ['pending', ['attempt.needs_review']])
-  assert.deepEqual(sums(decision.book), ['pending', 400, 0])
+  assert.deepEqual(sums(decision.state), ['pending', 400, 0])
 })
 
 test('when the rest is still enough the payment is successful, and only what is held can be overpaid', () => {
-  const { book, attempt } = waiting('card')
-  const exact = propose(book, attempt, paid(givenBack(PRICE + 300, 300)))
-  assert.deepEqual(sums(exact.book), ['successful', PRICE + 300, 300])
+  const { state, attempt } = waiting('card')
+  const exact = propose(state, attempt, paid(givenBack(PRICE + 300, 300)))
+  assert.deepEqual(sums(exact.state), ['successful', PRICE + 300, 300])
   assert.equal(types(exact).includes('payment.overpaid'), false)
-  const more = propose(book, attempt, paid(givenBack(PRICE + 300, 100)))
-  assert.deepEqual(more.facts.find(({ type }) => type === 'payment.overpaid')?.more, {
+  const more = propose(state, attempt, paid(givenBack(PRICE + 300, 100)))
+  assert.deepEqual(more.changes.find(({ type }) => type === 'payment.overpaid')?.more, {
     excess: { amount: 200, currency: NGN },
   })
 })
 
 test('surplus that the provider has given back already is not refunded again', () => {
   const one = waiting('card')
-  const two = waiting('card', one.book)
-  const won = propose(two.book, one.attempt, paid(receipt(PRICE))).book
+  const two = waiting('card', one.state)
+  const won = propose(two.state, one.attempt, paid(receipt(PRICE))).state
   const whole = propose(won, two.attempt, paid(givenBack(PRICE)))
   assert.deepEqual([whole.surplus, types(whole)], [[], []])
-  assert.equal(whole.book.attempts[1]?.status, 'abandoned')
+  assert.equal(whole.state.attempts[1]?.status, 'abandoned')
   assert.deepEqual(rowsOf(whole), [[PRICE, false]])
 
   const part = propose(won, two.attempt, paid(givenBack(PRICE, 400)))
@@ -123,15 +123,15 @@ test('surplus that the provider has given back already is not refunded again', (
     [600],
   )
   assert.deepEqual(rowsOf(part), [[400, false]])
-  assert.deepEqual(moneyOf(part.book.attempts[1] ?? assert.fail()), [PRICE, PRICE, 0])
-  assert.deepEqual(sums(part.book), ['successful', PRICE, 0])
+  assert.deepEqual(moneyOf(part.state.attempts[1] ?? assert.fail()), [PRICE, PRICE, 0])
+  assert.deepEqual(sums(part.state), ['successful', PRICE, 0])
 })
 
 test('money that an attempt has given back is not sent back again when another attempt pays', () => {
-  const one = waiting('virtual-bank-account', newBook())
-  const two = waiting('card', one.book)
-  const reversed = propose(two.book, one.attempt, paid(givenBack(PRICE))).book
+  const one = waiting('virtual-bank-account', newPaymentState())
+  const two = waiting('card', one.state)
+  const reversed = propose(two.state, one.attempt, paid(givenBack(PRICE))).state
   const done = propose(reversed, two.attempt, paid(receipt(PRICE)))
   assert.deepEqual([done.surplus, types(done).includes('payment.surplus')], [[], false])
-  assert.deepEqual(sums(done.book), ['successful', PRICE, 0])
+  assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
 })

@@ -12,17 +12,17 @@ import {
   types,
   UNKNOWN,
   waiting,
-} from '../../../test/support/pure-book.ts'
+} from '../../../test/support/payment-state.ts'
 import type { Currency } from '../../kernel/money.ts'
 import type { Attempt } from './attempt.ts'
-import { watchAnew } from './check-schedule.ts'
-import { type Book, cancel } from './payment-state.ts'
+import { restartSchedule } from './check-schedule.ts'
+import { cancel, type PaymentState } from './payment-state.ts'
 
 /** So much of what an attempt has received went back, at the merchant's wish. */
-function refunded(book: Book, { id }: Attempt, amount: number): Book {
+function refunded(state: PaymentState, { id }: Attempt, amount: number): PaymentState {
   return {
-    payment: { ...book.payment, amountRefunded: book.payment.amountRefunded + amount },
-    attempts: book.attempts.map((each) =>
+    payment: { ...state.payment, amountRefunded: state.payment.amountRefunded + amount },
+    attempts: state.attempts.map((each) =>
       each.id === id
         ? { ...each, amountReturned: each.amountReturned + amount, amountRefunded: each.amountRefunded + amount }
         : each,
@@ -30,73 +30,73 @@ function refunded(book: Book, { id }: Attempt, amount: number): Book {
   }
 }
 
-const sums = ({ payment: { status, amountPaid, amountRefunded } }: Book) => [status, amountPaid, amountRefunded]
+const sums = ({ payment: { status, amountPaid, amountRefunded } }: PaymentState) => [status, amountPaid, amountRefunded]
 
 test('what went back through another attempt is not of a payment that is paid by this one', () => {
   const card = waiting('card')
-  const { book, attempt } = waiting('virtual-bank-account', card.book)
-  const short = propose(book, card.attempt, paid(receipt(PRICE - 1))).book
-  const given = refunded(cancel(short, after(70)).book, card.attempt, PRICE - 1)
+  const { state, attempt } = waiting('virtual-bank-account', card.state)
+  const short = propose(state, card.attempt, paid(receipt(PRICE - 1))).state
+  const given = refunded(cancel(short, after(70)).state, card.attempt, PRICE - 1)
   const done = propose(given, attempt, paid(receipt(PRICE)))
-  assert.deepEqual(sums(done.book), ['successful', PRICE, 0])
-  assert.equal(done.book.payment.late, true)
+  assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
+  assert.equal(done.state.payment.late, true)
   assert.deepEqual(done.surplus, [], 'nothing is there to send back')
   assert.deepEqual(done.uncounted, [card.attempt.id])
   assert.equal(types(done).includes('payment.surplus'), false)
 })
 
 test('money that went back completes nothing: only what is held counts', () => {
-  const { book, attempt } = waiting('virtual-bank-account')
-  const part = propose(book, attempt, pending(receipt(400))).book
-  const given = refunded(cancel(part, after(70)).book, attempt, 400)
+  const { state, attempt } = waiting('virtual-bank-account')
+  const part = propose(state, attempt, pending(receipt(400))).state
+  const given = refunded(cancel(part, after(70)).state, attempt, 400)
   const rest = propose(given, attempt, pending(receipt(600)))
-  assert.deepEqual(sums(rest.book), ['cancelled', 1_000, 400])
-  assert.deepEqual(rest.facts.at(-1)?.more, { missing: { amount: 400, currency: NGN } })
-  const done = propose(rest.book, attempt, pending(receipt(400)))
-  assert.deepEqual(sums(done.book), ['successful', 1_400, 400])
+  assert.deepEqual(sums(rest.state), ['cancelled', 1_000, 400])
+  assert.deepEqual(rest.changes.at(-1)?.more, { missing: { amount: 400, currency: NGN } })
+  const done = propose(rest.state, attempt, pending(receipt(400)))
+  assert.deepEqual(sums(done.state), ['successful', 1_400, 400])
   assert.equal(types(done).includes('payment.overpaid'), false)
 })
 
 test('of a part on another attempt only what is still there goes back', () => {
   const one = waiting('virtual-bank-account')
-  const { book, attempt } = waiting('virtual-bank-account', one.book)
-  const part = propose(book, one.attempt, pending(receipt(400))).book
-  const given = refunded(cancel(part, after(70)).book, one.attempt, 300)
+  const { state, attempt } = waiting('virtual-bank-account', one.state)
+  const part = propose(state, one.attempt, pending(receipt(400))).state
+  const given = refunded(cancel(part, after(70)).state, one.attempt, 300)
   const done = propose(given, attempt, paid(receipt(PRICE)))
-  assert.deepEqual(sums(done.book), ['successful', PRICE, 0])
+  assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
   assert.deepEqual(done.surplus, [{ attemptId: one.attempt.id, amount: 100, receipt: null }])
   assert.equal(first(done).amountReturned, 400, 'the rest is promised')
 })
 
 test('an answer to a question from before the attempt was processing leaves it so; one from since does not', () => {
-  const { book, attempt } = waiting()
-  const asked = { status: attempt.status, since: attempt.watch.since }
-  const processing = propose(book, attempt, { kind: 'processing' })
+  const { state, attempt } = waiting()
+  const asked = { status: attempt.status, since: attempt.checks.since }
+  const processing = propose(state, attempt, { kind: 'processing' })
   assert.equal(first(processing).status, 'processing')
-  const old = propose(processing.book, attempt, pending(), { source: 'check', asked })
+  const old = propose(processing.state, attempt, pending(), { source: 'check', asked })
   assert.deepEqual([first(old).status, types(old)], ['processing', []])
-  const { status, watch } = first(processing)
-  const now = propose(processing.book, attempt, pending(), { source: 'check', asked: { status, since: watch.since } })
+  const { status, checks } = first(processing)
+  const now = propose(processing.state, attempt, pending(), { source: 'check', asked: { status, since: checks.since } })
   assert.equal(first(now).status, 'pending')
 })
 
 test('money counts, however old the question was that it answers', () => {
-  const { book, attempt } = waiting()
-  const asked = { status: attempt.status, since: attempt.watch.since }
-  const processing = propose(book, attempt, { kind: 'processing' }).book
+  const { state, attempt } = waiting()
+  const asked = { status: attempt.status, since: attempt.checks.since }
+  const processing = propose(state, attempt, { kind: 'processing' }).state
   const done = propose(processing, attempt, paid(receipt(PRICE)), { source: 'check', asked })
-  assert.deepEqual(sums(done.book), ['successful', PRICE, 0])
+  assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
 })
 
 test('money in another currency needs a person, whether it came before, with or after the success; it is told once', () => {
   const dollars = () => receipt(7, 'USD' as Currency)
-  const { book, attempt } = waiting('virtual-bank-account')
-  const before = propose(book, attempt, paid(dollars()))
-  const thenPaid = propose(before.book, attempt, paid(receipt(PRICE)))
-  const together = propose(book, attempt, paid(dollars(), receipt(PRICE)))
-  const later = propose(propose(book, attempt, paid(receipt(PRICE))).book, attempt, paid(dollars()))
+  const { state, attempt } = waiting('virtual-bank-account')
+  const before = propose(state, attempt, paid(dollars()))
+  const thenPaid = propose(before.state, attempt, paid(receipt(PRICE)))
+  const together = propose(state, attempt, paid(dollars(), receipt(PRICE)))
+  const later = propose(propose(state, attempt, paid(receipt(PRICE))).state, attempt, paid(dollars()))
   for (const decision of [thenPaid, together, later]) {
-    assert.deepEqual(sums(decision.book), ['successful', PRICE, 0])
+    assert.deepEqual(sums(decision.state), ['successful', PRICE, 0])
     assert.match(first(decision).needsReview ?? '', /another currency/)
   }
   const told = [before, thenPaid, together, later].map((each) => types(each).includes('attempt.needs_review'))
@@ -105,23 +105,23 @@ test('money in another currency needs a person, whether it came before, with or 
 })
 
 test('a card that took what was asked is paid, though dollars came with it; dollars alone never are', () => {
-  const { book, attempt } = waiting('card')
+  const { state, attempt } = waiting('card')
   const dollars = receipt(PRICE, 'USD' as Currency)
-  assert.equal(propose(book, attempt, paid(dollars)).book.payment.status, 'pending')
-  assert.equal(propose(book, attempt, paid(dollars, receipt(PRICE))).book.payment.status, 'successful')
+  assert.equal(propose(state, attempt, paid(dollars)).state.payment.status, 'pending')
+  assert.equal(propose(state, attempt, paid(dollars, receipt(PRICE))).state.payment.status, 'successful')
 })
 
 test('a saved card that is being charged stays so while the provider says "not yet": another try could charge twice', () => {
-  const { book } = waiting('card')
+  const { state } = waiting('card')
   const charging: Attempt = {
-    ...(book.attempts[0] as Attempt),
+    ...(state.attempts[0] as Attempt),
     status: 'processing',
     chargedAtOnce: true,
     instructions: null,
     askedAt: after(0),
-    watch: watchAnew(after(0)),
+    checks: restartSchedule(after(0)),
   }
-  const open = { ...book, attempts: [charging] }
+  const open = { ...state, attempts: [charging] }
   const heard = (seconds: number, attempt = charging) =>
     first(propose({ ...open, attempts: [attempt] }, attempt, pending(), { now: after(seconds) })).status
   assert.equal(heard(10), 'processing')
@@ -133,13 +133,13 @@ test('a saved card that is being charged stays so while the provider says "not y
 
 test('a part that a notice told of, and that comes after the payment was paid another way, leaves its attempt in no doubt', () => {
   const account = waiting('virtual-bank-account')
-  const both = waiting('card', account.book)
-  const told = propose(both.book, account.attempt, UNKNOWN, { noticeSays: 'paid' })
+  const both = waiting('card', account.state)
+  const told = propose(both.state, account.attempt, UNKNOWN, { noticeClaim: 'paid' })
   assert.equal(first(told).status, 'processing')
-  const done = propose(told.book, both.attempt, paid(receipt(PRICE)))
+  const done = propose(told.state, both.attempt, paid(receipt(PRICE)))
   const part = receipt(PRICE / 2)
-  const back = propose(done.book, account.attempt, pending(part), { source: 'check' })
+  const back = propose(done.state, account.attempt, pending(part), { source: 'check' })
   assert.deepEqual(types(back), ['payment.surplus'])
-  const after = propose(back.book, account.attempt, pending(part), { fresh: [], source: 'check' })
+  const after = propose(back.state, account.attempt, pending(part), { fresh: [], source: 'check' })
   assert.equal(first(after).status, 'abandoned')
 })

@@ -3,32 +3,32 @@ import type { EventType } from '../../events/event.ts'
 import type { AttemptId } from '../../kernel/ids.ts'
 import type { Failure, Outcome, Receipt } from '../../providers/provider.ts'
 import { type Attempt, isUnstarted } from './attempt.ts'
-import { UNSTARTED_UNTIL, watchAnew } from './check-schedule.ts'
+import { restartSchedule, UNSTARTED_UNTIL } from './check-schedule.ts'
 import type { Payment } from './payment.ts'
 import {
   abandonOthers,
-  type Book,
-  changeOf,
+  type Change,
   type Decision,
-  decided,
-  type Fact,
+  decide,
+  type PaymentState,
   replace,
+  statusChange,
   waitingIn,
-  watched,
+  withNextCheck,
 } from './payment-state.ts'
 import { isReversed, returnedAtFirstSight, returnedOf, type Totals, totalsOf } from './returned-money.ts'
 
 /** How an outcome reached us. Only what the customer or the provider set off can make an unused attempt `processing`. */
 export type Source = 'start' | 'notice' | 'return' | 'check'
 
-export interface Proposal {
+export interface OutcomeReport {
   attemptId: AttemptId
   outcome: Outcome
   /** Receipts of this outcome that were never recorded before. */
   fresh: Receipt[]
   source: Source
   /** What the notice claims that made us ask, if it was one. */
-  noticeSays?: 'paid' | 'failed' | undefined
+  noticeClaim?: 'paid' | 'failed' | undefined
   /** How the attempt stood when the provider was asked, if it was. */
   asked?: { status: Attempt['status']; since: Date }
   now: Date
@@ -38,40 +38,40 @@ export interface Proposal {
  * A notice that says "failed" while the provider's own answer says "paid": one of them is old. Nothing is decided on that; the next
  * answer alone will be.
  */
-export function disagree(noticeSays: Proposal['noticeSays'], outcome: Outcome): boolean {
-  return noticeSays === 'failed' && outcome.kind === 'paid'
+export function disagree(noticeClaim: OutcomeReport['noticeClaim'], outcome: Outcome): boolean {
+  return noticeClaim === 'failed' && outcome.kind === 'paid'
 }
 
 const FOREIGN = 'amount_mismatch: money came in another currency.'
 
 /** One proposal, one decision. Money comes first: whatever else is said, what arrived is counted once and never dropped. */
-export function settle(book: Book, proposal: Proposal): Decision {
-  const before = book.attempts.find(({ id }) => id === proposal.attemptId)
+export function settle(state: PaymentState, proposal: OutcomeReport): Decision {
+  const before = state.attempts.find(({ id }) => id === proposal.attemptId)
   assert(before, `attempt ${proposal.attemptId} is not of this payment`)
   const ours = proposal.fresh.filter(({ amount }) => amount.currency === before.currency)
-  const isPaid = book.payment.status === 'successful'
+  const isPaid = state.payment.status === 'successful'
   const totals = totalsOf(ours)
   const attempt = withSignal(withMoney(before, totals, isPaid), proposal)
   const noted = ours.length < proposal.fresh.length ? { ...attempt, needsReview: FOREIGN } : attempt
   const decision = isPaid
-    ? settlePaid(book, before, noted, ours, proposal)
-    : settleUnpaid(book, before, noted, totals, proposal)
+    ? settlePaid(state, before, noted, ours, proposal)
+    : settleUnpaid(state, before, noted, totals, proposal)
   return { ...decision, returned: returnedAtFirstSight(ours, decision.counted) }
 }
 
 const KNOWS_THE_ORDER: ReadonlySet<Outcome['kind']> = new Set(['paid', 'pending', 'processing', 'declined'])
 
 /** Updates what any signal proves by arriving: when the order was last active, and that the provider knows it. Money is settled elsewhere. */
-function withSignal(attempt: Attempt, { source, outcome, noticeSays, now }: Proposal): Attempt {
-  const { watch } = attempt
+function withSignal(attempt: Attempt, { source, outcome, noticeClaim, now }: OutcomeReport): Attempt {
+  const { checks } = attempt
   const isActivity = source === 'return' || source === 'notice'
   return {
     ...attempt,
-    knownToProvider: attempt.knownToProvider || KNOWS_THE_ORDER.has(outcome.kind) || noticeSays !== undefined,
-    watch: {
-      ...watch,
-      checks: watch.checks + (source === 'check' ? 1 : 0),
-      activeAt: isActivity ? now : watch.activeAt,
+    knownToProvider: attempt.knownToProvider || KNOWS_THE_ORDER.has(outcome.kind) || noticeClaim !== undefined,
+    checks: {
+      ...checks,
+      count: checks.count + (source === 'check' ? 1 : 0),
+      lastActivityAt: isActivity ? now : checks.lastActivityAt,
     },
   }
 }
@@ -88,34 +88,40 @@ function withMoney(attempt: Attempt, { received, returned, reversed }: Totals, i
   }
 }
 
-function settlePaid(book: Book, before: Attempt, attempt: Attempt, ours: Receipt[], proposal: Proposal): Decision {
+function settlePaid(
+  state: PaymentState,
+  before: Attempt,
+  attempt: Attempt,
+  ours: Receipt[],
+  proposal: OutcomeReport,
+): Decision {
   const { received, returned } = totalsOf(ours)
-  if (received > returned) return takeSurplus(book, before, attempt, ours, proposal.now)
-  return received > 0 ? reversed(book, before, attempt, proposal.now) : concludeLoser(book, before, attempt, proposal)
+  if (received > returned) return takeSurplus(state, before, attempt, ours, proposal.now)
+  return received > 0 ? reversed(state, before, attempt, proposal.now) : concludeLoser(state, before, attempt, proposal)
 }
 
 function settleUnpaid(
-  book: Book,
+  state: PaymentState,
   before: Attempt,
   attempt: Attempt,
   { received, returned }: Totals,
-  proposal: Proposal,
+  proposal: OutcomeReport,
 ): Decision {
   const { outcome, now } = proposal
-  if (isEnough(attempt, outcome)) return succeed(book, before, attempt, now)
+  if (isEnough(attempt, outcome)) return succeed(state, before, attempt, now)
   if (attempt.needsReview === FOREIGN && before.needsReview !== FOREIGN)
-    return mismatch(book, before, attempt, FOREIGN, now)
-  if (returned > 0 && held(attempt) === 0) return reversed(book, before, attempt, now)
+    return mismatch(state, before, attempt, FOREIGN, now)
+  if (returned > 0 && held(attempt) === 0) return reversed(state, before, attempt, now)
   const partlyReturned =
     returned > 0 ? `reversed: ${returned} was given back at the provider; ${held(attempt)} is left.` : null
   if (attempt.channel === 'card' && received > 0) {
     const wrongAmount = `amount_mismatch: ${attempt.amountReceived} was charged in place of ${attempt.amountCharged}.`
-    return mismatch(book, before, attempt, partlyReturned ?? wrongAmount, now)
+    return mismatch(state, before, attempt, partlyReturned ?? wrongAmount, now)
   }
   if (received > 0) {
-    return underpaid(book, before, { ...attempt, needsReview: partlyReturned ?? attempt.needsReview }, now)
+    return underpaid(state, before, { ...attempt, needsReview: partlyReturned ?? attempt.needsReview }, now)
   }
-  return concludeUnpaid(book, before, attempt, proposal)
+  return concludeUnpaid(state, before, attempt, proposal)
 }
 
 /** Money that counts towards the payment, as long as no other attempt has paid it. */
@@ -133,16 +139,18 @@ function withMoneyOf(payment: Payment, before: Attempt, after: Attempt): Payment
 }
 
 /** All of the new money had been given back before we saw it. An open attempt has failed; one that has ended keeps its status. */
-function reversed(book: Book, before: Attempt, attempt: Attempt, now: Date): Decision {
+function reversed(state: PaymentState, before: Attempt, attempt: Attempt, now: Date): Decision {
   const isOpen = before.status === 'pending' || before.status === 'processing'
   const failure: Failure = {
     code: 'reversed',
     message: 'The payment was reversed. The money was given back.',
     providerCode: null,
   }
-  const after: Attempt = isOpen ? { ...attempt, status: 'failed', failure, resolvedAt: now, saidPaid: false } : attempt
-  const facts = [...changeOf(before, after), ...reviewFact(before, after)]
-  return decided(replace(book, watched(after, before, now)), facts)
+  const after: Attempt = isOpen
+    ? { ...attempt, status: 'failed', failure, resolvedAt: now, noticeSaidPaid: false }
+    : attempt
+  const changes = [...statusChange(before, after), ...reviewRequested(before, after)]
+  return decide(replace(state, withNextCheck(after, before, now)), changes)
 }
 
 /** What is still there of what came in. */
@@ -156,61 +164,61 @@ function isEnough(attempt: Attempt, outcome: Outcome): boolean {
   return said && held(attempt) >= attempt.amountCharged
 }
 
-function succeed(book: Book, before: Attempt, paid: Attempt, now: Date): Decision {
+function succeed(state: PaymentState, before: Attempt, paid: Attempt, now: Date): Decision {
   const attempt: Attempt = {
     ...paid,
     status: 'successful',
     failure: null,
-    saidPaid: false,
+    noticeSaidPaid: false,
     // What nobody knew is known now. Money in another currency is still for a person to see to.
     needsReview: paid.needsReview === FOREIGN ? FOREIGN : null,
     resolvedAt: now,
   }
   const payment: Payment = {
-    ...book.payment,
+    ...state.payment,
     status: 'successful',
-    late: book.payment.status !== 'pending',
+    late: state.payment.status !== 'pending',
     amountPaid: countable(attempt),
     amountRefunded: attempt.amountRefunded,
     completedAt: now,
   }
-  const others = abandonOthers(book.attempts, attempt.id, now)
+  const others = abandonOthers(state.attempts, attempt.id, now)
   // Parts that came through another attempt are not needed any more; they must not be forgotten either.
   const stranded = others.attempts.filter((other) => other.id !== attempt.id && other.amountReceived > 0)
   const surplus = stranded
     .filter((other) => held(other) > 0)
     .map((other) => ({ attemptId: other.id, amount: held(other), receipt: null }))
   const excess = held(attempt) - attempt.amountCharged
-  const facts: Fact[] = [
+  const changes: Change[] = [
     { type: 'attempt.successful', attemptId: attempt.id },
     { type: 'payment.successful', attemptId: attempt.id },
-    ...(excess > 0 ? [moneyFact('payment.overpaid', attempt, 'excess', excess)] : []),
-    ...reviewFact(before, attempt),
-    ...others.facts,
+    ...(excess > 0 ? [moneyChange('payment.overpaid', attempt, 'excess', excess)] : []),
+    ...reviewRequested(before, attempt),
+    ...others.changes,
     ...stranded
       .filter((other) => held(other) > 0)
-      .map((other) => moneyFact('payment.surplus', other, 'surplus', held(other))),
+      .map((other) => moneyChange('payment.surplus', other, 'surplus', held(other))),
   ]
   const attempts = others.attempts.map((other) => {
-    if (other.id === attempt.id) return watched(attempt, before, now)
+    if (other.id === attempt.id) return withNextCheck(attempt, before, now)
     return stranded.includes(other) ? { ...other, amountReturned: other.amountReceived, amountRefunded: 0 } : other
   })
   const uncounted = stranded.map(({ id }) => id)
-  return { ...decided({ payment, attempts }, facts), counted: true, surplus, uncounted }
+  return { ...decide({ payment, attempts }, changes), counted: true, surplus, uncounted }
 }
 
-function moneyFact(type: EventType, { id, currency }: Attempt, what: string, amount: number): Fact {
+function moneyChange(type: EventType, { id, currency }: Attempt, what: string, amount: number): Change {
   return { type, attemptId: id, more: { [what]: { amount, currency } } }
 }
 
 /** A person has to look, and has not been told yet. */
-function reviewFact(before: Attempt, after: Attempt): Fact[] {
+function reviewRequested(before: Attempt, after: Attempt): Change[] {
   const isNew = after.needsReview !== null && after.needsReview !== before.needsReview
   return isNew ? [{ type: 'attempt.needs_review', attemptId: after.id }] : []
 }
 
 /** The payment is paid already: kept on its attempt, announced, sent back; never counted. */
-function takeSurplus(book: Book, before: Attempt, attempt: Attempt, fresh: Receipt[], now: Date): Decision {
+function takeSurplus(state: PaymentState, before: Attempt, attempt: Attempt, fresh: Receipt[], now: Date): Decision {
   // What the provider has given back already is not sent back again.
   const amount = held(attempt) - held(before)
   // A card is charged once, so whatever it took is all that will come; an account number may yet get the rest.
@@ -221,16 +229,16 @@ function takeSurplus(book: Book, before: Attempt, attempt: Attempt, fresh: Recei
     ...attempt,
     status,
     resolvedAt: status === before.status ? attempt.resolvedAt : now,
-    saidPaid: false,
+    noticeSaidPaid: false,
     amountReturned: attempt.amountReturned + amount,
   }
-  const facts: Fact[] = [
+  const changes: Change[] = [
     ...(after.status !== before.status ? [{ type: 'attempt.surplus' as const, attemptId: after.id }] : []),
-    moneyFact('payment.surplus', after, 'surplus', amount),
-    ...reviewFact(before, after),
+    moneyChange('payment.surplus', after, 'surplus', amount),
+    ...reviewRequested(before, after),
   ]
   return {
-    ...decided(replace(book, watched(after, before, now)), facts),
+    ...decide(replace(state, withNextCheck(after, before, now)), changes),
     surplus: fresh
       .filter((receipt) => !isReversed(receipt))
       .map((receipt) => ({
@@ -242,7 +250,7 @@ function takeSurplus(book: Book, before: Attempt, attempt: Attempt, fresh: Recei
 }
 
 /** Not what was asked for, and not something to settle by ourselves. The money stays on record; a person decides. */
-function mismatch(book: Book, before: Attempt, attempt: Attempt, why: string, now: Date): Decision {
+function mismatch(state: PaymentState, before: Attempt, attempt: Attempt, why: string, now: Date): Decision {
   const failure: Failure = {
     code: 'amount_mismatch',
     message: 'The amount that was paid is not the amount that was asked for. The shop has been told.',
@@ -255,40 +263,40 @@ function mismatch(book: Book, before: Attempt, attempt: Attempt, why: string, no
     needsReview: why,
     resolvedAt: now,
   }
-  const payment = withMoneyOf(book.payment, before, attempt)
-  const facts: Fact[] = [
+  const payment = withMoneyOf(state.payment, before, attempt)
+  const changes: Change[] = [
     ...(before.failure?.code === 'amount_mismatch' ? [] : [{ type: 'attempt.failed' as const, attemptId: after.id }]),
-    ...reviewFact(before, after),
+    ...reviewRequested(before, after),
   ]
-  return { ...decided(replace({ ...book, payment }, watched(after, before, now)), facts), counted: true }
+  return { ...decide(replace({ ...state, payment }, withNextCheck(after, before, now)), changes), counted: true }
 }
 
 /** Less than asked for: shown as missing, and waited for. */
-function underpaid(book: Book, before: Attempt, attempt: Attempt, now: Date): Decision {
-  const payment = withMoneyOf(book.payment, before, attempt)
+function underpaid(state: PaymentState, before: Attempt, attempt: Attempt, now: Date): Decision {
+  const payment = withMoneyOf(state.payment, before, attempt)
   const missing = attempt.amountCharged - held(attempt)
-  const status = attempt.status === 'processing' ? waitingIn(book) : attempt.status
+  const status = attempt.status === 'processing' ? waitingIn(state) : attempt.status
   const resolvedAt = status === 'abandoned' ? (attempt.resolvedAt ?? now) : attempt.resolvedAt
-  const after: Attempt = { ...attempt, status, resolvedAt, saidPaid: false, watch: watchAnew(now) }
-  const facts: Fact[] = [
-    ...changeOf(before, after),
-    ...(held(after) > held(before) ? [moneyFact('payment.underpaid', after, 'missing', missing)] : []),
-    ...reviewFact(before, after),
+  const after: Attempt = { ...attempt, status, resolvedAt, noticeSaidPaid: false, checks: restartSchedule(now) }
+  const changes: Change[] = [
+    ...statusChange(before, after),
+    ...(held(after) > held(before) ? [moneyChange('payment.underpaid', after, 'missing', missing)] : []),
+    ...reviewRequested(before, after),
   ]
-  return { ...decided(replace({ ...book, payment }, watched(after, before, now)), facts), counted: true }
+  return { ...decide(replace({ ...state, payment }, withNextCheck(after, before, now)), changes), counted: true }
 }
 
 /** No money now, and the payment is not paid: what becomes of the attempt? */
-function concludeUnpaid(book: Book, before: Attempt, attempt: Attempt, proposal: Proposal): Decision {
-  const { outcome, noticeSays, now } = proposal
+function concludeUnpaid(state: PaymentState, before: Attempt, attempt: Attempt, proposal: OutcomeReport): Decision {
+  const { outcome, noticeClaim, now } = proposal
   const isOnRecord = isPaidOnRecord(attempt, outcome)
-  const saidPaid = !isOnRecord && (attempt.saidPaid || noticeSays === 'paid')
-  const known = { ...attempt, saidPaid }
+  const noticeSaidPaid = !isOnRecord && (attempt.noticeSaidPaid || noticeClaim === 'paid')
+  const known = { ...attempt, noticeSaidPaid }
   const after = isOnRecord
-    ? conclude(book, known, { kind: 'pending', receipts: [] }, { ...proposal, noticeSays: undefined })
-    : conclude(book, known, outcome, proposal)
-  const next = watched(after, before, now)
-  return decided(replace(book, next), [...changeOf(before, after), ...reviewFact(before, next)])
+    ? conclude(state, known, { kind: 'pending', receipts: [] }, { ...proposal, noticeClaim: undefined })
+    : conclude(state, known, outcome, proposal)
+  const next = withNextCheck(after, before, now)
+  return decide(replace(state, next), [...statusChange(before, after), ...reviewRequested(before, next)])
 }
 
 /** The provider counts as paid what is on record here, with what has gone back of it: no contradiction, and not enough is held. */
@@ -297,27 +305,27 @@ function isPaidOnRecord({ amountReturned }: Attempt, outcome: Outcome): boolean 
 }
 
 /** The payment was paid another way. This attempt may still end; it changes nothing else. */
-function concludeLoser(book: Book, before: Attempt, attempt: Attempt, proposal: Proposal): Decision {
+function concludeLoser(state: PaymentState, before: Attempt, attempt: Attempt, proposal: OutcomeReport): Decision {
   if (before.status === 'successful' || before.status === 'surplus') {
-    return decided(replace(book, watched(attempt, before, proposal.now)), reviewFact(before, attempt))
+    return decide(replace(state, withNextCheck(attempt, before, proposal.now)), reviewRequested(before, attempt))
   }
-  return concludeUnpaid(book, before, attempt, proposal)
+  return concludeUnpaid(state, before, attempt, proposal)
 }
 
 function conclude(
-  book: Book,
+  state: PaymentState,
   attempt: Attempt,
   outcome: Outcome,
-  { source, noticeSays, asked, now }: Proposal,
+  { source, noticeClaim, asked, now }: OutcomeReport,
 ): Attempt {
-  const { status, watch } = attempt
+  const { status, checks } = attempt
   const isOpen = status === 'pending' || status === 'processing'
   // It went on while we asked: what was true before that is old news, and the next question is soon.
-  if (asked && (asked.status !== status || asked.since.getTime() !== watch.since.getTime())) return attempt
+  if (asked && (asked.status !== status || asked.since.getTime() !== checks.since.getTime())) return attempt
   // Its money is on record and a person decides about it, or has gone back. A late word of the provider adds nothing, and must not open it again.
   if (attempt.failure?.code === 'amount_mismatch' || isReversedAttempt(attempt)) return attempt
-  if (noticeSays === 'paid') return doubt(attempt, now)
-  const seen = { ...attempt, watch: { ...watch, missingInARow: 0 } }
+  if (noticeClaim === 'paid') return doubt(attempt, now)
+  const seen = { ...attempt, checks: { ...checks, missingInARow: 0 } }
   switch (outcome.kind) {
     case 'paid': // without a receipt that says so: they contradict themselves
     case 'unknown':
@@ -326,14 +334,19 @@ function conclude(
     case 'processing':
       return status === 'processing' ? seen : doubt(seen, now)
     case 'pending': {
-      if (status !== 'processing' || attempt.saidPaid || isBeingCharged(attempt, now)) return seen
-      const waiting = waitingIn(book)
-      return { ...seen, status: waiting, resolvedAt: waiting === 'abandoned' ? now : null, watch: watchAnew(now) }
+      if (status !== 'processing' || attempt.noticeSaidPaid || isBeingCharged(attempt, now)) return seen
+      const waiting = waitingIn(state)
+      return {
+        ...seen,
+        status: waiting,
+        resolvedAt: waiting === 'abandoned' ? now : null,
+        checks: restartSchedule(now),
+      }
     }
     case 'missing':
       return concludeMissing(attempt, now)
     case 'declined': {
-      if (attempt.saidPaid) return isOpen ? { ...seen, status: 'processing' } : seen
+      if (attempt.noticeSaidPaid) return isOpen ? { ...seen, status: 'processing' } : seen
       const isNewTry = status === 'failed' && outcome.tryId !== null && outcome.tryId !== attempt.failedTryId
       if (!isOpen && !isNewTry) return seen
       return { ...seen, status: 'failed', failure: outcome.failure, failedTryId: outcome.tryId, resolvedAt: now }
@@ -354,22 +367,22 @@ function isBeingCharged({ chargedAtOnce, instructions, askedAt }: Attempt, now: 
 
 /** Money may be moving: no other try, no verdict, and a close look from now on. One that was given up stays given up, and is watched. */
 function doubt(attempt: Attempt, now: Date): Attempt {
-  const watch = watchAnew(now)
+  const checks = restartSchedule(now)
   if (attempt.status === 'processing') return attempt
-  if (attempt.status !== 'pending' && attempt.status !== 'failed') return { ...attempt, watch }
-  return { ...attempt, status: 'processing', failure: null, resolvedAt: null, watch }
+  if (attempt.status !== 'pending' && attempt.status !== 'failed') return { ...attempt, checks }
+  return { ...attempt, status: 'processing', failure: null, resolvedAt: null, checks }
 }
 
 const MAY_NOT_BE_VISIBLE_YET_MS = 10 * 60_000
 
 /** "No such order" proves nothing at first, and little once. A link that nobody used is unknown to some providers for good. */
 function concludeMissing(attempt: Attempt, now: Date): Attempt {
-  const age = now.getTime() - attempt.watch.since.getTime()
+  const age = now.getTime() - attempt.checks.since.getTime()
   // An order that was never handed out fails sooner: every answer said "missing", there were at least two, and 60 s have passed.
   const isSoon = isUnstarted(attempt)
-  const missingInARow = isSoon || age >= MAY_NOT_BE_VISIBLE_YET_MS ? attempt.watch.missingInARow + 1 : 0
-  const seen = { ...attempt, watch: { ...attempt.watch, missingInARow } }
-  if (attempt.status !== 'processing' || attempt.saidPaid || missingInARow < 2) return seen
+  const missingInARow = isSoon || age >= MAY_NOT_BE_VISIBLE_YET_MS ? attempt.checks.missingInARow + 1 : 0
+  const seen = { ...attempt, checks: { ...attempt.checks, missingInARow } }
+  if (attempt.status !== 'processing' || attempt.noticeSaidPaid || missingInARow < 2) return seen
   if (isSoon && age < UNSTARTED_UNTIL) return seen
   const failure: Failure = {
     code: 'provider_unavailable',

@@ -10,7 +10,7 @@ import type { Postponed } from '../../outbound/account-limits.ts'
 import type { Failure } from '../../providers/provider.ts'
 import type { Attempt, AttemptStatus, Instructions } from '../state/attempt.ts'
 import type { Payment } from '../state/payment.ts'
-import type { Book } from '../state/payment-state.ts'
+import type { PaymentState } from '../state/payment-state.ts'
 import { findPayment, findPaymentById, findPaymentsByReference, lockPayment } from './payments.ts'
 
 const COLUMNS =
@@ -86,17 +86,17 @@ function attemptOf(row: AttemptRow): Attempt {
     failedTryId: row.failed_try_id,
     instructions: row.instructions,
     instructionsExpireAt: row.instructions_expire_at,
-    saidPaid: row.said_paid,
+    noticeSaidPaid: row.said_paid,
     needsReview: row.needs_review,
     createdAt: row.created_at,
     askedAt: row.asked_at ?? row.created_at,
     resolvedAt: row.resolved_at,
-    watch: {
+    checks: {
       since: row.watched_since,
-      checks: row.checks,
+      count: row.checks,
       missingInARow: row.missing_in_a_row,
-      activeAt: row.active_at,
-      nextCheckAt: row.next_check_at,
+      lastActivityAt: row.active_at,
+      nextAt: row.next_check_at,
     },
   }
 }
@@ -109,25 +109,25 @@ async function attemptsOf(db: Queries, paymentIds: PaymentId[]): Promise<Attempt
 }
 
 /** The payment's row is the lock for all that belongs to it. */
-export async function lockBook(tx: Transaction, id: PaymentId): Promise<Book> {
+export async function lockPaymentState(tx: Transaction, id: PaymentId): Promise<PaymentState> {
   const payment = await lockPayment(tx, id)
   if (!payment) throw new Error(`payment ${id} is gone`)
   return { payment, attempts: await attemptsOf(tx, [id]) }
 }
 
 /** By the payment's reference or id, or by the reference of one of its attempts. */
-export async function findBook(db: Queries, owner: Scope, name: string): Promise<Book | undefined> {
+export async function findPaymentState(db: Queries, owner: Scope, name: string): Promise<PaymentState | undefined> {
   const payment = (await findPayment(db, owner, name)) ?? (await findPaymentOfAttempt(db, owner, name))
   return payment && asOfOneMoment(db, payment)
 }
 
-export async function findBookById(db: Queries, id: PaymentId): Promise<Book | undefined> {
+export async function findPaymentStateById(db: Queries, id: PaymentId): Promise<PaymentState | undefined> {
   const payment = await findPaymentById(db, id)
   return payment && asOfOneMoment(db, payment)
 }
 
 /** Payment and attempts are two questions, and a change may come in between; its sequence tells. Then both are asked again. */
-async function asOfOneMoment(db: Queries, known: Payment): Promise<Book> {
+async function asOfOneMoment(db: Queries, known: Payment): Promise<PaymentState> {
   let payment = known
   for (;;) {
     const attempts = await attemptsOf(db, [payment.id])
@@ -145,7 +145,7 @@ async function findPaymentOfAttempt(db: Queries, owner: Scope, reference: string
 }
 
 /** For the operator: by any name that a payment goes by, whoever's it is. */
-export async function findBooksNamed(db: Queries, name: string): Promise<Book[]> {
+export async function findPaymentStatesByName(db: Queries, name: string): Promise<PaymentState[]> {
   const id = parseId('payment', name) ?? (await paymentOfAttempt(db, name))
   const byId = id && (await findPaymentById(db, id))
   return withAttempts(db, byId ? [byId] : await findPaymentsByReference(db, name))
@@ -156,7 +156,7 @@ async function paymentOfAttempt(db: Queries, reference: string): Promise<Payment
   return row && idOf('payment', row.payment_id)
 }
 
-export async function withAttempts(db: Queries, payments: Payment[]): Promise<Book[]> {
+export async function withAttempts(db: Queries, payments: Payment[]): Promise<PaymentState[]> {
   const attempts = await attemptsOf(
     db,
     payments.map(({ id }) => id),
@@ -195,7 +195,7 @@ export async function insertAttempt(tx: Transaction, attempt: Attempt): Promise<
     values (${uuidOf(attempt.id)}, ${uuidOf(attempt.paymentId)}, ${uuidOf(attempt.merchantId)}, ${attempt.mode},
             ${attempt.number}, ${attempt.reference}, ${attempt.provider}, ${attempt.account}, ${attempt.channel}, ${attempt.status},
             ${attempt.currency}, ${attempt.amountCharged}, ${attempt.fee}, ${attempt.orderReference},
-            ${attempt.providerReference}, ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.createdAt}, ${attempt.watch.since}, ${attempt.watch.nextCheckAt})`)
+            ${attempt.providerReference}, ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.createdAt}, ${attempt.checks.since}, ${attempt.checks.nextAt})`)
 }
 
 /** Whether this press of the button on our page has made an attempt already. */
@@ -204,13 +204,13 @@ export async function hasPageKey(tx: Transaction, id: PaymentId, key: string): P
   return row !== undefined
 }
 
-export async function notePageKey(tx: Transaction, id: AttemptId, key: string): Promise<void> {
+export async function savePageKey(tx: Transaction, id: AttemptId, key: string): Promise<void> {
   await tx.rows(sql`update attempts set page_key = ${key} where id = ${uuidOf(id)}`)
 }
 
 /** Writes what can change about an attempt, and ends the lease of whoever was checking it. */
 export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<void> {
-  const { watch } = attempt
+  const { checks } = attempt
   await tx.rows(sql`
     update attempts
        set status = ${attempt.status}, amount_received = ${attempt.amountReceived},
@@ -218,10 +218,10 @@ export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<vo
            amount_reversed = ${attempt.amountReversed},
            provider_reference = ${attempt.providerReference}, failure = ${attempt.failure}, failed_try_id = ${attempt.failedTryId},
            instructions = ${attempt.instructions}, instructions_expire_at = ${attempt.instructionsExpireAt},
-           said_paid = ${attempt.saidPaid}, needs_review = ${attempt.needsReview}, asked_at = ${attempt.askedAt}, charged_at_once = ${attempt.chargedAtOnce},
+           said_paid = ${attempt.noticeSaidPaid}, needs_review = ${attempt.needsReview}, asked_at = ${attempt.askedAt}, charged_at_once = ${attempt.chargedAtOnce},
            resolved_at = ${attempt.resolvedAt},
-           next_check_at = ${watch.nextCheckAt}, checks = ${watch.checks}, watched_since = ${watch.since},
-           missing_in_a_row = ${watch.missingInARow}, active_at = ${watch.activeAt},
+           next_check_at = ${checks.nextAt}, checks = ${checks.count}, watched_since = ${checks.since},
+           missing_in_a_row = ${checks.missingInARow}, active_at = ${checks.lastActivityAt},
            known_to_provider = ${attempt.knownToProvider}, check_leased_until = '-infinity',
            -- New money: its refunds and disputes are listed once a day for a week, at a random time of the first day.
            reconcile_at = case when ${attempt.amountReceived} > amount_received
@@ -253,7 +253,7 @@ export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number>
  * Whether the provider may be asked because a customer came back: once in 3 seconds per payment, in all processes together. A customer who
  * comes too early makes a check due at the end of the 3 seconds.
  */
-export async function mayAskProvider(db: Queries, { id, paymentId }: Attempt): Promise<boolean> {
+export async function claimProviderCheck(db: Queries, { id, paymentId }: Attempt): Promise<boolean> {
   const now = await db.row(sql`
     update payments set provider_asked_at = now()
      where id = ${uuidOf(paymentId)} and coalesce(provider_asked_at <= now() - interval '3 seconds', true) returning id`)

@@ -28,9 +28,9 @@ interface DisputeRow {
 export async function recordsAfter(db: Transaction, last: PaymentId | undefined, limit: number): Promise<Records[]> {
   // All of it as of one moment: payments go on while we read.
   await db.rows(sql`set transaction isolation level repeatable read, read only`)
-  const books = await withAttempts(db, await pageOfPayments(db, last, limit))
-  if (books.length === 0) return []
-  const ids = books.map(({ payment }) => uuidOf(payment.id))
+  const states = await withAttempts(db, await pageOfPayments(db, last, limit))
+  if (states.length === 0) return []
+  const ids = states.map(({ payment }) => uuidOf(payment.id))
   const events = await db.rows<{
     payment_id: string
     type: EventType
@@ -55,10 +55,10 @@ export async function recordsAfter(db: Transaction, last: PaymentId | undefined,
   const of = <Row extends { payment_id: string }>(rows: Row[]) => Map.groupBy(rows, ({ payment_id }) => payment_id)
   const [eventsOf, receiptsOf, refundsOf] = [of(events), of(receipts), of(refunds)]
   const disputesOf = of(disputes)
-  return books.map((book) => {
-    const id = uuidOf(book.payment.id)
+  return states.map((state) => {
+    const id = uuidOf(state.payment.id)
     return {
-      book,
+      state,
       events: (eventsOf.get(id) ?? []).map(({ type, sequence, reference, dispute }) => ({
         type,
         sequence,

@@ -35,7 +35,7 @@ export async function claimCall(db: Queries, owner: Scope, call: IdempotentCall)
   return theirs.answer === null ? { kind: 'running' } : { kind: 'answered', answer: theirs.answer }
 }
 
-export async function keepAnswer(db: Queries, owner: Scope, call: IdempotentCall, answer: unknown): Promise<void> {
+export async function saveAnswer(db: Queries, owner: Scope, call: IdempotentCall, answer: unknown): Promise<void> {
   await db.rows(sql`
     update idempotent_calls set answer = ${JSON.stringify(answer)}::jsonb
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
@@ -49,21 +49,21 @@ export async function noteBegun(tx: Transaction, owner: Scope, call: IdempotentC
 }
 
 /** The call failed and may be made again under the same key; its reference stays chosen, so that it goes on with the same payment. */
-export async function giveBack(db: Queries, owner: Scope, call: IdempotentCall): Promise<void> {
+export async function releaseCall(db: Queries, owner: Scope, call: IdempotentCall): Promise<void> {
   await db.rows(sql`
     update idempotent_calls set running_until = '-infinity'
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
 /** The call was refused and nothing was begun: the key is as good as new. */
-export async function forgetCall(db: Queries, owner: Scope, call: IdempotentCall): Promise<void> {
+export async function deleteCall(db: Queries, owner: Scope, call: IdempotentCall): Promise<void> {
   await db.rows(sql`
     delete from idempotent_calls
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
 /** Deletes some keys that are older than 48 hours; a key is promised for 24. Returns how many. */
-export async function forgetOldCalls(db: Queries, limit: number): Promise<number> {
+export async function deleteOldCalls(db: Queries, limit: number): Promise<number> {
   const rows = await db.rows(sql`
     delete from idempotent_calls
      where ctid = any(array(

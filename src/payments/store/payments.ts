@@ -210,14 +210,14 @@ export async function findPaymentById(db: Queries, id: PaymentId): Promise<Payme
 }
 
 /** As little as tells whether a payment has changed. */
-export interface PaymentState {
+export interface PaymentVersion {
   id: PaymentId
   sequence: number
   status: PaymentStatus
 }
 
 /** Of many at once, in any order; those that are not there are left out. */
-export async function findPaymentStates(db: Queries, ids: readonly PaymentId[]): Promise<PaymentState[]> {
+export async function findPaymentVersions(db: Queries, ids: readonly PaymentId[]): Promise<PaymentVersion[]> {
   const rows = await db.rows<Pick<PaymentRow, 'id' | 'sequence' | 'status'>>(sql`
     select id, sequence, status from payments where id = any(${textArray(ids.map(uuidOf))}::uuid[])`)
   return rows.map(({ id, sequence, status }) => ({ id: idOf('payment', id), sequence, status }))
@@ -305,7 +305,7 @@ export async function lockOverduePayments(tx: Transaction, limit: number): Promi
 }
 
 /** Its time is over as of now, whatever it was given. In sandbox alone, for whoever wants to see what follows; false when it is not pending. */
-export async function letTimeBeOver(db: Queries, id: PaymentId): Promise<boolean> {
+export async function expireNow(db: Queries, id: PaymentId): Promise<boolean> {
   const row = await db.row(sql`
     update payments set expires_at = now()
      where id = ${uuidOf(id)} and mode = 'sandbox' and status = 'pending' returning id`)

@@ -77,7 +77,7 @@ export async function transactionsOf(tx: Transaction, attemptId: AttemptId): Pro
 }
 
 /** Every transaction of an attempt, also those that do not count towards the payment. */
-export async function everyTransactionOf(db: Queries, attemptId: AttemptId): Promise<string[]> {
+export async function allTransactionsOf(db: Queries, attemptId: AttemptId): Promise<string[]> {
   const rows = await db.rows<{ transaction_id: string }>(sql`
     select transaction_id from receipts where attempt_id = ${uuidOf(attemptId)} order by id`)
   return rows.map(({ transaction_id }) => transaction_id)

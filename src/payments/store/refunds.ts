@@ -3,7 +3,7 @@ import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, type PaymentId, type RefundId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
-import type { Book } from '../state/payment-state.ts'
+import type { PaymentState } from '../state/payment-state.ts'
 import type { Refund, RefundKind } from '../state/refund.ts'
 
 const COLUMNS =
@@ -52,7 +52,7 @@ function refundOf(row: RefundRow): Refund {
 
 export interface NewRefund {
   id: RefundId
-  book: Book
+  state: PaymentState
   attemptId: AttemptId
   amount: number
   kind: RefundKind
@@ -68,7 +68,7 @@ export interface NewRefund {
 
 /** Written before the provider is asked, and due at once: if we die in between, a worker asks with the same reference. */
 export async function insertRefund(tx: Transaction, refund: NewRefund): Promise<Refund | undefined> {
-  const { payment } = refund.book
+  const { payment } = refund.state
   const done = refund.isDone ?? refund.providerRefundId !== undefined
   const row = await tx.row<RefundRow>(sql`
     insert into refunds as r (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, reason,
@@ -97,16 +97,16 @@ export async function findRefund(db: Queries, owner: Scope, id: RefundId): Promi
 }
 
 /** Of several payments at once, by payment. */
-export async function refundsOfAll(db: Queries, books: Book[]): Promise<Map<PaymentId, Refund[]>> {
+export async function refundsOfAll(db: Queries, states: PaymentState[]): Promise<Map<PaymentId, Refund[]>> {
   // Only money that came in can go back, and most payments have none yet.
-  const ids = books.filter(hasMoney).map(({ payment }) => uuidOf(payment.id))
+  const ids = states.filter(hasMoney).map(({ payment }) => uuidOf(payment.id))
   if (ids.length === 0) return new Map()
   const rows = await db.rows<RefundRow>(sql`
     select ${COLUMNS} from refunds r where payment_id = any(${ids}::uuid[]) order by created_at, id`)
   return Map.groupBy(rows.map(refundOf), ({ paymentId }) => paymentId)
 }
 
-const hasMoney = ({ attempts }: Book) => attempts.some(({ amountReceived }) => amountReceived > 0)
+const hasMoney = ({ attempts }: PaymentState) => attempts.some(({ amountReceived }) => amountReceived > 0)
 
 /** The refund that a call with that key made, if it got so far. */
 export async function findRefundOfCall(db: Queries, id: PaymentId, callReference: string): Promise<Refund | undefined> {

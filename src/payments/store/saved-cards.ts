@@ -23,7 +23,7 @@ const OF_CURRENT_ACCOUNT = new Fixed(`c.account = (select i.account from integra
   where i.merchant_id = c.merchant_id and i.mode = c.mode and i.provider = c.provider)`)
 
 /** Keeps the token of a card that its holder agreed to have kept. The same card again replaces its token. */
-export async function keepCard(
+export async function upsertCard(
   tx: Transaction,
   secrets: SecretBox,
   wanted: { id: SavedCardId; owner: Scope; provider: string; account: number; customer: Customer; card: SavedCard },
@@ -58,7 +58,7 @@ export async function findCard(
 }
 
 /** The provider of a card of this customer. Undefined when it was saved with keys that have been replaced since. */
-export async function findKeeper(
+export async function findCardProvider(
   db: Queries,
   owner: Scope,
   customer: Customer,

@@ -4,12 +4,12 @@ import { isDeepStrictEqual } from 'node:util'
 import { sql } from '../../../src/database/sql.ts'
 import { embedId } from '../../../src/http/checkout/embed.ts'
 import type { PaymentId } from '../../../src/kernel/ids.ts'
-import { letPass } from '../../support/books.ts'
 import { newCheckout, transfer } from '../../support/customer.ts'
 import { openEventStream } from '../../support/event-stream.ts'
 import { everyState, openPage, postForm, stateIn } from '../../support/every-state.ts'
 import { MARKUP } from '../../support/hostile.ts'
 import { eventually, request, startPaying } from '../../support/paying.ts'
+import { letPass } from '../../support/payment-records.ts'
 import { CARD } from '../../support/simulator.ts'
 
 const service = await startPaying()

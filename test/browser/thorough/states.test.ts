@@ -5,7 +5,6 @@ import { sql } from '../../../src/database/sql.ts'
 import { setMerchantStatus } from '../../../src/merchants/manage-merchants.ts'
 import { expirePayments } from '../../../src/payments/expire-payments.ts'
 import { startBetween } from '../../support/between.ts'
-import { letPass } from '../../support/books.ts'
 import {
   askForAccount,
   charge,
@@ -21,6 +20,7 @@ import {
 } from '../../support/customer.ts'
 import { openShop } from '../../support/open-shop.ts'
 import { eventually } from '../../support/paying.ts'
+import { letPass } from '../../support/payment-records.ts'
 
 const { service, shop, redirectURL, browser } = await openShop()
 const { database, parts } = service

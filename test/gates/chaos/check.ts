@@ -65,9 +65,9 @@ export async function compare(database: Database, door: Door, told: Told): Promi
   ]
   const sum = <Row>(rows: Row[], of: (row: Row) => number) => rows.reduce((total, row) => total + of(row), 0)
   return {
-    payments: countBy(records, ({ book }) => book.payment.status),
+    payments: countBy(records, ({ state }) => state.payment.status),
     attempts: countBy(attempts, ({ status }) => status),
-    late: records.filter(({ book }) => book.payment.late).length,
+    late: records.filter(({ state }) => state.payment.late).length,
     surplusAttempts: attempts.filter(({ status }) => status === 'surplus').length,
     needReview: attempts.filter(({ needs_review }) => needs_review !== null).length,
     processing: attempts.filter(({ status }) => status === 'processing').length,
@@ -114,7 +114,7 @@ export function comparePayment(
   records: Records,
   ledger: Map<string, Pick<LedgerRecord, 'requested' | 'amount' | 'refunded'>>,
 ): string[] {
-  const { payment, attempts } = records.book
+  const { payment, attempts } = records.state
   const found = audit(records)
   const orders = attempts.map(({ orderReference }) => ledger.get(orderReference))
   // Money that went back before the rest came completes nothing; after a success it changes nothing.
@@ -149,10 +149,10 @@ function compareTold(
   attempts: AttemptRow[],
   ledger: Map<string, LedgerRecord>,
 ): string[] {
-  const payments = new Map(records.map((each) => [each.book.payment.reference, each]))
+  const payments = new Map(records.map((each) => [each.state.payment.reference, each]))
   const paymentOf = new Map(attempts.map(({ reference, payment_id }) => [reference, payment_id]))
   const isOf = (payment: string, id: string | undefined) => {
-    const known = payments.get(payment)?.book.payment.id
+    const known = payments.get(payment)?.state.payment.id
     return known !== undefined && uuidOf(known) === id
   }
   const gone = (what: string, names: string[]) => names.map((name) => `${name}: ${what}, and is not there`)
@@ -216,7 +216,7 @@ export async function readRecords(database: Database): Promise<Records[]> {
     const page = await database.transaction((tx) => recordsAfter(tx, last, PAGE))
     all.push(...page)
     if (page.length < PAGE) return all
-    last = page.at(-1)?.book.payment.id
+    last = page.at(-1)?.state.payment.id
   }
 }
 

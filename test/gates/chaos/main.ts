@@ -53,7 +53,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   try {
     await allOf(slots.map((slot) => slot.start()))
     const outcome = await run(options, slots, door, database)
-    return { clean: differencesOf(outcome.books).length === 0, print: () => printChaos(outcome) }
+    return { clean: differencesOf(outcome.records).length === 0, print: () => printChaos(outcome) }
   } finally {
     door.close()
     await Promise.all(slots.map((slot) => slot.end()))
@@ -71,11 +71,11 @@ async function run(options: ChaosOptions, slots: Slot[], door: Door, database: D
   const kills = await payAndKill(options, slots, door, told)
   await setFaults(door, {})
   const paidAt = performance.now()
-  const books = await settled(database, door, told, options)
+  const records = await settled(database, door, told, options)
   const injected = await readInjected(database)
   const seconds = (from: number, to: number) => Math.round((to - from) / 1_000)
   const tookSeconds = { paying: seconds(startedAt, paidAt), settling: seconds(paidAt, performance.now()) }
-  return { seed, payments, kills, tookSeconds, calls: door.tally, injected, books }
+  return { seed, payments, kills, tookSeconds, calls: door.tally, injected, records }
 }
 
 /** So many customers at a time; whenever another share of them is through a copy is killed, now and then both. */
@@ -134,10 +134,10 @@ async function settled(
 ): Promise<Comparison> {
   const startedAt = performance.now()
   for (;;) {
-    const books = await compare(database, door, told)
-    const patienceSeconds = books.differences.length > 0 ? settleSeconds : refundSeconds
+    const records = await compare(database, door, told)
+    const patienceSeconds = records.differences.length > 0 ? settleSeconds : refundSeconds
     const isOver = performance.now() > startedAt + patienceSeconds * 1_000
-    if (isOver || differencesOf(books).length === 0) return books
+    if (isOver || differencesOf(records).length === 0) return records
     await pause(2_000)
   }
 }

@@ -22,7 +22,7 @@ export interface ChaosOutcome {
   tookSeconds: { paying: number; settling: number }
   calls: Map<string, Record<CallOutcome, number>>
   injected: Injected
-  books: Comparison
+  records: Comparison
 }
 
 export async function readInjected(database: Database): Promise<Injected> {
@@ -43,9 +43,9 @@ export function differencesOf({ differences, refundDifferences }: Comparison): s
   return [...differences, ...refundDifferences]
 }
 
-export function printChaos({ seed, payments, kills, tookSeconds, calls, injected, books }: ChaosOutcome): string {
-  const { taken, refunded } = books
-  const differences = differencesOf(books)
+export function printChaos({ seed, payments, kills, tookSeconds, calls, injected, records }: ChaosOutcome): string {
+  const { taken, refunded } = records
+  const differences = differencesOf(records)
   const rows: [string, string][] = [
     [
       'customers',
@@ -62,13 +62,16 @@ export function printChaos({ seed, payments, kills, tookSeconds, calls, injected
       `${injected.noticesLost} lost, ${injected.noticesDoubled} doubled, ${injected.noticesSentLate} sent again`,
     ],
     ['wrong amounts', `${injected.wrongAmounts}`],
-    ['payments', `${listOf(books.payments)}; ${books.late} of them late`],
-    ['attempts', listOf(books.attempts)],
-    ['need a person', `${books.needReview}`],
-    ['still unknown', `${books.processing} attempts, ${books.refunding.attempts} refunds of ${books.refunding.amount}`],
+    ['payments', `${listOf(records.payments)}; ${records.late} of them late`],
+    ['attempts', listOf(records.attempts)],
+    ['need a person', `${records.needReview}`],
+    [
+      'still unknown',
+      `${records.processing} attempts, ${records.refunding.attempts} refunds of ${records.refunding.amount}`,
+    ],
     ['taken', bothOf(taken)],
     ['given back', bothOf(refunded)],
-    ['ledger records', `${books.ledgerRecords}`],
+    ['ledger records', `${records.ledgerRecords}`],
     ['differences', differences.length === 0 ? '0' : `${differences.length}  FAILED, must be 0`],
   ]
   const width = Math.max(...rows.map(([name]) => name.length))

@@ -71,13 +71,13 @@ export async function compare(
     }),
   )
   const sentBack = refunds.filter(({ status }) => status === 'successful').map(entryOf)
-  const payments = new Map(records.map(({ book }) => [book.payment.reference, book.payment]))
+  const payments = new Map(records.map(({ state }) => [state.payment.reference, state.payment]))
   return {
-    payments: countBy(records, ({ book }) => book.payment.status),
+    payments: countBy(records, ({ state }) => state.payment.status),
     attempts: countBy(attempts, ({ status }) => status),
     refunds: countBy(refunds, ({ kind, status }) => `${kind} ${status}`),
     disputes: countBy(disputes, ({ status }) => status),
-    late: records.filter(({ book }) => book.payment.late).length,
+    late: records.filter(({ state }) => state.payment.late).length,
     needReview: attempts.filter(({ needs_review }) => needs_review !== null).length,
     taken: { entries: taken.length, ours: sum(receipts), theirs: sum(taken) },
     givenBack: { entries: givenBack.length, ours: sum(sentBack), theirs: sum(givenBack) },
@@ -98,7 +98,9 @@ export async function compare(
       ...compareAtProvider(told, refunds, disputes),
       ...compareHeard([...payments.values()], heard),
       ...refusedNotices,
-      ...(enough(records.map(({ book }) => book.payment)) ? [] : ['so few payments succeeded that this shows nothing']),
+      ...(enough(records.map(({ state }) => state.payment))
+        ? []
+        : ['so few payments succeeded that this shows nothing']),
     ],
   }
 }

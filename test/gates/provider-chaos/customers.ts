@@ -2,9 +2,9 @@ import type { Database } from '../../../src/database/database.ts'
 import { findCurrentAccount } from '../../../src/integrations/provider-account-store.ts'
 import { type AttemptId, newId, uuidOf } from '../../../src/kernel/ids.ts'
 import type { SecretBox } from '../../../src/kernel/secret-box.ts'
-import { keepCard } from '../../../src/payments/store/saved-cards.ts'
+import { upsertCard } from '../../../src/payments/store/saved-cards.ts'
 import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
-import { closeInstructions } from '../../support/books.ts'
+import { closeInstructions } from '../../support/payment-records.ts'
 import { pause } from '../chaos/door.ts'
 import type { Random } from '../random.ts'
 import type { Merchant } from './service.ts'
@@ -86,7 +86,7 @@ export class Visit {
     const id = newId('card', new Date())
     await database.transaction(async (tx) => {
       const account = await findCurrentAccount(tx, merchant, provider)
-      await keepCard(tx, secrets, { id, owner: merchant, provider, account, customer: this.#user, card })
+      await upsertCard(tx, secrets, { id, owner: merchant, provider, account, customer: this.#user, card })
     })
   }
 

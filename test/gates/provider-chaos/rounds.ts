@@ -1,15 +1,15 @@
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { checkDueAttempts } from '../../../src/payments/check-attempts.ts'
-import type { AttemptParts } from '../../../src/payments/dependencies.ts'
-import { workOffWaitingNotices } from '../../../src/payments/receive-notice.ts'
+import type { PaymentDependencies } from '../../../src/payments/dependencies.ts'
+import { processWaitingNotices } from '../../../src/payments/receive-notice.ts'
 import { reconcileDueReturns } from '../../../src/payments/reconcile-due.ts'
-import { carryOutDueRefunds } from '../../../src/payments/refund-payment.ts'
+import { sendDueRefunds } from '../../../src/payments/refund-payment.ts'
 
 const HURRY_EVERY_MS = 500
 
 /** While customers pay, whatever nobody knows yet is asked for again at once. Returns what ends that. */
-export function hurry({ database }: AttemptParts): () => Promise<void> {
+export function hurry({ database }: PaymentDependencies): () => Promise<void> {
   let running: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
     running = running.then(() => hasten(database)).catch(() => {})
@@ -47,15 +47,15 @@ const ROUND_PAST_SECONDS = 660
 
 /** The provider behaves now. Everything is asked for again, in rounds, until nothing is open. `before` each of them. */
 export async function settleInRounds(
-  parts: AttemptParts,
+  parts: PaymentDependencies,
   before: () => Promise<void>,
 ): Promise<{ rounds: number; open: Open }> {
   for (let rounds = 1; ; rounds++) {
     await before()
     await makeAllDue(parts.database)
     while ((await checkDueAttempts(parts, AT_ONCE)) > 0);
-    while ((await carryOutDueRefunds(parts, AT_ONCE)) > 0);
-    while ((await workOffWaitingNotices(parts, AT_ONCE)) > 0);
+    while ((await sendDueRefunds(parts, AT_ONCE)) > 0);
+    while ((await processWaitingNotices(parts, AT_ONCE)) > 0);
     while ((await reconcileDueReturns(parts, AT_ONCE)) > 0);
     const open = await countOpen(parts.database)
     const isDone = open.attempts + open.refunds + open.notices === 0 && rounds >= LEAST_ROUNDS

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeChecksDue } from '../../../src/payments/store/attempts.ts'
-import { letPass } from '../../support/books.ts'
+import { letPass } from '../../support/payment-records.ts'
 import {
   assertAllAgree,
   assertBackAtShop,

@@ -5,11 +5,11 @@ import { PROBLEMS, Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import {
   claimCall,
-  forgetCall,
-  giveBack,
+  deleteCall,
   type IdempotentCall,
-  keepAnswer,
   noteBegun,
+  releaseCall,
+  saveAnswer,
 } from './store/idempotent-calls.ts'
 
 /** What a call goes by. With a key it is chosen with the key, and stays the same whoever repeats it. */
@@ -21,7 +21,7 @@ export interface Turn {
 }
 
 /** The same key and body do it once, and hear the same answer; while it runs, others are told so. */
-export async function callOnce<Answer>(
+export async function withIdempotencyKey<Answer>(
   parts: { database: Database; clock: Clock },
   caller: Caller,
   wanted: { endpoint: string; reference: string | undefined; idempotency: { key: string; digest: Buffer } | undefined },
@@ -56,12 +56,12 @@ export async function callOnce<Answer>(
   try {
     const { reference, began } = claim
     const answer = await run({ reference, began, noteBegun: (tx, id) => noteBegun(tx, caller, call, id) })
-    await keepAnswer(database, caller, call, answer)
+    await saveAnswer(database, caller, call, answer)
     return { answer, replayed: false }
   } catch (error) {
     // A second run is refused because of what the first one began, and a third must not begin it anew.
-    const nothingBegan = !claim.again && error instanceof Problem && !PROBLEMS[error.code].retryable
-    await (nothingBegan ? forgetCall(database, caller, call) : giveBack(database, caller, call)).catch(() => {})
+    const nothingStarted = !claim.again && error instanceof Problem && !PROBLEMS[error.code].retryable
+    await (nothingStarted ? deleteCall(database, caller, call) : releaseCall(database, caller, call)).catch(() => {})
     throw error
   }
 }

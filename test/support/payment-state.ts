@@ -2,10 +2,10 @@ import type { Country } from '../../src/kernel/country.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
-import { watchAnew } from '../../src/payments/state/check-schedule.ts'
+import { restartSchedule } from '../../src/payments/state/check-schedule.ts'
 import type { Payment } from '../../src/payments/state/payment.ts'
-import { type Book, begin, type Decision, issue } from '../../src/payments/state/payment-state.ts'
-import { type Proposal, settle } from '../../src/payments/state/settle.ts'
+import { begin, type Decision, issue, type PaymentState } from '../../src/payments/state/payment-state.ts'
+import { type OutcomeReport, settle } from '../../src/payments/state/settle.ts'
 import type { Outcome, Receipt } from '../../src/providers/provider.ts'
 
 // A payment with its attempts as plain values, for what is decided without a database.
@@ -15,7 +15,7 @@ export const NGN = 'NGN' as Currency
 export const PRICE = 1_000
 export const after = (seconds: number) => new Date(START.getTime() + seconds * 1_000)
 
-export function newBook(): Book {
+export function newPaymentState(): PaymentState {
   const payment: Payment = {
     id: newId('payment', START),
     merchantId: newId('merchant', START),
@@ -42,7 +42,7 @@ export function newBook(): Book {
   return { payment, attempts: [] }
 }
 
-export function newAttempt({ payment, attempts }: Book, channel: Attempt['channel'], now: Date): Attempt {
+export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt['channel'], now: Date): Attempt {
   const id = newId('attempt', now)
   return {
     id,
@@ -71,22 +71,25 @@ export function newAttempt({ payment, attempts }: Book, channel: Attempt['channe
     failedTryId: null,
     instructions: null,
     instructionsExpireAt: null,
-    saidPaid: false,
+    noticeSaidPaid: false,
     needsReview: null,
     createdAt: now,
     askedAt: now,
     resolvedAt: null,
-    watch: watchAnew(now),
+    checks: restartSchedule(now),
   }
 }
 
 /** A book whose last attempt, or only one, waits for its customer. */
-export function waiting(channel: Attempt['channel'] = 'card', before = newBook()): { book: Book; attempt: Attempt } {
-  const begun = begin(before, newAttempt(before, channel, START)).book
+export function waiting(
+  channel: Attempt['channel'] = 'card',
+  before = newPaymentState(),
+): { state: PaymentState; attempt: Attempt } {
+  const begun = begin(before, newAttempt(before, channel, START)).state
   const { id } = begun.attempts.at(-1) as Attempt
   const issued = { instructions: null, instructionsExpireAt: after(1_800), providerReference: 'p' }
-  const { book } = issue(begun, id, issued, START)
-  return { book, attempt: book.attempts.at(-1) as Attempt }
+  const { state } = issue(begun, id, issued, START)
+  return { state, attempt: state.attempts.at(-1) as Attempt }
 }
 
 let transactions = 0
@@ -104,9 +107,14 @@ export const paid = (...receipts: Receipt[]): Outcome => ({ kind: 'paid', receip
 export const pending = (...receipts: Receipt[]): Outcome => ({ kind: 'pending', receipts })
 export const UNKNOWN: Outcome = { kind: 'unknown', because: 'silence' }
 
-export function propose(book: Book, attempt: Attempt, outcome: Outcome, more: Partial<Proposal> = {}): Decision {
+export function propose(
+  state: PaymentState,
+  attempt: Attempt,
+  outcome: Outcome,
+  more: Partial<OutcomeReport> = {},
+): Decision {
   const fresh = 'receipts' in outcome ? outcome.receipts : []
-  return settle(book, { attemptId: attempt.id, outcome, fresh, source: 'notice', now: after(60), ...more })
+  return settle(state, { attemptId: attempt.id, outcome, fresh, source: 'notice', now: after(60), ...more })
 }
-export const types = ({ facts }: Decision) => facts.map(({ type }) => type)
-export const first = ({ book }: Decision) => book.attempts[0] as Attempt
+export const types = ({ changes }: Decision) => changes.map(({ type }) => type)
+export const first = ({ state }: Decision) => state.attempts[0] as Attempt

@@ -8,9 +8,9 @@ import { signNotice } from '../../src/providers/gateway/simulator/notices.ts'
 import { type PayingService, request, type Shop } from './paying.ts'
 import type { Answer } from './service.ts'
 
-export interface Books {
+export interface PaymentRecords {
   /** The types of its events, in the order of their sequence. */
-  facts: string[]
+  eventTypes: string[]
   // biome-ignore lint/suspicious/noExplicitAny: an event is read as the test wants it
   events: { type: string; sequence: number; data: any; cause: string | null }[]
   receipts: { attempt: number; amount: number; currency: string; counted: boolean }[]
@@ -18,21 +18,21 @@ export interface Books {
 }
 
 /** What is on record about a payment beside what the API says; what must always hold is asserted on the way. */
-export function booksOf(database: Database, payment: { id: string }): Promise<Books> {
+export function recordsOf(database: Database, payment: { id: string }): Promise<PaymentRecords> {
   return database.transaction(async (tx) => {
     await tx.rows(sql`set transaction isolation level repeatable read, read only`) // one moment, whatever goes on meanwhile
-    return readBooks(tx, uuidOf(payment.id as PaymentId))
+    return readRecords(tx, uuidOf(payment.id as PaymentId))
   })
 }
 
-async function readBooks(database: Queries, id: string): Promise<Books> {
-  const events = await database.rows<Books['events'][number]>(
+async function readRecords(database: Queries, id: string): Promise<PaymentRecords> {
+  const events = await database.rows<PaymentRecords['events'][number]>(
     sql`select type, sequence, data, cause from events where payment_id = ${id} order by sequence`,
   )
-  const receipts = await database.rows<Books['receipts'][number]>(sql`
+  const receipts = await database.rows<PaymentRecords['receipts'][number]>(sql`
     select a.number as attempt, r.amount, r.currency, r.counted from receipts r join attempts a on a.id = r.attempt_id
      where r.payment_id = ${id} order by r.id`)
-  const refunds = await database.rows<Books['refunds'][number]>(
+  const refunds = await database.rows<PaymentRecords['refunds'][number]>(
     sql`select amount, kind, status from refunds where payment_id = ${id} order by created_at, id`,
   )
   const now = await database.row<{ sequence: number; status: string; amount_paid: number; currency: string }>(
@@ -42,7 +42,7 @@ async function readBooks(database: Queries, id: string): Promise<Books> {
     sql`select number, status, amount_received from attempts where payment_id = ${id}`,
   )
   assert.ok(now)
-  const facts = events.map(({ type }) => type)
+  const eventTypes = events.map(({ type }) => type)
   const sequences = events.map(({ sequence }) => sequence)
   assert.deepEqual(
     sequences,
@@ -51,17 +51,17 @@ async function readBooks(database: Queries, id: string): Promise<Books> {
   )
   assert.equal(now.sequence, events.length, 'no state without its event')
   const successes = now.status === 'successful' ? 1 : 0
-  assert.equal(facts.filter((type) => type === 'payment.successful').length, successes, 'one success, told once')
+  assert.equal(eventTypes.filter((type) => type === 'payment.successful').length, successes, 'one success, told once')
   assert.equal(attempts.filter(({ status }) => status === 'successful').length, successes)
-  const sum = (some: Books['receipts']) => some.reduce((total, { amount }) => total + amount, 0)
+  const sum = (some: PaymentRecords['receipts']) => some.reduce((total, { amount }) => total + amount, 0)
   assert.equal(now.amount_paid, sum(receipts.filter(({ counted }) => counted)), 'amountPaid is what was counted')
   for (const { number, amount_received } of attempts) {
-    const its: Books['receipts'] = receipts.filter(
+    const its: PaymentRecords['receipts'] = receipts.filter(
       ({ attempt, currency }) => attempt === number && currency === now.currency,
     )
     assert.equal(amount_received, sum(its), `attempt ${number} has received what its receipts say`)
   }
-  return { facts, events, receipts, refunds }
+  return { eventTypes, events, receipts, refunds }
 }
 
 /** Time passes for this payment: every moment that is on record for it moves into the past. */
