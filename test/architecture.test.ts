@@ -85,9 +85,6 @@ test('only the command line imports compose.ts, and only the command line reads 
 
 const SIMULATORS = 'src/providers/sandbox-servers.ts'
 const isSimulator = (file: string) => /^src\/providers\/[^/]+\/simulator\//.test(file)
-// A provider's server for tests, and what all of those share.
-const isFake = (file: string) => /^src\/providers\/[^/]+\/fake(-[a-z]+)?\.ts$/.test(file)
-const isFakeSupport = (file: string) => /^src\/providers\/(upstream|fake-[a-z-]+)\.ts$/.test(file)
 
 test('an adapter sees the kernel and the port: no database, no framework, no other adapter', () => {
   const adapterOf = (file: string) => (file.startsWith('src/providers/') ? file.split('/').slice(2, -1)[0] : undefined)
@@ -97,7 +94,6 @@ test('an adapter sees the kernel and the port: no database, no framework, no oth
       if (!adapter) return true
       // A simulator plays the provider itself, which has books of its own.
       if (isSimulator(from) && moduleOf(to) === 'database') return true
-      if (isFake(from) && isFakeSupport(to)) return true
       return moduleOf(to) === 'kernel' || to === PROVIDER_PORT || to === PROVIDER_JSON || adapterOf(to) === adapter
     }),
     [],

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import type { Channel } from '../../src/kernel/channel.ts'
 import { type Currency, type Money, money } from '../../src/kernel/money.ts'
 import { providerHttp } from '../../src/outbound/provider-http.ts'
-import type { FakeProvider } from '../../src/providers/fake-provider.ts'
 import type {
   Connection,
   Order,
@@ -11,6 +10,7 @@ import type {
   RefundOrder,
   TransactionsAnswer,
 } from '../../src/providers/provider.ts'
+import type { FakeProvider } from '../fakes/fake-provider.ts'
 
 /** A request that an adapter made, and what it was asked to do. */
 export interface Made {

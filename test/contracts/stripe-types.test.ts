@@ -6,9 +6,9 @@ import type Stripe from 'stripe'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { Order, RefundOrder } from '../../src/providers/provider.ts'
 import { VERSION } from '../../src/providers/stripe/adapter.ts'
-import { createBooks } from '../../src/providers/stripe/fake-books.ts'
 import { chargeFor, encode, refundFor, sessionFor } from '../../src/providers/stripe/requests.ts'
 import { readCharge, readDispute, readIntent, readRefund, readSession } from '../../src/providers/stripe/wire.ts'
+import { createBooks } from '../fakes/stripe/state.ts'
 import { readForm } from './form.ts'
 
 /**

@@ -4,7 +4,7 @@ import { type AttemptId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
 import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
-import { startFakeFlutterwave } from '../../src/providers/flutterwave/fake.ts'
+import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { noticesAbout, recordsOf } from '../support/payment-records.ts'
 

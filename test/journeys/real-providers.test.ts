@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { PaymentId } from '../../src/kernel/ids.ts'
 import { type Currency, formatMoney, money } from '../../src/kernel/money.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
+import type { Features } from '../fakes/conformance.ts'
 import { eventually } from '../support/paying.ts'
 import {
   assertAllAgree,
@@ -10,7 +11,6 @@ import {
   becomes,
   openTheirs,
   statusesOf,
-  type Way,
   withEach,
 } from '../support/provider-journey.ts'
 import { type At, noticeUrl, startProviderWorld } from '../support/provider-world.ts'
@@ -19,7 +19,7 @@ const world = await startProviderWorld()
 const { database } = world
 const places = await withEach(world, 'a payment by card, from both endpoints', journeys)
 
-function journeys({ tellsOfDeclines, numbersTries }: Way, place: At): void {
+function journeys({ notices, numbersTries = false }: Features, place: At): void {
   const { name, fake, shop, amount, currency, pump, hears, payment } = place
   const shown = formatMoney(money(amount, currency as Currency))
 
@@ -31,7 +31,7 @@ function journeys({ tellsOfDeclines, numbersTries }: Way, place: At): void {
     for (const isNews of [true, numbersTries]) {
       await customer.press('decline')
       assert.match(customer.text, /Declined/)
-      if (!tellsOfDeclines) await makeChecksDue(database, id as PaymentId)
+      if (!notices.includes('failed')) await makeChecksDue(database, id as PaymentId)
       await pump()
       if (isNews) told.push('attempt.failed')
       await hears(reference, told)

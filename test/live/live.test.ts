@@ -4,22 +4,14 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { providerHttp } from '../../src/outbound/provider-http.ts'
-import type { StartFake } from '../../src/providers/fake-provider.ts'
-import { startFakeFlutterwave } from '../../src/providers/flutterwave/fake.ts'
-import { startFakeMonnify } from '../../src/providers/monnify/fake.ts'
-import { startFakePaystack } from '../../src/providers/paystack/fake.ts'
 import { findProvider } from '../../src/providers/registry.ts'
-import { startFakeStripe } from '../../src/providers/stripe/fake.ts'
+import { findFake } from '../fakes/index.ts'
+import { startFakeMonnify } from '../fakes/monnify/fake.ts'
+import { startFakePaystack } from '../fakes/paystack/fake.ts'
 import { brokenKey, variableOf } from './keys.ts'
 import { SANDBOXES } from './sandboxes.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const FAKES: Record<string, StartFake> = {
-  paystack: startFakePaystack,
-  flutterwave: startFakeFlutterwave,
-  monnify: startFakeMonnify,
-  stripe: startFakeStripe,
-}
 
 /** The script as `npm run live` runs it, with no keys but these: those of whoever runs the tests stay out of it. */
 async function runLive(env: Record<string, string>, chosen: string[] = []): Promise<{ code: number; lines: string[] }> {
@@ -90,7 +82,9 @@ test('a provider that was asked for by name and has no keys is a failure', async
 for (const { provider } of SANDBOXES) {
   const { name, channels } = provider.capabilities
   test(`${name} is asked everything that can be asked without a customer`, async (t) => {
-    const { settings, upstream, ordersMade, refundsMade } = await (FAKES[name] ?? assert.fail(`${name} has a fake`))(t)
+    const { settings, upstream, ordersMade, refundsMade } = await (
+      findFake(name) ?? assert.fail(`${name} has a fake`)
+    ).start(t)
     const { code, lines } = await runLive(environmentFor(name, { settings, url: upstream.url }))
     const said = lines.filter((line) => line.includes(`${name}:`) && !line.startsWith('–'))
     assert.deepEqual(
@@ -108,7 +102,7 @@ for (const { provider } of SANDBOXES) {
   })
 
   test(`${name}: a broken key still looks like one`, async (t) => {
-    const { settings } = await (FAKES[name] ?? assert.fail(`${name} has a fake`))(t)
+    const { settings } = await (findFake(name) ?? assert.fail(`${name} has a fake`)).start(t)
     const { keyToBreak } = SANDBOXES.find((sandbox) => sandbox.provider === provider) ?? assert.fail()
     const key = settings[keyToBreak] ?? assert.fail(`${name} has ${keyToBreak}`)
     const pattern = provider.settings.find((setting) => setting.name === keyToBreak)?.pattern.sandbox ?? /^$/

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Account, Connection, Provider, Unknown } from '../../src/providers/provider.ts'
-import { type Asked, startUpstream, type Upstream } from '../../src/providers/upstream.ts'
+import { type Asked, startUpstream, type Upstream } from '../fakes/upstream.ts'
 
 export const KEYS = {
   sandbox: { secretKey: 'sk_test_Zf81ab', publicKey: 'pk_test_Aa01' },

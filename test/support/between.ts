@@ -7,7 +7,7 @@ import { gateway } from '../../src/providers/gateway/adapter.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import type { Connection, Providers } from '../../src/providers/provider.ts'
 import { findProvider } from '../../src/providers/registry.ts'
-import { type Asked, type Said, startUpstream, type Upstream } from '../../src/providers/upstream.ts'
+import { type Asked, type Said, startUpstream, type Upstream } from '../fakes/upstream.ts'
 import { callingBy, type PayingService, request, type Shop } from './paying.ts'
 import { startOn } from './service.ts'
 

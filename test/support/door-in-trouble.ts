@@ -5,7 +5,7 @@ import { providerHttp } from '../../src/outbound/provider-http.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
 import type { Providers } from '../../src/providers/provider.ts'
 import { findProvider } from '../../src/providers/registry.ts'
-import { startUpstream, type Upstream } from '../../src/providers/upstream.ts'
+import { startUpstream, type Upstream } from '../fakes/upstream.ts'
 import type { PayingService, Shop } from './paying.ts'
 import { type Answer, call, startOn } from './service.ts'
 

@@ -4,54 +4,22 @@ import { sql } from '../../src/database/sql.ts'
 import { ANNOUNCED } from '../../src/events/event.ts'
 import { audit } from '../../src/payments/state/audit.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
-import type { StartFake } from '../../src/providers/fake-provider.ts'
-import { startFakeFlutterwave } from '../../src/providers/flutterwave/fake.ts'
-import { startFakeMonnify } from '../../src/providers/monnify/fake.ts'
-import { startFakePaystack } from '../../src/providers/paystack/fake.ts'
-import { startFakeStripe } from '../../src/providers/stripe/fake.ts'
+import type { Features } from '../fakes/conformance.ts'
+import { FAKES } from '../fakes/index.ts'
 import { eventually } from './paying.ts'
 import type { At, ProviderWorld } from './provider-world.ts'
 import { newVisitor, SHOP, type Visitor } from './visitor.ts'
-
-/** What is a provider's own way; all else is the same for each. */
-export interface Way {
-  start: StartFake
-  /** It sends a notice of a card that was declined; else we find out by asking. */
-  tellsOfDeclines: boolean
-  /** It tells one try on its page from the next; else a second decline is no news. */
-  numbersTries: boolean
-  /** What it does with a transfer that is not of the amount; absent: it has no accounts. */
-  otherAmounts?: 'goes back to its sender' | 'is kept'
-  /** A saved card may need a PIN or a code. */
-  asksForSteps: boolean
-}
-
-export const WAYS: Way[] = [
-  {
-    ...{ start: startFakePaystack, tellsOfDeclines: false, numbersTries: true, asksForSteps: true },
-    otherAmounts: 'goes back to its sender',
-  },
-  {
-    ...{ start: startFakeFlutterwave, tellsOfDeclines: true, numbersTries: true, asksForSteps: true },
-    otherAmounts: 'is kept',
-  },
-  {
-    ...{ start: startFakeMonnify, tellsOfDeclines: false, numbersTries: false, asksForSteps: false },
-    otherAmounts: 'is kept',
-  },
-  { start: startFakeStripe, tellsOfDeclines: true, numbersTries: true, asksForSteps: true },
-]
 
 /** The same tests with every provider. Each has a shop of its own, so they do not wait for each other; what one tells is for one test at a time. */
 export async function withEach(
   world: ProviderWorld,
   what: string,
-  register: (way: Way, place: At) => void,
+  register: (features: Features, place: At) => void,
 ): Promise<At[]> {
-  const places = await Promise.all(WAYS.map(({ start }) => world.addProvider(start)))
+  const places = await Promise.all(FAKES.map(({ start }) => world.addProvider(start)))
   describe(what, { concurrency: true }, () => {
     for (const [index, place] of places.entries()) {
-      describe(place.name, { concurrency: 1 }, () => register(WAYS[index] ?? assert.fail(), place))
+      describe(place.name, { concurrency: 1 }, () => register(FAKES[index]?.features ?? assert.fail(), place))
     }
   })
   return places

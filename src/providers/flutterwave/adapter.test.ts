@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { conformanceSuite } from '../../../test/fakes/conformance.ts'
+import { fakeFlutterwave, startFakeFlutterwave } from '../../../test/fakes/flutterwave/fake.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
-import { behavesAsProvider } from '../behaves-as-provider.ts'
 import type { Order, OrderHandle } from '../provider.ts'
-import { findProvider } from '../registry.ts'
 import { flutterwave } from './adapter.ts'
-import { startFakeFlutterwave } from './fake.ts'
 
 async function setUp(t: TestContext) {
   const fake = await startFakeFlutterwave(t)
@@ -46,18 +45,7 @@ const handleOf = (order: Order, providerReference = order.reference, channel: Ch
 
 const bodyOf = (asked: { body: string } | undefined) => JSON.parse(asked?.body ?? '')
 
-behavesAsProvider(
-  flutterwave,
-  {
-    ...{ sends: ['paid', 'failed', 'refund', 'dispute'], asksForSteps: true, hidesAccountNames: true },
-    ...{ listsReturns: true, listsDisputes: true, listsTransactions: true, tellsRefusedKeys: true },
-  },
-  setUp,
-)
-
-test('flutterwave is found by its name', () => {
-  assert.equal(findProvider('flutterwave'), flutterwave)
-})
+conformanceSuite(fakeFlutterwave, setUp)
 
 test('a link is asked for in naira with their names for things, and never longer than a day', async (t) => {
   const { start, asked } = await setUp(t)

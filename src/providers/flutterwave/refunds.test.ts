@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { startFakeFlutterwave } from '../../../test/fakes/flutterwave/fake.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Order, RefundOrder } from '../provider.ts'
 import { flutterwave } from './adapter.ts'
-import { startFakeFlutterwave } from './fake.ts'
 
 const NGN = 'NGN' as Currency
 const REFERENCE = 'f'.repeat(32)

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
+import { conformanceSuite, type NoticeKind, type Rig } from '../../../test/fakes/conformance.ts'
+import { type Asked, type Said, startUpstream } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
-import { behavesAsProvider, type NoticeKind, type Rig } from '../behaves-as-provider.ts'
 import type { Order, RawNotice } from '../provider.ts'
-import { findProvider } from '../registry.ts'
-import { type Asked, type Said, startUpstream } from '../upstream.ts'
 import { gateway } from './adapter.ts'
 
 const SECRET_KEY = 'gsk_0190a1b2c3d47e5f8a9b0c1d2e3f4a5b_0123456789abcdef0123456789abcdef01234567'
@@ -258,24 +257,16 @@ const handle = (channel: 'card' | 'virtual-bank-account' = 'card') => ({
   startedAt: new Date(),
 })
 
-behavesAsProvider(
-  gateway,
-  {
-    sends: ['paid', 'failed', 'processing', 'refund', 'dispute'],
-    asksForSteps: true,
-    hidesAccountNames: true,
-    listsReturns: true,
-    listsDisputes: true,
-    listsTransactions: true,
-    tellsRefusedKeys: true,
-  },
-  setUp,
-)
-
-test('gateway is found by its name', () => {
-  assert.equal(findProvider('gateway'), gateway)
-  assert.equal(findProvider('nobody'), undefined)
-})
+const features = {
+  notices: ['paid', 'failed', 'processing', 'refund', 'dispute'],
+  asksForSteps: true,
+  hidesAccountNames: true,
+  listsReturns: true,
+  listsDisputes: true,
+  listsTransactions: true,
+  reportsRefusedKeys: true,
+} as const
+conformanceSuite({ provider: gateway, features }, setUp)
 
 test('gateway is asked in its own words', async (t) => {
   const { connection, server } = await setUp(t)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { conformanceSuite } from '../../../test/fakes/conformance.ts'
+import { fakeMonnify, KEYS, startFakeMonnify } from '../../../test/fakes/monnify/fake.ts'
+import type { Said } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
-import { behavesAsProvider } from '../behaves-as-provider.ts'
 import type { Order, OrderHandle, ProviderHttp } from '../provider.ts'
 import { findProvider } from '../registry.ts'
-import type { Said } from '../upstream.ts'
 import { monnify } from './adapter.ts'
-import { KEYS, startFakeMonnify } from './fake.ts'
 
 const naira = (kobo: number) => money(kobo, 'NGN' as Currency)
 
@@ -35,23 +35,12 @@ async function setUp(t: TestContext) {
   }
 }
 
-behavesAsProvider(
-  monnify,
-  {
-    sends: ['paid', 'refund'],
-    asksForSteps: false,
-    hidesAccountNames: false,
-    listsReturns: true,
-    listsTransactions: true,
-    tellsRefusedKeys: true,
-  },
-  async (t) => {
-    const rig = await setUp(t)
-    // What the suite loses on the way is then the call itself, not the login before it.
-    await rig.connection.verifyKeys()
-    return rig
-  },
-)
+conformanceSuite(fakeMonnify, async (t) => {
+  const rig = await setUp(t)
+  // What the suite loses on the way is then the call itself, not the login before it.
+  await rig.connection.verifyKeys()
+  return rig
+})
 
 const order = (changes: Partial<Order> = {}): Order => ({
   reference: 'r'.repeat(32),

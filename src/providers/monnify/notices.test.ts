@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { KEYS, sign } from '../../../test/fakes/monnify/fake.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import { monnify } from './adapter.ts'
-import { KEYS, sign } from './fake.ts'
 
 const at = { settings: KEYS, baseURL: 'http://localhost', http: providerHttp() }
 const [sandbox, live] = (['sandbox', 'live'] as const).map((mode) => monnify.connect({ ...at, mode }))

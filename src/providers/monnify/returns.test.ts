@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { KEYS, startFakeMonnify } from '../../../test/fakes/monnify/fake.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Order, OrderHandle, RefundOrder } from '../provider.ts'
 import { monnify } from './adapter.ts'
-import { KEYS, startFakeMonnify } from './fake.ts'
 
 const REFERENCE = 'r'.repeat(32)
 const naira = (kobo: number) => money(kobo, 'NGN' as Currency)

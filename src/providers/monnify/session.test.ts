@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { KEYS, startFakeMonnify } from '../../../test/fakes/monnify/fake.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Connection, OrderHandle } from '../provider.ts'
 import { monnify } from './adapter.ts'
-import { KEYS, startFakeMonnify } from './fake.ts'
 
 async function setUp(t: TestContext, settings = KEYS) {
   const fake = await startFakeMonnify(t)

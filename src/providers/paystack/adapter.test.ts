@@ -1,30 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { conformanceSuite } from '../../../test/fakes/conformance.ts'
+import { fakePaystack } from '../../../test/fakes/paystack/fake.ts'
+import { handle, naira, order, pending, rigOver, unknown } from '../../../test/fakes/paystack/rig.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { chargeFor, feeOf } from '../../kernel/fee.ts'
 import { type Currency, MAX_AMOUNT, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
-import { behavesAsProvider } from '../behaves-as-provider.ts'
-import { findProvider } from '../registry.ts'
 import { paystack } from './adapter.ts'
 import { fromHundredths, toHundredths } from './amounts.ts'
-import { handle, naira, order, pending, rigOver, unknown } from './fake-rig.ts'
 
 const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
 
-behavesAsProvider(
-  paystack,
-  {
-    ...{ sends: ['paid', 'refund', 'dispute'], asksForSteps: true, hidesAccountNames: false },
-    ...{ listsReturns: true, listsDisputes: true, listsTransactions: true, tellsRefusedKeys: true },
-  },
-  setUp,
-)
-
-test('paystack is found by its name', () => {
-  assert.equal(findProvider('paystack'), paystack)
-})
+conformanceSuite(fakePaystack, setUp)
 
 test('paystack: a key of the one mode is none of the other, and both speak with one host', () => {
   assert.deepEqual(paystack.baseURL, { sandbox: 'https://api.paystack.co', live: 'https://api.paystack.co' })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { handle, order, pending, rigOver, unknown } from '../../../test/fakes/paystack/rig.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import { paystack } from './adapter.ts'
-import { handle, order, pending, rigOver, unknown } from './fake-rig.ts'
 
 const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { conformanceSuite } from '../../../test/fakes/conformance.ts'
+import { fakeStripe, startFakeStripe } from '../../../test/fakes/stripe/fake.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
-import { behavesAsProvider } from '../behaves-as-provider.ts'
 import type { Order, OrderHandle } from '../provider.ts'
 import { findProvider } from '../registry.ts'
 import { stripe } from './adapter.ts'
-import { startFakeStripe } from './fake.ts'
 
 async function setUp(t: TestContext) {
   const fake = await startFakeStripe(t)
@@ -47,19 +47,7 @@ const handle = (providerReference = REFERENCE, startedAt = STARTED): OrderHandle
   startedAt,
 })
 
-behavesAsProvider(
-  stripe,
-  {
-    sends: ['paid', 'failed', 'processing', 'pending', 'refund', 'dispute'],
-    asksForSteps: true,
-    hidesAccountNames: false,
-    listsReturns: true,
-    listsDisputes: true,
-    listsTransactions: true,
-    tellsRefusedKeys: true,
-  },
-  setUp,
-)
+conformanceSuite(fakeStripe, setUp)
 
 test('stripe is found by its name, and takes cards alone', async (t) => {
   assert.equal(findProvider('stripe'), stripe)

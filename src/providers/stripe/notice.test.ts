@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
+import { startFakeStripe } from '../../../test/fakes/stripe/fake.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import { stripe } from './adapter.ts'
-import { startFakeStripe } from './fake.ts'
 
 const SECRET = 'whsec_fakefakefakefakefakefakefake'
 

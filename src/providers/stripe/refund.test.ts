@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { startFakeStripe } from '../../../test/fakes/stripe/fake.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import type { ProviderCall, ProviderHttp, RefundOrder } from '../provider.ts'
 import { stripe } from './adapter.ts'
-import { startFakeStripe } from './fake.ts'
 
 const order = {
   reference: 'r'.repeat(32),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { startFakeStripe } from '../../../test/fakes/stripe/fake.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Order, OrderHandle } from '../provider.ts'
 import { stripe } from './adapter.ts'
-import { startFakeStripe } from './fake.ts'
 
 const REFERENCE = 'r'.repeat(32)
 const usd = (amount: number) => money(amount, 'USD' as Currency)

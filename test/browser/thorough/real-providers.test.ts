@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import type { StartFake } from '../../../src/providers/fake-provider.ts'
-import { startFakeFlutterwave } from '../../../src/providers/flutterwave/fake.ts'
-import { startFakeMonnify } from '../../../src/providers/monnify/fake.ts'
-import { startFakePaystack } from '../../../src/providers/paystack/fake.ts'
-import { startFakeStripe } from '../../../src/providers/stripe/fake.ts'
+import { FAKES } from '../../fakes/index.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { newCustomer, openMerchantSite, reaches } from '../../support/customer.ts'
 import { type At, newEmail, startProviderWorld } from '../../support/provider-world.ts'
 
 // Every provider's own page is where the customer goes, and comes back from: never in a frame.
 
-const STARTS: StartFake[] = [startFakePaystack, startFakeFlutterwave, startFakeMonnify, startFakeStripe]
 const world = await startProviderWorld()
-const places = await Promise.all(STARTS.map((start) => world.addProvider(start)))
+const places = await Promise.all(FAKES.map(({ start }) => world.addProvider(start)))
 const shop = await openMerchantSite()
 const browser = await openBrowser()
 const WITHOUT_SCRIPTS = { javaScriptEnabled: false }

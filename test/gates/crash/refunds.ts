@@ -5,16 +5,15 @@ import { connect, type Database } from '../../../src/database/database.ts'
 import { startEmbedded } from '../../../src/database/embedded.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { SANDBOX_MERCHANT_ID } from '../../../src/merchants/seed-sandbox.ts'
-import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
-import { startFakeFlutterwave } from '../../../src/providers/flutterwave/fake.ts'
-import { startFakePaystack } from '../../../src/providers/paystack/fake.ts'
+import type { FakeProvider } from '../../fakes/fake-provider.ts'
+import { FAKES } from '../../fakes/index.ts'
 import { Door, pause } from '../chaos/door.ts'
 import { Killer } from '../killer.ts'
 import type { Random } from '../random.ts'
 import { copySettings, Slot } from './copies.ts'
 
-// Those without an idempotency key: a request that is made twice is a second refund.
-const FAKES = [startFakePaystack, startFakeFlutterwave]
+// These providers have no idempotency key for refunds: a repeated request makes a second refund.
+const TESTED = FAKES.filter(({ features }) => !features.idempotentRefunds)
 const COPIES = 2
 const CLIENTS = 8
 const PAYMENTS_PER_KILL = 4
@@ -53,7 +52,7 @@ export async function crashOfRefunds(random: Random, kills: number): Promise<Ref
   const ends: (() => Promise<void>)[] = []
   try {
     await Promise.all(slots.map((slot) => slot.start()))
-    const fakes = await Promise.all(FAKES.map((start) => start({ after: (end) => void ends.push(end) })))
+    const fakes = await Promise.all(TESTED.map(({ start }) => start({ after: (end) => void ends.push(end) })))
     for (const fake of fakes) await setUp(door, fake)
     const wanted = await pay(database, door, fakes, random, Math.max(4, kills * PAYMENTS_PER_KILL))
     const killer = new Killer(random, slots, kills)

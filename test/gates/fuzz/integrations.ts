@@ -1,3 +1,4 @@
+import { FAKES } from '../../fakes/index.ts'
 import type { Bench, Made } from './requests.ts'
 import { NOT_TEXT, PAYLOADS, unicode } from './values.ts'
 import { bytesOf, type Header } from './wire.ts'
@@ -7,7 +8,7 @@ type Make = (bench: Bench) => Made
 
 const V1 = '/payments/v1/integrations'
 const JSON_TYPE: Header = ['content-type', 'application/json']
-const REAL = ['paystack', 'flutterwave', 'monnify', 'stripe']
+const REAL = FAKES.map(({ provider }) => provider.capabilities.name)
 const NOBODY = ['paypal', '__proto__', 'constructor', 'GATEWAY', 'gateway-virtual-bank-account', ...PAYLOADS]
 
 function made(expected: readonly number[], method: string, target: string, headers: Header[], body?: string): Made {

@@ -1,6 +1,6 @@
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
-import type { Entry, FakeProvider } from '../../../src/providers/fake-provider.ts'
+import type { Entry, FakeProvider } from '../../fakes/fake-provider.ts'
 import type { Heard } from '../../support/listener.ts'
 import { compareLists, comparePayment, countBy, readRecords } from '../chaos/check.ts'
 import type { Told } from './customers.ts'

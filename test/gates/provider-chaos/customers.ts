@@ -3,7 +3,7 @@ import { findCurrentAccount } from '../../../src/integrations/provider-account-s
 import { type AttemptId, newId, uuidOf } from '../../../src/kernel/ids.ts'
 import type { SecretBox } from '../../../src/kernel/secret-box.ts'
 import { upsertCard } from '../../../src/payments/store/saved-cards.ts'
-import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
+import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import { closeInstructions } from '../../support/payment-records.ts'
 import { pause } from '../chaos/door.ts'
 import type { Random } from '../random.ts'

@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbedded } from '../../../src/database/embedded.ts'
 import { migrate } from '../../../src/database/migrate.ts'
+import { FAKES } from '../../fakes/index.ts'
 import { numbersFrom, wordFrom } from '../arguments.ts'
 import { isClean, printProvider } from './report.ts'
-import { PROVIDERS, providerChaos } from './run.ts'
+import { providerChaos } from './run.ts'
 
 interface Wanted {
   payments: number
@@ -33,7 +34,7 @@ async function runOne(provider: string, wanted: Wanted): Promise<boolean> {
   }
 }
 
-const names = Object.keys(PROVIDERS)
+const names = FAKES.map(({ provider }) => provider.capabilities.name)
 const { word, rest } = wordFrom('provider', names)
 const wanted = numbersFrom({ payments: 500, clients: 32, kills: 6 }, rest)
 process.stdout.write(`seed ${wanted.seed}\n`)

@@ -1,11 +1,8 @@
 import { sql } from '../../../src/database/sql.ts'
 import { auditProvider } from '../../../src/payments/audit-provider.ts'
 import { listAuditScopes } from '../../../src/payments/store/provider-audit.ts'
-import type { FakeProvider, StartFake } from '../../../src/providers/fake-provider.ts'
-import { startFakeFlutterwave } from '../../../src/providers/flutterwave/fake.ts'
-import { startFakeMonnify } from '../../../src/providers/monnify/fake.ts'
-import { startFakePaystack } from '../../../src/providers/paystack/fake.ts'
-import { startFakeStripe } from '../../../src/providers/stripe/fake.ts'
+import type { FakeProvider } from '../../fakes/fake-provider.ts'
+import { findFake } from '../../fakes/index.ts'
 import { openListener } from '../../support/listener.ts'
 import { pause } from '../chaos/door.ts'
 import { Killer } from '../killer.ts'
@@ -20,13 +17,6 @@ import { visit } from './stories.ts'
 import { Courier, TroubledWay } from './trouble.ts'
 import { twoAccounts } from './two-accounts.ts'
 
-export const PROVIDERS: Record<string, StartFake> = {
-  paystack: startFakePaystack,
-  flutterwave: startFakeFlutterwave,
-  monnify: startFakeMonnify,
-  stripe: startFakeStripe,
-}
-
 export interface ProviderChaosOptions {
   provider: string
   databaseUrl: string
@@ -38,10 +28,10 @@ export interface ProviderChaosOptions {
 
 /** The whole story with one provider, on an empty database. */
 export async function providerChaos(options: ProviderChaosOptions): Promise<ProviderOutcome> {
-  const startFake = PROVIDERS[options.provider]
-  if (!startFake) throw new Error(`no provider ${options.provider}`)
+  const fake = findFake(options.provider)
+  if (!fake) throw new Error(`no provider ${options.provider}`)
   const ends: (() => Promise<void>)[] = []
-  const open = () => startFake({ after: (end) => void ends.push(end) })
+  const open = () => fake.start({ after: (end) => void ends.push(end) })
   const fakes: [FakeProvider, FakeProvider] = [await open(), await open()]
   const listener = await openListener()
   const service = await startService(options.databaseUrl, fakes[0].provider)

@@ -1,5 +1,5 @@
-import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
-import type { Asked, Said, Trouble } from '../../../src/providers/upstream.ts'
+import type { FakeProvider } from '../../fakes/fake-provider.ts'
+import type { Asked, Said, Trouble } from '../../fakes/upstream.ts'
 import { pause } from '../chaos/door.ts'
 import type { Killer } from '../killer.ts'
 import type { Random } from '../random.ts'

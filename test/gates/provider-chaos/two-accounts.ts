@@ -1,6 +1,6 @@
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
-import type { FakeProvider } from '../../../src/providers/fake-provider.ts'
+import type { FakeProvider } from '../../fakes/fake-provider.ts'
 
 /**
  * Two accounts of a merchant at one provider, as one fake: the merchant changes from the first to the second in mid-run. What a customer does

@@ -4,14 +4,11 @@ import { sql } from '../../../src/database/sql.ts'
 import { createLog } from '../../../src/log.ts'
 import { makeChecksDue } from '../../../src/payments/store/attempts.ts'
 import { findCard } from '../../../src/payments/store/saved-cards.ts'
-import type { FakeProvider, StartFake } from '../../../src/providers/fake-provider.ts'
-import { startFakeFlutterwave } from '../../../src/providers/flutterwave/fake.ts'
-import { startFakeMonnify } from '../../../src/providers/monnify/fake.ts'
-import { startFakePaystack } from '../../../src/providers/paystack/fake.ts'
 import type { Account, Connection, Provider } from '../../../src/providers/provider.ts'
 import { PROVIDERS } from '../../../src/providers/registry.ts'
-import { startFakeStripe } from '../../../src/providers/stripe/fake.ts'
-import type { Said } from '../../../src/providers/upstream.ts'
+import type { FakeProvider } from '../../fakes/fake-provider.ts'
+import { FAKES } from '../../fakes/index.ts'
+import type { Said } from '../../fakes/upstream.ts'
 import { defaultSecretOf } from '../../support/delivering.ts'
 import { findLeaks, listenIn, type Planted, type Trace, tracesInDatabase } from '../../support/leaks.ts'
 import { eventually, request } from '../../support/paying.ts'
@@ -63,11 +60,7 @@ function told(text: string): string {
     : whole
 }
 
-const places = await Promise.all(
-  ([startFakePaystack, startFakeFlutterwave, startFakeMonnify, startFakeStripe] as StartFake[]).map((start) =>
-    world.addProvider(start),
-  ),
-)
+const places = await Promise.all(FAKES.map(({ start }) => world.addProvider(start)))
 
 /** Their refusals and mistakes, which quote what we sent: the key in the header, the card's token in the body. */
 function echoes({ provider, secrets, savedCards }: FakeProvider): Said[] {

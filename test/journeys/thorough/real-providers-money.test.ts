@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeChecksDue } from '../../../src/payments/store/attempts.ts'
+import type { Features } from '../../fakes/conformance.ts'
 import { letPass } from '../../support/payment-records.ts'
-import {
-  assertAllAgree,
-  assertBackAtShop,
-  payByCard,
-  statusesOf,
-  type Way,
-  withEach,
-} from '../../support/provider-journey.ts'
+import { assertAllAgree, assertBackAtShop, payByCard, statusesOf, withEach } from '../../support/provider-journey.ts'
 import { type At, newUser, startProviderWorld } from '../../support/provider-world.ts'
 import { newVisitor, SHOP } from '../../support/visitor.ts'
 
@@ -17,10 +11,10 @@ const world = await startProviderWorld()
 const { database } = world
 const places = await withEach(world, 'transfers, saved cards and refunds', journeys)
 
-function journeys({ otherAmounts, asksForSteps }: Way, place: At): void {
+function journeys({ wrongTransferAmounts, asksForSteps }: Features, place: At): void {
   const { name, fake, shop, amount, currency, pump, hears, payment } = place
 
-  if (otherAmounts) accounts(otherAmounts)
+  if (wrongTransferAmounts) accounts(wrongTransferAmounts)
   else {
     test('it has no accounts, and says so', async () => {
       const { status, body } = await place.initialize({ provider: `${name}-virtual-bank-account` })
@@ -28,7 +22,7 @@ function journeys({ otherAmounts, asksForSteps }: Way, place: At): void {
     })
   }
 
-  function accounts(otherwise: NonNullable<Way['otherAmounts']>): void {
+  function accounts(wrongAmounts: NonNullable<Features['wrongTransferAmounts']>): void {
     const byTransfer = { provider: `${name}-virtual-bank-account` }
     const transfer = async (reference: string, sum: number) => {
       await fake.customer.transfer?.(await place.orderOf(reference), sum)
@@ -62,10 +56,10 @@ function journeys({ otherAmounts, asksForSteps }: Way, place: At): void {
       assert.ok(customer.text.includes(`${SHOP}/thanks?order=7&amp;status=successful&amp;reference=${reference}`))
     })
 
-    test(`a transfer of too little ${otherwise}, and the payment waits for the right one`, async () => {
+    test(`a transfer of too little is ${wrongAmounts}, and the payment waits for the right one`, async () => {
       const { data } = (await place.initialize(byTransfer)).body
       const { reference } = await payment(data.reference)
-      const isKept = otherwise === 'is kept'
+      const isKept = wrongAmounts === 'kept'
       await transfer(reference, amount - 100_000)
       const first = isKept ? ['payment.underpaid'] : []
       const [told] = await hears(reference, first)
@@ -75,11 +69,11 @@ function journeys({ otherAmounts, asksForSteps }: Way, place: At): void {
       assert.equal((await payment(reference)).amountPaid, amount)
     })
 
-    test(`a transfer of too much ${otherwise}`, async () => {
+    test(`a transfer of too much is ${wrongAmounts}`, async () => {
       const { data } = (await place.initialize(byTransfer)).body
       const { reference, id } = await payment(data.reference)
       await transfer(reference, amount + 5_000)
-      if (otherwise === 'is kept') {
+      if (wrongAmounts === 'kept') {
         const told = await hears(reference, ['payment.successful', 'payment.overpaid'])
         assert.deepEqual(told[1]?.data.excess, { amount: 5_000, currency })
         assert.equal((await payment(reference)).amountPaid, amount + 5_000)

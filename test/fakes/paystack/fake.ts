@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { type Currency, money } from '../../kernel/money.ts'
-import { hostedPage } from '../fake-hosted-page.ts'
-import type { FakeProvider, StartFake } from '../fake-provider.ts'
-import type { RawNotice } from '../provider.ts'
+import { type Currency, money } from '../../../src/kernel/money.ts'
+import { paystack } from '../../../src/providers/paystack/adapter.ts'
+import { toHundredths } from '../../../src/providers/paystack/amounts.ts'
+import type { RawNotice } from '../../../src/providers/provider.ts'
+import type { Fake, FakeProvider, StartFake } from '../fake-provider.ts'
+import { hostedPage } from '../hosted-page.ts'
 import { type Asked, type Said, startUpstream } from '../upstream.ts'
-import { paystack } from './adapter.ts'
-import { toHundredths } from './amounts.ts'
+import { FORMS, findFault } from './requests.ts'
 import {
   chargeOf,
   type Dispute,
@@ -20,8 +21,7 @@ import {
   type Sale,
   toJSON,
   transactionOf,
-} from './fake-books.ts'
-import { FORMS, findFault } from './fake-requests.ts'
+} from './state.ts'
 
 const SECRET_KEY = 'sk_test_0123456789abcdef0123456789abcdef01234567'
 const PUBLIC_KEY = 'pk_test_89abcdef0123456789abcdef0123456789abcdef'
@@ -383,3 +383,18 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
       }),
   }
 }) satisfies StartFake
+
+export const fakePaystack = {
+  provider: paystack,
+  features: {
+    notices: ['paid', 'refund', 'dispute'],
+    asksForSteps: true,
+    numbersTries: true,
+    wrongTransferAmounts: 'rejected',
+    listsReturns: true,
+    listsDisputes: true,
+    listsTransactions: true,
+    reportsRefusedKeys: true,
+  },
+  start: startFakePaystack,
+} satisfies Fake

@@ -1,5 +1,6 @@
-import type { Money } from '../kernel/money.ts'
-import type { NoticeRig, Rig } from './behaves-as-provider.ts'
+import type { Money } from '../../src/kernel/money.ts'
+import type { Provider } from '../../src/providers/provider.ts'
+import type { Features, NoticeRig, Rig } from './conformance.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
@@ -29,3 +30,10 @@ export interface Entry {
 
 /** Starts one. Ends with the test. */
 export type StartFake = (t: { after(end: () => Promise<void>): void }) => Promise<FakeProvider>
+
+/** An entry of the list of fakes. */
+export interface Fake<Started extends FakeProvider = FakeProvider> {
+  provider: Provider
+  features: Features
+  start(t: Parameters<StartFake>[0]): Promise<Started>
+}

@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test'
-import type { Channel } from '../../kernel/channel.ts'
-import { type Currency, money } from '../../kernel/money.ts'
-import type { Order, OrderHandle, ProviderHttp, RefundOrder } from '../provider.ts'
-import { paystack } from './adapter.ts'
+import type { Channel } from '../../../src/kernel/channel.ts'
+import { type Currency, money } from '../../../src/kernel/money.ts'
+import { paystack } from '../../../src/providers/paystack/adapter.ts'
+import type { Order, OrderHandle, ProviderHttp, RefundOrder } from '../../../src/providers/provider.ts'
 import { startFakePaystack } from './fake.ts'
 
 /** What the tests of Paystack begin with, over a way out of theirs. */

@@ -1,10 +1,10 @@
-import { money } from '../../kernel/money.ts'
-import type { FakeProvider } from '../fake-provider.ts'
-import type { RawNotice } from '../provider.ts'
+import { money } from '../../../src/kernel/money.ts'
+import { flutterwave } from '../../../src/providers/flutterwave/adapter.ts'
+import type { RawNotice } from '../../../src/providers/provider.ts'
+import type { Fake, FakeProvider } from '../fake-provider.ts'
 import { type Asked, startUpstream } from '../upstream.ts'
-import { flutterwave } from './adapter.ts'
-import { type FakeOrder, type Oddities, openBooks, SETTINGS, TOKENS, type Try } from './fake-books.ts'
-import { speaks } from './fake-calls.ts'
+import { speaks } from './api.ts'
+import { type FakeOrder, type Oddities, openBooks, SETTINGS, TOKENS, type Try } from './state.ts'
 
 export interface FakeFlutterwave extends FakeProvider {
   odd: Oddities
@@ -113,3 +113,19 @@ const sign = (body: Buffer, receivedAt: Date, secretHash: string): RawNotice => 
   body,
   receivedAt,
 })
+
+export const fakeFlutterwave = {
+  provider: flutterwave,
+  features: {
+    notices: ['paid', 'failed', 'refund', 'dispute'],
+    asksForSteps: true,
+    hidesAccountNames: true,
+    numbersTries: true,
+    wrongTransferAmounts: 'kept',
+    listsReturns: true,
+    listsDisputes: true,
+    listsTransactions: true,
+    reportsRefusedKeys: true,
+  },
+  start: startFakeFlutterwave,
+} satisfies Fake

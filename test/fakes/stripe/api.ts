@@ -1,5 +1,5 @@
 import type { Asked, Said } from '../upstream.ts'
-import type { Books, Intent } from './fake-books.ts'
+import type { Books, Intent } from './state.ts'
 
 /** The fake Stripe's API: as strict as the documents say the real one is, and where they are silent, stricter. */
 export interface ApiSwitches {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { type Currency, money } from '../../kernel/money.ts'
-import { type HostedOrder, hostedPage } from '../fake-hosted-page.ts'
-import type { Entry, FakeProvider, StartFake } from '../fake-provider.ts'
-import type { RawNotice } from '../provider.ts'
+import { type Currency, money } from '../../../src/kernel/money.ts'
+import type { RawNotice } from '../../../src/providers/provider.ts'
+import { stripe, VERSION } from '../../../src/providers/stripe/adapter.ts'
+import type { Entry, Fake, FakeProvider, StartFake } from '../fake-provider.ts'
+import { type HostedOrder, hostedPage } from '../hosted-page.ts'
 import { startUpstream } from '../upstream.ts'
-import { stripe, VERSION } from './adapter.ts'
-import { type ApiSwitches, createApi } from './fake-api.ts'
-import { createBooks, type Intent, type Session } from './fake-books.ts'
+import { type ApiSwitches, createApi } from './api.ts'
+import { createBooks, type Intent, type Session } from './state.ts'
 
 type NoticeKind = Parameters<FakeProvider['notices']['bodyOf']>[0]
 
@@ -197,3 +197,18 @@ function signatureOf(body: Buffer, at: Date, secret: string): { 'stripe-signatur
   const v1 = createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex')
   return { 'stripe-signature': `t=${t},v1=${v1}` }
 }
+
+export const fakeStripe = {
+  provider: stripe,
+  features: {
+    notices: ['paid', 'failed', 'processing', 'pending', 'refund', 'dispute'],
+    asksForSteps: true,
+    numbersTries: true,
+    idempotentRefunds: true,
+    listsReturns: true,
+    listsDisputes: true,
+    listsTransactions: true,
+    reportsRefusedKeys: true,
+  },
+  start: startFakeStripe,
+} satisfies Fake

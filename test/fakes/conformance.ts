@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { money, parseCurrency } from '../kernel/money.ts'
+import { money, parseCurrency } from '../../src/kernel/money.ts'
 import {
   type Connection,
   type Declined,
@@ -10,8 +10,9 @@ import {
   type Provider,
   type RawNotice,
   type Receipt,
-} from './provider.ts'
-import { behavesWhenMoneyGoesBack } from './returns-suite.ts'
+} from '../../src/providers/provider.ts'
+import { findProvider } from '../../src/providers/registry.ts'
+import { returnsConformance } from './conformance-returns.ts'
 import { handleOf, newReference, orderOf, priceOf, refundable, startedCard } from './rig.ts'
 import { TROUBLES, type Upstream } from './upstream.ts'
 
@@ -70,36 +71,45 @@ export interface NoticeRig {
 
 export type NoticeKind = 'paid' | 'failed' | 'processing' | 'pending' | 'refund' | 'dispute'
 
-/** What a provider has beyond what its capabilities say, so that no test is registered that could only be skipped. */
-export interface Manners {
-  /** The kinds of notices that it sends. */
-  sends: readonly NoticeKind[]
-  /** A saved card may need a PIN or a code first. */
-  asksForSteps: boolean
-  /** Its accounts may come without a name. */
-  hidesAccountNames: boolean
-  /** It implements `listReturns`; the rig has `refundAtProvider`. */
+/** Optional features of a provider. A test of a feature is registered only for the providers that have it. */
+export interface Features {
+  /** The kinds of notices that the provider sends. */
+  notices: readonly NoticeKind[]
+  /** Charging a saved card may need a PIN or an OTP first. */
+  asksForSteps?: boolean
+  /** A virtual bank account may come without an account name. */
+  hidesAccountNames?: boolean
+  /** `Declined.tryId` differs between two tries on the provider's page. */
+  numbersTries?: boolean
+  /** What happens to a transfer of another amount than the order's. Absent: the provider has no virtual bank accounts. */
+  wrongTransferAmounts?: 'rejected' | 'kept'
+  /** A repeated refund request with the same reference makes no second refund. */
+  idempotentRefunds?: boolean
+  /** The adapter implements `listReturns`; the fake has `refundAtProvider`. */
   listsReturns?: boolean
-  /** Its `listReturns` has disputes; the rig has `disputeAtProvider` and `closeDispute`. */
+  /** `listReturns` includes disputes; the fake has `disputeAtProvider` and `closeDispute`. */
   listsDisputes?: boolean
-  /** It implements `listTransactions`; the rig has `limitPages`. */
+  /** The adapter implements `listTransactions`; the fake has `limitPages`. */
   listsTransactions?: boolean
   /** 401 and 403 at a start call are a decline with `keysRefused`. */
-  tellsRefusedKeys?: boolean
+  reportsRefusedKeys?: boolean
 }
 
-/** What must hold for every provider, whoever it is. */
-export function behavesAsProvider(
-  provider: Provider,
-  manners: Manners,
+/** The conformance suite: what every adapter must do. */
+export function conformanceSuite(
+  { provider, features }: { provider: Provider; features: Features },
   rigFor: (t: TestContext) => Promise<Rig>,
 ): void {
-  const { sends, asksForSteps, hidesAccountNames } = manners
-  behavesWhenMoneyGoesBack(provider, manners, rigFor)
+  const { notices, asksForSteps = false, hidesAccountNames = false } = features
+  returnsConformance(provider, features, rigFor)
   const { name, pageTakesSavedCards, channels } = provider.capabilities
   const test = (what: string, run: (t: TestContext) => Promise<void>) => nodeTest(`${name}: ${what}`, run)
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) => applies && test(what, run)
   const hasAccounts = channels.includes('virtual-bank-account')
+
+  test('the registry finds it by its name', async () => {
+    assert.equal(findProvider(name), provider)
+  })
 
   test('its settings are told by its own patterns, and a key of one mode is none of the other', async (t) => {
     const { settings } = await rigFor(t)
@@ -402,7 +412,7 @@ export function behavesAsProvider(
     assert.equal(rig.refundsMade(), 0)
   })
 
-  for (const kind of sends) {
+  for (const kind of notices) {
     test(`a signed notice that says ${kind} is read`, async (t) => {
       const rig = await rigFor(t)
       const notice = await noticeOf(rig, kind)
@@ -460,7 +470,7 @@ export function behavesAsProvider(
       const reading = rig.connection.readNotice(rig.notices.sign(body, new Date()))
       assert.ok(reading.kind === 'unreadable' || (reading.kind === 'notice' && reading.says === 'other'), reading.kind)
     }
-    for (const kind of sends) {
+    for (const kind of notices) {
       const body = (await noticeOf(rig, kind))?.signed.body.toString()
       if (!body) continue
       fc.assert(

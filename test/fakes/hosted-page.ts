@@ -1,5 +1,5 @@
-import { html } from '../kernel/html.ts'
-import { formatMoney, type Money } from '../kernel/money.ts'
+import { html } from '../../src/kernel/html.ts'
+import { formatMoney, type Money } from '../../src/kernel/money.ts'
 import type { Asked, Said } from './upstream.ts'
 
 /** An order as its hosted page needs it. */

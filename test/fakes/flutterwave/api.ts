@@ -1,7 +1,7 @@
-import { type HostedOrder, hostedPage } from '../fake-hosted-page.ts'
+import { capabilities } from '../../../src/providers/flutterwave/capabilities.ts'
+import { type HostedOrder, hostedPage } from '../hosted-page.ts'
 import type { Asked, Said } from '../upstream.ts'
-import { capabilities } from './capabilities.ts'
-import { type Books, type FakeOrder, type Given, minorOfDigits, SETTINGS, TOKENS } from './fake-books.ts'
+import { type Books, type FakeOrder, type Given, minorOfDigits, SETTINGS, TOKENS } from './state.ts'
 
 /** A strict Flutterwave: what the documents do not allow is refused, also where the real one may let it pass. */
 export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Said {

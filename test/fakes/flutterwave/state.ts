@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Currency, type Money, money, parseCurrency } from '../../kernel/money.ts'
+import { type Currency, type Money, money, parseCurrency } from '../../../src/kernel/money.ts'
 
 export const SETTINGS = {
   secretKey: 'FLWSECK_TEST-0123456789abcdef0123456789abcdef-X',

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
-import { type Currency, money } from '../../kernel/money.ts'
-import { type HostedOrder, hostedPage } from '../fake-hosted-page.ts'
-import type { FakeProvider } from '../fake-provider.ts'
-import type { RawNotice } from '../provider.ts'
+import { type Currency, money } from '../../../src/kernel/money.ts'
+import { monnify } from '../../../src/providers/monnify/adapter.ts'
+import type { RawNotice } from '../../../src/providers/provider.ts'
+import type { Fake, FakeProvider } from '../fake-provider.ts'
+import { type HostedOrder, hostedPage } from '../hosted-page.ts'
 import { type Asked, type Said, startUpstream } from '../upstream.ts'
-import { monnify } from './adapter.ts'
-import { openBooks, paidIn, refundNotice, type Switches, type Transaction } from './fake-books.ts'
+import { openBooks, paidIn, refundNotice, type Switches, type Transaction } from './state.ts'
 import {
   type Body,
   CHARGE_FIELDS,
@@ -18,7 +18,7 @@ import {
   refuse,
   say,
   text,
-} from './fake-wire.ts'
+} from './wire.ts'
 
 export const KEYS = {
   apiKey: 'MK_TEST_SAMPLE0001',
@@ -260,3 +260,16 @@ export function sign(
 ): RawNotice & { headers: Record<string, string> } {
   return { headers: { 'monnify-signature': createHmac('sha512', key).update(body).digest('hex') }, body, receivedAt }
 }
+
+export const fakeMonnify = {
+  provider: monnify,
+  features: {
+    notices: ['paid', 'refund'],
+    wrongTransferAmounts: 'kept',
+    idempotentRefunds: true,
+    listsReturns: true,
+    listsTransactions: true,
+    reportsRefusedKeys: true,
+  },
+  start: startFakeMonnify,
+} satisfies Fake

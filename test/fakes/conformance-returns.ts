@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
-import { money } from '../kernel/money.ts'
-import { providerHttp } from '../outbound/provider-http.ts'
-import type { Manners, Rig } from './behaves-as-provider.ts'
-import type { Connection, ListedTransaction, OrderHandle, Provider, ReturnsAnswer } from './provider.ts'
+import { money } from '../../src/kernel/money.ts'
+import { providerHttp } from '../../src/outbound/provider-http.ts'
+import type {
+  Connection,
+  ListedTransaction,
+  OrderHandle,
+  Provider,
+  ReturnsAnswer,
+} from '../../src/providers/provider.ts'
+import type { Features, Rig } from './conformance.ts'
 import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
 
 /** Conformance of refunds and disputes made at the provider, of the list of transactions, and of refused keys. */
-export function behavesWhenMoneyGoesBack(
+export function returnsConformance(
   provider: Provider,
-  { listsReturns = false, listsDisputes = false, listsTransactions = false, tellsRefusedKeys = false }: Manners,
+  { listsReturns = false, listsDisputes = false, listsTransactions = false, reportsRefusedKeys = false }: Features,
   rigFor: (t: TestContext) => Promise<Rig>,
 ): void {
   const { name, channels } = provider.capabilities
@@ -147,7 +153,7 @@ export function behavesWhenMoneyGoesBack(
     assert.deepEqual(await everyTransaction(rig.connection, before), [])
   })
 
-  testIf(tellsRefusedKeys, 'a start that is refused because of the keys says so', async (t) => {
+  testIf(reportsRefusedKeys, 'a start that is refused because of the keys says so', async (t) => {
     const rig = await rigFor(t)
     const connection = withWrongKeys(rig)
     for (const status of [401, 403]) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { type Currency, money } from '../../kernel/money.ts'
+import { type Currency, money } from '../../../src/kernel/money.ts'
 import type { Entry } from '../fake-provider.ts'
-import { type Body, koboIn, number, say, text } from './fake-wire.ts'
+import { type Body, koboIn, number, say, text } from './wire.ts'
 
 const NGN = 'NGN' as Currency
 const CARD = {

@@ -1,0 +1,12 @@
+import type { Fake } from './fake-provider.ts'
+import { fakeFlutterwave } from './flutterwave/fake.ts'
+import { fakeMonnify } from './monnify/fake.ts'
+import { fakePaystack } from './paystack/fake.ts'
+import { fakeStripe } from './stripe/fake.ts'
+
+/** One fake for each real provider. Every suite that runs against all providers iterates this list. */
+export const FAKES: readonly Fake[] = [fakePaystack, fakeFlutterwave, fakeMonnify, fakeStripe]
+
+export function findFake(name: string): Fake | undefined {
+  return FAKES.find(({ provider }) => provider.capabilities.name === name)
+}
