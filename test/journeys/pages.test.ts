@@ -11,7 +11,6 @@ const { app, database } = await startService()
 const shop = await addMerchant(database, { name: 'Adaeze & Sons <Kitchen>', provider: 'gateway' })
 const open = (path: string) => call(app, 'GET', path)
 /** Signs are written as references, so that a page is ASCII. */
-const asWritten = (text: string) => text.replace(/[₦₵]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 const pathOf = (url: string) => url.slice(BASE_URL.length)
 
 test('the short link answers 302 to the long one, and both open the same page', async () => {
@@ -33,7 +32,7 @@ test('the page shows merchant, amount and status, and nothing of the customer', 
   ).body
   const { body } = await open(pathOf(data.url))
   for (const shown of ['Adaeze &amp; Sons &lt;Kitchen&gt;', '₦12,500.00', 'ORD-20931', 'Pay ₦12,500.00', 'Test mode'])
-    assert.ok(body.includes(asWritten(shown)), shown)
+    assert.ok(body.includes(shown), shown)
   for (const hidden of ['ada@example.com', 'Ada Obi', '+2348000', 'basket']) assert.ok(!body.includes(hidden), hidden)
   await call(app, 'POST', '/payments/v1/payments/ORD-20931/cancel', { headers: shop.headers })
   assert.match((await open(pathOf(data.url))).body, /Payment cancelled/)
@@ -47,7 +46,7 @@ test('amounts are written as people write them, whatever the currency', async ()
     [100, 'GHS', 'GH', 'GH₵1.00'],
   ] as const) {
     const { data } = (await checkout(app, shop, { amount, currency, country })).body
-    assert.ok((await open(pathOf(data.url))).body.includes(asWritten(shown)), shown)
+    assert.ok((await open(pathOf(data.url))).body.includes(shown), shown)
   }
 })
 
@@ -111,7 +110,7 @@ test('a link with a trailing slash, a query or in another case does not open a p
   assert.equal((await open(pathOf(data.url).toUpperCase())).status, 404)
 })
 
-test('a page is squeezed for whoever takes gzip, and for nobody who refuses it', async () => {
+test('a page is compressed with gzip only if the request accepts gzip', async () => {
   const path = pathOf((await checkout(app, shop)).body.data.url)
   for (const [coding, expected] of [
     ['gzip', 'gzip'],
@@ -121,8 +120,8 @@ test('a page is squeezed for whoever takes gzip, and for nobody who refuses it',
     ['gzip;q=0', undefined],
     ['br, gzip; q=0.000, identity', undefined],
     ['not-gzip', undefined],
-    ['identity;q=0', undefined], // a page that may be of use, before none
-    ['*', undefined],
+    ['identity;q=0', undefined], // an uncompressed page is better than 406
+    ['*', 'gzip'],
     ['', undefined],
   ] as const) {
     const { headers } = await call(app, 'GET', path, { headers: { 'accept-encoding': coding } })
@@ -148,9 +147,9 @@ test('a page arrives whole however it is asked for, in any script, and is counte
   const page = plain.bytes.toString()
   assert.match(page, /<h1><bdi>متجر السوق<\/bdi><\/h1>/)
   assert.match(page, /<\/html>\n$/)
-  const squeezed = await ask('GET', 'br, gzip')
-  assert.equal(squeezed.headers['content-encoding'], 'gzip')
-  assert.equal(withoutKey(gunzipSync(squeezed.bytes).toString()), withoutKey(page))
+  const compressed = await ask('GET', 'br, gzip')
+  assert.equal(compressed.headers['content-encoding'], 'gzip')
+  assert.equal(withoutKey(gunzipSync(compressed.bytes).toString()), withoutKey(page))
   const head = await ask('HEAD', 'identity')
   assert.deepEqual([head.bytes.length, head.headers['content-length']], [0, plain.headers['content-length']])
   const { body } = await open('/metrics')
@@ -164,10 +163,10 @@ test('a name in the other direction stands by itself in the sentences around it'
     await addMerchant(database, { name: 'متجر السوق', provider: 'gateway' }),
   ]
   for (const [merchant, lang, shown] of [
-    [latin, 'ar', '&#8296;Acme Inc.&#8297;'],
+    [latin, 'ar', '\u2068Acme Inc.\u2069'],
     [latin, 'fr-CA', 'Acme Inc.'],
     [arabic, 'ar', 'متجر السوق'],
-    [arabic, 'en', '&#8296;متجر السوق&#8297;'],
+    [arabic, 'en', '\u2068متجر السوق\u2069'],
   ] as const) {
     const { data } = (await checkout(app, merchant)).body
     const { body } = await open(`${pathOf(data.url)}?lang=${lang}`)

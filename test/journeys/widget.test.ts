@@ -122,7 +122,7 @@ test('language and colours go with it; without an origin it is the full page', a
   assert.match(String((await open(asked)).headers.location), /^\.\.\/pay\/emb_[\w-]+\?lang=fr&theme=dark$/)
   const unknown = await open({ ...asked, reference: 'ORD-2' })
   assert.equal(unknown.status, 404)
-  assert.match(unknown.body, /can&#8217;t find this payment/)
+  assert.match(unknown.body, /can’t find this payment/)
 })
 
 test('what is unknown, another merchant’s, of the other mode, revoked or suspended is not found, all in the same words', async () => {

@@ -1,4 +1,4 @@
-import { Html, pageHtml as html } from '../../kernel/html.ts'
+import { Html, html } from '../../kernel/html.ts'
 
 export function addTo(here: string, query: string): string {
   return `${here}${here.includes('?') ? '&' : '?'}${query}`

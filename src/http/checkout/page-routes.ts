@@ -16,8 +16,7 @@ import { findPaymentById, findPaymentIdByShortCode } from '../../payments/store/
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
 import { STATUS, toProblem } from '../server/problems.ts'
-import { accepts } from '../server/static-text.ts'
-import type { Documents, Page } from './document.ts'
+import type { Documents } from './document.ts'
 import { embedId, type PageAddress, pageOf } from './embed.ts'
 import {
   framedReturnPage,
@@ -30,7 +29,7 @@ import {
 } from './payment-page.ts'
 import { isOwnForm, pageReader } from './read-page.ts'
 import { CHANNEL, type MethodName } from './screen.ts'
-import { gzip } from './squeeze.ts'
+import { sendPage } from './send-page.ts'
 
 export type PageParts = PaymentDependencies & {
   limits: Limits
@@ -137,7 +136,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
   }
 
   /** The page, or for one that is open already its panel. */
-  function answer(request: PageRequest, reply: FastifyReply, shown: Shown): FastifyReply {
+  async function answer(request: PageRequest, reply: FastifyReply, shown: Shown): Promise<FastifyReply> {
     const visit = visitOf(request, shown)
     if (!isPanelWanted(request)) return sendPage(request, reply, 200, paymentPage(documents, shown, visit))
     return sendPanel(reply, 200, paymentPanel(shown, visit))
@@ -287,7 +286,7 @@ export function sendUnknownPayment(
   request: FastifyRequest,
   reply: FastifyReply,
   { limits, documents }: { limits: Limits; documents: Documents },
-): FastifyReply {
+): Promise<FastifyReply> {
   limits.wrongLink(request)
   return sendTrouble(request, reply, documents, 404, 'notFound')
 }
@@ -298,13 +297,8 @@ function sendTrouble(
   documents: Documents,
   status: number,
   trouble: Trouble,
-): FastifyReply {
-  // In one piece, for the framework's own errors come before it knows of any other way to send.
-  const { headers, beginning, rest } = troublePage(documents, trouble, request.headers['accept-language'])
-  reply.code(status).headers(headers)
-  return takesGzip(request)
-    ? reply.header('content-encoding', 'gzip').send(gzip(beginning, rest))
-    : reply.send(Buffer.concat([beginning.bytes, Buffer.from(rest)]))
+): Promise<FastifyReply> {
+  return sendPage(request, reply, status, troublePage(documents, trouble, request.headers['accept-language']))
 }
 
 function sendPanel(reply: FastifyReply, status: number, panel: string): FastifyReply {
@@ -312,17 +306,4 @@ function sendPanel(reply: FastifyReply, status: number, panel: string): FastifyR
     .code(status)
     .headers({ ...NO_TRACE, 'content-type': 'text/html; charset=utf-8', 'x-state': '1' })
     .send(panel)
-}
-
-function sendPage(request: FastifyRequest, reply: FastifyReply, status: number, page: Page): FastifyReply {
-  const { headers, beginning, rest } = page
-  reply.code(status)
-  return takesGzip(request)
-    ? reply.headers(headers).header('content-encoding', 'gzip').send(gzip(beginning, rest))
-    : reply.sendPieces(headers, beginning.bytes, rest)
-}
-
-function takesGzip({ headers }: FastifyRequest): boolean {
-  const codings = headers['accept-encoding']
-  return codings !== undefined && /gzip/i.test(codings) && accepts(codings, 'gzip')
 }

@@ -1,9 +1,8 @@
-import { type Html, pageHtml as html } from '../../kernel/html.ts'
+import { type Html, html } from '../../kernel/html.ts'
 import { type Currency, formatMoney, money } from '../../kernel/money.ts'
 import { type Branding, frameAncestors, type Language } from '../../merchants/branding.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
-import { GAPS, type Words } from './blank.ts'
 import type { Documents, Frame, Page } from './document.ts'
 import { type Offer, type Screen, screenOf, type Wish } from './screen.ts'
 import { languageFor, TEXTS, type Texts } from './texts/texts.ts'
@@ -49,7 +48,6 @@ function viewOf(
     texts: TEXTS[language],
     payment: state.payment,
     show: showIn(state.payment.currency, TEXTS[language].locale),
-    count: String,
     merchantName: inSentence(shortened(branding.name), TEXTS[language].direction),
     here: visit.path + keptQuery(visit),
     token,
@@ -91,56 +89,8 @@ function screenFor({ state, offer, now }: Shown, { wish }: Visit): Screen {
 }
 
 export function paymentPage(documents: Documents, shown: Shown, visit: Visit): Page {
-  const { state, offer, branding, token, key, shortLink } = shown
-  const { payment } = state
   const screen = screenFor(shown, visit)
-  // As most pages are when they are opened: nothing has been tried, no card is known, and the price is all that there is to pay.
-  const isPlain = payment.sequence === 0 && offer.cards.length === 0 && !payment.customerBearsCharge
-  if (screen.state !== 'choose' || !isPlain) return drawnPage(documents, shown, visit)
-
-  const language = languageFor(visit.language, branding.brand.language, visit.acceptLanguage)
-  const words: Words = {
-    path: visit.path,
-    reference: payment.reference,
-    amount: showIn(payment.currency, TEXTS[language].locale)(payment.amount),
-    total: String(payment.amount),
-    token,
-    key,
-    shortLink: shortLink ?? '',
-  }
-  const methods = offer.methods.map(({ name }) => name).join()
-  const look = `${lookOf(branding)} ${language} ${methods} ${screen.chosen.name} ${offer.asksToSave} ${shortLink !== undefined} ${shown.mayCancel} ${visit.theme} ${visit.saveData} ${visit.embeddedIn} ${visit.language}`
-  return documents.blanks.fill(look, words, () => blankPage(documents, shown, visit))
-}
-
-const LOOKS = new WeakMap<Branding, string>()
-
-/** All that a page shows of a shop. */
-function lookOf(branding: Branding): string {
-  const known = LOOKS.get(branding)
-  if (known !== undefined) return known
-  const { merchantId, mode, name, brand, origins } = branding
-  const look = JSON.stringify([merchantId, mode, name, brand, origins])
-  LOOKS.set(branding, look)
-  return look
-}
-
-/** The page with gaps for whatever is this customer's. */
-function blankPage(documents: Documents, shown: Shown, visit: Visit): Page {
-  const { reference, token, key, shortLink, path, amount, total } = GAPS
-  const gapped: Shown = {
-    ...shown,
-    state: { ...shown.state, payment: { ...shown.state.payment, reference } },
-    shortLink: shown.shortLink === undefined ? undefined : shortLink,
-    token,
-    key,
-  }
-  return drawnPage(documents, gapped, { ...visit, path }, { show: () => amount, count: () => total })
-}
-
-export function drawnPage(documents: Documents, shown: Shown, visit: Visit, figures: Partial<View> = {}): Page {
-  const screen = screenFor(shown, visit)
-  const view = { ...viewOf(shown, visit), ...figures }
+  const view = viewOf(shown, visit)
   const { branding, state } = shown
   const { payment } = state
   const { texts, merchantName } = view

@@ -1,4 +1,4 @@
-import { Html, pageHtml as html } from '../../kernel/html.ts'
+import { Html, html } from '../../kernel/html.ts'
 import { money, plainAmount } from '../../kernel/money.ts'
 import type { Payment } from '../../payments/state/payment.ts'
 import { addTo, all, attributes, flag } from './markup.ts'
@@ -11,8 +11,6 @@ export interface View {
   payment: Payment
   /** An amount of the payment's money, for people to read: ₦12,500.00. */
   show(minor: number): string
-  /** The same for a form to send back: 1250000. */
-  count(minor: number): string
   merchantName: string
   /** This page's own address, with what must stay in it. */
   here: string
@@ -149,7 +147,7 @@ function cardForm(method: Method, { cards, asksToSave }: Offer, view: View): Htm
   return form(
     view,
     'pay',
-    html`<input type="hidden" name="method" value="card">${shownTotal(method, view)}
+    html`<input type="hidden" name="method" value="card">${shownTotal(method)}
 ${cards.length > 0 ? html`<fieldset><legend class="away">${texts.card}</legend>${all(choices)}</fieldset>` : html`<input type="hidden" name="card" value="new"><p class="note">${texts.cardNote}</p>`}
 ${asksToSave ? html`<label class="choice"><input type="checkbox" name="save" value="1"><span>${texts.saveCard}</span></label>` : null}
 ${priceRows(method, view)}
@@ -162,7 +160,7 @@ function bankForm(method: Method, view: View): Html {
   return form(
     view,
     'pay',
-    html`<input type="hidden" name="method" value="bank">${shownTotal(method, view)}
+    html`<input type="hidden" name="method" value="bank">${shownTotal(method)}
 <p class="note">${texts.bankNote}</p>
 ${priceRows(method, view)}
 <button class="main">${texts.showAccount}</button>`,
@@ -172,8 +170,8 @@ ${priceRows(method, view)}
 const bankOf = ({ methods }: Offer) => methods.find(({ name }) => name === 'bank')
 
 /** What the page says they pay, so that nobody is charged more than they have seen. */
-function shownTotal(method: Method | undefined, { count }: View): Html | null {
-  return method ? html`<input type="hidden" name="total" value="${count(method.amountCharged)}">` : null
+function shownTotal(method: Method | undefined): Html | null {
+  return method ? html`<input type="hidden" name="total" value="${method.amountCharged}">` : null
 }
 
 /** Only where the customer pays more than the price: what for, before they press the button. */
@@ -217,7 +215,7 @@ ${screen.state === 'partial' ? html`<p class="warn">${texts.sendTheRest(show(res
 ${accountRows(account, view)}
 <p class="note">${texts.forThisPaymentOnly} ${countdown(account, view)}</p>
 ${form(view, 'check', html`<button class="main">${texts.sentIt}</button>`)}
-${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankOf(screen.offer), view)}<button class="quiet">${texts.newAccount}</button>`)}
+${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankOf(screen.offer))}<button class="quiet">${texts.newAccount}</button>`)}
 ${another('bank', screen.offer, view)}
 ${cancelAsking(view)}`
 }
@@ -272,7 +270,7 @@ function failed(screen: Of<'failed'>, view: View): Html {
       : form(
           view,
           'pay',
-          html`<input type="hidden" name="method" value="${method}"><input type="hidden" name="card" value="new">${shownTotal(same, view)}${screen.saveCard ? html`<input type="hidden" name="save" value="1">` : null}<button class="${style(!otherFirst)}">${retry}</button>`,
+          html`<input type="hidden" name="method" value="${method}"><input type="hidden" name="card" value="new">${shownTotal(same)}${screen.saveCard ? html`<input type="hidden" name="save" value="1">` : null}<button class="${style(!otherFirst)}">${retry}</button>`,
         )
   const elsewhere =
     other &&
@@ -341,7 +339,7 @@ function accountExpired({ offer }: Of<'account_expired'>, view: View): Html {
   return html`<div class="state"><span class="mark" aria-hidden="true">!</span>
 <h2 id="heading" tabindex="-1">${texts.accountExpired}</h2>
 <p>${texts.accountExpiredNote}</p></div>
-${form(view, 'new-account', html`${shownTotal(bankOf(offer), view)}<button class="main">${texts.newAccount}</button>`)}
+${form(view, 'new-account', html`${shownTotal(bankOf(offer))}<button class="main">${texts.newAccount}</button>`)}
 ${another('bank', offer, view)}
 ${cancelAsking(view)}`
 }

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import { getHeapStatistics } from 'node:v8'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyReply } from 'fastify'
+import underPressure from '@fastify/under-pressure'
+import Fastify from 'fastify'
 import type { Assets } from '../../../web/build.ts'
 import type { IntegrationChanges } from '../../integrations/integration-changes.ts'
 import { Problem, refuse } from '../../kernel/problem.ts'
@@ -30,7 +32,6 @@ import type { LivePayments } from '../checkout/live-payments.ts'
 import { liveRoutes } from '../checkout/live-routes.ts'
 import { logoRoutes } from '../checkout/logo-route.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from '../checkout/page-routes.ts'
-import { addSendPieces } from '../checkout/send-pieces.ts'
 import { widgetRoutes } from '../checkout/widget-routes.ts'
 import { authentication } from './authenticate.ts'
 import type { App } from './framework.ts'
@@ -39,7 +40,6 @@ import { Limits } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { describeApi } from './openapi.ts'
 import { operationsRoutes } from './operations.ts'
-import { watchPressure } from './pressure.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { answerLog } from './response-log.ts'
 import { mistakesOf } from './validation-errors.ts'
@@ -157,17 +157,12 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     done()
   })
   const logAnswer = answerLog(log)
-  const answered = (reply: FastifyReply) => {
-    const { routeOptions, method } = reply.request
+  // onSend rather than onResponse, which would add listeners to every response.
+  app.addHook('onSend', ({ routeOptions, method }, reply, _payload, done) => {
     metrics.answered(method, routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1000)
     logAnswer(reply)
-  }
-  // As the answer leaves, not when the client has it: waiting for that would put listeners on every response.
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    answered(reply)
     done()
   })
-  addSendPieces(app, answered)
   app.decorateRequest('caller')
   app.setErrorHandler((error, request, reply) => {
     const { validation } = error as { validation?: Parameters<typeof mistakesOf>[0] }
@@ -197,8 +192,6 @@ async function openToCallers(
   shared: { limits: Limits; links: Links; metrics: Metrics; documents: Documents },
 ): Promise<void> {
   const { limits, links, metrics } = shared
-  const pressure = watchPressure()
-  app.addHook('onClose', async () => pressure.stop())
   await describeApi(app, parts.baseUrl, limits)
 
   await app.register(
@@ -207,16 +200,11 @@ async function openToCallers(
         'onRequest',
         authentication(parts.verifyCredential, limits, () => metrics.wrongCredentials.inc()),
       )
-      api.addHook('onRequest', (request, reply, done) => {
+      api.addHook('onRequest', (_request, reply, done) => {
         reply.header('cache-control', 'no-store')
-        // New work is shed first; who asks how a payment stands is answered for as long as we can.
-        if (request.method === 'POST' && parts.shedsLoad !== false && pressure.isHigh()) {
-          return done(
-            new Problem('unavailable', 'The service is overloaded. Try again shortly.', { retryAfterSeconds: 1 }),
-          )
-        }
         done()
       })
+      if (parts.shedsLoad !== false) await shedLoad(api)
       checkoutRoutes(api, { ...parts, links })
       initializeRoutes(api, { ...parts, links })
       paymentRoutes(api, { ...parts, links })
@@ -240,6 +228,19 @@ async function openToCallers(
   await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
   const paymentIdOf = (text: string) => pageOf(parts, text)?.id
   await app.register(async (live: App) => liveRoutes(live, { live: parts.live, limits, paymentIdOf }))
+}
+
+/** Backpressure: refuses POST requests while the event loop lags or the heap is nearly full. Reads are still answered. */
+async function shedLoad(api: App): Promise<void> {
+  await api.register(underPressure, {
+    maxEventLoopDelay: 1_000,
+    maxHeapUsedBytes: getHeapStatistics().heap_size_limit * 0.9,
+    sampleInterval: 500,
+    pressureHandler: async ({ method }) => {
+      if (method === 'POST')
+        throw new Problem('unavailable', 'The service is overloaded. Try again shortly.', { retryAfterSeconds: 1 })
+    },
+  })
 }
 
 /** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { afterEach, test } from 'node:test'
 import type { BrowserContextOptions, Frame, Page } from 'playwright-core'
-import { documents, type Page as Rendered } from '../../../src/http/checkout/document.ts'
+import { documents } from '../../../src/http/checkout/document.ts'
 import { type Trouble, troublePage } from '../../../src/http/checkout/payment-page.ts'
 import { brandMerchant } from '../../../src/merchants/manage-merchants.ts'
 import { buildAssets } from '../../../web/build.ts'
@@ -153,8 +153,6 @@ test('the provider’s card page, in our frame and by itself: the form, a mistak
   assert.deepEqual(found, [])
 })
 
-const textOf = ({ beginning, rest }: Rendered) => beginning.bytes.toString() + rest
-
 test('the pages for trouble, and what a provider’s page leaves behind in its frame', async () => {
   const page = await newPage()
   const rendered = documents(await buildAssets())
@@ -163,7 +161,7 @@ test('the pages for trouble, and what a provider’s page leaves behind in its f
   const texts = new Map([['left behind', left.body]])
   for (const lang of ['en', 'ar']) {
     for (const trouble of ['notFound', 'tooManyTries', 'wentWrong', 'cannotShow'] as Trouble[])
-      texts.set(`${trouble} ${lang}`, textOf(troublePage(rendered, trouble, lang)))
+      texts.set(`${trouble} ${lang}`, troublePage(rendered, trouble, lang).html)
   }
   const found: string[] = []
   for (const [name, body] of texts) {
