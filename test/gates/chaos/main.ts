@@ -1,5 +1,6 @@
 // `npm run chaos`: customers pay while the provider times out, fails, loses, doubles and reorders its notices and takes wrong amounts, and
-// while both copies of the service are killed again and again. Then our books must be the provider's ledger, to the unit.
+// while both copies of the service are killed again and again. Then our books must be the provider's ledger, to the unit,
+// and `manilla audit --provider` must find no difference.
 // --payments 2000, --kills 10, --clients 50; --seed N to have the same choices again.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,6 +14,7 @@ import { type Random, randomOf } from '../random.ts'
 import { type Comparison, compare } from './check.ts'
 import { type Told, visit } from './customers.ts'
 import { Door, pause } from './door.ts'
+import { auditByCommand } from './provider-audit.ts'
 import { type ChaosOutcome, differencesOf, printChaos, readInjected } from './report.ts'
 
 export interface ChaosOptions {
@@ -53,6 +55,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   try {
     await allOf(slots.map((slot) => slot.start()))
     const outcome = await run(options, slots, door, database)
+    outcome.records.differences.push(...(await auditByCommand(env, `http://127.0.0.1:${slots[0]?.copy?.port}`)))
     return { clean: differencesOf(outcome.records).length === 0, print: () => printChaos(outcome) }
   } finally {
     door.close()
