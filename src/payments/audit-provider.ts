@@ -78,13 +78,13 @@ interface Listing {
 /** Everything that the provider lists, over all accounts whose keys are kept; each transaction once. */
 async function listAll(
   providers: Providers,
-  { provider, ...owner }: AuditScope,
+  { provider, ...scope }: AuditScope,
   { from, to }: Range,
 ): Promise<Listing> {
   const found = new Map<string, ListedTransaction>()
   const range = { from: new Date(from.getTime() - MARGIN_MS), to: new Date(to.getTime() + MARGIN_MS) }
-  for (const account of await providers.accounts(owner, provider)) {
-    const connection = await providers.connect(owner, provider, { account })
+  for (const account of await providers.accounts(scope, provider)) {
+    const connection = await providers.connect(scope, provider, { account })
     if (!connection.listTransactions) return incomplete(found, `${provider} has no list of transactions`)
     let cursor: string | null = null
     for (let page = 0; ; page++) {

@@ -5,13 +5,13 @@ import { lockPaymentState } from './store/attempts.ts'
 import { writeDecision } from './write-decision.ts'
 
 export function cancelPayment(
-  parts: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'record'>,
+  deps: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'record'>,
   id: PaymentId,
 ): Promise<PaymentState> {
-  return parts.database.transaction(async (tx) => {
+  return deps.database.transaction(async (tx) => {
     const before = await lockPaymentState(tx, id)
-    const decision = cancel(before, parts.clock.now())
-    await writeDecision(tx, parts, before, decision)
+    const decision = cancel(before, deps.clock.now())
+    await writeDecision(tx, deps, before, decision)
     return decision.state
   })
 }

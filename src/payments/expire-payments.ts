@@ -6,12 +6,12 @@ import { writeDecision } from './write-decision.ts'
 
 /** Ends payments whose time is over, oldest first, and returns how many. Several processes may do it at once: each takes others. */
 export function expirePayments(
-  parts: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'record'>,
+  deps: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'record'>,
   limit: number,
 ): Promise<number> {
-  return parts.database.transaction(async (tx) => {
+  return deps.database.transaction(async (tx) => {
     const overdue = await withAttempts(tx, await lockOverduePayments(tx, limit))
-    for (const before of overdue) await writeDecision(tx, parts, before, expire(before, parts.clock.now()))
+    for (const before of overdue) await writeDecision(tx, deps, before, expire(before, deps.clock.now()))
     return overdue.length
   })
 }

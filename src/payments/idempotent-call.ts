@@ -7,31 +7,31 @@ import {
   claimCall,
   deleteCall,
   type IdempotentCall,
-  noteBegun,
   releaseCall,
   saveAnswer,
+  saveStartedId,
 } from './store/idempotent-calls.ts'
 
 /** What a call goes by. With a key it is chosen with the key, and stays the same whoever repeats it. */
-export interface Turn {
+export interface CallContext {
   reference: string | undefined
   /** What an earlier run had begun before it died. */
-  began: string | null
-  noteBegun(tx: Transaction, id: string): Promise<void>
+  startedId: string | null
+  saveStartedId(tx: Transaction, id: string): Promise<void>
 }
 
 /** The same key and body do it once, and hear the same answer; while it runs, others are told so. */
 export async function withIdempotencyKey<Answer>(
-  parts: { database: Database; clock: Clock },
+  deps: { database: Database; clock: Clock },
   caller: Caller,
   wanted: { endpoint: string; reference: string | undefined; idempotency: { key: string; digest: Buffer } | undefined },
-  run: (turn: Turn) => Promise<Answer>,
+  run: (context: CallContext) => Promise<Answer>,
 ): Promise<{ answer: Answer; replayed: boolean }> {
   if (!wanted.idempotency) {
-    const turn = { reference: wanted.reference, began: null, noteBegun: async () => {} }
-    return { answer: await run(turn), replayed: false }
+    const context = { reference: wanted.reference, startedId: null, saveStartedId: async () => {} }
+    return { answer: await run(context), replayed: false }
   }
-  const { database, clock } = parts
+  const { database, clock } = deps
   const call: IdempotentCall = {
     ...wanted.idempotency,
     endpoint: wanted.endpoint,
@@ -54,8 +54,8 @@ export async function withIdempotencyKey<Answer>(
       break
   }
   try {
-    const { reference, began } = claim
-    const answer = await run({ reference, began, noteBegun: (tx, id) => noteBegun(tx, caller, call, id) })
+    const { reference, startedId } = claim
+    const answer = await run({ reference, startedId, saveStartedId: (tx, id) => saveStartedId(tx, caller, call, id) })
     await saveAnswer(database, caller, call, answer)
     return { answer, replayed: false }
   } catch (error) {

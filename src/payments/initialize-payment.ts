@@ -9,7 +9,7 @@ import type { Caller } from '../merchants/merchant.ts'
 import type { Capabilities } from '../providers/provider.ts'
 import { DuplicateReference, type PaymentCreator } from './create-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import type { Turn } from './idempotent-call.ts'
+import type { CallContext } from './idempotent-call.ts'
 import { type Started, startAttempt } from './start-attempt.ts'
 import { assertPending, type PaymentRequest, type User } from './state/payment.ts'
 import { priceOf, takes } from './state/payment-options.ts'
@@ -30,24 +30,29 @@ type Parts = PaymentDependencies & { createPayment: PaymentCreator }
 
 /** A try at a payment with the provider that the merchant names. It is never swapped for another. */
 export async function initializePayment(
-  parts: Parts,
+  deps: Parts,
   caller: Caller,
   request: InitializeRequest,
-  turn: Pick<Turn, 'began' | 'noteBegun'>,
+  context: Pick<CallContext, 'startedId' | 'saveStartedId'>,
 ): Promise<Started> {
-  const earlier = await findStarted(parts, turn.began)
+  const earlier = await findStarted(deps, context.startedId)
   if (earlier) return earlier
   // Not from the caller, who is cached: an integration that was set up a moment ago counts.
-  const now = { ...caller, integrations: await findOffering(parts.database, caller) }
-  const { capabilities, channel, integration } = findIntegration(parts, now, request)
+  const now = { ...caller, integrations: await findOffering(deps.database, caller) }
+  const { capabilities, channel, integration } = findIntegration(deps, now, request)
   priceOf(request, capabilities, channel)
-  const paymentId = await openPayment(parts, now, request, integration)
-  return startAttempt(parts, paymentId, { capabilities, channel, saveCard: request.saveCard, onIntent: turn.noteBegun })
+  const paymentId = await openPayment(deps, now, request, integration)
+  return startAttempt(deps, paymentId, {
+    capabilities,
+    channel,
+    saveCard: request.saveCard,
+    onIntent: context.saveStartedId,
+  })
 }
 
 /** What the same call had started before its process died: its instructions are the answer. */
-async function findStarted({ database }: Parts, began: string | null): Promise<Started | undefined> {
-  const id = began === null ? undefined : parseId('attempt', began)
+async function findStarted({ database }: Parts, startedId: string | null): Promise<Started | undefined> {
+  const id = startedId === null ? undefined : parseId('attempt', startedId)
   const attempt = id && (await findAttempt(database, id))
   const state = attempt?.instructions && (await findPaymentStateById(database, attempt.paymentId))
   return attempt && state ? { attempt, state } : undefined
@@ -95,12 +100,12 @@ function namesOf({ provider, channels }: Integration): string[] {
 }
 
 /** The payment of that reference when it is still open, else a new one. */
-async function openPayment(parts: Parts, caller: Caller, request: InitializeRequest, integration: Integration) {
-  const known = request.reference && (await continueWith(parts, caller, request, request.reference))
+async function openPayment(deps: Parts, caller: Caller, request: InitializeRequest, integration: Integration) {
+  const known = request.reference && (await continueWith(deps, caller, request, request.reference))
   if (known) return known
   try {
     const { provider, reference, expiresInSeconds, country, saveCard, ...rest } = request
-    const created = await parts.createPayment({
+    const created = await deps.createPayment({
       caller,
       request: { ...rest, country: country ?? homeOf(request.currency, integration) },
       reference,
@@ -110,19 +115,19 @@ async function openPayment(parts: Parts, caller: Caller, request: InitializeRequ
     return created.ticket.id
   } catch (error) {
     if (!(error instanceof DuplicateReference)) throw error
-    const rival = await continueWith(parts, caller, request, error.existing.reference)
+    const rival = await continueWith(deps, caller, request, error.existing.reference)
     if (!rival) throw error
     return rival
   }
 }
 
 async function continueWith(
-  parts: Parts,
+  deps: Parts,
   caller: Caller,
   { amount, currency, user }: InitializeRequest,
   reference: string,
 ) {
-  const payment = await findPaymentByReference(parts.database, caller, reference)
+  const payment = await findPaymentByReference(deps.database, caller, reference)
   if (!payment) return undefined
   assertPending(payment)
   if (payment.amount !== amount || payment.currency !== currency) {

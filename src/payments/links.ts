@@ -8,7 +8,7 @@ export interface Links {
   /** Where a provider's page sends the customer back to: always to us first, so that we can ask how it went. */
   comeBack(attempt: AttemptId): string
   /** Where a provider tells us what happened: for the merchant to paste into the provider's dashboard. */
-  notices(owner: Scope, provider: string): string
+  notices(scope: Scope, provider: string): string
 }
 
 export function linksOn(baseUrl: () => string): Links {

@@ -5,9 +5,16 @@ import type { Channel } from '../kernel/channel.ts'
 import type { PaymentId, SavedCardId } from '../kernel/ids.ts'
 import { Problem, type ProblemCode } from '../kernel/problem.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { AttemptNotStarted, carryOut, type Intent, prepare, type Start, takeUp } from './start-attempt.ts'
+import {
+  AttemptNotStarted,
+  executeStart,
+  type Intent,
+  resumeConfirmed,
+  type Start,
+  storeIntent,
+} from './start-attempt.ts'
 import type { Attempt } from './state/attempt.ts'
-import { type Offer, optionsForChannel } from './state/payment-options.ts'
+import { optionsForChannel, type PaymentOption } from './state/payment-options.ts'
 import {
   type AwaitingConfirmation,
   assertCanStartAttempt,
@@ -28,7 +35,7 @@ export interface PageChoice {
   /** What the page said they would be charged. They are never charged more than that. */
   atMost?: number
   /** A new account number although one is open. */
-  fresh?: boolean
+  newAccount?: boolean
   /** One for each press of the button. It makes one attempt at most with each provider, for ever. */
   key: string
 }
@@ -40,26 +47,26 @@ export interface PageChoice {
  * Where a provider does not even begin, the next one is asked in the same press. Not where nobody knows what became of it.
  */
 export async function payOnPage(
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   paymentId: PaymentId,
-  wish: PageChoice,
+  choice: PageChoice,
 ): Promise<PaymentState> {
   try {
-    let next: Next | undefined = await parts.database.transaction((tx) => intend(tx, parts, paymentId, wish))
+    let next: Next | undefined = await deps.database.transaction((tx) => decideNext(tx, deps, paymentId, choice))
     while (next) {
       const { intent, others }: Next = next
       try {
-        return (await carryOut(parts, intent, { onPage: true })).state
+        return (await executeStart(deps, intent, { onPage: true })).state
       } catch (error) {
         const [other, ...rest] = others
         if (!other || !(error instanceof AttemptNotStarted) || !error.nothingStarted) throw error
-        next = await parts.database.transaction((tx) => goElsewhere(tx, parts, intent.attempt, other, rest, wish))
+        next = await deps.database.transaction((tx) => failOver(tx, deps, intent.attempt, other, rest, choice))
       }
     }
   } catch (error) {
-    if (!isInTheBook(error)) throw error
+    if (!isShownByState(error)) throw error
   }
-  const state = await findPaymentStateById(parts.database, paymentId)
+  const state = await findPaymentStateById(deps.database, paymentId)
   if (!state) throw new Error(`payment ${paymentId} is gone`)
   return state
 }
@@ -67,33 +74,33 @@ export async function payOnPage(
 /** A call to make, and who else could be asked if nothing comes of it. */
 interface Next {
   intent: Intent
-  others: Offer[]
+  others: PaymentOption[]
 }
 
 /** Nothing, when this press has been here before, or what it asks for is waiting for the customer already. */
-async function intend(
+async function decideNext(
   tx: Transaction,
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   paymentId: PaymentId,
-  wish: PageChoice,
+  choice: PageChoice,
 ): Promise<Next | undefined> {
   const state = await lockPaymentState(tx, paymentId)
-  const now = parts.clock.now()
-  if (await hasPageKey(tx, paymentId, wish.key)) return undefined
+  const now = deps.clock.now()
+  if (await hasPageKey(tx, paymentId, choice.key)) return undefined
   const integrations = await findOffering(tx, state.payment)
-  const waiting = state.attempts.filter(awaitsConfirmation).find((attempt) => isMeantBy(attempt, wish))
+  const waiting = state.attempts.filter(awaitsConfirmation).find((attempt) => isMeantBy(attempt, choice))
   if (waiting && integrations.some((integration) => takesCardsAt(integration, waiting))) {
-    const intent = await takeUp(tx, parts, state, waiting)
-    await savePageKey(tx, waiting.id, wish.key)
+    const intent = await resumeConfirmed(tx, deps, state, waiting)
+    await savePageKey(tx, waiting.id, choice.key)
     return { intent, others: [] }
   }
-  if (!wish.fresh && state.attempts.some((attempt) => isWaitingFor(attempt, wish, now))) return undefined
+  if (!choice.newAccount && state.attempts.some((attempt) => isWaitingFor(attempt, choice, now))) return undefined
   assertCanStartAttempt(state, now)
-  const [best, ...others] = await findChoices(tx, parts, integrations, state, wish)
+  const [best, ...others] = await findChoices(tx, deps, integrations, state, choice)
   if (!best) return undefined // the price has changed since the page was shown: it is shown again
-  const intent = await prepare(tx, parts, state, {
-    ...startOf(state, best, wish),
-    onIntent: (begun, id) => savePageKey(begun, id, wish.key),
+  const intent = await storeIntent(tx, deps, state, {
+    ...startOf(state, best, choice),
+    onIntent: (begun, id) => savePageKey(begun, id, choice.key),
   })
   return { intent, others }
 }
@@ -105,9 +112,9 @@ async function findChoices(
   integrations: Integration[],
   state: PaymentState,
   { channel, card, atMost = Number.POSITIVE_INFINITY }: PageChoice,
-): Promise<Offer[]> {
+): Promise<PaymentOption[]> {
   const { payment } = state
-  const affordable = ({ amountCharged }: Offer) => amountCharged <= atMost
+  const affordable = ({ amountCharged }: PaymentOption) => amountCharged <= atMost
   const choices = optionsForChannel(payment, integrations, providers, channel)
   if (!card || card === 'new') return choices.filter(affordable)
   const keeper = mayUseSavedCard(state, card) ? await findCardProvider(tx, payment, payment.user, card) : undefined
@@ -117,21 +124,25 @@ async function findChoices(
 }
 
 /** The same press, with the next provider. */
-async function goElsewhere(
+async function failOver(
   tx: Transaction,
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   { id, paymentId }: Attempt,
-  other: Offer,
-  others: Offer[],
-  wish: PageChoice,
+  other: PaymentOption,
+  others: PaymentOption[],
+  choice: PageChoice,
 ): Promise<Next> {
   const state = await lockPaymentState(tx, paymentId)
   const call = { call: 'go elsewhere', outcome: other.capabilities.name, detail: 'nothing began here', tookMs: 0 }
   await recordCall(tx, id, call)
-  return { intent: await prepare(tx, parts, state, startOf(state, other, wish)), others }
+  return { intent: await storeIntent(tx, deps, state, startOf(state, other, choice)), others }
 }
 
-function startOf({ payment }: PaymentState, { capabilities }: Offer, { channel, card, saveCard }: PageChoice): Start {
+function startOf(
+  { payment }: PaymentState,
+  { capabilities }: PaymentOption,
+  { channel, card, saveCard }: PageChoice,
+): Start {
   // A provider's page would offer the last saved card of the e-mail address.
   const chosen = card ?? (payment.user.id === null ? 'new' : undefined)
   return { capabilities, channel, ...(chosen && { card: chosen }), ...(saveCard && { saveCard }) }
@@ -167,13 +178,13 @@ function isWaitingFor(attempt: Attempt, { channel, card }: PageChoice, now: Date
   }
 }
 
-const IN_THE_BOOK: readonly ProblemCode[] = [
+const SHOWN_BY_STATE: readonly ProblemCode[] = [
   'attempt_in_progress',
   'payment_already_completed',
   'payment_cancelled',
   'payment_expired',
 ]
 
-function isInTheBook(error: unknown): boolean {
-  return error instanceof AttemptNotStarted || (error instanceof Problem && IN_THE_BOOK.includes(error.code))
+function isShownByState(error: unknown): boolean {
+  return error instanceof AttemptNotStarted || (error instanceof Problem && SHOWN_BY_STATE.includes(error.code))
 }

@@ -8,9 +8,9 @@ export type NoticeAccounts = readonly { account: number; connection: Connection 
 
 export interface NoticeAccountCache {
   /** Undefined: not cached, so a look-up costs queries. */
-  cached(owner: Scope, provider: string): NoticeAccounts | undefined
+  cached(scope: Scope, provider: string): NoticeAccounts | undefined
   /** Reads them anew. Callers that ask at the same time share one look-up. */
-  read(owner: Scope, provider: string): Promise<NoticeAccounts>
+  read(scope: Scope, provider: string): Promise<NoticeAccounts>
 }
 
 // Keys change rarely, and a notice that fails with cached keys is tried with fresh ones, so this may be long.
@@ -27,7 +27,7 @@ interface Entry {
  * apart from those that do: a stranger who makes up merchant ids cannot push real ones out.
  */
 export function noticeAccountCache(
-  parts: Pick<PaymentDependencies, 'database' | 'providers'>,
+  deps: Pick<PaymentDependencies, 'database' | 'providers'>,
   nowMs: () => number = () => performance.now(),
 ): NoticeAccountCache {
   const found = new Map<string, Entry>()
@@ -35,9 +35,9 @@ export function noticeAccountCache(
   const reading = new Map<string, Promise<NoticeAccounts>>()
   const keyOf = ({ merchantId, mode }: Scope, provider: string) => `${merchantId} ${mode} ${provider}`
 
-  async function read(key: string, owner: Scope, provider: string): Promise<NoticeAccounts> {
+  async function read(key: string, scope: Scope, provider: string): Promise<NoticeAccounts> {
     const readAtMs = nowMs()
-    const accounts = await readAccounts(parts, owner, provider)
+    const accounts = await readAccounts(deps, scope, provider)
     found.delete(key)
     absent.delete(key)
     const entries = accounts.length > 0 ? found : absent
@@ -46,23 +46,23 @@ export function noticeAccountCache(
     return accounts
   }
 
-  function readOnce(owner: Scope, provider: string): Promise<NoticeAccounts> {
-    const key = keyOf(owner, provider)
+  function readOnce(scope: Scope, provider: string): Promise<NoticeAccounts> {
+    const key = keyOf(scope, provider)
     const underway = reading.get(key)
     if (underway) return underway
-    const begun = read(key, owner, provider).finally(() => reading.delete(key))
+    const begun = read(key, scope, provider).finally(() => reading.delete(key))
     reading.set(key, begun)
     return begun
   }
 
   return {
-    cached(owner, provider) {
-      const key = keyOf(owner, provider)
+    cached(scope, provider) {
+      const key = keyOf(scope, provider)
       const isOld = ({ readAtMs }: Entry) => nowMs() - readAtMs >= BELIEVED_MS
       const known = found.get(key)
       if (known) {
         // In the background: a valid notice never waits for it, and never needs an allowance for it.
-        if (isOld(known)) readOnce(owner, provider).catch(() => {})
+        if (isOld(known)) readOnce(scope, provider).catch(() => {})
         return known.accounts
       }
       const none = absent.get(key)
@@ -74,14 +74,14 @@ export function noticeAccountCache(
 
 async function readAccounts(
   { database, providers }: Pick<PaymentDependencies, 'database' | 'providers'>,
-  owner: Scope,
+  scope: Scope,
   provider: string,
 ): Promise<NoticeAccounts> {
-  if (!(await findMerchant(database, owner.merchantId))) return []
-  const versions = await providers.accounts(owner, provider)
+  if (!(await findMerchant(database, scope.merchantId))) return []
+  const versions = await providers.accounts(scope, provider)
   const found = versions.map(async (account) => {
     try {
-      return [{ account, connection: await providers.connect(owner, provider, { account }) }]
+      return [{ account, connection: await providers.connect(scope, provider, { account }) }]
     } catch (error) {
       if (error instanceof NotSetUp) return [] // its keys have just been deleted
       throw error

@@ -11,7 +11,7 @@ import type { Notice } from './state/notice.ts'
 import { findAttemptByOrder } from './store/attempts.ts'
 import { scheduleHintedCheck } from './store/hints.ts'
 import { claimWaitingNotices, endNotice, insertNotice, postponeNotices } from './store/notices.ts'
-import { findFresh, insertUnmatched } from './store/receipts.ts'
+import { findNewReceipts, insertUnmatched } from './store/receipts.ts'
 
 export type Received =
   /** On disk: answer 2xx, then work it off. */
@@ -36,36 +36,36 @@ export interface NoticeGuards {
  * a bounded rate. The provider is not asked anything here.
  */
 export async function receiveNotice(
-  parts: PaymentDependencies,
-  owner: Scope,
+  deps: PaymentDependencies,
+  scope: Scope,
   provider: string,
   raw: { body: Buffer; headers: Record<string, string> },
-  guards: NoticeGuards = unguarded(parts),
+  guards: NoticeGuards = unguarded(deps),
 ): Promise<Received> {
-  const known = parts.providers.find(provider)
+  const known = deps.providers.find(provider)
   if (!known) return { kind: 'nobody' }
   // No key of that mode exists, so nothing there can be signed with it.
-  if (known.capabilities.sandboxOnly && owner.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
+  if (known.capabilities.sandboxOnly && scope.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
   const { accounts } = guards
-  const cached = accounts.cached(owner, provider)
+  const cached = accounts.cached(scope, provider)
   if (!cached) guards.beforeLookUp()
-  const notice = { ...raw, receivedAt: parts.clock.now() }
-  const current = cached ?? (await accounts.read(owner, provider))
+  const notice = { ...raw, receivedAt: deps.clock.now() }
+  const current = cached ?? (await accounts.read(scope, provider))
   if (!cached) guards.afterLookUp(current.length > 0)
   let signed = readWith(current, notice)
   if (signed.reading.kind === 'forged' && cached && guards.mayReadAgain())
-    signed = readWith(await accounts.read(owner, provider), notice)
+    signed = readWith(await accounts.read(scope, provider), notice)
   const { account, reading } = signed
   if (reading.kind === 'forged' || reading.kind === 'hint') return reading
   return {
     kind: 'kept',
-    ...(await insertNotice(parts.database, parts.secrets, owner, { provider, account, body: raw.body, reading })),
+    ...(await insertNotice(deps.database, deps.secrets, scope, { provider, account, body: raw.body, reading })),
   }
 }
 
-function unguarded(parts: PaymentDependencies): NoticeGuards {
+function unguarded(deps: PaymentDependencies): NoticeGuards {
   return {
-    accounts: noticeAccountCache(parts),
+    accounts: noticeAccountCache(deps),
     beforeLookUp: () => {},
     afterLookUp: () => {},
     mayReadAgain: () => false,
@@ -95,11 +95,11 @@ function readWith(accounts: NoticeAccounts, notice: RawNotice): Signed {
 /** An unsigned notice about an order of ours schedules at most one check a minute per payment. A worker makes the check. */
 export async function scheduleCheckForHint(
   { database }: PaymentDependencies,
-  owner: Scope,
+  scope: Scope,
   provider: string,
   reference: string,
 ): Promise<void> {
-  const attempt = await findAttemptByOrder(database, owner, { provider }, reference)
+  const attempt = await findAttemptByOrder(database, scope, { provider }, reference)
   if (attempt) await database.transaction((tx) => scheduleHintedCheck(tx, attempt))
 }
 
@@ -116,24 +116,24 @@ function read(reading: () => NoticeReading): NoticeReading {
 const SAYS_MONEY_WENT_BACK = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
 
 /** What a notice says is a reason to ask the provider; the answer is what counts. */
-export async function processNotice(parts: PaymentDependencies, notice: Notice): Promise<void> {
-  const { database } = parts
+export async function processNotice(deps: PaymentDependencies, notice: Notice): Promise<void> {
+  const { database } = deps
   const { reading } = notice
   if (reading.kind !== 'notice') {
-    return setAside(parts, notice, `cannot be read: ${reading.because}`)
+    return setAside(deps, notice, `cannot be read: ${reading.because}`)
   }
   const { says } = reading
-  const attempt = await findAttemptOf(parts, notice, reading)
+  const attempt = await findAttemptOf(deps, notice, reading)
   if (!attempt) {
     await database.transaction((tx) => insertUnmatched(tx, notice, notice, reading.receipts))
     return setAside(
-      parts,
+      deps,
       notice,
       reading.reference === null ? 'names no reference' : 'names a reference that is not ours',
     )
   }
   if (SAYS_MONEY_WENT_BACK.has(says)) {
-    const reconciled = await reconcileOn(parts, attempt)
+    const reconciled = await reconcileOn(deps, attempt)
     return endNotice(database, notice.id, { ...reconciledAs(reconciled), attemptId: attempt.id })
   }
   // Signed with the key of another account, such as a rotated one: a reason to ask the provider, and no more.
@@ -143,20 +143,20 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice):
     isOwn && says === 'processing' && attempt.status === 'pending'
       ? // Nothing to prove: it keeps other tries and verdicts away until the outcome is known, which the checks will tell. (After a decline it may
         // be old news, so then the provider is asked.)
-        await settleAttempt(parts, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
-      : await checkAttempt(parts, attempt, {
+        await settleAttempt(deps, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
+      : await checkAttempt(deps, attempt, {
           source: 'notice',
-          ...(noticeClaim && { noticeClaim, tells: reading.receipts }),
+          ...(noticeClaim && { noticeClaim, noticeReceipts: reading.receipts }),
         })
   const after = state.attempts.find(({ id }) => id === attempt.id)
   const changed = after && (after.status !== attempt.status || after.amountReceived !== attempt.amountReceived)
   if (!isOwn && !changed && reading.reference !== attempt.orderReference) {
     const strange = await database.transaction(async (tx) => {
-      const fresh = await findFresh(tx, attempt, reading.receipts)
-      await insertUnmatched(tx, notice, notice, fresh)
-      return fresh.length > 0
+      const newReceipts = await findNewReceipts(tx, attempt, reading.receipts)
+      await insertUnmatched(tx, notice, notice, newReceipts)
+      return newReceipts.length > 0
     })
-    if (strange) return setAside(parts, notice, 'names an order of another account')
+    if (strange) return setAside(deps, notice, 'names an order of another account')
   }
   await endNotice(database, notice.id, {
     state: changed ? 'done' : 'ignored',
@@ -166,9 +166,9 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice):
 }
 
 /** The money first, since its own notice may have been lost; then what went back of it. What cannot be told yet is tried again later. */
-async function reconcileOn(parts: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
-  await checkAttempt(parts, attempt, { source: 'notice' })
-  const reconciled = await reconcileReturns(parts, attempt)
+async function reconcileOn(deps: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
+  await checkAttempt(deps, attempt, { source: 'notice' })
+  const reconciled = await reconcileReturns(deps, attempt)
   if (reconciled.kind === 'unanswered') throw new Error(`the provider did not list its refunds: ${reconciled.because}`)
   if (reconciled.kind === 'reconciled' && reconciled.waits !== null)
     throw new Error(`a listed refund or dispute has to wait: ${reconciled.waits}`)
@@ -214,24 +214,24 @@ async function setAside({ database, log }: PaymentDependencies, notice: Notice, 
 }
 
 /** Notices that nobody finished: their receiver died, or the provider was away. */
-export async function processWaitingNotices(parts: PaymentDependencies, limit: number): Promise<number> {
-  const { claimed, done } = await startWaitingNotices(parts, limit, NO_LIMITS)
+export async function processWaitingNotices(deps: PaymentDependencies, limit: number): Promise<number> {
+  const { claimed, done } = await startWaitingNotices(deps, limit, NO_LIMITS)
   await done
   return claimed
 }
 
 /** The same, without waiting for the providers' answers, and within the limits of each account. */
 export async function startWaitingNotices(
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   limit: number,
   limits: AccountLimits,
 ): Promise<Started> {
-  return startWithin(limits, await claimWaitingNotices(parts.database, limit), {
+  return startWithin(limits, await claimWaitingNotices(deps.database, limit), {
     accountOf: (notice) => accountKey(notice),
     work: (notice) =>
-      processNotice(parts, notice).catch((err) =>
-        parts.log.warn({ err, noticeId: notice.id }, 'notice waits for another try'),
+      processNotice(deps, notice).catch((err) =>
+        deps.log.warn({ err, noticeId: notice.id }, 'notice waits for another try'),
       ),
-    postpone: (late) => postponeNotices(parts.database, late),
+    postpone: (late) => postponeNotices(deps.database, late),
   })
 }

@@ -17,35 +17,35 @@ const OPEN_FOR = 180 * DAY
 const UNANSWERED_FOR = 7 * DAY
 
 /** Lists refunds and disputes of attempts whose day has come, and returns how many. For notices that never came. */
-export async function reconcileDueReturns(parts: PaymentDependencies, limit: number): Promise<number> {
-  const { claimed, done } = await startDueReconciliations(parts, limit, NO_LIMITS)
+export async function reconcileDueReturns(deps: PaymentDependencies, limit: number): Promise<number> {
+  const { claimed, done } = await startDueReconciliations(deps, limit, NO_LIMITS)
   await done
   return claimed
 }
 
 /** The same, without waiting for the providers' answers, and within the limits of each account. */
 export async function startDueReconciliations(
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   limit: number,
   limits: AccountLimits,
 ): Promise<Started> {
-  return startWithin(limits, await claimDueReconciliations(parts.database, limit), {
+  return startWithin(limits, await claimDueReconciliations(deps.database, limit), {
     accountOf: ({ account }) => account,
     work: (each) =>
-      reconcileOne(parts, each).catch((err) =>
-        parts.log.warn({ err, attemptId: each.attemptId }, 'listing refunds and disputes failed; retrying'),
+      reconcileOne(deps, each).catch((err) =>
+        deps.log.warn({ err, attemptId: each.attemptId }, 'listing refunds and disputes failed; retrying'),
       ),
-    postpone: (late) => postponeReconciliations(parts.database, late),
+    postpone: (late) => postponeReconciliations(deps.database, late),
   })
 }
 
-async function reconcileOne(parts: PaymentDependencies, due: DueReconciliation): Promise<void> {
-  const attempt = await findAttempt(parts.database, due.attemptId)
-  const reconciled: Reconciled = attempt ? await reconcileReturns(parts, attempt) : { kind: 'unsupported' }
-  const nextAt = nextReconciliation(reconciled, due.until, parts.clock.now())
+async function reconcileOne(deps: PaymentDependencies, due: DueReconciliation): Promise<void> {
+  const attempt = await findAttempt(deps.database, due.attemptId)
+  const reconciled: Reconciled = attempt ? await reconcileReturns(deps, attempt) : { kind: 'unsupported' }
+  const nextAt = nextReconciliation(reconciled, due.until, deps.clock.now())
   if (nextAt === null && reconciled.kind === 'unanswered')
-    parts.log.error({ attemptId: due.attemptId }, 'the provider never listed the refunds and disputes of this attempt')
-  await saveReconciliation(parts.database, due, nextAt)
+    deps.log.error({ attemptId: due.attemptId }, 'the provider never listed the refunds and disputes of this attempt')
+  await saveReconciliation(deps.database, due, nextAt)
 }
 
 /** When to list the refunds and disputes of an attempt again; null when it is done. */

@@ -1,6 +1,6 @@
 import type { Connection, ListedDispute, ListedRefund, ReturnsAnswer } from '../providers/provider.ts'
+import { callProvider } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { ask } from './settle-attempt.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import { disputeChange, withListed } from './state/dispute.ts'
 import { chargebackId, matchLoss, matchRefund, withoutRoom } from './state/match-returns.ts'
@@ -37,19 +37,19 @@ type Returns = Extract<ReturnsAnswer, { kind: 'returns' }>
  * Lists the provider's refunds and disputes of one attempt, and records what our own records lack. The provider is asked outside of a
  * transaction; the differences are written in one, under the payment's lock.
  */
-export async function reconcileReturns(parts: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
-  const transactionIds = await allTransactionsOf(parts.database, attempt.id)
+export async function reconcileReturns(deps: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
+  const transactionIds = await allTransactionsOf(deps.database, attempt.id)
   const list = async (provider: Connection) =>
     (await provider.listReturns?.(handleOf(attempt), transactionIds)) ?? ({ kind: 'unsupported' } as const)
-  const answer = await ask(parts, attempt, 'list returns', list)
+  const answer = await callProvider(deps, attempt, 'list returns', list)
   if (answer.kind === 'unknown') return { kind: 'unanswered', because: answer.because }
   if (answer.kind !== 'returns') return answer
-  return parts.database.transaction(async (tx) => {
+  return deps.database.transaction(async (tx) => {
     const state = await lockPaymentState(tx, attempt.paymentId)
     const isOwn = ({ attemptId }: { attemptId: string }) => attemptId === attempt.id
     const work: Reconciliation = {
       tx,
-      parts,
+      deps,
       state,
       attempt: state.attempts.find(({ id }) => id === attempt.id) ?? attempt,
       refunds: (await refundsOf(tx, attempt.paymentId)).filter(isOwn),

@@ -4,8 +4,8 @@ import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import { type AccountLimits, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
 import type { RefundOutcome } from '../providers/provider.ts'
+import { callProvider } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { ask } from './settle-attempt.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
 import { assertNotRepeated, planRefund, type Refund, refundReference, refundView, tryAgain } from './state/refund.ts'
@@ -41,19 +41,19 @@ export interface RefundRequest {
  * first one's refund, and asks the provider only if it wins the lease: otherwise it answers with the refund as it stands.
  */
 export async function refundPayment(
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   actor: string,
   id: PaymentId,
   wanted: RefundRequest,
 ): Promise<Refund> {
-  const { refund, lease } = await parts.database.transaction(async (tx) => {
+  const { refund, lease } = await deps.database.transaction(async (tx) => {
     const before = await lockPaymentState(tx, id)
     const known = wanted.callReference && (await findRefundOfCall(tx, id, wanted.callReference))
     if (known) return { refund: known, lease: await leaseRefund(tx, known.id) }
     const earlier = await refundsOf(tx, id)
-    if (!wanted.mayRepeat) assertNotRepeated(earlier, before, wanted.amount, parts.clock.now())
+    if (!wanted.mayRepeat) assertNotRepeated(earlier, before, wanted.amount, deps.clock.now())
     const { attempt, amount } = planRefund(before, earlier, wanted.amount)
-    const made = await promise(tx, parts, before, attempt, {
+    const made = await promise(tx, deps, before, attempt, {
       amount,
       kind: 'merchant',
       counted: true,
@@ -65,20 +65,20 @@ export async function refundPayment(
     await recordAct(tx, { actor, act: 'refund.asked_for', merchantId: before.payment.merchantId, subject: made.id })
     return { refund: made, lease: await leaseRefund(tx, made.id) }
   })
-  return lease ? carryOut(parts, refund, lease) : refund
+  return lease ? carryOut(deps, refund, lease) : refund
 }
 
 /** Puts a refund on record, and what it takes off the attempt's money. */
 async function promise(
   tx: Transaction,
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   before: PaymentState,
   attempt: Attempt,
   wanted: Omit<NewRefund, 'id' | 'state' | 'attemptId'>,
 ): Promise<Refund | undefined> {
-  const id = newId('refund', parts.clock.now())
+  const id = newId('refund', deps.clock.now())
   const made = await insertRefund(tx, { ...wanted, id, state: before, attemptId: attempt.id })
-  if (made) await writeDecision(tx, parts, before, decide(withReturned(before, attempt.id, made.amount), []))
+  if (made) await writeDecision(tx, deps, before, decide(withReturned(before, attempt.id, made.amount), []))
   return made
 }
 
@@ -102,35 +102,35 @@ export function withRefunded(state: PaymentState, { attemptId, amount, counted }
   }
 }
 
-export async function sendDueRefunds(parts: PaymentDependencies, limit: number): Promise<number> {
-  const { claimed, done } = await startDueRefunds(parts, limit, NO_LIMITS)
+export async function sendDueRefunds(deps: PaymentDependencies, limit: number): Promise<number> {
+  const { claimed, done } = await startDueRefunds(deps, limit, NO_LIMITS)
   await done
   return claimed
 }
 
 /** The same, without waiting for the providers' answers, and within the limits of each account. */
 export async function startDueRefunds(
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   limit: number,
   limits: AccountLimits,
 ): Promise<Started> {
-  return startWithin(limits, await claimDueRefunds(parts.database, limit), {
+  return startWithin(limits, await claimDueRefunds(deps.database, limit), {
     accountOf: ({ account }) => account,
     work: async ({ refund, lease }) => {
-      await carryOut(parts, refund, lease).catch((err) =>
-        parts.log.warn({ err, refundId: refund.id }, 'refund waits for another try'),
+      await carryOut(deps, refund, lease).catch((err) =>
+        deps.log.warn({ err, refundId: refund.id }, 'refund waits for another try'),
       )
     },
-    postpone: (late) => postponeRefunds(parts.database, late),
+    postpone: (late) => postponeRefunds(deps.database, late),
   })
 }
 
-async function carryOut(parts: PaymentDependencies, refund: Refund, lease: RefundLease): Promise<Refund> {
-  const attempt = await findAttempt(parts.database, refund.attemptId)
+async function carryOut(deps: PaymentDependencies, refund: Refund, lease: RefundLease): Promise<Refund> {
+  const attempt = await findAttempt(deps.database, refund.attemptId)
   if (!attempt) throw new Error(`attempt ${refund.attemptId} is gone`)
-  const others = (await refundsOf(parts.database, refund.paymentId)).filter(({ id }) => id !== refund.id)
-  const outcome = await underLease(parts, refund, lease, (isLeaseHeld) =>
-    ask(parts, attempt, 'refund', (provider) =>
+  const others = (await refundsOf(deps.database, refund.paymentId)).filter(({ id }) => id !== refund.id)
+  const outcome = await underLease(deps, refund, lease, (isLeaseHeld) =>
+    callProvider(deps, attempt, 'refund', (provider) =>
       provider.refund({
         reference: refundReference(refund.id),
         order: handleOf(attempt),
@@ -143,7 +143,7 @@ async function carryOut(parts: PaymentDependencies, refund: Refund, lease: Refun
       }),
     ),
   )
-  return parts.database.transaction((tx) => conclude(tx, parts, refund, lease, outcome))
+  return deps.database.transaction((tx) => conclude(tx, deps, refund, lease, outcome))
 }
 
 const RENEW_EVERY_MS = 20_000
@@ -177,7 +177,7 @@ async function underLease<T>(
 
 async function conclude(
   tx: Transaction,
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   wanted: Refund,
   lease: RefundLease,
   outcome: RefundOutcome,
@@ -186,17 +186,17 @@ async function conclude(
   const refund = await lockRefund(tx, wanted.id)
   if (!refund) throw new Error(`refund ${wanted.id} is gone`)
   if (refund.status !== 'pending') return refund
-  const now = parts.clock.now()
+  const now = deps.clock.now()
   switch (outcome.kind) {
     case 'refunded':
-      return complete(tx, parts, state, { ...refund, providerRefundId: outcome.refundId })
+      return complete(tx, deps, state, { ...refund, providerRefundId: outcome.refundId })
     case 'refused': {
       const failed: Refund = {
         ...refund,
         ...{ status: 'failed', failure: outcome.because, needsReview: null, resolvedAt: now },
       }
       await saveResolved(tx, failed)
-      await tell(tx, parts, state, failed, withReturned(state, failed.attemptId, -failed.amount))
+      await tell(tx, deps, state, failed, withReturned(state, failed.attemptId, -failed.amount))
       return failed
     }
     default: {
@@ -209,7 +209,7 @@ async function conclude(
       const { refund: waiting, dueAt } = tryAgain(tried, now)
       const isSaved = await saveUnanswered(tx, waiting, lease, dueAt)
       if (!isSaved) return refund
-      if (waiting.needsReview !== refund.needsReview) await tell(tx, parts, state, waiting, state)
+      if (waiting.needsReview !== refund.needsReview) await tell(tx, deps, state, waiting, state)
       return waiting
     }
   }
@@ -217,30 +217,30 @@ async function conclude(
 
 async function complete(
   tx: Transaction,
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   state: PaymentState,
   refund: Refund,
 ): Promise<Refund> {
   const done: Refund = {
     ...refund,
     ...{ status: 'successful', failure: null, needsReview: null },
-    resolvedAt: parts.clock.now(),
+    resolvedAt: deps.clock.now(),
   }
   await saveResolved(tx, done)
-  await tell(tx, parts, state, done, withRefunded(state, done))
+  await tell(tx, deps, state, done, withRefunded(state, done))
   return done
 }
 
 function tell(
   tx: Transaction,
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   before: PaymentState,
   refund: Refund,
   after: PaymentState,
 ): Promise<void> {
   const type = { failed: 'refund.failed', successful: 'refund.successful', pending: 'refund.needs_review' } as const
   const changes = [
-    { type: type[refund.status], attemptId: refund.attemptId, more: { refund: refundView(refund) } } as const,
+    { type: type[refund.status], attemptId: refund.attemptId, data: { refund: refundView(refund) } } as const,
   ]
-  return writeDecision(tx, parts, before, decide(after, changes))
+  return writeDecision(tx, deps, before, decide(after, changes))
 }

@@ -16,20 +16,21 @@ import type {
   SavedCardToken,
   Unknown,
 } from '../providers/provider.ts'
+import { callProvider } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { ask, settleAttempt } from './settle-attempt.ts'
+import { settleAttempt } from './settle-attempt.ts'
 import type { Attempt, Instructions } from './state/attempt.ts'
 import { restartSchedule } from './state/check-schedule.ts'
 import type { Payment } from './state/payment.ts'
 import { priceOf } from './state/payment-options.ts'
 import {
   type AwaitingConfirmation,
-  begin,
-  confirm,
+  addAttempt,
+  confirmSavedCard,
   findOpenAttempt,
-  type Issued,
-  issue,
+  type IssuedInstructions,
   type PaymentState,
+  storeInstructions,
 } from './state/payment-state.ts'
 import { lockPaymentState } from './store/attempts.ts'
 import { rematchNotices } from './store/notices.ts'
@@ -72,16 +73,16 @@ export class AttemptNotStarted extends Problem {
  * Starts an attempt: commits the intent, calls the provider, commits its answer. When an attempt of the same provider and channel is still
  * open, that one is the result and nothing is called. The payment's lock makes this decision safe for two calls at once.
  */
-export async function startAttempt(parts: PaymentDependencies, paymentId: PaymentId, start: Start): Promise<Started> {
+export async function startAttempt(deps: PaymentDependencies, paymentId: PaymentId, start: Start): Promise<Started> {
   const { capabilities, channel, onIntent } = start
-  const next = await parts.database.transaction(async (tx): Promise<Intent | Started> => {
+  const next = await deps.database.transaction(async (tx): Promise<Intent | Started> => {
     const state = await lockPaymentState(tx, paymentId)
-    const attempt = findOpenAttempt(state, { provider: capabilities.name, channel }, parts.clock.now())
-    if (!attempt) return prepare(tx, parts, state, start)
+    const attempt = findOpenAttempt(state, { provider: capabilities.name, channel }, deps.clock.now())
+    if (!attempt) return storeIntent(tx, deps, state, start)
     await onIntent?.(tx, attempt.id)
     return { state, attempt }
   })
-  return 'order' in next ? carryOut(parts, next) : next
+  return 'order' in next ? executeStart(deps, next) : next
 }
 
 /** All that the call needs, read before anything is on disk: what fails here has begun nothing. */
@@ -93,23 +94,23 @@ export interface Intent {
 }
 
 /** Puts the intent on disk. Whoever calls this holds the payment's lock. */
-export async function prepare(
+export async function storeIntent(
   tx: Transaction,
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   before: PaymentState,
   start: Start,
 ): Promise<Intent> {
   const { capabilities, channel, onIntent } = start
   const { payment } = before
   const account = await currentAccount(tx, payment, start)
-  const begun = newAttempt(before, { ...start, account }, parts.clock.now())
-  const decision = begin(before, begun)
+  const begun = newAttempt(before, { ...start, account }, deps.clock.now())
+  const decision = addAttempt(before, begun)
   const merchant = await findMerchant(tx, payment.merchantId)
-  const saved = channel === 'card' ? await savedCardFor(tx, parts, payment, account, start) : undefined
-  await writeDecision(tx, parts, before, decision)
+  const saved = channel === 'card' ? await savedCardFor(tx, deps, payment, account, start) : undefined
+  await writeDecision(tx, deps, before, decision)
   await onIntent?.(tx, begun.id)
   const attempt = decision.state.attempts.at(-1) as Attempt
-  return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
+  return { attempt, saved, order: orderOf(deps, payment, attempt, capabilities, merchant?.name ?? '') }
 }
 
 /** Read in the transaction that writes the attempt: an integration that was removed or changed before is not used. */
@@ -137,47 +138,51 @@ async function savedCardFor(
 }
 
 /** Goes on with an attempt that waited for the customer's yes. Whoever calls this holds the payment's lock. */
-export async function takeUp(
+export async function resumeConfirmed(
   tx: Transaction,
-  parts: PaymentDependencies,
+  deps: PaymentDependencies,
   before: PaymentState,
   waiting: AwaitingConfirmation,
 ): Promise<Intent> {
   const { payment } = before
-  const capabilities = parts.providers.find(waiting.provider)?.capabilities
+  const capabilities = deps.providers.find(waiting.provider)?.capabilities
   if (!capabilities) throw new Error(`${waiting.provider} is gone`)
-  const decision = confirm(before, waiting.id, parts.clock.now())
+  const decision = confirmSavedCard(before, waiting.id, deps.clock.now())
   const merchant = await findMerchant(tx, payment.merchantId)
   const { savedCard: card } = waiting.instructions
-  const saved = await savedCardFor(tx, parts, payment, waiting.account, { capabilities, channel: 'card', card })
-  await writeDecision(tx, parts, before, decision)
+  const saved = await savedCardFor(tx, deps, payment, waiting.account, { capabilities, channel: 'card', card })
+  await writeDecision(tx, deps, before, decision)
   const attempt = decision.state.attempts.find(({ id }) => id === waiting.id) as Attempt
-  return { attempt, saved, order: orderOf(parts, payment, attempt, capabilities, merchant?.name ?? '') }
+  return { attempt, saved, order: orderOf(deps, payment, attempt, capabilities, merchant?.name ?? '') }
 }
 
 /** Calls the provider, and writes down what it says. `onPage`: the customer waits on our page, for this one or for the next who begins. */
-export async function carryOut(parts: PaymentDependencies, intent: Intent, { onPage = false } = {}): Promise<Started> {
+export async function executeStart(
+  deps: PaymentDependencies,
+  intent: Intent,
+  { onPage = false } = {},
+): Promise<Started> {
   const { attempt, saved } = intent
   const { provider } = attempt
-  const answer = await callProvider(parts, intent)
+  const answer = await requestStart(deps, intent)
   switch (answer.kind) {
     case 'link':
     case 'account':
     case 'confirm':
     case 'step': {
-      const started = await keepInstructions(parts, intent, answer)
+      const started = await saveInstructions(deps, intent, answer)
       // It was given up while the provider was silent, and the customer may have begun another. Two links could both be paid.
-      if (started.attempt.status === 'failed') throw cameTooLate(attempt)
+      if (started.attempt.status === 'failed') throw answeredTooLate(attempt)
       return started
     }
     case 'declined': {
       if (saved && answer.failure.code === 'invalid_token') {
         // The provider forgot that card, so we do too.
-        await deleteCard(parts.database, attempt, saved.id)
+        await deleteCard(deps.database, attempt, saved.id)
         // Nothing was started; the page can ask for another.
-        if (!saved.isChosen) return carryOut(parts, { ...intent, saved: undefined }, { onPage })
+        if (!saved.isChosen) return executeStart(deps, { ...intent, saved: undefined }, { onPage })
       }
-      await settleAttempt(parts, attempt, { outcome: answer, source: 'start' })
+      await settleAttempt(deps, attempt, { outcome: answer, source: 'start' })
       if (answer.keysRefused) throw keysRefused(attempt)
       throw new AttemptNotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, attempt, {
         nothingStarted: !saved?.isChosen,
@@ -188,7 +193,7 @@ export async function carryOut(parts: PaymentDependencies, intent: Intent, { onP
       // is on our page can try again, or go elsewhere. A card that is charged at once is another matter.
       const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen
       if (answer.neverSent || unusable) {
-        await settleAttempt(parts, attempt, { outcome: neverBegan(answer.because), source: 'start' })
+        await settleAttempt(deps, attempt, { outcome: notStartedOutcome(answer.because), source: 'start' })
         throw new AttemptNotStarted(
           'provider_error',
           `${provider} cannot be reached right now. Nothing was started; try again shortly.`,
@@ -204,11 +209,11 @@ export async function carryOut(parts: PaymentDependencies, intent: Intent, { onP
       )
     }
     default:
-      return startedIn(await settleAttempt(parts, attempt, { outcome: answer, source: 'start' }), attempt.id)
+      return startedIn(await settleAttempt(deps, attempt, { outcome: answer, source: 'start' }), attempt.id)
   }
 }
 
-function cameTooLate(attempt: Attempt): AttemptNotStarted {
+function answeredTooLate(attempt: Attempt): AttemptNotStarted {
   return new AttemptNotStarted(
     'provider_timeout',
     `${attempt.provider} answered too late: attempt ${attempt.reference} had been given up. Nothing was charged; try again.`,
@@ -269,34 +274,37 @@ function newAttempt(
   }
 }
 
-type Answer = CardStart | AccountStart | SavedCardCharge | Asking
+type Answer = CardStart | AccountStart | SavedCardCharge | ConfirmationPage
 
 /** Our own page comes first: the provider has none that asks the customer for a yes to this card. */
-interface Asking {
+interface ConfirmationPage {
   kind: 'confirm'
   link: string
   publicKey: string
   providerReference: string
 }
 
-async function callProvider(parts: PaymentDependencies, intent: Intent): Promise<Answer> {
+async function requestStart(deps: PaymentDependencies, intent: Intent): Promise<Answer> {
   const { attempt, order, saved } = intent
   if (attempt.channel === 'virtual-bank-account') {
-    return ask(parts, attempt, 'open account', (provider) => provider.openAccount(order))
+    return callProvider(deps, attempt, 'open account', (provider) => provider.openAccount(order))
   }
   if (saved?.isChosen) {
     const customer = { ...order.customer, email: saved.email }
-    return ask(parts, attempt, 'charge saved card', (provider) =>
+    return callProvider(deps, attempt, 'charge saved card', (provider) =>
       provider.chargeSavedCard({ ...order, customer }, saved.token),
     )
   }
-  if (saved && !parts.providers.find(attempt.provider)?.capabilities.pageTakesSavedCards) {
-    return askForYes(parts, attempt)
+  if (saved && !deps.providers.find(attempt.provider)?.capabilities.pageTakesSavedCards) {
+    return askForConfirmation(deps, attempt)
   }
-  return ask(parts, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
+  return callProvider(deps, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
 }
 
-async function askForYes({ providers, links, log }: PaymentDependencies, attempt: Attempt): Promise<Asking | Unknown> {
+async function askForConfirmation(
+  { providers, links, log }: PaymentDependencies,
+  attempt: Attempt,
+): Promise<ConfirmationPage | Unknown> {
   const { id: attemptId, provider, account, paymentId, orderReference: providerReference } = attempt
   try {
     const { publicKey } = await providers.connect(attempt, provider, { account })
@@ -333,13 +341,18 @@ function orderOf(
 
 type Ready = Extract<Answer, { kind: 'link' | 'account' | 'confirm' | 'step' }>
 
-function keepInstructions(parts: PaymentDependencies, intent: Intent, answer: Ready): Promise<Started> {
+function saveInstructions(deps: PaymentDependencies, intent: Intent, answer: Ready): Promise<Started> {
   const { attempt } = intent
-  return parts.database.transaction(async (tx) => {
+  return deps.database.transaction(async (tx) => {
     const before = await lockPaymentState(tx, attempt.paymentId)
     const merchant = await findMerchant(tx, attempt.merchantId)
-    const decision = issue(before, attempt.id, issuedBy(answer, intent, merchant?.name ?? ''), parts.clock.now())
-    await writeDecision(tx, parts, before, decision)
+    const decision = storeInstructions(
+      before,
+      attempt.id,
+      instructionsFrom(answer, intent, merchant?.name ?? ''),
+      deps.clock.now(),
+    )
+    await writeDecision(tx, deps, before, decision)
     // A provider with a name of its own for the order may have used it before we knew it.
     if (answer.providerReference !== attempt.orderReference) {
       await rematchNotices(tx, attempt, attempt.provider, answer.providerReference)
@@ -352,7 +365,7 @@ function startedIn(state: PaymentState, id: AttemptId): Started {
   return { state, attempt: state.attempts.find((attempt) => attempt.id === id) as Attempt }
 }
 
-function issuedBy(answer: Ready, { order, saved }: Intent, merchantName: string): Issued {
+function instructionsFrom(answer: Ready, { order, saved }: Intent, merchantName: string): IssuedInstructions {
   const { providerReference } = answer
   switch (answer.kind) {
     case 'link': {
@@ -380,7 +393,7 @@ function issuedBy(answer: Ready, { order, saved }: Intent, merchantName: string)
   }
 }
 
-function neverBegan(because: string): Declined {
+function notStartedOutcome(because: string): Declined {
   const failure = {
     code: 'provider_unavailable',
     message: 'The provider cannot be reached right now. Nothing was charged.',

@@ -11,7 +11,7 @@ import { insertRefund, refundsOfAll, uncountRefunds } from './store/refunds.ts'
 /** The one way to change a payment and its attempts: the new state, the events that tell of it, and what follows, in one transaction. */
 export async function writeDecision(
   tx: Transaction,
-  parts: Pick<PaymentDependencies, 'clock' | 'links' | 'record'>,
+  deps: Pick<PaymentDependencies, 'clock' | 'links' | 'record'>,
   before: PaymentState,
   { state, changes, surplus, uncounted }: Decision,
   cause: string | null = null,
@@ -32,7 +32,7 @@ export async function writeDecision(
     const shares = receipt === null ? partsOf(stranded.get(attemptId) ?? [], amount) : [{ amount, ids: [receipt] }]
     for (const share of shares) {
       await insertRefund(tx, {
-        id: newId('refund', parts.clock.now()),
+        id: newId('refund', deps.clock.now()),
         state,
         attemptId,
         amount: share.amount,
@@ -45,19 +45,19 @@ export async function writeDecision(
   }
 
   const refunds = (await refundsOfAll(tx, [state])).get(state.payment.id) ?? []
-  const view = viewOf(state, refunds, parts.links)
+  const view = viewOf(state, refunds, deps.links)
   for (const [index, change] of changes.entries()) {
     const attempt = state.attempts.find(({ id }) => id === change.attemptId)
-    await parts.record(tx, {
-      id: newId('event', parts.clock.now()),
+    await deps.record(tx, {
+      id: newId('event', deps.clock.now()),
       merchantId: state.payment.merchantId,
       mode: state.payment.mode,
       paymentId: state.payment.id,
       type: change.type,
       sequence: before.payment.sequence + index + 1,
-      data: { payment: view, ...(attempt && { attempt: attemptView(attempt) }), ...change.more },
+      data: { payment: view, ...(attempt && { attempt: attemptView(attempt) }), ...change.data },
       cause,
-      occurredAt: parts.clock.now(),
+      occurredAt: deps.clock.now(),
     })
   }
 }

@@ -7,7 +7,7 @@ import { withRefunded, withReturned } from './refund-payment.ts'
 import type { Attempt } from './state/attempt.ts'
 import { type Dispute, disputeView } from './state/dispute.ts'
 import { chargebackId, isChargebackOf, type OnRecord } from './state/match-returns.ts'
-import { type Change, decide, type PaymentState, replace } from './state/payment-state.ts'
+import { type Change, decide, type PaymentState, replaceAttempt } from './state/payment-state.ts'
 import { type Refund, type RefundKind, refundView } from './state/refund.ts'
 import { insertDispute, saveDispute } from './store/disputes.ts'
 import { insertRefund, reduceRefund, saveProviderRefundId, saveResolved } from './store/refunds.ts'
@@ -16,7 +16,7 @@ import { writeDecision } from './write-decision.ts'
 /** A payment under its lock, and what is on record about the money that went back through one of its attempts. */
 export interface Reconciliation extends OnRecord {
   tx: Transaction
-  parts: PaymentDependencies
+  deps: PaymentDependencies
   state: PaymentState
 }
 
@@ -25,7 +25,7 @@ const CAUSE = 'reconciliation with the provider'
 /** Writes the payment after a change, with the events that tell of it, and keeps it for the next change. */
 async function write(work: Reconciliation, after: PaymentState, changes: Change[]): Promise<void> {
   const decision = decide(after, changes)
-  await writeDecision(work.tx, work.parts, work.state, decision, CAUSE)
+  await writeDecision(work.tx, work.deps, work.state, decision, CAUSE)
   work.state = decision.state
   work.attempt = decision.state.attempts.find(({ id }) => id === work.attempt.id) ?? work.attempt
 }
@@ -33,7 +33,7 @@ async function write(work: Reconciliation, after: PaymentState, changes: Change[
 const refundChanged = (type: EventType, refund: Refund): Change => ({
   type,
   attemptId: refund.attemptId,
-  more: { refund: refundView(refund) },
+  data: { refund: refundView(refund) },
 })
 
 function keepRefund(work: Reconciliation, refund: Refund): void {
@@ -45,10 +45,10 @@ async function addRefund(
   work: Reconciliation,
   wanted: { amount: number; kind: RefundKind; providerRefundId: string; reason: string },
 ): Promise<{ refund: Refund; after: PaymentState }> {
-  const { tx, parts, state, attempt } = work
+  const { tx, deps, state, attempt } = work
   const refund = await insertRefund(tx, {
     ...wanted,
-    id: newId('refund', parts.clock.now()),
+    id: newId('refund', deps.clock.now()),
     state,
     attemptId: attempt.id,
     counted: isOfPayment(work, wanted.amount),
@@ -83,7 +83,7 @@ export async function completeRefund(work: Reconciliation, refund: Refund, provi
     ...{ providerRefundId, status: 'successful', failure: null, needsReview: null },
     // The place of one that had failed may have been taken since.
     counted: refund.counted && (wasHeld || isOfPayment(work, refund.amount)),
-    resolvedAt: work.parts.clock.now(),
+    resolvedAt: work.deps.clock.now(),
   }
   await saveResolved(work.tx, done)
   keepRefund(work, done)
@@ -105,7 +105,7 @@ async function unreturn(
   const failed: Refund = {
     ...refund,
     ...{ status: 'failed', failure, needsReview: null },
-    resolvedAt: work.parts.clock.now(),
+    resolvedAt: work.deps.clock.now(),
   }
   await saveResolved(work.tx, failed)
   keepRefund(work, failed)
@@ -123,7 +123,7 @@ export async function nameRefund(
   unnamed: Refund,
   { amount, providerRefundId }: { amount: number; providerRefundId: string },
 ): Promise<Refund> {
-  const { tx, parts, state } = work
+  const { tx, deps, state } = work
   if (amount === unnamed.amount) {
     const named = { ...unnamed, providerRefundId }
     await saveProviderRefundId(tx, named.id, providerRefundId)
@@ -133,7 +133,7 @@ export async function nameRefund(
   const { kind, counted, reason, transactionIds, attemptId } = unnamed
   await reduceRefund(tx, unnamed.id, amount)
   keepRefund(work, { ...unnamed, amount: unnamed.amount - amount })
-  const id = newId('refund', parts.clock.now())
+  const id = newId('refund', deps.clock.now())
   const wanted = { id, state, attemptId, amount, kind, counted, reason, transactionIds, providerRefundId }
   const named = await insertRefund(tx, wanted)
   if (!named) throw new Error(`refund ${providerRefundId} is on record already`)
@@ -143,19 +143,19 @@ export async function nameRefund(
 
 /** Money that fits nothing on record: a person has to look at the attempt. Told once. */
 export async function markForReview(work: Reconciliation, why: string): Promise<void> {
-  const { attempt, parts } = work
+  const { attempt, deps } = work
   if (attempt.needsReview !== null) return
-  parts.log.error({ attemptId: attempt.id, provider: attempt.provider }, 'attempt needs review')
+  deps.log.error({ attemptId: attempt.id, provider: attempt.provider }, 'attempt needs review')
   const reviewed: Attempt = { ...attempt, needsReview: why }
-  await write(work, replace(work.state, reviewed), [{ type: 'attempt.needs_review', attemptId: attempt.id }])
+  await write(work, replaceAttempt(work.state, reviewed), [{ type: 'attempt.needs_review', attemptId: attempt.id }])
 }
 
 export async function recordDispute(work: Reconciliation, listed: ListedDispute): Promise<Dispute> {
-  const { attempt, parts, tx, refunds } = work
+  const { attempt, deps, tx, refunds } = work
   const about = { providerDisputeId: listed.disputeId }
   const dispute: Dispute = {
     ...about,
-    id: newId('dispute', parts.clock.now()),
+    id: newId('dispute', deps.clock.now()),
     paymentId: attempt.paymentId,
     attemptId: attempt.id,
     merchantId: attempt.merchantId,
@@ -180,7 +180,7 @@ export async function recordDispute(work: Reconciliation, listed: ListedDispute)
 const disputeChanged = (type: EventType, dispute: Dispute, refund?: Refund): Change => ({
   type,
   attemptId: dispute.attemptId,
-  more: { dispute: disputeView(dispute), ...(refund && { refund: refundView(refund) }) },
+  data: { dispute: disputeView(dispute), ...(refund && { refund: refundView(refund) }) },
 })
 
 export async function keepDispute(work: Reconciliation, dispute: Dispute): Promise<void> {
@@ -198,7 +198,7 @@ export async function winDispute(work: Reconciliation, dispute: Dispute): Promis
   const counted = work.refunds.find(({ id, status }) => id === dispute.refundId && status === 'successful')
   const isChargeback = counted?.kind === 'chargeback'
   const undone = isChargeback ? await unreturn(work, counted, 'dispute_won: the provider gave the money back.') : null
-  const won: Dispute = { ...dispute, status: 'won', resolvedAt: work.parts.clock.now() }
+  const won: Dispute = { ...dispute, status: 'won', resolvedAt: work.deps.clock.now() }
   await keepDispute(work, won)
   await write(work, undone?.state ?? work.state, [disputeChanged('dispute.won', won, undone?.refund)])
 }
@@ -221,7 +221,7 @@ export async function loseDispute(
     status: 'lost',
     refundId: refund?.id ?? null,
     settledBy: 'counted' in by ? by.settledBy : dispute.settledBy,
-    resolvedAt: work.parts.clock.now(),
+    resolvedAt: work.deps.clock.now(),
   }
   await keepDispute(work, lost)
   await write(work, added?.after ?? work.state, [disputeChanged('dispute.lost', lost, refund)])
@@ -238,7 +238,7 @@ async function chargeBack(
   if (!before) return addRefund(work, wanted)
   const again: Refund = {
     ...before,
-    ...{ status: 'successful', failure: null, resolvedAt: work.parts.clock.now() },
+    ...{ status: 'successful', failure: null, resolvedAt: work.deps.clock.now() },
     amount: wanted.amount,
     counted: isOfPayment(work, wanted.amount),
   }

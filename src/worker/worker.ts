@@ -38,11 +38,11 @@ const RECONCILE_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
 const MAX_BATCHES = 1_000
 
 /** The door of the clock: what has to happen when nobody is asking. */
-export function startWorker(parts: PaymentDependencies, others: Job[] = []): Worker {
+export function startWorker(deps: PaymentDependencies, others: Job[] = []): Worker {
   const full = async (done: Promise<number>) => (await done) === BATCH
-  const calls = providerCalls(parts)
+  const calls = providerCalls(deps)
   const jobs: Job[] = [
-    { name: 'expire payments', everyMs: 1_000, run: () => full(expirePayments(parts, BATCH)) },
+    { name: 'expire payments', everyMs: 1_000, run: () => full(expirePayments(deps, BATCH)) },
     { name: 'check attempts', everyMs: 1_000, run: calls.job(startDueChecks, CHECK_LIMITS) },
     { name: 'work off notices', everyMs: 1_000, run: calls.job(startWaitingNotices, NOTICE_LIMITS) },
     { name: 'carry out refunds', everyMs: 1_000, run: calls.job(startDueRefunds, REFUND_LIMITS) },
@@ -50,22 +50,22 @@ export function startWorker(parts: PaymentDependencies, others: Job[] = []): Wor
     {
       name: 'forget old keys',
       everyMs: HOUR_MS,
-      run: async () => (await deleteOldCalls(parts.database, PURGE_BATCH)) === PURGE_BATCH,
+      run: async () => (await deleteOldCalls(deps.database, PURGE_BATCH)) === PURGE_BATCH,
     },
     {
       name: 'delete old notices',
       everyMs: HOUR_MS,
-      run: async () => (await deleteOldNotices(parts.database, PURGE_BATCH)) >= PURGE_BATCH,
+      run: async () => (await deleteOldNotices(deps.database, PURGE_BATCH)) >= PURGE_BATCH,
     },
     {
       name: 'delete retired provider keys',
       everyMs: HOUR_MS,
-      run: () => full(expireRetiredKeys(parts, BATCH).then(({ length }) => length)),
+      run: () => full(expireRetiredKeys(deps, BATCH).then(({ length }) => length)),
     },
-    ...deliveryJobs(parts),
+    ...deliveryJobs(deps),
     ...others,
   ]
-  const loops = jobs.map((job) => repeat(job, parts.log))
+  const loops = jobs.map((job) => repeat(job, deps.log))
   return {
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()))
@@ -75,15 +75,15 @@ export function startWorker(parts: PaymentDependencies, others: Job[] = []): Wor
 }
 
 /** Work that calls providers: it is started without waiting for it, so that one slow provider does not hold up the others. */
-function providerCalls(parts: PaymentDependencies) {
+function providerCalls(deps: PaymentDependencies) {
   const running = new Set<Promise<void>>()
-  type Start = (parts: PaymentDependencies, limit: number, limits: AccountLimits) => Promise<Started>
+  type Start = (deps: PaymentDependencies, limit: number, limits: AccountLimits) => Promise<Started>
   return {
     job(start: Start, options: Parameters<typeof accountLimits>[0]): Job['run'] {
       const limits = accountLimits(options)
       return async () => {
         if (running.size >= MAX_BATCHES) return false
-        const { claimed, done } = await start(parts, BATCH, limits)
+        const { claimed, done } = await start(deps, BATCH, limits)
         const ended = done.finally(() => running.delete(ended))
         running.add(ended)
         return claimed === BATCH

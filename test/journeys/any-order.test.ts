@@ -300,7 +300,7 @@ class Scene {
         metadata: {},
         expiresInSeconds: 86_400,
       },
-      { began: null, noteBegun: async () => {} },
+      { startedId: null, saveStartedId: async () => {} },
     )
   }
 

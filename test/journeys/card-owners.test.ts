@@ -208,7 +208,7 @@ test('a sealed token that is moved to another customer does not open', async () 
     { id: 'thief', email: 'a@example.com' },
   ]
   const id = newId('card', new Date())
-  await database.transaction((tx) => upsertCard(tx, parts.secrets, { id, owner, ...at, customer, card }))
+  await database.transaction((tx) => upsertCard(tx, parts.secrets, { id, scope: owner, ...at, customer, card }))
   assert.equal((await findCard(database, parts.secrets, owner, at, customer))?.token, 'token')
   for (const [userId, other] of [
     ['thief', thief],

@@ -133,10 +133,10 @@ test('an account number that has expired gives way to a new one, and so does one
   await letPass(database, { id }, 1_801)
   const second = lastOf(await press(parts, id, { channel: BANK }))
   const key = newKey()
-  const state = await press(parts, id, { channel: BANK, fresh: true, key })
+  const state = await press(parts, id, { channel: BANK, newAccount: true, key })
   const third = lastOf(state)
   assert.equal(new Set([first, second, third].map(numberOf)).size, 3)
-  assert.deepEqual(await press(parts, id, { channel: BANK, fresh: true, key }), state, 'one press, one number')
+  assert.deepEqual(await press(parts, id, { channel: BANK, newAccount: true, key }), state, 'one press, one number')
   assert.equal((await press(parts, id, { channel: BANK })).attempts.length, 3)
 
   const { status } = await shop.call('POST', '/sandbox/gateway/transfers', {
@@ -154,7 +154,11 @@ test('an account number that has expired gives way to a new one, and so does one
 test('one press sent ten times by two processes at once makes one attempt and asks the provider once', async (t) => {
   const between = await watched(t)
   const other = await startPaying({ database, masterKey })
-  for (const wish of [{ card: 'new' }, { channel: BANK }, { channel: BANK, fresh: true }] as Partial<PageChoice>[]) {
+  for (const wish of [
+    { card: 'new' },
+    { channel: BANK },
+    { channel: BANK, newAccount: true },
+  ] as Partial<PageChoice>[]) {
     const id = await open(between.shop)
     const [key, before] = [newKey(), between.asked.length]
     const records = await Promise.all(
@@ -191,7 +195,7 @@ test('while the provider has not answered, the same press and any other get the 
   const key = newKey()
   const meanwhile: string[][] = []
   between.meanwhile = async () => {
-    for (const wish of [{ key }, { card: 'new' }, { channel: BANK }, { fresh: true }] as Partial<PageChoice>[]) {
+    for (const wish of [{ key }, { card: 'new' }, { channel: BANK }, { newAccount: true }] as Partial<PageChoice>[]) {
       meanwhile.push(statusesOf(await press(parts, id, wish)))
     }
     return undefined
@@ -274,7 +278,7 @@ test('a saved card that is declined: the attempt says why, and its press makes n
   assert.deepEqual(statusesOf(state), ['pending', 'failed'])
   assert.equal(lastOf(state).failure?.code, 'insufficient_funds')
   const before = between.asked.length
-  for (const wish of [{ card }, { card: 'new' }, { channel: BANK }, { fresh: true }] as Partial<PageChoice>[]) {
+  for (const wish of [{ card }, { card: 'new' }, { channel: BANK }, { newAccount: true }] as Partial<PageChoice>[]) {
     assert.deepEqual(await press(between.parts, id, { ...wish, key }), state)
   }
   assert.equal(between.asked.length, before)
@@ -409,8 +413,8 @@ test('a payment that ends while the provider opens its page: the attempt is aban
 
 test('what a book cannot tell is thrown: too many tries, an amount that nobody takes, nothing that is set up', async () => {
   const id = await open(shop)
-  for (let number = 1; number <= 20; number++) await press(parts, id, { channel: BANK, fresh: true })
-  assert.equal(await codeOf(press(parts, id, { channel: BANK, fresh: true })), 'too_many_attempts')
+  for (let number = 1; number <= 20; number++) await press(parts, id, { channel: BANK, newAccount: true })
+  assert.equal(await codeOf(press(parts, id, { channel: BANK, newAccount: true })), 'too_many_attempts')
   assert.equal((await press(parts, id, { channel: BANK })).attempts.length, 20, 'the last number is still there')
 
   const closing = await service.addShop()

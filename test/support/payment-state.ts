@@ -4,7 +4,12 @@ import { type Currency, money } from '../../src/kernel/money.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
 import { restartSchedule } from '../../src/payments/state/check-schedule.ts'
 import type { Payment } from '../../src/payments/state/payment.ts'
-import { begin, type Decision, issue, type PaymentState } from '../../src/payments/state/payment-state.ts'
+import {
+  addAttempt,
+  type Decision,
+  type PaymentState,
+  storeInstructions,
+} from '../../src/payments/state/payment-state.ts'
 import { type OutcomeReport, settle } from '../../src/payments/state/settle.ts'
 import type { Outcome, Receipt } from '../../src/providers/provider.ts'
 
@@ -85,10 +90,10 @@ export function waiting(
   channel: Attempt['channel'] = 'card',
   before = newPaymentState(),
 ): { state: PaymentState; attempt: Attempt } {
-  const begun = begin(before, newAttempt(before, channel, START)).state
+  const begun = addAttempt(before, newAttempt(before, channel, START)).state
   const { id } = begun.attempts.at(-1) as Attempt
   const issued = { instructions: null, instructionsExpireAt: after(1_800), providerReference: 'p' }
-  const { state } = issue(begun, id, issued, START)
+  const { state } = storeInstructions(begun, id, issued, START)
   return { state, attempt: state.attempts.at(-1) as Attempt }
 }
 
@@ -107,14 +112,14 @@ export const paid = (...receipts: Receipt[]): Outcome => ({ kind: 'paid', receip
 export const pending = (...receipts: Receipt[]): Outcome => ({ kind: 'pending', receipts })
 export const UNKNOWN: Outcome = { kind: 'unknown', because: 'silence' }
 
-export function propose(
+export function settleWith(
   state: PaymentState,
   attempt: Attempt,
   outcome: Outcome,
   more: Partial<OutcomeReport> = {},
 ): Decision {
-  const fresh = 'receipts' in outcome ? outcome.receipts : []
-  return settle(state, { attemptId: attempt.id, outcome, fresh, source: 'notice', now: after(60), ...more })
+  const newReceipts = 'receipts' in outcome ? outcome.receipts : []
+  return settle(state, { attemptId: attempt.id, outcome, newReceipts, source: 'notice', now: after(60), ...more })
 }
 export const types = ({ changes }: Decision) => changes.map(({ type }) => type)
 export const first = ({ state }: Decision) => state.attempts[0] as Attempt

@@ -191,7 +191,7 @@ export function at<Fake extends FakeProvider>(world: ProviderWorld, shop: Shop, 
       const id = newId('card', new Date())
       await world.database.transaction(async (tx) => {
         const account = await findCurrentAccount(tx, owner, name)
-        await upsertCard(tx, world.parts.secrets, { id, owner, provider: name, account, customer, card })
+        await upsertCard(tx, world.parts.secrets, { id, scope: owner, provider: name, account, customer, card })
       })
     },
   }

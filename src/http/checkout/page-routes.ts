@@ -100,7 +100,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
           key,
           ...(method === 'card' && cardWish(form, bare)),
           ...atMost(form),
-          ...(action === 'new-account' && { fresh: true }),
+          ...(action === 'new-account' && { newAccount: true }),
         })
         return {}
       }

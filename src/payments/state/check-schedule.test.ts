@@ -6,15 +6,15 @@ import {
   newAttempt,
   newPaymentState,
   pending,
-  propose,
   START,
+  settleWith,
   types,
   UNKNOWN,
   waiting,
 } from '../../../test/support/payment-state.ts'
 import type { Outcome } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import { begin, cancel, issue, type PaymentState } from './payment-state.ts'
+import { addAttempt, cancel, type PaymentState, storeInstructions } from './payment-state.ts'
 import type { Source } from './settle.ts'
 
 const MINUTE = 60
@@ -25,9 +25,9 @@ const LINK = { kind: 'link' as const, link: 'https://provider.example/pay', publ
 /** A card attempt whose link is open for a day. */
 function openLink(): PaymentState {
   const before = newPaymentState()
-  const begun = begin(before, newAttempt(before, 'card', START)).state
+  const begun = addAttempt(before, newAttempt(before, 'card', START)).state
   const issued = { instructions: LINK, instructionsExpireAt: after(DAY), providerReference: 'p' }
-  return issue(begun, (begun.attempts[0] as Attempt).id, issued, START).state
+  return storeInstructions(begun, (begun.attempts[0] as Attempt).id, issued, START).state
 }
 
 /** Answers every check on time with this, and returns the times of the checks in seconds after the start. */
@@ -39,12 +39,12 @@ function checksOf(state: PaymentState, outcome: Outcome, from = 0): { times: num
     const next = attempt.checks.nextAt
     if (!next) return { times: times.filter((time) => time > from), state: current }
     times.push((next.getTime() - START.getTime()) / 1_000)
-    current = propose(current, attempt, outcome, { source: 'check', now: next }).state
+    current = settleWith(current, attempt, outcome, { source: 'check', now: next }).state
   }
 }
 
 function signal(state: PaymentState, source: Source, seconds: number, outcome: Outcome = pending()): PaymentState {
-  return propose(state, state.attempts[0] as Attempt, outcome, { source, now: after(seconds) }).state
+  return settleWith(state, state.attempts[0] as Attempt, outcome, { source, now: after(seconds) }).state
 }
 
 test('an abandoned link of 24 hours is checked about 60 times, less and less often', () => {
@@ -80,12 +80,12 @@ for (const source of ['return', 'notice'] as const) {
 
 test('a start that nobody could have paid is asked 5, 15 and 60 seconds after it and then has failed', () => {
   const before = newPaymentState()
-  const begun = begin(before, newAttempt(before, 'card', START)).state
+  const begun = addAttempt(before, newAttempt(before, 'card', START)).state
   const missing = { kind: 'missing' } as const
   const early = signal(signal(begun, 'check', 5, missing), 'check', 15, missing)
   assert.equal(early.attempts[0]?.status, 'processing')
   assert.deepEqual(early.attempts[0]?.checks.nextAt, after(60))
-  const end = propose(early, early.attempts[0] as Attempt, missing, { source: 'check', now: after(60) })
+  const end = settleWith(early, early.attempts[0] as Attempt, missing, { source: 'check', now: after(60) })
   assert.deepEqual([first(end).status, first(end).failure?.code], ['failed', 'provider_unavailable'])
   assert.deepEqual(types(end), ['attempt.failed'])
   assert.ok(first(end).checks.nextAt, 'money that comes all the same is looked for')
@@ -95,16 +95,16 @@ test('a start that nobody could have paid is asked 5, 15 and 60 seconds after it
 test('a start is not failed at 60 seconds by one answer, nor when the provider has known the order, nor when a card may be charged', () => {
   const before = newPaymentState()
   const missing = { kind: 'missing' } as const
-  const fresh = newAttempt(before, 'card', START)
+  const newReceipts = newAttempt(before, 'card', START)
   const hear = (attempt: Attempt, answers: Outcome[]) =>
     [5, 15, 60].reduce(
       (state, seconds, index) => signal(state, 'check', seconds, answers[index] as Outcome),
-      begin(before, attempt).state,
+      addAttempt(before, attempt).state,
     ).attempts[0]?.status
-  assert.equal(hear(fresh, [UNKNOWN, UNKNOWN, missing]), 'processing')
-  assert.equal(hear(fresh, [{ kind: 'processing' }, missing, missing]), 'processing')
-  assert.equal(hear({ ...fresh, chargedAtOnce: true }, [missing, missing, missing]), 'processing')
-  assert.equal(hear(fresh, [UNKNOWN, missing, missing]), 'failed')
+  assert.equal(hear(newReceipts, [UNKNOWN, UNKNOWN, missing]), 'processing')
+  assert.equal(hear(newReceipts, [{ kind: 'processing' }, missing, missing]), 'processing')
+  assert.equal(hear({ ...newReceipts, chargedAtOnce: true }, [missing, missing, missing]), 'processing')
+  assert.equal(hear(newReceipts, [UNKNOWN, missing, missing]), 'failed')
 })
 
 test('an account number is checked while it is open and for a day after its end', () => {

@@ -1,3 +1,5 @@
+// The check schedule of an attempt: when the worker asks the provider for the outcome. Notices can be lost, so every attempt is
+// checked with increasing intervals (backoff) until its outcome is known and no more money can arrive.
 import { type Attempt, type CheckSchedule, isUnstarted } from './attempt.ts'
 
 const SECOND = 1_000
@@ -5,7 +7,7 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** An outcome that nobody knows: asked for again and again, and after a week by a person. Never guessed. */
+/** Unknown outcome: checked for a week, then marked for review. It is never guessed. */
 const UNKNOWN_AFTER = [
   10 * SECOND,
   30 * SECOND,
@@ -16,7 +18,7 @@ const UNKNOWN_AFTER = [
   ...[1, 2, 3, 4, 5, 6, 7].map((days) => days * DAY),
 ]
 
-/** A start that the provider did not answer and that nobody can have paid: a verdict is possible at 60 s. */
+/** The provider did not answer the start and nothing was handed out to pay with: the attempt can fail after 60 s. */
 export const UNSTARTED_UNTIL = MINUTE
 const UNSTARTED_AFTER = [
   5 * SECOND,
@@ -25,7 +27,7 @@ const UNSTARTED_AFTER = [
   ...UNKNOWN_AFTER.filter((offset) => offset > UNSTARTED_UNTIL),
 ]
 
-/** While the customer may be paying: a lost notice costs a minute at first, and an abandoned link about 60 calls a day. */
+/** Open instructions: a lost notice delays a payment by a minute at first; an unused link costs about 60 calls a day. */
 const OPEN_AFTER = [
   10 * SECOND,
   30 * SECOND,
@@ -34,35 +36,35 @@ const OPEN_AFTER = [
   ...steps(90 * MINUTE, 6 * HOUR, 30 * MINUTE),
 ]
 const OPEN_THEN_EVERY = HOUR
-/** Most links end with the money. Some take another card, from a customer with two tabs; that goes back, and its notice may be lost. */
+/** Some links accept a second card after success. That money is surplus, and its notice may be lost. */
 const PAID_LINK_AFTER = [10 * MINUTE, 6 * HOUR]
-/** After the end of a link. */
+/** After a link has expired. */
 const LINK_ENDED_AFTER = [0, DAY]
-/** Transfers take their time, and some customers use an old number. */
+/** After an account number has expired: transfers can be slow, and some customers reuse an old number. */
 const CLOSED_AFTER = [MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY]
 
 function steps(from: number, to: number, every: number): number[] {
   return Array.from({ length: (to - from) / every + 1 }, (_, index) => from + index * every)
 }
 
-/** When to ask next. `exhausted`: it was asked for as long as there is a point in it. */
+/** The time of the next check. `exhausted`: the schedule has ended without a known outcome. */
 export function nextCheck(attempt: Attempt, now: Date): Date | 'exhausted' | null {
   const { status, channel, checks } = attempt
-  if (attempt.instructions?.kind === 'confirm') return null // the provider has not heard of it
+  if (attempt.instructions?.kind === 'confirm') return null // the provider does not know the order yet
   const open = whileOpen(attempt, now)
-  // Whoever has the link can have paid: an outcome that is in doubt is not looked at less often than one that is not.
+  // The customer may pay by the link: check an unknown outcome at least as often as open instructions.
   if (status === 'processing') {
     const due = after(checks.since, isUnstarted(attempt) ? UNSTARTED_AFTER : UNKNOWN_AFTER, now)
     return due && open && open < due ? open : (due ?? 'exhausted')
   }
-  // An account number takes whatever is sent to it, even after the payment is paid. A card is charged once, wherever it has no link.
+  // An account number accepts transfers after success, too. A card without a link is charged once.
   if (channel === 'card' && (status === 'successful' || status === 'surplus')) {
     return attempt.instructions?.kind === 'link' ? after(checks.since, PAID_LINK_AFTER, now) : null
   }
   return open ?? afterEnd(attempt, now)
 }
 
-/** Counted from the last sign of life: the start, a return of the customer, a notice. */
+/** Counted from the last activity: the start, a return of the customer, a notice. */
 function whileOpen(attempt: Attempt, now: Date): Date | null {
   const { since, lastActivityAt } = attempt.checks
   const start = lastActivityAt && lastActivityAt > since ? lastActivityAt : since
@@ -91,7 +93,18 @@ function nextStep(start: Date, every: number, now: Date): Date {
   return new Date(start.getTime() + (passed + 1) * every)
 }
 
-/** Something happened to it: look closely again. */
 export function restartSchedule(now: Date): CheckSchedule {
   return { since: now, count: 0, missingInARow: 0, nextAt: null, lastActivityAt: null }
+}
+
+/** Sets the time of the next check. When the schedule has ended and the outcome is still unknown, the attempt needs review. */
+export function withNextCheck(attempt: Attempt, before: Attempt, now: Date): Attempt {
+  const since = attempt.status === before.status ? attempt.checks.since : now
+  const current = { ...attempt, checks: { ...attempt.checks, since } }
+  const next = nextCheck(current, now)
+  const needsReview =
+    next === 'exhausted' && !attempt.needsReview
+      ? 'outcome_unknown: the provider never gave a clear answer.'
+      : attempt.needsReview
+  return { ...current, needsReview, checks: { ...current.checks, nextAt: next instanceof Date ? next : null } }
 }

@@ -6,7 +6,7 @@ import type { Capabilities, Providers } from '../../providers/provider.ts'
 import type { Payment } from './payment.ts'
 
 /** A way to pay a payment on our page: the channel is the customer's choice, the provider behind it is ours. */
-export interface Offer {
+export interface PaymentOption {
   channel: Channel
   capabilities: Capabilities
   amountCharged: number
@@ -18,8 +18,8 @@ type Priced = Pick<Payable, 'amount' | 'currency' | 'customerBearsCharge'>
 type Known = Pick<Providers, 'find' | 'isWell'>
 
 /** What our page offers: the best choice of each channel, in the order of the integrations. */
-export function bestOptions(payment: Payable, integrations: Integration[], providers: Known): Offer[] {
-  const best = new Map<Channel, Offer>()
+export function bestOptions(payment: Payable, integrations: Integration[], providers: Known): PaymentOption[] {
+  const best = new Map<Channel, PaymentOption>()
   for (const choice of choicesFor(payment, integrations, providers)) {
     if (!best.has(choice.channel)) best.set(choice.channel, choice)
   }
@@ -32,7 +32,7 @@ export function optionsForChannel(
   integrations: Integration[],
   providers: Known,
   channel: Channel,
-): Offer[] {
+): PaymentOption[] {
   const choices = choicesFor(payment, integrations, providers).filter((each) => each.channel === channel)
   if (choices.length > 0) return choices
   const { amount, currency, country } = payment
@@ -45,8 +45,8 @@ export function optionsForChannel(
 }
 
 /** By health first, then as the merchant has ordered them: whoever has not been answering is the last resort, not out of the question. */
-function choicesFor(payment: Payable, integrations: Integration[], providers: Known): Offer[] {
-  const choices: Offer[] = []
+function choicesFor(payment: Payable, integrations: Integration[], providers: Known): PaymentOption[] {
+  const choices: PaymentOption[] = []
   for (const { provider, channels } of fitting(payment, integrations)) {
     const capabilities = providers.find(provider)?.capabilities
     if (!capabilities) continue
@@ -62,7 +62,7 @@ function choicesFor(payment: Payable, integrations: Integration[], providers: Kn
     choices.map(({ capabilities }) => capabilities.name).filter((name) => !providers.isWell(payment, name)),
   )
   if (unwell.size === 0) return choices
-  const rank = ({ capabilities }: Offer) => Number(unwell.has(capabilities.name))
+  const rank = ({ capabilities }: PaymentOption) => Number(unwell.has(capabilities.name))
   return choices.toSorted((a, b) => rank(a) - rank(b))
 }
 

@@ -11,9 +11,9 @@ import {
   PRICE,
   paid,
   pending,
-  propose,
   receipt,
   START,
+  settleWith,
   types,
   UNKNOWN,
   waiting,
@@ -22,8 +22,8 @@ import type { Currency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Outcome, Receipt } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
-import { begin, cancel, type Decision, expire, issue, type PaymentState } from './payment-state.ts'
-import { disagree, type OutcomeReport, settle } from './settle.ts'
+import { addAttempt, cancel, type Decision, expire, type PaymentState, storeInstructions } from './payment-state.ts'
+import { contradictsNotice, type OutcomeReport, settle } from './settle.ts'
 
 const refusal = (work: () => unknown) => {
   try {
@@ -37,25 +37,25 @@ const refusal = (work: () => unknown) => {
 
 test('an attempt begins as processing, for if we die now nobody knows what the provider did', () => {
   const state = newPaymentState()
-  const begun = begin(state, newAttempt(state, 'card', START))
+  const begun = addAttempt(state, newAttempt(state, 'card', START))
   assert.equal(first(begun).status, 'processing')
   assert.deepEqual(first(begun).checks.nextAt, after(5))
   assert.equal(
-    refusal(() => begin(begun.state, newAttempt(begun.state, 'card', START))),
+    refusal(() => addAttempt(begun.state, newAttempt(begun.state, 'card', START))),
     'attempt_in_progress',
   )
 })
 
 test('what is paid in full succeeds once, and the others are given up', () => {
   const { state, attempt } = waiting()
-  const second = begin(state, newAttempt(state, 'virtual-bank-account', START)).state
-  const open = issue(
+  const second = addAttempt(state, newAttempt(state, 'virtual-bank-account', START)).state
+  const open = storeInstructions(
     second,
     (second.attempts[1] as Attempt).id,
     { instructions: null, instructionsExpireAt: after(9), providerReference: 'q' },
     START,
   ).state
-  const done = propose(open, attempt, paid(receipt(PRICE)))
+  const done = settleWith(open, attempt, paid(receipt(PRICE)))
   assert.deepEqual(types(done), ['attempt.successful', 'payment.successful', 'attempt.abandoned'])
   assert.equal(done.state.payment.status, 'successful')
   assert.equal(done.state.payment.amountPaid, PRICE)
@@ -64,15 +64,15 @@ test('what is paid in full succeeds once, and the others are given up', () => {
 
 test('money after a decline still completes the payment', () => {
   const { state, attempt } = waiting()
-  const failed = propose(state, attempt, declined())
+  const failed = settleWith(state, attempt, declined())
   assert.deepEqual(types(failed), ['attempt.failed'])
-  assert.deepEqual(types(propose(failed.state, attempt, declined())), [], 'the same decline told twice')
+  assert.deepEqual(types(settleWith(failed.state, attempt, declined())), [], 'the same decline told twice')
   assert.deepEqual(
-    types(propose(failed.state, attempt, declined('t2'))),
+    types(settleWith(failed.state, attempt, declined('t2'))),
     ['attempt.failed'],
     'another try on the same page',
   )
-  assert.deepEqual(types(propose(failed.state, attempt, paid(receipt(PRICE)))), [
+  assert.deepEqual(types(settleWith(failed.state, attempt, paid(receipt(PRICE)))), [
     'attempt.successful',
     'payment.successful',
   ])
@@ -81,32 +81,32 @@ test('money after a decline still completes the payment', () => {
 test('less than asked for by card is never a success, and a person has to look', () => {
   const { state, attempt } = waiting()
   for (const wrong of [receipt(PRICE - 1), receipt(PRICE, 'USD' as Currency)]) {
-    const decision = propose(state, attempt, paid(wrong))
+    const decision = settleWith(state, attempt, paid(wrong))
     assert.equal(decision.state.payment.status, 'pending')
     assert.equal(first(decision).failure?.code, 'amount_mismatch')
     assert.match(first(decision).needsReview ?? '', /amount_mismatch/)
     assert.deepEqual(types(decision), ['attempt.failed', 'attempt.needs_review'])
-    assert.deepEqual(types(propose(decision.state, attempt, paid(wrong), { fresh: [] })), [], 'told again')
+    assert.deepEqual(types(settleWith(decision.state, attempt, paid(wrong), { newReceipts: [] })), [], 'told again')
   }
 })
 
 test('transfers add up: less is missing and waited for, the rest completes, more is told beside it', () => {
   const { state, attempt } = waiting('virtual-bank-account')
-  const part = propose(state, attempt, pending(receipt(400)))
+  const part = settleWith(state, attempt, pending(receipt(400)))
   assert.deepEqual(types(part), ['payment.underpaid'])
-  assert.deepEqual(part.changes[0]?.more, { missing: { amount: 600, currency: NGN } })
+  assert.deepEqual(part.changes[0]?.data, { missing: { amount: 600, currency: NGN } })
   assert.equal(part.state.payment.amountPaid, 400)
-  const whole = propose(part.state, attempt, pending(receipt(700)))
+  const whole = settleWith(part.state, attempt, pending(receipt(700)))
   assert.deepEqual(types(whole), ['attempt.successful', 'payment.successful', 'payment.overpaid'])
   assert.equal(whole.state.payment.amountPaid, 1_100)
 })
 
 test('a second success is surplus on its own attempt, and is sent back', () => {
   const { state, attempt } = waiting()
-  const second = begin(state, newAttempt(state, 'card', START)).state
+  const second = addAttempt(state, newAttempt(state, 'card', START)).state
   const other = second.attempts[1] as Attempt
-  const done = propose(second, attempt, paid(receipt(PRICE)))
-  const again = propose(done.state, other, paid(receipt(PRICE)))
+  const done = settleWith(second, attempt, paid(receipt(PRICE)))
+  const again = settleWith(done.state, other, paid(receipt(PRICE)))
   assert.deepEqual(types(again), ['attempt.surplus', 'payment.surplus'])
   assert.equal(again.state.payment.amountPaid, PRICE)
   assert.equal(again.surplus[0]?.amount, PRICE)
@@ -114,9 +114,9 @@ test('a second success is surplus on its own attempt, and is sent back', () => {
 
 test('parts that came through another attempt are not lost when the payment is paid elsewhere', () => {
   const { state, attempt } = waiting('virtual-bank-account')
-  const part = propose(state, attempt, pending(receipt(400))).state
-  const second = begin(part, newAttempt(part, 'card', START)).state
-  const done = propose(second, second.attempts[1] as Attempt, paid(receipt(PRICE)))
+  const part = settleWith(state, attempt, pending(receipt(400))).state
+  const second = addAttempt(part, newAttempt(part, 'card', START)).state
+  const done = settleWith(second, second.attempts[1] as Attempt, paid(receipt(PRICE)))
   assert.ok(types(done).includes('payment.surplus'))
   assert.deepEqual(done.surplus, [{ attemptId: attempt.id, amount: 400, receipt: null }])
   assert.equal(done.state.payment.amountPaid, PRICE)
@@ -127,7 +127,7 @@ test('money after cancelled or expired makes the payment successful, and late', 
     const { state, attempt } = waiting()
     const ended = end(state, after(30))
     assert.equal(first(ended).status, 'abandoned')
-    const late = propose(ended.state, attempt, paid(receipt(PRICE)))
+    const late = settleWith(ended.state, attempt, paid(receipt(PRICE)))
     assert.equal(late.state.payment.status, 'successful')
     assert.equal(late.state.payment.late, true)
   }
@@ -135,8 +135,12 @@ test('money after cancelled or expired makes the payment successful, and late', 
 
 test('silence makes a used attempt processing, which nothing but evidence ends', () => {
   const { state, attempt } = waiting()
-  assert.equal(first(propose(state, attempt, UNKNOWN, { source: 'check' })).status, 'pending', 'nobody has used it yet')
-  const unknown = propose(state, attempt, UNKNOWN)
+  assert.equal(
+    first(settleWith(state, attempt, UNKNOWN, { source: 'check' })).status,
+    'pending',
+    'nobody has used it yet',
+  )
+  const unknown = settleWith(state, attempt, UNKNOWN)
   assert.equal(first(unknown).status, 'processing')
   assert.equal(
     refusal(() => cancel(unknown.state, after(61))),
@@ -144,24 +148,24 @@ test('silence makes a used attempt processing, which nothing but evidence ends',
   )
   let current = unknown.state
   for (let day = 0; day < 7; day++) {
-    current = propose(current, attempt, UNKNOWN, { source: 'check', now: after(day * 86_400 + 70) }).state
+    current = settleWith(current, attempt, UNKNOWN, { source: 'check', now: after(day * 86_400 + 70) }).state
     assert.equal(current.attempts[0]?.status, 'processing')
     assert.equal(current.attempts[0]?.needsReview, null)
   }
-  const end = propose(current, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
+  const end = settleWith(current, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
   assert.deepEqual(types(end), ['attempt.needs_review'])
   assert.equal(first(end).status, 'processing', 'never failed by itself')
   assert.equal(first(end).checks.nextAt, null)
-  assert.equal(first(propose(end.state, attempt, paid(receipt(PRICE)))).status, 'successful')
+  assert.equal(first(settleWith(end.state, attempt, paid(receipt(PRICE)))).status, 'successful')
 })
 
 test('the schedule of an unknown outcome: 10 s, 30 s, 2 m, 10 m, 1 h, 6 h, then daily for a week', () => {
   const state = newPaymentState()
-  let current = begin(state, { ...newAttempt(state, 'card', START), chargedAtOnce: true }).state
+  let current = addAttempt(state, { ...newAttempt(state, 'card', START), chargedAtOnce: true }).state
   const times: number[] = []
   for (let next = current.attempts[0]?.checks.nextAt; next; next = current.attempts[0]?.checks.nextAt) {
     times.push((next.getTime() - START.getTime()) / 1_000)
-    current = propose(current, current.attempts[0] as Attempt, UNKNOWN, { source: 'check', now: next }).state
+    current = settleWith(current, current.attempts[0] as Attempt, UNKNOWN, { source: 'check', now: next }).state
   }
   const days = [1, 2, 3, 4, 5, 6, 7].map((day) => day * 86_400)
   assert.deepEqual(times, [10, 30, 120, 600, 3_600, 21_600, ...days])
@@ -170,15 +174,15 @@ test('the schedule of an unknown outcome: 10 s, 30 s, 2 m, 10 m, 1 h, 6 h, then 
 test('an outcome in doubt is asked for every minute while the customer holds the link, and still for a week at most', () => {
   const { state, attempt } = waiting()
   const lasting: PaymentState = { ...state, attempts: [{ ...attempt, instructionsExpireAt: after(30 * 86_400) }] }
-  let current = propose(lasting, attempt, UNKNOWN, { source: 'return', now: after(60) }).state
+  let current = settleWith(lasting, attempt, UNKNOWN, { source: 'return', now: after(60) }).state
   const times: number[] = []
   for (let next = current.attempts[0]?.checks.nextAt; next && times.length < 5; ) {
     times.push((next.getTime() - START.getTime()) / 1_000 - 60)
-    current = propose(current, attempt, UNKNOWN, { source: 'check', now: next }).state
+    current = settleWith(current, attempt, UNKNOWN, { source: 'check', now: next }).state
     next = current.attempts[0]?.checks.nextAt
   }
   assert.deepEqual(times, [10, 30, 60, 120, 180])
-  const end = propose(current, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
+  const end = settleWith(current, attempt, UNKNOWN, { source: 'check', now: after(8 * 86_400) })
   assert.deepEqual([first(end).checks.nextAt, types(end)], [null, ['attempt.needs_review']])
 })
 
@@ -187,29 +191,33 @@ test('a link that was paid is looked at again after ten minutes and six hours: s
   const instructions = { kind: 'link' as const, link: 'https://provider.example/pay', publicKey: 'pk' }
   const linked: PaymentState = { ...state, attempts: [{ ...attempt, instructions }] }
   const once = receipt(PRICE)
-  let current = propose(linked, attempt, paid(once), { now: after(60) }).state
+  let current = settleWith(linked, attempt, paid(once), { now: after(60) }).state
   const times: number[] = []
   for (let next = current.attempts[0]?.checks.nextAt; next; next = current.attempts[0]?.checks.nextAt) {
     times.push((next.getTime() - START.getTime()) / 1_000 - 60)
-    current = propose(current, attempt, paid(once), { fresh: [], source: 'check', now: next }).state
+    current = settleWith(current, attempt, paid(once), { newReceipts: [], source: 'check', now: next }).state
   }
   assert.deepEqual(times, [600, 21_600])
   const another = receipt(PRICE)
-  const twice = propose(current, attempt, paid(once, another), { fresh: [another], source: 'check', now: after(700) })
+  const twice = settleWith(current, attempt, paid(once, another), {
+    newReceipts: [another],
+    source: 'check',
+    now: after(700),
+  })
   assert.deepEqual(twice.surplus, [{ attemptId: attempt.id, amount: PRICE, receipt: another.transactionId }])
-  const charged = propose(state, attempt, paid(receipt(PRICE)), { now: after(60) })
+  const charged = settleWith(state, attempt, paid(receipt(PRICE)), { now: after(60) })
   assert.equal(first(charged).checks.nextAt, null, 'a saved card that was charged has no link')
 })
 
 test('"no such order" of a saved card that may be charged is believed after ten minutes, and only the second time', () => {
   const state = newPaymentState()
-  const begun = begin(state, { ...newAttempt(state, 'card', START), chargedAtOnce: true }).state
+  const begun = addAttempt(state, { ...newAttempt(state, 'card', START), chargedAtOnce: true }).state
   const attempt = begun.attempts[0] as Attempt
   const missing = (current: PaymentState, seconds: number) =>
-    propose(current, attempt, { kind: 'missing' }, { source: 'check', now: after(seconds) })
+    settleWith(current, attempt, { kind: 'missing' }, { source: 'check', now: after(seconds) })
   const early = missing(missing(missing(begun, 10).state, 30).state, 120)
   assert.equal(first(early).status, 'processing')
-  const once = missing(propose(early.state, attempt, UNKNOWN, { source: 'check', now: after(130) }).state, 599)
+  const once = missing(settleWith(early.state, attempt, UNKNOWN, { source: 'check', now: after(130) }).state, 599)
   assert.equal(first(once).status, 'processing')
   const failed = missing(missing(early.state, 601).state, 3_600)
   assert.equal(first(failed).failure?.code, 'provider_unavailable')
@@ -217,18 +225,18 @@ test('"no such order" of a saved card that may be charged is believed after ten 
 
 test('a notice that says paid against a provider that does not: nobody decides', () => {
   const { state, attempt } = waiting()
-  const doubt = propose(state, attempt, declined(), { noticeClaim: 'paid' })
+  const doubt = settleWith(state, attempt, declined(), { noticeClaim: 'paid' })
   assert.equal(first(doubt).status, 'processing')
-  const still = propose(doubt.state, attempt, declined(), { source: 'check', now: after(70) })
+  const still = settleWith(doubt.state, attempt, declined(), { source: 'check', now: after(70) })
   assert.equal(first(still).status, 'processing', 'nor is it failed')
-  assert.ok(disagree('failed', paid(receipt(PRICE))), 'the reverse is not decided on either')
+  assert.ok(contradictsNotice('failed', paid(receipt(PRICE))), 'the reverse is not decided on either')
 })
 
 test('nothing undoes a success', () => {
   const { state, attempt } = waiting()
-  const done = propose(state, attempt, paid(receipt(PRICE)))
+  const done = settleWith(state, attempt, paid(receipt(PRICE)))
   for (const outcome of [declined(), pending(), UNKNOWN, { kind: 'missing' }, { kind: 'processing' }] as Outcome[]) {
-    const later = propose(done.state, attempt, outcome)
+    const later = settleWith(done.state, attempt, outcome)
     assert.deepEqual(later.changes, [])
     assert.equal(first(later).status, 'successful')
   }
@@ -291,11 +299,11 @@ const someStep: fc.Arbitrary<Step> = fc.oneof(
 /** Who recorded a transaction first keeps it: the database's unique index, in small. */
 function freshOf(seen: Map<string, Receipt>, outcome: Outcome): Receipt[] {
   const receipts = 'receipts' in outcome ? outcome.receipts : []
-  const fresh = [...new Map(receipts.map((each) => [each.transactionId, each])).values()].filter(
+  const newReceipts = [...new Map(receipts.map((each) => [each.transactionId, each])).values()].filter(
     ({ transactionId }) => !seen.has(transactionId),
   )
-  for (const each of fresh) seen.set(each.transactionId, each)
-  return fresh
+  for (const each of newReceipts) seen.set(each.transactionId, each)
+  return newReceipts
 }
 
 test('whatever comes in whatever order, one success, money counted once, states forward, an event for each change', () => {
@@ -322,7 +330,7 @@ test('whatever comes in whatever order, one success, money counted once, states 
 
 function take(state: PaymentState, step: Step, seen: Map<string, Receipt>, now: Date): Decision | undefined {
   try {
-    if (step.do === 'begin') return begin(state, newAttempt(state, step.channel, now))
+    if (step.do === 'begin') return addAttempt(state, newAttempt(state, step.channel, now))
     if (step.do === 'cancel') return cancel(state, now)
     if (step.do === 'expire') return expire(state, now)
   } catch (error) {
@@ -331,10 +339,17 @@ function take(state: PaymentState, step: Step, seen: Map<string, Receipt>, now: 
   }
   const attempt = state.attempts[step.attempt % Math.max(1, state.attempts.length)]
   if (!attempt) return undefined
-  const outcome: Outcome = disagree(step.noticeClaim, step.outcome) ? UNKNOWN : step.outcome
-  const fresh = freshOf(seen, outcome)
+  const outcome: Outcome = contradictsNotice(step.noticeClaim, step.outcome) ? UNKNOWN : step.outcome
+  const newReceipts = freshOf(seen, outcome)
   const { source, noticeClaim } = step
-  return settle(state, { attemptId: attempt.id, outcome, fresh, source, now, ...(noticeClaim && { noticeClaim }) })
+  return settle(state, {
+    attemptId: attempt.id,
+    outcome,
+    newReceipts,
+    source,
+    now,
+    ...(noticeClaim && { noticeClaim }),
+  })
 }
 
 const FORWARD: Record<Attempt['status'], Attempt['status'][]> = {

@@ -3,61 +3,84 @@ import type { EventType } from '../../events/event.ts'
 import type { AttemptId, SavedCardId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { type Attempt, type Instructions, MAX_ATTEMPTS } from './attempt.ts'
-import { nextCheck, restartSchedule } from './check-schedule.ts'
+import { restartSchedule, withNextCheck } from './check-schedule.ts'
 import { assertPending, type Payment } from './payment.ts'
 import type { ReturnedAtFirstSight } from './returned-money.ts'
 
 /**
- * A payment with all its attempts, and every decision about them, as functions of what is known. Nothing here asks a database or
- * a provider: whoever does holds the lock, and writes what comes out of these.
+ * The state machine of a payment and its attempts. Each transition is a pure function from PaymentState to Decision. The operations in
+ * payments/ call it under the payment's row lock and write the Decision with writeDecision. Transitions by a provider's outcome are in
+ * settle.ts.
+ *
+ *   payment     from                  to          transition
+ *               pending               successful  settle: one attempt is paid in full
+ *               pending               cancelled   cancel: by the merchant or the customer, while no attempt is processing
+ *               pending               expired     expire: expiresAt has passed
+ *               cancelled, expired    successful  settle: the money arrived later; `late` is true
+ *   `successful` is final. Refunds and disputes change amounts, never the status.
+ *
+ *   attempt     from                  to          transition
+ *               (new)                 processing  addAttempt: the intent is stored before the provider is called
+ *               processing            pending     storeInstructions; or settle: the provider waits for the customer
+ *               processing            abandoned   the same, when the payment has ended in the meantime
+ *               pending               processing  confirmSavedCard; or settle: money may be moving
+ *               failed                processing  settle: money may be moving (the customer tried again on the same link)
+ *               pending               abandoned   cancel, expire, or settle: another attempt succeeded
+ *               pending, processing   failed      settle: declined, reversed, wrong amount, or order missing at the provider
+ *               failed                failed      settle: the provider declined another try
+ *               any but successful    successful  settle: paid in full, and the payment is not successful yet
+ *               any but successful    surplus     settle: paid, but the payment was successful already; the money is refunded
+ *   A processing attempt is never abandoned or cancelled: its outcome is unknown until the provider gives it.
  */
 export interface PaymentState {
   payment: Payment
   attempts: Attempt[]
 }
 
-/** Something that became true. Each raises the payment's sequence by one and is recorded as an event. */
+/** One step of a transition. Each raises the payment's sequence by one and is recorded as an event. */
 export interface Change {
   type: EventType
   attemptId: AttemptId | null
-  /** What the event says beside the payment and the attempt. */
-  more?: Record<string, unknown>
+  /** Event data in addition to the payment and the attempt. */
+  data?: Record<string, unknown>
 }
 
 export interface Decision {
   state: PaymentState
   changes: Change[]
-  /** Money beyond the payment, to be sent back where the provider can. `receipt` is null for all that the attempt has. */
+  /** Money beyond the payment, to be refunded. `receipt` is the transaction; null means all money of the attempt. */
   surplus: { attemptId: AttemptId; amount: number; receipt: string | null }[]
-  /** Attempts whose money and refunds do not count towards the payment any more. */
+  /** Attempts whose receipts and refunds stop counting towards the payment. */
   uncounted: AttemptId[]
-  /** Whether the fresh receipts in the payment's currency count towards it, except those that were given back in full. */
+  /** Whether the new receipts in the payment's currency count towards it, except those that were refunded in full. */
   counted: boolean
-  /** What the provider had given back of the fresh receipts before we saw them. */
+  /** Amounts of the new receipts that the provider had returned before we first saw them. */
   returned: ReturnedAtFirstSight[]
 }
 
-/** Before a provider is called. The attempt starts as `processing`: if we die before the answer, that is what it is. */
-export function begin(state: PaymentState, attempt: Attempt): Decision {
+/** Adds an attempt before its provider is called. It stays `processing` if the process dies before the answer. */
+export function addAttempt(state: PaymentState, attempt: Attempt): Decision {
   assertCanStartAttempt(state, attempt.createdAt)
   assert.equal(attempt.status, 'processing')
   assert.equal(attempt.number, state.attempts.length + 1)
-  const begun = { ...attempt, checks: { ...attempt.checks, nextAt: dateOf(nextCheck(attempt, attempt.createdAt)) } }
-  const attempts = [...state.attempts, begun]
+  const attempts = [...state.attempts, withNextCheck(attempt, attempt, attempt.createdAt)]
   return decide({ ...state, attempts }, [{ type: 'attempt.started', attemptId: attempt.id }])
 }
 
-/** Why this payment cannot be tried once more; nothing when it can. */
+/** Throws the Problem that prevents another attempt. */
 export function assertCanStartAttempt(state: PaymentState, now: Date): void {
   assertPayable(state, now)
   if (state.attempts.length >= MAX_ATTEMPTS) {
-    throw new Problem('too_many_attempts', `This payment has had ${MAX_ATTEMPTS} tries. Make a new one.`)
+    throw new Problem(
+      'too_many_attempts',
+      `This payment has reached the limit of ${MAX_ATTEMPTS} attempts. Create a new payment.`,
+    )
   }
 }
 
 /**
- * The attempt that a repeated initialize gets again: the same provider and channel, with instructions that are still open. A second link
- * or account number for the same order could be paid as well. Throws when the payment cannot be paid now.
+ * The attempt that a repeated initialize returns: same provider and channel, with instructions that are still open. A second link or
+ * account number for the same order could be paid as well. Throws when the payment cannot be paid now.
  */
 export function findOpenAttempt(
   state: PaymentState,
@@ -82,47 +105,49 @@ function assertPayable(state: PaymentState, now: Date): void {
   assertNoneProcessing(state)
 }
 
-/** A payment whose time is over is expired, also in the second before the worker has recorded that. */
+/** Applies from expiresAt on, also before the worker has recorded the expiry. */
 function assertNotExpired({ reference, expiresAt }: Payment, now: Date): void {
   if (expiresAt > now) return
   throw new Problem('payment_expired', `Payment ${reference} expired at ${expiresAt.toISOString()}.`)
 }
 
-/** Merchant or customer gives the payment up. Not while money may be on its way. */
 export function cancel(state: PaymentState, now: Date): Decision {
-  assertPending(state.payment)
-  assertNotExpired(state.payment, now)
-  assertNoneProcessing(state)
-  return end(state, 'cancelled', now)
+  assertPayable(state, now)
+  return close(state, 'cancelled', now)
 }
 
-/** Its time is over. What is still on its way makes it successful later, and `late`. */
 export function expire(state: PaymentState, now: Date): Decision {
   assertPending(state.payment)
-  return end(state, 'expired', now)
+  return close(state, 'expired', now)
 }
 
-function end(state: PaymentState, status: 'cancelled' | 'expired', now: Date): Decision {
-  const { attempts, changes } = abandonOthers(state.attempts, undefined, now)
+function close(state: PaymentState, status: 'cancelled' | 'expired', now: Date): Decision {
+  const { attempts, changes } = abandonPending(state.attempts, undefined, now)
   const payment: Payment = { ...state.payment, status, completedAt: now }
   return decide({ payment, attempts }, [...changes, { type: `payment.${status}`, attemptId: null }])
 }
 
 function assertNoneProcessing({ attempts }: PaymentState): void {
-  const underWay = attempts.find(({ status }) => status === 'processing')
-  if (!underWay) return
+  const processing = attempts.find(({ status }) => status === 'processing')
+  if (!processing) return
   throw new Problem(
     'attempt_in_progress',
-    `Attempt ${underWay.reference} is being processed, and its outcome is not known yet. Wait for it: paying again now could charge the customer twice.`,
-    { extra: { attempt: underWay.reference }, retryAfterSeconds: 10 },
+    `Attempt ${processing.reference} is being processed, and its outcome is not known yet. Wait for it: paying again now could charge the customer twice.`,
+    { extra: { attempt: processing.reference }, retryAfterSeconds: 10 },
   )
 }
 
-/** The provider has it, and this is what the customer needs. Whatever a notice has told us meanwhile stands. */
-export function issue(state: PaymentState, attemptId: AttemptId, issued: Issued, now: Date): Decision {
-  const before = state.attempts.find(({ id }) => id === attemptId)
-  assert(before, `attempt ${attemptId} is not of this payment`)
-  const status = before.status === 'processing' && !before.noticeSaidPaid ? waitingIn(state) : before.status
+export type IssuedInstructions = Pick<Attempt, 'instructions' | 'instructionsExpireAt' | 'providerReference'>
+
+/** The provider accepted the order. A status that a notice has set in the meantime is kept. */
+export function storeInstructions(
+  state: PaymentState,
+  attemptId: AttemptId,
+  issued: IssuedInstructions,
+  now: Date,
+): Decision {
+  const before = attemptIn(state, attemptId)
+  const status = before.status === 'processing' && !before.noticeSaidPaid ? waitingStatus(state) : before.status
   const after: Attempt = {
     ...before,
     ...issued,
@@ -131,10 +156,10 @@ export function issue(state: PaymentState, attemptId: AttemptId, issued: Issued,
     resolvedAt: status === 'abandoned' ? now : before.resolvedAt,
     checks: restartSchedule(now),
   }
-  return decide(replace(state, withNextCheck(after, before, now)), statusChange(before, after))
+  return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after))
 }
 
-/** An attempt that waits for the customer's yes to a saved card. Its provider has not been asked yet. */
+/** An attempt that waits until the customer confirms the charge of a saved card. Its provider has not been called yet. */
 export type AwaitingConfirmation = Attempt & { instructions: Extract<Instructions, { kind: 'confirm' }> }
 
 export function awaitsConfirmation(attempt: Attempt): attempt is AwaitingConfirmation {
@@ -142,8 +167,8 @@ export function awaitsConfirmation(attempt: Attempt): attempt is AwaitingConfirm
 }
 
 /**
- * Whether the checkout page may charge this saved card. Without `user.id` nobody has proved who the customer is: then only a card that
- * waits to be confirmed, because the merchant's initialize asked for it.
+ * Whether the checkout page may charge this saved card. Without `user.id` the customer's identity is not proven. Then only a card that
+ * awaits confirmation is allowed, because the merchant's initialize asked for it.
  */
 export function mayUseSavedCard({ payment, attempts }: PaymentState, card: SavedCardId): boolean {
   return (
@@ -152,10 +177,10 @@ export function mayUseSavedCard({ payment, attempts }: PaymentState, card: Saved
   )
 }
 
-/** The customer has said yes: from here on it is like any attempt whose provider is being called. */
-export function confirm(state: PaymentState, attemptId: AttemptId, now: Date): Decision {
-  const before = state.attempts.find(({ id }) => id === attemptId)
-  assert(before && awaitsConfirmation(before), `attempt ${attemptId} waits for no yes`)
+/** The customer confirmed the charge. The attempt is `processing`, like a new one whose provider is being called. */
+export function confirmSavedCard(state: PaymentState, attemptId: AttemptId, now: Date): Decision {
+  const before = attemptIn(state, attemptId)
+  assert(awaitsConfirmation(before), `attempt ${attemptId} does not await a confirmation`)
   assertCanStartAttempt({ ...state, attempts: state.attempts.filter(({ id }) => id !== attemptId) }, now)
   const after: Attempt = {
     ...before,
@@ -166,13 +191,11 @@ export function confirm(state: PaymentState, attemptId: AttemptId, now: Date): D
     chargedAtOnce: true,
     checks: restartSchedule(now),
   }
-  return decide(replace(state, withNextCheck(after, before, now)), statusChange(before, after))
+  return decide(replaceAttempt(state, withNextCheck(after, before, now)), statusChange(before, after))
 }
 
-export type Issued = Pick<Attempt, 'instructions' | 'instructionsExpireAt' | 'providerReference'>
-
-/** It is the customer's turn again, unless the payment ended meanwhile. */
-export function waitingIn({ payment }: PaymentState): 'pending' | 'abandoned' {
+/** The status of an attempt that waits for the customer: `abandoned` when the payment has ended. */
+export function waitingStatus({ payment }: PaymentState): 'pending' | 'abandoned' {
   return payment.status === 'pending' ? 'pending' : 'abandoned'
 }
 
@@ -181,30 +204,14 @@ export function statusChange(before: Attempt, after: Attempt): Change[] {
   return [{ type: `attempt.${after.status}`, attemptId: after.id } as Change]
 }
 
-/** With the time of its next check; when there is none left and the outcome is still unknown, a person has to look. */
-export function withNextCheck(attempt: Attempt, before: Attempt, now: Date): Attempt {
-  const since = attempt.status === before.status ? attempt.checks.since : now
-  const fresh = { ...attempt, checks: { ...attempt.checks, since } }
-  const next = nextCheck(fresh, now)
-  const needsReview =
-    next === 'exhausted' && !attempt.needsReview
-      ? 'outcome_unknown: the provider never gave a clear answer.'
-      : attempt.needsReview
-  return { ...fresh, needsReview, checks: { ...fresh.checks, nextAt: dateOf(next) } }
-}
-
-function dateOf(next: Date | 'exhausted' | null): Date | null {
-  return next instanceof Date ? next : null
-}
-
-export function abandonOthers(
+/** Abandons pending attempts, except `kept`. Processing attempts stay, because their outcome is unknown. */
+export function abandonPending(
   attempts: Attempt[],
   kept: AttemptId | undefined,
   now: Date,
 ): { attempts: Attempt[]; changes: Change[] } {
   const changes: Change[] = []
   const after = attempts.map((attempt) => {
-    // One that is being processed stays so: its outcome is unknown, and giving it a name would be a guess.
     if (attempt.id === kept || attempt.status !== 'pending') return attempt
     changes.push({ type: 'attempt.abandoned', attemptId: attempt.id })
     return withNextCheck({ ...attempt, status: 'abandoned', resolvedAt: now }, attempt, now)
@@ -212,11 +219,17 @@ export function abandonOthers(
   return { attempts: after, changes }
 }
 
-export function replace(state: PaymentState, attempt: Attempt): PaymentState {
+export function attemptIn({ attempts }: PaymentState, id: AttemptId): Attempt {
+  const attempt = attempts.find((each) => each.id === id)
+  assert(attempt, `attempt ${id} does not belong to this payment`)
+  return attempt
+}
+
+export function replaceAttempt(state: PaymentState, attempt: Attempt): PaymentState {
   return { ...state, attempts: state.attempts.map((other) => (other.id === attempt.id ? attempt : other)) }
 }
 
-/** That these facts are true now, and the book as it is with them. */
+/** A decision with these changes, without money. */
 export function decide(state: PaymentState, changes: Change[]): Decision {
   const payment = { ...state.payment, sequence: state.payment.sequence + changes.length }
   return { state: { ...state, payment }, changes, surplus: [], uncounted: [], counted: false, returned: [] }

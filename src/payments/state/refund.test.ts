@@ -6,9 +6,9 @@ import {
   PRICE,
   paid,
   pending,
-  propose,
   receipt,
   START,
+  settleWith,
   waiting,
 } from '../../../test/support/payment-state.ts'
 import { newId } from '../../kernel/ids.ts'
@@ -43,8 +43,8 @@ function refundOf({ payment }: PaymentState, attempt: Attempt, changes: Partial<
 function inTwoParts() {
   const one = waiting('virtual-bank-account')
   const two = waiting('virtual-bank-account', one.state)
-  const half = propose(two.state, one.attempt, pending(receipt(300))).state
-  const both = propose(half, two.attempt, pending(receipt(500))).state
+  const half = settleWith(two.state, one.attempt, pending(receipt(300))).state
+  const both = settleWith(half, two.attempt, pending(receipt(500))).state
   return { state: cancel(both, after(70)).state, one: one.attempt, two: two.attempt }
 }
 
@@ -91,7 +91,7 @@ test('what is promised is not promised twice; what was refused is free again', (
 
 test('of a paid payment all goes back through the attempt that paid it, whatever went back of the others', () => {
   const { state, one, two } = inTwoParts()
-  const done = propose(state, two, paid(receipt(PRICE - 500))).state
+  const done = settleWith(state, two, paid(receipt(PRICE - 500))).state
   const others = [
     refundOf(done, one, { amount: 300, counted: false, kind: 'surplus' }),
     refundOf(done, one, { amount: 300, counted: false, kind: 'provider' }),
@@ -102,6 +102,6 @@ test('of a paid payment all goes back through the attempt that paid it, whatever
 
 test('while a payment is open nothing is refunded', () => {
   const { state, attempt } = waiting('virtual-bank-account')
-  const part = propose(state, attempt, pending(receipt(300))).state
+  const part = settleWith(state, attempt, pending(receipt(300))).state
   assert.equal(refusal(() => planRefund(part, [], undefined)).code, 'payment_not_completed')
 })

@@ -8,8 +8,8 @@ import {
   PRICE,
   paid,
   pending,
-  propose,
   receipt,
+  settleWith,
   types,
   UNKNOWN,
   waiting,
@@ -30,7 +30,7 @@ const rowsOf = ({ returned }: Decision) => returned.map(({ amount, counted }) =>
 for (const channel of ['card', 'virtual-bank-account'] as const) {
   test(`money that was given back before we saw it fails an open ${channel} attempt as reversed and pays nothing`, () => {
     const { state, attempt } = waiting(channel)
-    const decision = propose(state, attempt, paid(givenBack(PRICE)))
+    const decision = settleWith(state, attempt, paid(givenBack(PRICE)))
     assert.deepEqual(types(decision), ['attempt.failed'])
     assert.deepEqual([first(decision).status, first(decision).failure?.code], ['failed', 'reversed'])
     assert.deepEqual(moneyOf(first(decision)), [PRICE, PRICE, 0])
@@ -44,7 +44,7 @@ test('a cancelled or expired payment does not become successful by money that wa
   for (const end of [cancel, expire]) {
     const { state, attempt } = waiting('card')
     const ended = end(state, after(30)).state
-    const decision = propose(ended, attempt, paid(givenBack(PRICE)))
+    const decision = settleWith(ended, attempt, paid(givenBack(PRICE)))
     assert.deepEqual(types(decision), [])
     assert.equal(first(decision).status, 'abandoned')
     assert.deepEqual(sums(decision.state), [ended.payment.status, 0, 0])
@@ -55,10 +55,10 @@ test('a cancelled or expired payment does not become successful by money that wa
 
 test('a reversed attempt is not opened again by a late notice, and is paid by money that comes after all', () => {
   const { state, attempt } = waiting('card')
-  const reversed = propose(state, attempt, paid(givenBack(PRICE))).state
-  const told = propose(reversed, attempt, UNKNOWN, { noticeClaim: 'paid', fresh: [] })
+  const reversed = settleWith(state, attempt, paid(givenBack(PRICE))).state
+  const told = settleWith(reversed, attempt, UNKNOWN, { noticeClaim: 'paid', newReceipts: [] })
   assert.deepEqual([first(told).status, types(told)], ['failed', []])
-  const done = propose(reversed, attempt, paid(receipt(PRICE)))
+  const done = settleWith(reversed, attempt, paid(receipt(PRICE)))
   assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
   assert.deepEqual(moneyOf(first(done)), [2 * PRICE, PRICE, 0])
   assert.equal(types(done).includes('payment.overpaid'), false)
@@ -66,17 +66,17 @@ test('a reversed attempt is not opened again by a late notice, and is paid by mo
 
 test('when a part was given back and the rest is less than was due, the attempt needs review', () => {
   const card = waiting('card')
-  const wrong = propose(card.state, card.attempt, paid(givenBack(PRICE, 400)))
+  const wrong = settleWith(card.state, card.attempt, paid(givenBack(PRICE, 400)))
   assert.deepEqual(types(wrong), ['attempt.failed', 'attempt.needs_review'])
   assert.match(first(wrong).needsReview ?? '', /400 was given back at the provider; 600 is left/)
   assert.deepEqual(sums(wrong.state), ['pending', PRICE, 400])
   assert.deepEqual(rowsOf(wrong), [[400, true]])
 
   const account = waiting('virtual-bank-account')
-  const short = propose(account.state, account.attempt, paid(givenBack(PRICE, 400)))
+  const short = settleWith(account.state, account.attempt, paid(givenBack(PRICE, 400)))
   assert.deepEqual(types(short), ['payment.underpaid', 'attempt.needs_review'])
-  assert.deepEqual(short.changes[0]?.more, { missing: { amount: 400, currency: NGN } })
-  const done = propose(short.state, account.attempt, paid(receipt(400)))
+  assert.deepEqual(short.changes[0]?.data, { missing: { amount: 400, currency: NGN } })
+  const done = settleWith(short.state, account.attempt, paid(receipt(400)))
   assert.deepEqual(sums(done.state), ['successful', PRICE + 400, 400])
   assert.equal(types(done).includes('payment.overpaid'), false)
 })
@@ -84,26 +84,26 @@ test('when a part was given back and the rest is less than was due, the attempt 
 test('a notice that calls a partly returned transfer paid leaves the attempt in no doubt', () => {
   const { state, attempt } = waiting('virtual-bank-account')
   const partly = givenBack(PRICE, 400)
-  const short = propose(state, attempt, paid(partly)).state
-  const told = propose(short, attempt, paid(partly), { fresh: [], noticeClaim: 'paid' })
+  const short = settleWith(state, attempt, paid(partly)).state
+  const told = settleWith(short, attempt, paid(partly), { newReceipts: [], noticeClaim: 'paid' })
   assert.deepEqual([first(told).status, types(told)], ['pending', []])
 })
 
 test('a reversed transfer beside a part that is held leaves the attempt open, for a person to look at', () => {
   const { state, attempt } = waiting('virtual-bank-account')
-  const part = propose(state, attempt, pending(receipt(400))).state
-  const decision = propose(part, attempt, pending(givenBack(600)))
+  const part = settleWith(state, attempt, pending(receipt(400))).state
+  const decision = settleWith(part, attempt, pending(givenBack(600)))
   assert.deepEqual([first(decision).status, types(decision)], ['pending', ['attempt.needs_review']])
   assert.deepEqual(sums(decision.state), ['pending', 400, 0])
 })
 
 test('when the rest is still enough the payment is successful, and only what is held can be overpaid', () => {
   const { state, attempt } = waiting('card')
-  const exact = propose(state, attempt, paid(givenBack(PRICE + 300, 300)))
+  const exact = settleWith(state, attempt, paid(givenBack(PRICE + 300, 300)))
   assert.deepEqual(sums(exact.state), ['successful', PRICE + 300, 300])
   assert.equal(types(exact).includes('payment.overpaid'), false)
-  const more = propose(state, attempt, paid(givenBack(PRICE + 300, 100)))
-  assert.deepEqual(more.changes.find(({ type }) => type === 'payment.overpaid')?.more, {
+  const more = settleWith(state, attempt, paid(givenBack(PRICE + 300, 100)))
+  assert.deepEqual(more.changes.find(({ type }) => type === 'payment.overpaid')?.data, {
     excess: { amount: 200, currency: NGN },
   })
 })
@@ -111,13 +111,13 @@ test('when the rest is still enough the payment is successful, and only what is 
 test('surplus that the provider has given back already is not refunded again', () => {
   const one = waiting('card')
   const two = waiting('card', one.state)
-  const won = propose(two.state, one.attempt, paid(receipt(PRICE))).state
-  const whole = propose(won, two.attempt, paid(givenBack(PRICE)))
+  const won = settleWith(two.state, one.attempt, paid(receipt(PRICE))).state
+  const whole = settleWith(won, two.attempt, paid(givenBack(PRICE)))
   assert.deepEqual([whole.surplus, types(whole)], [[], []])
   assert.equal(whole.state.attempts[1]?.status, 'abandoned')
   assert.deepEqual(rowsOf(whole), [[PRICE, false]])
 
-  const part = propose(won, two.attempt, paid(givenBack(PRICE, 400)))
+  const part = settleWith(won, two.attempt, paid(givenBack(PRICE, 400)))
   assert.deepEqual(
     part.surplus.map(({ amount }) => amount),
     [600],
@@ -130,8 +130,8 @@ test('surplus that the provider has given back already is not refunded again', (
 test('money that an attempt has given back is not sent back again when another attempt pays', () => {
   const one = waiting('virtual-bank-account', newPaymentState())
   const two = waiting('card', one.state)
-  const reversed = propose(two.state, one.attempt, paid(givenBack(PRICE))).state
-  const done = propose(reversed, two.attempt, paid(receipt(PRICE)))
+  const reversed = settleWith(two.state, one.attempt, paid(givenBack(PRICE))).state
+  const done = settleWith(reversed, two.attempt, paid(receipt(PRICE)))
   assert.deepEqual([done.surplus, types(done).includes('payment.surplus')], [[], false])
   assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
 })

@@ -7,8 +7,8 @@ import {
   PRICE,
   paid,
   pending,
-  propose,
   receipt,
+  settleWith,
   types,
   UNKNOWN,
   waiting,
@@ -35,9 +35,9 @@ const sums = ({ payment: { status, amountPaid, amountRefunded } }: PaymentState)
 test('what went back through another attempt is not of a payment that is paid by this one', () => {
   const card = waiting('card')
   const { state, attempt } = waiting('virtual-bank-account', card.state)
-  const short = propose(state, card.attempt, paid(receipt(PRICE - 1))).state
+  const short = settleWith(state, card.attempt, paid(receipt(PRICE - 1))).state
   const given = refunded(cancel(short, after(70)).state, card.attempt, PRICE - 1)
-  const done = propose(given, attempt, paid(receipt(PRICE)))
+  const done = settleWith(given, attempt, paid(receipt(PRICE)))
   assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
   assert.equal(done.state.payment.late, true)
   assert.deepEqual(done.surplus, [], 'nothing is there to send back')
@@ -47,12 +47,12 @@ test('what went back through another attempt is not of a payment that is paid by
 
 test('money that went back completes nothing: only what is held counts', () => {
   const { state, attempt } = waiting('virtual-bank-account')
-  const part = propose(state, attempt, pending(receipt(400))).state
+  const part = settleWith(state, attempt, pending(receipt(400))).state
   const given = refunded(cancel(part, after(70)).state, attempt, 400)
-  const rest = propose(given, attempt, pending(receipt(600)))
+  const rest = settleWith(given, attempt, pending(receipt(600)))
   assert.deepEqual(sums(rest.state), ['cancelled', 1_000, 400])
-  assert.deepEqual(rest.changes.at(-1)?.more, { missing: { amount: 400, currency: NGN } })
-  const done = propose(rest.state, attempt, pending(receipt(400)))
+  assert.deepEqual(rest.changes.at(-1)?.data, { missing: { amount: 400, currency: NGN } })
+  const done = settleWith(rest.state, attempt, pending(receipt(400)))
   assert.deepEqual(sums(done.state), ['successful', 1_400, 400])
   assert.equal(types(done).includes('payment.overpaid'), false)
 })
@@ -60,9 +60,9 @@ test('money that went back completes nothing: only what is held counts', () => {
 test('of a part on another attempt only what is still there goes back', () => {
   const one = waiting('virtual-bank-account')
   const { state, attempt } = waiting('virtual-bank-account', one.state)
-  const part = propose(state, one.attempt, pending(receipt(400))).state
+  const part = settleWith(state, one.attempt, pending(receipt(400))).state
   const given = refunded(cancel(part, after(70)).state, one.attempt, 300)
-  const done = propose(given, attempt, paid(receipt(PRICE)))
+  const done = settleWith(given, attempt, paid(receipt(PRICE)))
   assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
   assert.deepEqual(done.surplus, [{ attemptId: one.attempt.id, amount: 100, receipt: null }])
   assert.equal(first(done).amountReturned, 400, 'the rest is promised')
@@ -70,31 +70,34 @@ test('of a part on another attempt only what is still there goes back', () => {
 
 test('an answer to a question from before the attempt was processing leaves it so; one from since does not', () => {
   const { state, attempt } = waiting()
-  const asked = { status: attempt.status, since: attempt.checks.since }
-  const processing = propose(state, attempt, { kind: 'processing' })
+  const whenAsked = { status: attempt.status, since: attempt.checks.since }
+  const processing = settleWith(state, attempt, { kind: 'processing' })
   assert.equal(first(processing).status, 'processing')
-  const old = propose(processing.state, attempt, pending(), { source: 'check', asked })
+  const old = settleWith(processing.state, attempt, pending(), { source: 'check', whenAsked })
   assert.deepEqual([first(old).status, types(old)], ['processing', []])
   const { status, checks } = first(processing)
-  const now = propose(processing.state, attempt, pending(), { source: 'check', asked: { status, since: checks.since } })
+  const now = settleWith(processing.state, attempt, pending(), {
+    source: 'check',
+    whenAsked: { status, since: checks.since },
+  })
   assert.equal(first(now).status, 'pending')
 })
 
 test('money counts, however old the question was that it answers', () => {
   const { state, attempt } = waiting()
-  const asked = { status: attempt.status, since: attempt.checks.since }
-  const processing = propose(state, attempt, { kind: 'processing' }).state
-  const done = propose(processing, attempt, paid(receipt(PRICE)), { source: 'check', asked })
+  const whenAsked = { status: attempt.status, since: attempt.checks.since }
+  const processing = settleWith(state, attempt, { kind: 'processing' }).state
+  const done = settleWith(processing, attempt, paid(receipt(PRICE)), { source: 'check', whenAsked })
   assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
 })
 
 test('money in another currency needs a person, whether it came before, with or after the success; it is told once', () => {
   const dollars = () => receipt(7, 'USD' as Currency)
   const { state, attempt } = waiting('virtual-bank-account')
-  const before = propose(state, attempt, paid(dollars()))
-  const thenPaid = propose(before.state, attempt, paid(receipt(PRICE)))
-  const together = propose(state, attempt, paid(dollars(), receipt(PRICE)))
-  const later = propose(propose(state, attempt, paid(receipt(PRICE))).state, attempt, paid(dollars()))
+  const before = settleWith(state, attempt, paid(dollars()))
+  const thenPaid = settleWith(before.state, attempt, paid(receipt(PRICE)))
+  const together = settleWith(state, attempt, paid(dollars(), receipt(PRICE)))
+  const later = settleWith(settleWith(state, attempt, paid(receipt(PRICE))).state, attempt, paid(dollars()))
   for (const decision of [thenPaid, together, later]) {
     assert.deepEqual(sums(decision.state), ['successful', PRICE, 0])
     assert.match(first(decision).needsReview ?? '', /another currency/)
@@ -107,8 +110,8 @@ test('money in another currency needs a person, whether it came before, with or 
 test('a card that took what was asked is paid, though dollars came with it; dollars alone never are', () => {
   const { state, attempt } = waiting('card')
   const dollars = receipt(PRICE, 'USD' as Currency)
-  assert.equal(propose(state, attempt, paid(dollars)).state.payment.status, 'pending')
-  assert.equal(propose(state, attempt, paid(dollars, receipt(PRICE))).state.payment.status, 'successful')
+  assert.equal(settleWith(state, attempt, paid(dollars)).state.payment.status, 'pending')
+  assert.equal(settleWith(state, attempt, paid(dollars, receipt(PRICE))).state.payment.status, 'successful')
 })
 
 test('a saved card that is being charged stays so while the provider says "not yet": another try could charge twice', () => {
@@ -123,23 +126,23 @@ test('a saved card that is being charged stays so while the provider says "not y
   }
   const open = { ...state, attempts: [charging] }
   const heard = (seconds: number, attempt = charging) =>
-    first(propose({ ...open, attempts: [attempt] }, attempt, pending(), { now: after(seconds) })).status
+    first(settleWith({ ...open, attempts: [attempt] }, attempt, pending(), { now: after(seconds) })).status
   assert.equal(heard(10), 'processing')
   assert.equal(heard(599), 'processing')
   assert.equal(heard(600), 'pending', 'nobody works on it for that long')
   assert.equal(heard(10, { ...charging, chargedAtOnce: false }), 'pending', 'a link that got lost on its way')
-  assert.equal(first(propose(open, charging, paid(receipt(PRICE)), { now: after(10) })).status, 'successful')
+  assert.equal(first(settleWith(open, charging, paid(receipt(PRICE)), { now: after(10) })).status, 'successful')
 })
 
 test('a part that a notice told of, and that comes after the payment was paid another way, leaves its attempt in no doubt', () => {
   const account = waiting('virtual-bank-account')
   const both = waiting('card', account.state)
-  const told = propose(both.state, account.attempt, UNKNOWN, { noticeClaim: 'paid' })
+  const told = settleWith(both.state, account.attempt, UNKNOWN, { noticeClaim: 'paid' })
   assert.equal(first(told).status, 'processing')
-  const done = propose(told.state, both.attempt, paid(receipt(PRICE)))
+  const done = settleWith(told.state, both.attempt, paid(receipt(PRICE)))
   const part = receipt(PRICE / 2)
-  const back = propose(done.state, account.attempt, pending(part), { source: 'check' })
+  const back = settleWith(done.state, account.attempt, pending(part), { source: 'check' })
   assert.deepEqual(types(back), ['payment.surplus'])
-  const after = propose(back.state, account.attempt, pending(part), { fresh: [], source: 'check' })
+  const after = settleWith(back.state, account.attempt, pending(part), { newReceipts: [], source: 'check' })
   assert.equal(first(after).status, 'abandoned')
 })

@@ -116,8 +116,8 @@ export async function lockPaymentState(tx: Transaction, id: PaymentId): Promise<
 }
 
 /** By the payment's reference or id, or by the reference of one of its attempts. */
-export async function findPaymentState(db: Queries, owner: Scope, name: string): Promise<PaymentState | undefined> {
-  const payment = (await findPayment(db, owner, name)) ?? (await findPaymentOfAttempt(db, owner, name))
+export async function findPaymentState(db: Queries, scope: Scope, name: string): Promise<PaymentState | undefined> {
+  const payment = (await findPayment(db, scope, name)) ?? (await findPaymentOfAttempt(db, scope, name))
   return payment && asOfOneMoment(db, payment)
 }
 
@@ -137,10 +137,10 @@ async function asOfOneMoment(db: Queries, known: Payment): Promise<PaymentState>
   }
 }
 
-async function findPaymentOfAttempt(db: Queries, owner: Scope, reference: string): Promise<Payment | undefined> {
+async function findPaymentOfAttempt(db: Queries, scope: Scope, reference: string): Promise<Payment | undefined> {
   const row = await db.row<{ payment_id: string }>(sql`
     select payment_id from attempts
-     where reference = ${reference} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}`)
+     where reference = ${reference} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}`)
   return row && findPaymentById(db, idOf('payment', row.payment_id))
 }
 

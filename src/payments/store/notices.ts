@@ -48,7 +48,7 @@ function seal(secrets: SecretBox, body: Buffer, digest: Buffer): Buffer {
 export async function insertNotice(
   db: Queries,
   secrets: SecretBox,
-  owner: Scope,
+  scope: Scope,
   notice: Pick<Notice, 'provider' | 'account' | 'reading'> & { body: Buffer },
 ): Promise<{ notice: Notice; isNew: boolean }> {
   const { provider, account, body, reading } = notice
@@ -56,7 +56,7 @@ export async function insertNotice(
   const digest = createHash('sha256').update(body).digest()
   const row = await db.row<NoticeRow & { times: number }>(sql`
     insert into notices as n (merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
-    values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${account}, ${digest}, ${seal(secrets, body, digest)}, ${reading},
+    values (${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${digest}, ${seal(secrets, body, digest)}, ${reading},
             ${reference}, ${says}, now() + interval '10 seconds')
     on conflict (merchant_id, mode, provider, digest) do update set times = n.times + 1
     returning ${COLUMNS}, n.times`)
@@ -92,10 +92,10 @@ export async function endNotice(
 }
 
 /** An attempt has just learnt what its provider calls it: notices that came before that are matched now. */
-export async function rematchNotices(db: Queries, owner: Scope, provider: string, reference: string): Promise<void> {
+export async function rematchNotices(db: Queries, scope: Scope, provider: string, reference: string): Promise<void> {
   await db.rows(sql`
     update notices set state = 'waiting', due_at = now(), note = null
-     where state = 'unmatched' and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
+     where state = 'unmatched' and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}
        and provider = ${provider} and reference = ${reference}`)
 }
 

@@ -158,15 +158,15 @@ export async function findRivals(
   db: Queries,
   wanted: NewPayment,
 ): Promise<{ payment: Payment; idempotencyKey: string | null; requestDigest: Buffer | null }[]> {
-  const owner = uuidOf(wanted.merchantId)
+  const scope = uuidOf(wanted.merchantId)
   const rows = await db.rows<PaymentRow & { idempotency_key: string | null; request_digest: Buffer | null }>(sql`
     with rivals as (
       select id from payments where id = ${uuidOf(wanted.id)}
       union
-      select id from payments where merchant_id = ${owner} and mode = ${wanted.mode} and reference = ${wanted.reference}
+      select id from payments where merchant_id = ${scope} and mode = ${wanted.mode} and reference = ${wanted.reference}
       union
       select id from payments
-       where merchant_id = ${owner} and mode = ${wanted.mode} and idempotency_key = ${wanted.idempotency?.key ?? null})
+       where merchant_id = ${scope} and mode = ${wanted.mode} and idempotency_key = ${wanted.idempotency?.key ?? null})
     select ${COLUMNS}, p.idempotency_key, p.request_digest from payments p join rivals using (id)`)
   return rows.map((row) => ({
     payment: paymentOf(row),
@@ -181,16 +181,16 @@ export async function findPayment(
   { merchantId, mode }: Scope,
   name: string,
 ): Promise<Payment | undefined> {
-  const owner = uuidOf(merchantId)
+  const scope = uuidOf(merchantId)
   const id = parseId('payment', name)
   const byId =
     id &&
     (await db.row<PaymentRow>(sql`
-      select ${COLUMNS} from payments p where id = ${uuidOf(id)} and merchant_id = ${owner} and mode = ${mode}`))
+      select ${COLUMNS} from payments p where id = ${uuidOf(id)} and merchant_id = ${scope} and mode = ${mode}`))
   const row =
     byId ??
     (await db.row<PaymentRow>(sql`
-      select ${COLUMNS} from payments p where merchant_id = ${owner} and mode = ${mode} and reference = ${name}`))
+      select ${COLUMNS} from payments p where merchant_id = ${scope} and mode = ${mode} and reference = ${name}`))
   return row && paymentOf(row)
 }
 
@@ -260,8 +260,8 @@ const CLOCKS_MAY_DIFFER_MS = 3_600_000
  * Newest first: ids start with the time, so their order is the order of creation, a cursor is simply the last id, and a time is a
  * bound on ids too. One statement for each index that can help, so that no filter makes PostgreSQL read a merchant's whole history.
  */
-export async function listPayments(db: Queries, owner: Scope, filter: PaymentFilter): Promise<Payment[]> {
-  const merchant = uuidOf(owner.merchantId)
+export async function listPayments(db: Queries, scope: Scope, filter: PaymentFilter): Promise<Payment[]> {
+  const merchant = uuidOf(scope.merchantId)
   const { status = null, email = null, userId = null, limit } = filter
   const { from = LONG_AGO, to = FAR_OFF } = filter
   const first = firstUuidAt(new Date(from.getTime() - CLOCKS_MAY_DIFFER_MS))
@@ -271,22 +271,22 @@ export async function listPayments(db: Queries, owner: Scope, filter: PaymentFil
   const statement =
     userId !== null
       ? sql`select ${COLUMNS} from payments p
-             where merchant_id = ${merchant} and mode = ${owner.mode} and user_id = ${userId}
+             where merchant_id = ${merchant} and mode = ${scope.mode} and user_id = ${userId}
                and (${email}::text is null or lower(user_email) = lower(${email}))
                and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
              order by id desc limit ${limit}`
       : email !== null
         ? sql`select ${COLUMNS} from payments p
-             where merchant_id = ${merchant} and mode = ${owner.mode} and lower(user_email) = lower(${email})
+             where merchant_id = ${merchant} and mode = ${scope.mode} and lower(user_email) = lower(${email})
                and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
              order by id desc limit ${limit}`
         : status !== null && status !== 'pending'
           ? sql`select ${COLUMNS} from payments p
-               where merchant_id = ${merchant} and mode = ${owner.mode} and status = ${status} and status <> 'pending'
+               where merchant_id = ${merchant} and mode = ${scope.mode} and status = ${status} and status <> 'pending'
                  and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
                order by id desc limit ${limit}`
           : sql`select ${COLUMNS} from payments p
-               where merchant_id = ${merchant} and mode = ${owner.mode} and (${status}::text is null or status = ${status})
+               where merchant_id = ${merchant} and mode = ${scope.mode} and (${status}::text is null or status = ${status})
                  and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
                order by id desc limit ${limit}`
   return (await db.rows<PaymentRow>(statement)).map((row) => paymentOf(row))

@@ -8,7 +8,7 @@ import type { Attempt } from '../state/attempt.ts'
 import { isReversed, returnedOf } from '../state/returned-money.ts'
 
 /** Those that are on record for no attempt yet. Under the lock of the payment. */
-export async function findFresh(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<Receipt[]> {
+export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<Receipt[]> {
   if (receipts.length === 0) return []
   const known = await tx.rows<{ transaction_id: string }>(sql`
     select transaction_id from receipts
@@ -23,10 +23,10 @@ export async function findFresh(tx: Transaction, attempt: Attempt, receipts: Rec
 export async function insertReceipts(
   tx: Transaction,
   attempt: Attempt,
-  fresh: Receipt[],
+  newReceipts: Receipt[],
   counted: boolean,
 ): Promise<void> {
-  for (const receipt of fresh) {
+  for (const receipt of newReceipts) {
     const { transactionId, amount, at } = receipt
     const counts = counted && amount.currency === attempt.currency && !isReversed(receipt)
     const row = await tx.row(sql`
@@ -45,14 +45,14 @@ export async function insertReceipts(
 /** Money that names no attempt of ours: kept, listed, counted for nobody. */
 export async function insertUnmatched(
   tx: Transaction,
-  owner: Scope,
+  scope: Scope,
   { provider, account }: { provider: string; account: number },
   receipts: Receipt[],
 ): Promise<void> {
   for (const { transactionId, amount, at } of receipts) {
     await tx.rows(sql`
       insert into receipts (merchant_id, mode, provider, account, transaction_id, amount, currency, counted, taken_at)
-      values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${account}, ${transactionId}, ${amount.amount},
+      values (${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${transactionId}, ${amount.amount},
               ${amount.currency}, false, ${at})
       on conflict (merchant_id, mode, provider, account, transaction_id) do nothing`)
   }

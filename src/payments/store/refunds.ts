@@ -89,10 +89,10 @@ export async function refundsOf(db: Queries, id: PaymentId): Promise<Refund[]> {
 }
 
 /** Of this merchant in this mode alone. */
-export async function findRefund(db: Queries, owner: Scope, id: RefundId): Promise<Refund | undefined> {
+export async function findRefund(db: Queries, scope: Scope, id: RefundId): Promise<Refund | undefined> {
   const row = await db.row<RefundRow>(sql`
     select ${COLUMNS} from refunds r
-     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}`)
+     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}`)
   return row && refundOf(row)
 }
 

@@ -12,10 +12,10 @@ export interface Customer {
 }
 
 /** Associated data of the sealed token: a token that is copied to another customer, provider or merchant does not open. */
-function placeOf(owner: Scope, provider: string, { id, email }: Customer): string {
+function placeOf(scope: Scope, provider: string, { id, email }: Customer): string {
   return id === null
-    ? `saved_cards.sealed_token:${owner.merchantId}:${owner.mode}:${provider}:${email.toLowerCase()}`
-    : `saved_cards.sealed_token of user id:${owner.merchantId}:${owner.mode}:${provider}:${id}`
+    ? `saved_cards.sealed_token:${scope.merchantId}:${scope.mode}:${provider}:${email.toLowerCase()}`
+    : `saved_cards.sealed_token of user id:${scope.merchantId}:${scope.mode}:${provider}:${id}`
 }
 
 /** A token works with the account that issued it. Cards `c` of other accounts are not offered. */
@@ -26,13 +26,13 @@ const OF_CURRENT_ACCOUNT = new Fixed(`c.account = (select i.account from integra
 export async function upsertCard(
   tx: Transaction,
   secrets: SecretBox,
-  wanted: { id: SavedCardId; owner: Scope; provider: string; account: number; customer: Customer; card: SavedCard },
+  wanted: { id: SavedCardId; scope: Scope; provider: string; account: number; customer: Customer; card: SavedCard },
 ): Promise<void> {
-  const { id, owner, provider, account, customer, card } = wanted
+  const { id, scope, provider, account, customer, card } = wanted
   await tx.rows(sql`
     insert into saved_cards (id, merchant_id, mode, provider, account, user_id, email, brand, last4, expiry_month, expiry_year, sealed_token)
-    values (${uuidOf(id)}, ${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${account},
-            ${customer.id}, ${customer.email}, ${card.brand}, ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, placeOf(owner, provider, customer))})
+    values (${uuidOf(id)}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account},
+            ${customer.id}, ${customer.email}, ${card.brand}, ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, placeOf(scope, provider, customer))})
     on conflict (merchant_id, mode, customer, provider, brand, last4, expiry_month, expiry_year, account)
     do update set sealed_token = excluded.sealed_token, email = excluded.email, used_at = now()`)
 }
@@ -41,32 +41,32 @@ export async function upsertCard(
 export async function findCard(
   db: Queries,
   secrets: SecretBox,
-  owner: Scope,
+  scope: Scope,
   { provider, account }: { provider: string; account: number },
   customer: Customer,
   chosen?: SavedCardId,
 ): Promise<{ id: SavedCardId; token: SavedCardToken; email: string } | undefined> {
   const row = await db.row<{ id: string; sealed_token: Buffer; email: string }>(sql`
     select id, sealed_token, email from saved_cards
-     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = ${provider}
+     where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and provider = ${provider}
        and account = ${account} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
        and id = coalesce(${chosen ? uuidOf(chosen) : null}::uuid, id)
      order by used_at desc limit 1`)
   if (!row) return undefined
-  const token = secrets.open(row.sealed_token, placeOf(owner, provider, customer))
+  const token = secrets.open(row.sealed_token, placeOf(scope, provider, customer))
   return { id: idOf('card', row.id), token, email: row.email }
 }
 
 /** The provider of a card of this customer. Undefined when it was saved with keys that have been replaced since. */
 export async function findCardProvider(
   db: Queries,
-  owner: Scope,
+  scope: Scope,
   customer: Customer,
   id: SavedCardId,
 ): Promise<string | undefined> {
   const row = await db.row<{ provider: string }>(sql`
     select provider from saved_cards c
-     where ${OF_CURRENT_ACCOUNT} and id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
+     where ${OF_CURRENT_ACCOUNT} and id = ${uuidOf(id)} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}
        and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))`)
   return row?.provider
 }
@@ -106,10 +106,10 @@ function cardOf(row: CardRow): CardOnFile {
 }
 
 /** What may be seen of saved cards: never a token. */
-export async function listCards(db: Queries, owner: Scope, customer: Customer): Promise<CardOnFile[]> {
+export async function listCards(db: Queries, scope: Scope, customer: Customer): Promise<CardOnFile[]> {
   const rows = await db.rows<CardRow>(sql`
     select id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at from saved_cards
-     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
+     where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
      order by used_at desc limit 100`)
   return rows.map(cardOf)
 }
@@ -120,24 +120,24 @@ export async function listCards(db: Queries, owner: Scope, customer: Customer): 
  */
 export async function listCardsToPayWith(
   db: Queries,
-  owner: Scope,
+  scope: Scope,
   providers: string[],
   customer: Customer,
 ): Promise<CardOnFile[]> {
   const rows = await db.rows<CardRow>(sql`
     select id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at
       from saved_cards c, (select (now() at time zone 'UTC') - interval '12 hours' as moment) as still
-     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and provider = any(${providers})
+     where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and provider = any(${providers})
        and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email})) and ${OF_CURRENT_ACCOUNT}
        and (expiry_year, expiry_month) >= (extract(year from moment), extract(month from moment))
      order by used_at desc limit 5`)
   return rows.map(cardOf)
 }
 
-export async function deleteCard(db: Queries, owner: Scope, id: SavedCardId): Promise<CardOnFile | undefined> {
+export async function deleteCard(db: Queries, scope: Scope, id: SavedCardId): Promise<CardOnFile | undefined> {
   const row = await db.row<CardRow>(sql`
     delete from saved_cards
-     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode}
+     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}
     returning id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at`)
   return row && cardOf(row)
 }

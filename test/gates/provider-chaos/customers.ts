@@ -86,7 +86,7 @@ export class Visit {
     const id = newId('card', new Date())
     await database.transaction(async (tx) => {
       const account = await findCurrentAccount(tx, merchant, provider)
-      await upsertCard(tx, secrets, { id, owner: merchant, provider, account, customer: this.#user, card })
+      await upsertCard(tx, secrets, { id, scope: merchant, provider, account, customer: this.#user, card })
     })
   }
 

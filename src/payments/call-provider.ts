@@ -1,0 +1,55 @@
+import type { Connection, Unknown } from '../providers/provider.ts'
+import type { PaymentDependencies } from './dependencies.ts'
+import type { Attempt } from './state/attempt.ts'
+import { recordCall } from './store/attempts.ts'
+
+/** The names of calls as the timeline shows them. */
+export type ProviderCall = 'start card' | 'open account' | 'charge saved card' | 'check' | 'refund' | 'list returns'
+
+const START_CALLS: ReadonlySet<ProviderCall> = new Set(['start card', 'open account', 'charge saved card'])
+
+/**
+ * Calls the attempt's provider and records the call for the timeline. Must not run inside a transaction. An error of the adapter is an
+ * unknown outcome, because the request may have reached the provider.
+ */
+export async function callProvider<Answer extends { kind: string }>(
+  deps: PaymentDependencies,
+  attempt: Attempt,
+  call: ProviderCall,
+  request: (connection: Connection) => Promise<Answer>,
+): Promise<Answer | Unknown> {
+  const { id: attemptId, paymentId, provider, account } = attempt
+  const isStart = START_CALLS.has(call)
+  const start = performance.now()
+  let answer: Answer | Unknown
+  let isConnected = false
+  try {
+    const connection = await deps.providers.connect(attempt, provider, {
+      account,
+      purpose: isStart ? 'start' : 'check',
+    })
+    isConnected = true
+    answer = await request(connection)
+  } catch (err) {
+    deps.log.error({ err, attemptId, provider, call }, 'provider adapter failed')
+    const because = 'the adapter failed; the log has the reason'
+    answer = { kind: 'unknown', because, ...(!isConnected && { neverSent: true }) }
+  }
+  const tookMs = performance.now() - start
+  if (isStart || !isRefusedCheck(answer)) {
+    const refusedStart = answer.kind === 'declined' && (call === 'start card' || call === 'open account')
+    deps.providers.note(attempt, provider, answer.kind === 'unknown' || refusedStart ? 'badly' : 'well')
+  }
+  const outcome = answer.kind
+  deps.log.info({ paymentId, attemptId, provider, call, outcome, tookMs: Math.round(tookMs) }, 'provider called')
+  const detail = 'because' in answer ? String(answer.because) : null
+  await recordCall(deps.database, attemptId, { call, outcome, detail, tookMs }).catch((err) =>
+    deps.log.warn({ err, attemptId }, 'recording a provider call for the timeline failed'),
+  )
+  return answer
+}
+
+/** A check that the provider's rate limit (429) or our circuit breaker refused says nothing about the provider's health for starts. */
+function isRefusedCheck(answer: { kind: string } | Unknown): boolean {
+  return answer.kind === 'unknown' && 'because' in answer && (answer.errorStatus === 429 || answer.neverSent === true)
+}
