@@ -2,8 +2,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import type { CheckoutRequest } from '../src/http/api/contract/checkout.ts'
+import { SANDBOX_MERCHANT_ID } from '../src/integrations/create-merchant.ts'
 import { newId, newReference, newShortCode, uuidOf } from '../src/kernel/ids.ts'
-import { SANDBOX_MERCHANT_ID } from '../src/merchants/seed-sandbox.ts'
 
 /**
  * The floor: what anyone would write first. A bare `node:http` server and one committed INSERT per request, of the row

@@ -5,6 +5,7 @@ import { buildApp } from '../src/http/server/app.ts'
 import { listen } from '../src/http/server/listen.ts'
 import { providerAccounts } from '../src/integrations/accounts.ts'
 import { canTake } from '../src/integrations/integration.ts'
+import { integrationCache } from '../src/integrations/integration-cache.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { newId, newReference, newShortCode } from '../src/kernel/ids.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
@@ -21,8 +22,11 @@ import { buildAssets } from '../web/build.ts'
 const database = connect({ url: process.env.DATABASE_URL ?? '' }) // for the credential alone, once a second
 let baseUrl = ''
 
+const cache = integrationCache(database)
+
 const createPayment: PaymentCreator = async ({ caller, request, reference }) => {
-  if (!caller.integrations.some((integration) => canTake(integration, request.country, request.currency)))
+  const integrations = await cache.get(caller)
+  if (!integrations.some((integration) => canTake(integration, request.country, request.currency)))
     throw new Error('the sandbox merchant has no integration that can take this payment')
   const now = systemClock.now()
   const ticket = {
@@ -41,6 +45,7 @@ const app = await buildApp({
   clock: systemClock,
   log,
   verifyCredential: credentialVerifier(database),
+  integrationCache: cache,
   createPayment,
   live: livePayments({ database, log }),
   assets: await buildAssets(),

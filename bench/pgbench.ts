@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { SANDBOX_MERCHANT_ID } from '../src/integrations/create-merchant.ts'
 import { uuidOf } from '../src/kernel/ids.ts'
-import { SANDBOX_MERCHANT_ID } from '../src/merchants/seed-sandbox.ts'
 
 /** Marks the rows of pgbench, which no answer of a server stands for. */
 export const PGBENCH_EMAIL = 'pgbench@example.com'

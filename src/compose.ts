@@ -11,23 +11,20 @@ import { DEMO_WEBHOOK_PATH, type DemoParts, demoShop } from './demo/shop.ts'
 import { PAYMENTS_CHANNEL } from './events/event-store.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
 import { providerAccounts } from './integrations/accounts.ts'
-import type { Integration } from './integrations/integration.ts'
-import { INTEGRATIONS_CHANNEL, integrationChanges } from './integrations/integration-changes.ts'
+import { SANDBOX_MERCHANT_ID, seedSandbox } from './integrations/create-merchant.ts'
+import { integrationCache } from './integrations/integration-cache.ts'
+import { INTEGRATIONS_CHANNEL } from './integrations/integration-store.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
-import type { Country } from './kernel/country.ts'
 import { idOf } from './kernel/ids.ts'
 import type { Mode } from './kernel/mode.ts'
-import type { Currency } from './kernel/money.ts'
 import { secretBox } from './kernel/secret-box.ts'
 import { createLog } from './log.ts'
 import type { NewCredential } from './merchants/credential.ts'
-import { SANDBOX_MERCHANT_ID, seedSandbox } from './merchants/seed-sandbox.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
 import { guardedHttp } from './outbound/guarded-http.ts'
 import { paymentCreator } from './payments/create-payment.ts'
 import type { PaymentDependencies } from './payments/dependencies.ts'
 import { linksOn } from './payments/links.ts'
-import { PROVIDERS } from './providers/registry.ts'
 import { sandboxServers } from './providers/sandbox-servers.ts'
 import { eventRecorder } from './webhooks/announce-event.ts'
 import { startDelivering } from './webhooks/deliver-due.ts'
@@ -43,8 +40,6 @@ export interface Parts {
   database: Database
   databaseUrl: string
   clock: Clock
-  /** What a merchant has from its first moment: the providers that move no real money. */
-  sandboxIntegrations: Integration[]
   close(): Promise<void>
 }
 
@@ -61,7 +56,6 @@ export async function openParts(config: Config, purpose: Purpose, log?: Logger):
     database,
     databaseUrl: server.url,
     clock: systemClock,
-    sandboxIntegrations: sandboxIntegrations(),
     async close() {
       await database.close()
       await server.stop()
@@ -101,7 +95,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const keys = await loadKeys(config)
     const clock = await databaseClock(parts.database)
     await checkSecretKey(parts.database, secretBox(keys.secretKey))
-    await seedSandbox(parts.database, keys.sandbox, parts.sandboxIntegrations)
+    await seedSandbox(parts.database, keys.sandbox)
     const secrets = secretBox(keys.secretKey)
     const inUse = await findDefaultSecret(parts.database, secrets, SANDBOX_OWNER)
     // One that was rotated stays what it is now, unless an operator chose one by name.
@@ -119,8 +113,8 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   let stopping = false
   let baseUrl = config.publicUrl ?? ''
   let serverUrl = ''
-  const changes = integrationChanges()
-  const verifyCredential = credentialVerifier(parts.database, undefined, changes)
+  const integrations = integrationCache(parts.database)
+  const verifyCredential = credentialVerifier(parts.database)
   const servers = sandboxServers({
     ...parts,
     log,
@@ -157,8 +151,8 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   const app = await buildApp({
     ...attemptParts,
     verifyCredential,
-    integrationChanges: changes,
-    createPayment: paymentCreator(parts),
+    integrationCache: integrations,
+    createPayment: paymentCreator({ ...parts, integrationCache: integrations }),
     live,
     assets,
     http,
@@ -185,7 +179,10 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   const delivering = config.role === 'api' ? undefined : startDelivering({ ...attemptParts, http, allowPrivate })
   const listening = listenTo(parts.databaseUrl, {
     ...(delivering && { [DELIVERIES_CHANNEL]: { heard: delivering.wake, missed: delivering.wake } }),
-    [INTEGRATIONS_CHANNEL]: { heard: (uuid) => changes.changed(idOf('merchant', uuid)), missed: changes.missed },
+    [INTEGRATIONS_CHANNEL]: {
+      heard: (uuid) => integrations.invalidate(idOf('merchant', uuid)),
+      missed: integrations.invalidateAll,
+    },
     ...(config.role !== 'worker' && { [PAYMENTS_CHANNEL]: { heard: live.changed, missed: live.missed } }),
   })
   log.info({ port }, 'listening')
@@ -241,16 +238,6 @@ function loadHttp() {
   ])
 }
 
-function sandboxIntegrations(): Integration[] {
-  const sandboxes = PROVIDERS.map(({ capabilities }) => capabilities).filter(({ sandboxOnly }) => sandboxOnly)
-  return sandboxes.map(({ name, channels, countries, currencies }) => ({
-    provider: name,
-    channels,
-    countries: countries as Country[],
-    currencies: currencies as Currency[],
-  }))
-}
-
 /** The API's description, straight from its routes: nothing is started, and nothing is asked of a database. */
 export async function describeService(): Promise<unknown> {
   const [{ buildApp }, , { livePayments }] = await loadHttp()
@@ -262,6 +249,7 @@ export async function describeService(): Promise<unknown> {
     ...parts,
     clock: systemClock,
     verifyCredential: nothing,
+    integrationCache: { get: nothing, invalidate: nothing, invalidateAll: nothing },
     createPayment: nothing,
     live: livePayments(parts),
     assets: await buildAssets(),

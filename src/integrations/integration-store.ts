@@ -7,16 +7,11 @@ import type { Currency } from '../kernel/money.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { type Integration, type IntegrationRecord, MAX_PRIORITY, type RankedIntegration } from './integration.ts'
-import { INTEGRATIONS_CHANNEL } from './integration-changes.ts'
 import { NO_ACCOUNT } from './provider-account.ts'
 import { openSettings, useAccount } from './provider-account-store.ts'
 
-/** What can take money for the `owner` (merchant_id, mode) of the statement around it, first come first. */
-export const OWNERS_INTEGRATIONS = new Fixed(`(select coalesce(json_agg(json_build_object(
-            'provider', i.provider, 'channels', i.channels, 'countries', i.countries,
-            'currencies', i.currencies, 'priority', i.priority) order by i.priority, i.provider), '[]')
-     from integrations i
-    where i.merchant_id = owner.merchant_id and i.mode = owner.mode and i.enabled)`)
+/** PostgreSQL NOTIFY channel: a merchant's integrations changed. The payload is the merchant's UUID. */
+export const INTEGRATIONS_CHANNEL = 'manilla_integrations'
 
 /** For a provider that needs no settings, and so moves no money. It comes last: whoever sets up another means to use that. False when it is already there; it is then left as it is. */
 export async function addIntegration(
@@ -70,14 +65,14 @@ function recordOf(secrets: SecretBox, owner: Scope, row: IntegrationRow): Integr
   }
 }
 
-export interface Offering extends RankedIntegration {
+export interface EnabledIntegration extends RankedIntegration {
   /** The version of the keys that new payments use. */
   account: number
 }
 
 /** What can take money for this merchant now, in the order in which they are asked. */
-export function findOffering(db: Queries, { merchantId, mode }: Scope): Promise<Offering[]> {
-  return db.rows<Offering>(sql`
+export function listEnabledIntegrations(db: Queries, { merchantId, mode }: Scope): Promise<EnabledIntegration[]> {
+  return db.rows<EnabledIntegration>(sql`
     select provider, channels, countries, currencies, priority, account from integrations
      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and enabled
      order by priority, provider`)

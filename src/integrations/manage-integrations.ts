@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Database, Transaction } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { recordAct } from '../events/audit-log-store.ts'
-import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { type Mistake, Problem, refuse } from '../kernel/problem.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { KeysVerdict, Provider, Providers } from '../providers/provider.ts'
-import type { Integration, IntegrationRecord } from './integration.ts'
+import type { IntegrationRecord } from './integration.ts'
 import { fulfil, type IntegrationWish, type WantedIntegration } from './integration-request.ts'
-import { addIntegration, findIntegration, lockIntegrations, saveIntegration } from './integration-store.ts'
+import { findIntegration, lockIntegrations, saveIntegration } from './integration-store.ts'
 
 interface Parts {
   database: Database
@@ -66,21 +65,6 @@ export function removeIntegration(
     await recordAct(tx, { actor, act: 'integration.removed', merchantId, subject: `${mode} ${name}` })
     return saved
   })
-}
-
-/** What a merchant has in sandbox mode from its first moment. Safe to repeat: what was changed or removed since stays so. */
-export async function addPlayMoney(
-  tx: Transaction,
-  actor: string,
-  merchantId: MerchantId,
-  integrations: Integration[],
-): Promise<void> {
-  const mode = 'sandbox'
-  for (const integration of integrations) {
-    if (!(await addIntegration(tx, { merchantId, mode }, integration))) continue
-    const subject = `${mode} ${integration.provider}`
-    await recordAct(tx, { actor, act: 'integration.created', merchantId, subject })
-  }
 }
 
 /** Asks the provider whether the keys work, by a call that changes nothing. */

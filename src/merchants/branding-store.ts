@@ -1,7 +1,5 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
-import type { RankedIntegration } from '../integrations/integration.ts'
-import { OWNERS_INTEGRATIONS } from '../integrations/integration-store.ts'
 import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Brand, Branding, BrandingSettings, Corners, Language, WidgetAccess } from './branding.ts'
@@ -33,10 +31,8 @@ function brandOf(row: BrandingRow): Brand {
 }
 
 export async function findBranding(db: Queries, merchantId: MerchantId, mode: Mode): Promise<Branding | undefined> {
-  const row = await db.row<BrandingRow & { status: string; integrations: RankedIntegration[] }>(sql`
-    select ${BRANDING_COLUMNS}, m.status, ${OWNERS_INTEGRATIONS} as integrations
-      from (select ${uuidOf(merchantId)}::uuid as merchant_id, ${mode}::text as mode) owner
-      join merchants m on m.id = owner.merchant_id`)
+  const row = await db.row<BrandingRow & { status: string }>(sql`
+    select ${BRANDING_COLUMNS}, m.status from merchants m where m.id = ${uuidOf(merchantId)}`)
   return (
     row && {
       merchantId,
@@ -46,7 +42,6 @@ export async function findBranding(db: Queries, merchantId: MerchantId, mode: Mo
       brand: brandOf(row),
       origins: row.origins,
       widget: row.widget,
-      integrations: row.integrations,
     }
   )
 }

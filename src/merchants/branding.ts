@@ -1,18 +1,13 @@
-import type { RankedIntegration } from '../integrations/integration.ts'
-import type { MerchantId } from '../kernel/ids.ts'
-import type { Mode } from '../kernel/mode.ts'
+import type { Scope } from '../kernel/scope.ts'
 
-/** A merchant as customers meet it: its name and look, what can take their money, and the sites that may show its page in a frame. */
-export interface Branding {
-  merchantId: MerchantId
-  mode: Mode
+/** A merchant as customers see it: its name, its brand, and the sites that may show its payment page in a frame. */
+export interface Branding extends Scope {
   name: string
   suspended: boolean
   brand: Brand
   /** As a browser writes them (`https://shop.example`); the port of a local one may be `*`. */
   origins: string[]
   widget: WidgetAccess
-  integrations: RankedIntegration[]
 }
 
 export interface Brand {

@@ -1,7 +1,5 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import type { RankedIntegration } from '../integrations/integration.ts'
-import { OWNERS_INTEGRATIONS } from '../integrations/integration-store.ts'
 import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Caller } from './merchant.ts'
@@ -11,25 +9,23 @@ export interface KnownCredential {
   caller: Caller
 }
 
-/** A credential that may be used now, with all that a request needs to know about its merchant, in one question. */
+/** A credential that is not revoked, with its merchant's status. */
 export async function findLiveCredential(db: Queries, clientId: string): Promise<KnownCredential | undefined> {
   const row = await db.row<{
     merchant_id: string
     mode: Mode
     secret_digest: Buffer
     status: string
-    integrations: RankedIntegration[]
   }>(sql`
-    select owner.merchant_id, owner.mode, owner.secret_digest, m.status, ${OWNERS_INTEGRATIONS} as integrations
-      from credentials owner join merchants m on m.id = owner.merchant_id
-     where owner.client_id = ${clientId} and owner.revoked_at is null`)
+    select c.merchant_id, c.mode, c.secret_digest, m.status
+      from credentials c join merchants m on m.id = c.merchant_id
+     where c.client_id = ${clientId} and c.revoked_at is null`)
   if (!row) return undefined
   const caller = {
     clientId,
     merchantId: idOf('merchant', row.merchant_id),
     mode: row.mode,
     suspended: row.status === 'suspended',
-    integrations: row.integrations,
   }
   return { digest: row.secret_digest, caller }
 }

@@ -1,11 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '../database/database.ts'
 import { recordAct } from '../events/audit-log-store.ts'
-import type { Integration } from '../integrations/integration.ts'
-import { addPlayMoney } from '../integrations/manage-integrations.ts'
-import type { Clock } from '../kernel/clock.ts'
-import type { Country } from '../kernel/country.ts'
-import { type MerchantId, newId } from '../kernel/ids.ts'
+import type { MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { BrandingSettings } from './branding.ts'
@@ -14,26 +10,10 @@ import { digestOf, type NewCredential, newCredential } from './credential.ts'
 import { insertCredential, markRevoked } from './credential-store.ts'
 import type { Logo } from './logo.ts'
 import type { Merchant } from './merchant.ts'
-import { findMerchant, insertMerchant, updateMerchantStatus } from './merchant-store.ts'
+import { findMerchant, updateMerchantStatus } from './merchant-store.ts'
 
 interface Parts {
   database: Database
-  clock: Clock
-}
-
-/** With play money to begin with: a new merchant can make a payment link in sandbox mode at once. */
-export function createMerchant(
-  parts: Parts & { sandboxIntegrations: Integration[] },
-  actor: string,
-  wanted: { name: string; country: Country },
-): Promise<Merchant> {
-  const merchant: Merchant = { id: newId('merchant', parts.clock.now()), status: 'active', ...wanted }
-  return parts.database.transaction(async (tx) => {
-    await insertMerchant(tx, merchant)
-    await recordAct(tx, { actor, act: 'merchant.created', merchantId: merchant.id, subject: merchant.id })
-    await addPlayMoney(tx, actor, merchant.id, parts.sandboxIntegrations)
-    return merchant
-  })
 }
 
 export function setMerchantStatus(

@@ -1,7 +1,6 @@
-import type { RankedIntegration } from '../integrations/integration.ts'
 import type { Country } from '../kernel/country.ts'
 import type { MerchantId } from '../kernel/ids.ts'
-import type { Mode } from '../kernel/mode.ts'
+import type { Scope } from '../kernel/scope.ts'
 
 export interface Merchant {
   id: MerchantId
@@ -10,20 +9,17 @@ export interface Merchant {
   status: 'active' | 'suspended'
 }
 
-/** What customers may read as a merchant's name, without the blanks around it. */
+/** Trims the name. Undefined when it is empty, too long, or has control characters. */
 export function parseMerchantName(text: string): string | undefined {
   const name = text.trim()
   return name !== '' && name.length <= 200 && !/\p{Cc}/u.test(name) ? name : undefined
 }
 
-/** Whoever is behind a request: a merchant, in the mode of its credential, with what can take money for it there. */
-export interface Caller {
-  /** The credential of the request. The audit log names it. */
+/** The authenticated merchant of a request, in the mode of its credential. */
+export interface Caller extends Scope {
+  /** Recorded in the audit log. */
   clientId: string
-  merchantId: MerchantId
-  mode: Mode
   suspended: boolean
-  integrations: RankedIntegration[]
 }
 
 /** The actor in the audit log for a change that was made through the API. */

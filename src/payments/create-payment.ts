@@ -1,8 +1,9 @@
 import { batch } from '../database/batch.ts'
 import { type Database, pauseAfterLostRace, unavailable } from '../database/database.ts'
 import { isBadRow, lostARace, lostConnection } from '../database/failure.ts'
-import { canTake, describeIntegrations } from '../integrations/integration.ts'
-import { findOffering } from '../integrations/integration-store.ts'
+import { canTake, describeIntegrations, type Integration } from '../integrations/integration.ts'
+import type { IntegrationCache } from '../integrations/integration-cache.ts'
+import { listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { newId, newReference, newShortCode, type PaymentId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
@@ -48,9 +49,15 @@ const MAX_ITEMS = 256
 const MAX_WAITING = 4_096
 const TRIES = 3
 
+interface CreatorDependencies {
+  database: Database
+  clock: Clock
+  integrationCache: IntegrationCache
+}
+
 export type PaymentCreator = (wanted: CreatePayment) => Promise<Created>
 
-export function paymentCreator({ database, clock }: { database: Database; clock: Clock }): PaymentCreator {
+export function paymentCreator({ database, clock, integrationCache }: CreatorDependencies): PaymentCreator {
   const insert = batch<NewPayment, boolean>({
     write: (payments) => insertTogether(database, payments),
     maxItems: MAX_ITEMS,
@@ -63,7 +70,10 @@ export function paymentCreator({ database, clock }: { database: Database; clock:
   })
 
   return async (wanted) => {
-    const refusal = whyUnpayable(wanted) && whyUnpayable(await withFreshIntegrations(database, wanted))
+    // The cache may be older than an integration that was just set up, so a refusal is checked against the database.
+    const refusal =
+      whyUnpayable(wanted, await integrationCache.get(wanted.caller)) &&
+      whyUnpayable(wanted, await listEnabledIntegrations(database, wanted.caller))
     if (refusal) {
       // What was promised under this key before the integrations changed still stands.
       const answer = wanted.idempotency && (await findAnswer(database, prepare(wanted, clock.now())))
@@ -81,18 +91,15 @@ export function paymentCreator({ database, clock }: { database: Database; clock:
   }
 }
 
-/** The caller is cached. What it could not pay a moment ago may have been set up since. */
-async function withFreshIntegrations(database: Database, wanted: CreatePayment): Promise<CreatePayment> {
-  const { caller } = wanted
-  return { ...wanted, caller: { ...caller, integrations: await findOffering(database, caller) } }
-}
-
-/** Never a link to a page that cannot be paid. */
-function whyUnpayable({ caller, request: { country, currency } }: CreatePayment): Problem | undefined {
-  if (caller.integrations.some((integration) => canTake(integration, country, currency))) return undefined
+/** No link is made to a page that cannot be paid. */
+function whyUnpayable(
+  { caller, request: { country, currency } }: CreatePayment,
+  integrations: Integration[],
+): Problem | undefined {
+  if (integrations.some((integration) => canTake(integration, country, currency))) return undefined
   return new Problem(
     'no_integration_available',
-    `Nothing you have set up takes ${currency} in ${country} (${caller.mode} mode). ${describeIntegrations(caller.integrations)}`,
+    `Nothing you have set up takes ${currency} in ${country} (${caller.mode} mode). ${describeIntegrations(integrations)}`,
   )
 }
 

@@ -1,5 +1,5 @@
 import type { Integration } from '../integrations/integration.ts'
-import { findOffering } from '../integrations/integration-store.ts'
+import { listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
 import { parseId } from '../kernel/ids.ts'
@@ -37,11 +37,11 @@ export async function initializePayment(
 ): Promise<Started> {
   const earlier = await findStarted(deps, context.startedId)
   if (earlier) return earlier
-  // Not from the caller, who is cached: an integration that was set up a moment ago counts.
-  const now = { ...caller, integrations: await findOffering(deps.database, caller) }
-  const { capabilities, channel, integration } = findIntegration(deps, now, request)
+  // Not from the cache: an integration that was just set up or removed in another process counts.
+  const integrations = await listEnabledIntegrations(deps.database, caller)
+  const { capabilities, channel, integration } = findIntegration(deps, caller, integrations, request)
   priceOf(request, capabilities, channel)
-  const paymentId = await openPayment(deps, now, request, integration)
+  const paymentId = await openPayment(deps, caller, request, integration)
   return startAttempt(deps, paymentId, {
     capabilities,
     channel,
@@ -69,7 +69,8 @@ export function splitProvider(provider: string): { name: string; channel: Channe
 
 function findIntegration(
   { providers }: PaymentDependencies,
-  { integrations, mode }: Caller,
+  { mode }: Caller,
+  integrations: Integration[],
   { provider, currency, country }: InitializeRequest,
 ): { capabilities: Capabilities; channel: Channel; integration: Integration } {
   const { name, channel } = splitProvider(provider)

@@ -1,6 +1,6 @@
 import type { Transaction } from '../database/database.ts'
 import type { Integration } from '../integrations/integration.ts'
-import { findOffering, type Offering } from '../integrations/integration-store.ts'
+import { type EnabledIntegration, listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
 import type { PaymentId, SavedCardId } from '../kernel/ids.ts'
 import { Problem, type ProblemCode } from '../kernel/problem.ts'
@@ -87,7 +87,7 @@ async function decideNext(
   const state = await lockPaymentState(tx, paymentId)
   const now = deps.clock.now()
   if (await hasPageKey(tx, paymentId, choice.key)) return undefined
-  const integrations = await findOffering(tx, state.payment)
+  const integrations = await listEnabledIntegrations(tx, state.payment)
   const waiting = state.attempts.filter(awaitsConfirmation).find((attempt) => isMeantBy(attempt, choice))
   if (waiting && integrations.some((integration) => takesCardsAt(integration, waiting))) {
     const intent = await resumeConfirmed(tx, deps, state, waiting)
@@ -157,7 +157,7 @@ function isMeantBy(
 }
 
 /** A yes starts a new charge, so it needs the integration as it is now, with the keys that the attempt was started with. */
-function takesCardsAt({ provider, account, channels }: Offering, waiting: AwaitingConfirmation): boolean {
+function takesCardsAt({ provider, account, channels }: EnabledIntegration, waiting: AwaitingConfirmation): boolean {
   return provider === waiting.provider && account === waiting.account && channels.includes('card')
 }
 

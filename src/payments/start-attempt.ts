@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Transaction } from '../database/database.ts'
-import { findOffering } from '../integrations/integration-store.ts'
+import { listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
 import { type AttemptId, newAttemptReference, newId, type PaymentId, type SavedCardId, uuidOf } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
@@ -116,11 +116,11 @@ export async function storeIntent(
 /** Read in the transaction that writes the attempt: an integration that was removed or changed before is not used. */
 async function currentAccount(tx: Transaction, payment: Payment, { capabilities, channel }: Start): Promise<number> {
   const { name } = capabilities
-  const offering = (await findOffering(tx, payment)).find(({ provider }) => provider === name)
-  if (!offering?.channels.includes(channel) || !offering.currencies.includes(payment.currency)) {
+  const integration = (await listEnabledIntegrations(tx, payment)).find(({ provider }) => provider === name)
+  if (!integration?.channels.includes(channel) || !integration.currencies.includes(payment.currency)) {
     throw new Problem('provider_not_configured', `"${name}" is not set up for ${payment.currency} by ${channel}.`)
   }
-  return offering.account
+  return integration.account
 }
 
 async function savedCardFor(

@@ -4,13 +4,14 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { sql } from '../../src/database/sql.ts'
 import { recordEvent } from '../../src/events/event-store.ts'
+import { createMerchant } from '../../src/integrations/create-merchant.ts'
+import { integrationCache } from '../../src/integrations/integration-cache.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { Problem } from '../../src/kernel/problem.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
-import { createMerchant } from '../../src/merchants/manage-merchants.ts'
 import type { Caller } from '../../src/merchants/merchant.ts'
 import { cancelPayment } from '../../src/payments/cancel-payment.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
@@ -49,7 +50,6 @@ const caller: Caller = {
   merchantId,
   mode: 'sandbox',
   suspended: false,
-  integrations: [integration],
 }
 
 /** `which` chooses among what there is at that moment. */
@@ -207,7 +207,11 @@ class Scene {
   }
 
   async paymentId(): Promise<PaymentId> {
-    const { ticket } = await paymentCreator({ database, clock: this.#clock })({
+    const { ticket } = await paymentCreator({
+      database,
+      clock: this.#clock,
+      integrationCache: integrationCache(database),
+    })({
       caller,
       request: {
         amount: PRICE,
@@ -284,7 +288,7 @@ class Scene {
   #start(channel: Attempt['channel'], met: Fate) {
     const parts = this.parts(met)
     return initializePayment(
-      { ...parts, createPayment: paymentCreator(parts) },
+      { ...parts, createPayment: paymentCreator({ ...parts, integrationCache: integrationCache(database) }) },
       caller,
       {
         provider: channel === 'card' ? 'adversary' : 'adversary-virtual-bank-account',

@@ -8,6 +8,7 @@ import { connect } from '../../src/database/database.ts'
 import { startEmbedded } from '../../src/database/embedded.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { sql } from '../../src/database/sql.ts'
+import { integrationCache } from '../../src/integrations/integration-cache.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import type { MerchantId } from '../../src/kernel/ids.ts'
@@ -214,7 +215,9 @@ test('C6: two processes that write the same keys in opposite order end in one pa
   const shop = await addMerchant(database)
   const second = connect({ url })
   after(() => second.close())
-  const creators = [database, second].map((each) => paymentCreator({ database: each, clock: systemClock }))
+  const creators = [database, second].map((each) =>
+    paymentCreator({ database: each, clock: systemClock, integrationCache: integrationCache(database) }),
+  )
   const keys = Array.from({ length: 100 }, (_, index) => `key-${index}`)
   const results = await Promise.allSettled([
     ...keys.map((key) => creators[0]?.(wantedBy(shop.merchantId, { key }))),
@@ -280,16 +283,8 @@ function wantedBy(
   merchantId: MerchantId,
   { key, email = 'a@b.co' }: { key?: string; email?: string } = {},
 ): CreatePayment {
-  const [countries, currencies] = [['NG' as Country], ['NGN' as Currency]]
-  const integration = { provider: 'x', channels: [], countries, currencies, priority: 100 }
   return {
-    caller: {
-      clientId: 'cid_sandbox_test',
-      merchantId,
-      mode: 'sandbox',
-      suspended: false,
-      integrations: [integration],
-    },
+    caller: { clientId: 'cid_sandbox_test', merchantId, mode: 'sandbox', suspended: false },
     reference: undefined,
     expiresInSeconds: 900,
     idempotency: key === undefined ? undefined : { key, digest: Buffer.alloc(32) },
@@ -308,7 +303,7 @@ function wantedBy(
 
 test('a bad row does not cost its neighbours in the same write their payment', async () => {
   const { database } = await createDatabase()
-  const create = paymentCreator({ database, clock: systemClock })
+  const create = paymentCreator({ database, clock: systemClock, integrationCache: integrationCache(database) })
   const shop = await addMerchant(database)
   // No door lets U+0000 in; this is the row that a mistake of ours would send.
   const results = await Promise.allSettled(

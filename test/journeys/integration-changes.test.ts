@@ -4,7 +4,8 @@ import { after, test } from 'node:test'
 import { listen } from '../../src/database/listen.ts'
 import type { App } from '../../src/http/server/framework.ts'
 import { providerAccounts } from '../../src/integrations/accounts.ts'
-import { INTEGRATIONS_CHANNEL, integrationChanges } from '../../src/integrations/integration-changes.ts'
+import { integrationCache } from '../../src/integrations/integration-cache.ts'
+import { INTEGRATIONS_CHANNEL } from '../../src/integrations/integration-store.ts'
 import { warnOfKeys } from '../../src/integrations/manage-integrations.ts'
 import { idOf } from '../../src/kernel/ids.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
@@ -22,7 +23,7 @@ const settings = KEYS.sandbox
 const ACME = '/payments/v1/integrations/acme'
 
 /** A process of its own: with its own caches, and without news of changes that other processes make. */
-async function startProcess(changes = integrationChanges()) {
+async function startProcess(cache = integrationCache(database)) {
   const allowPrivate = () => true
   const masterKey = Buffer.alloc(32, 7)
   const providers = providerAccounts({
@@ -30,7 +31,7 @@ async function startProcess(changes = integrationChanges()) {
     serverUrl: () => BASE_URL,
     providers: [...PROVIDERS, acme],
   })
-  const app = await startOn(database, { secrets, providers, allowPrivate, integrationChanges: changes })
+  const app = await startOn(database, { secrets, providers, allowPrivate, integrationCache: cache })
   return { app, providers }
 }
 
@@ -108,13 +109,13 @@ test('right after a provider is removed or changed, no process starts a payment 
 test('another process hears of a removal, and makes no link that cannot be paid', async () => {
   const merchant = await addKnownMerchant()
   await put(merchant, { settings })
-  const changes = integrationChanges()
-  const { app: listening } = await startProcess(changes)
+  const cache = integrationCache(database)
+  const { app: listening } = await startProcess(cache)
   const [connected, heard] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const listener = listen(url, {
     [INTEGRATIONS_CHANNEL]: {
       heard(uuid) {
-        changes.changed(idOf('merchant', uuid))
+        cache.invalidate(idOf('merchant', uuid))
         heard.resolve()
       },
       missed: connected.resolve,

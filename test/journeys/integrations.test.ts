@@ -3,7 +3,6 @@ import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import type { App } from '../../src/http/server/framework.ts'
 import { providerAccounts } from '../../src/integrations/accounts.ts'
-import { systemClock } from '../../src/kernel/clock.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
@@ -219,12 +218,7 @@ test('a key of the other mode is refused, and each mode has an integration of it
   assert.deepEqual(codesOf(wrong), { '/settings/secretKey': 'wrong_mode', '/settings/publicKey': 'wrong_mode' })
   assert.match(wrong.body.detail, /belongs to live mode\. In sandbox mode it looks like sk_test_…/)
 
-  const { clientId, clientSecret } = await createCredential(
-    { database, clock: systemClock },
-    'test',
-    merchant.merchantId,
-    'live',
-  )
+  const { clientId, clientSecret } = await createCredential({ database }, 'test', merchant.merchantId, 'live')
   const live = { ...merchant, headers: { 'client-id': clientId, 'client-secret': clientSecret } }
   assert.equal((await put(merchant, { settings })).status, 200)
   assert.equal((await ask(live, 'GET', ACME)).status, 404)

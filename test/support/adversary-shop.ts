@@ -1,12 +1,13 @@
 import { pino } from 'pino'
 import type { Database } from '../../src/database/database.ts'
 import { recordEvent } from '../../src/events/event-store.ts'
+import { createMerchant } from '../../src/integrations/create-merchant.ts'
+import { integrationCache } from '../../src/integrations/integration-cache.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import type { PaymentId } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
-import { createMerchant } from '../../src/merchants/manage-merchants.ts'
 import type { Caller } from '../../src/merchants/merchant.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
@@ -32,7 +33,6 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
     clientId: 'cid_sandbox_test',
     mode: 'sandbox',
     suspended: false,
-    integrations: [integration],
   }
 
   /** Dependencies whose calls to the provider all meet this fate. */
@@ -55,7 +55,11 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
   }
 
   async function newPayment(amount: number): Promise<PaymentId> {
-    const { ticket } = await paymentCreator({ database, clock: systemClock })({
+    const { ticket } = await paymentCreator({
+      database,
+      clock: systemClock,
+      integrationCache: integrationCache(database),
+    })({
       caller,
       request: {
         amount,

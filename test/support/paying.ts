@@ -8,20 +8,20 @@ import { type LivePayments, livePayments } from '../../src/http/checkout/live-pa
 import { buildApp } from '../../src/http/server/app.ts'
 import type { App } from '../../src/http/server/framework.ts'
 import { providerAccounts } from '../../src/integrations/accounts.ts'
+import { createMerchant } from '../../src/integrations/create-merchant.ts'
+import { integrationCache } from '../../src/integrations/integration-cache.ts'
 import { type Clock, systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import { type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
-import type { Currency } from '../../src/kernel/money.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
-import { createCredential, createMerchant } from '../../src/merchants/manage-merchants.ts'
+import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { guardedHttp } from '../../src/outbound/guarded-http.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import type { Provider } from '../../src/providers/provider.ts'
-import { PROVIDERS } from '../../src/providers/registry.ts'
 import { sandboxServers } from '../../src/providers/sandbox-servers.ts'
 import { eventRecorder } from '../../src/webhooks/announce-event.ts'
 import { startDelivering } from '../../src/webhooks/deliver-due.ts'
@@ -95,6 +95,7 @@ export async function openPaying(
   const { clock = systemClock, log = pino({ level: 'silent' }) } = changes
   let baseUrl = ''
   const verifyCredential = credentialVerifier(database)
+  const integrations = integrationCache(database)
   const url = () => baseUrl
   const guests = sandboxServers({ database, clock, log, masterKey, verifyCredential, publicUrl: url, serverUrl: url })
   const secrets = secretBox(masterKey)
@@ -118,7 +119,8 @@ export async function openPaying(
   const app = await buildApp({
     ...parts,
     verifyCredential,
-    createPayment: paymentCreator(parts),
+    integrationCache: integrations,
+    createPayment: paymentCreator({ ...parts, integrationCache: integrations }),
     live,
     assets: await buildAssets(),
     http,
@@ -165,15 +167,10 @@ async function addShop(
   name = 'Adaeze Kitchen',
   { bare = false } = {},
 ): Promise<Shop> {
-  const sandboxIntegrations = PROVIDERS.filter(({ capabilities }) => capabilities.sandboxOnly && !bare).map(
-    ({ capabilities }) => ({
-      provider: capabilities.name,
-      channels: capabilities.channels,
-      countries: capabilities.countries as Country[],
-      currencies: capabilities.currencies as Currency[],
-    }),
-  )
-  const { id } = await createMerchant({ ...parts, sandboxIntegrations }, 'test', { name, country: 'NG' as Country })
+  const { id } = await createMerchant({ ...parts, ...(bare && { sandboxIntegrations: [] }) }, 'test', {
+    name,
+    country: 'NG' as Country,
+  })
   const { clientId, clientSecret } = await createCredential(parts, 'test', id, 'sandbox')
   const headers = { 'client-id': clientId, 'client-secret': clientSecret }
   const call: Shop['call'] = (method, path, body, more = {}) =>

@@ -5,7 +5,8 @@ import { livePayments } from '../../src/http/checkout/live-payments.ts'
 import { buildApp, type HttpParts } from '../../src/http/server/app.ts'
 import type { App } from '../../src/http/server/framework.ts'
 import { providerAccounts } from '../../src/integrations/accounts.ts'
-import { integrationChanges } from '../../src/integrations/integration-changes.ts'
+import { createMerchant } from '../../src/integrations/create-merchant.ts'
+import { integrationCache } from '../../src/integrations/integration-cache.ts'
 import { addIntegration } from '../../src/integrations/integration-store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
@@ -13,7 +14,7 @@ import type { Mode } from '../../src/kernel/mode.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import type { NewCredential } from '../../src/merchants/credential.ts'
-import { createCredential, createMerchant } from '../../src/merchants/manage-merchants.ts'
+import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { guardedHttp } from '../../src/outbound/guarded-http.ts'
 import { paymentCreator } from '../../src/payments/create-payment.ts'
@@ -40,15 +41,15 @@ export async function startOn(database: Database, changes: Partial<HttpParts> = 
   const parts = { database, clock: systemClock }
   const { secrets = secretBox(Buffer.alloc(32)), allowPrivate = (mode: Mode) => mode === 'sandbox' } = changes
   const log = pino({ level: 'silent' })
-  const changed = changes.integrationChanges ?? integrationChanges()
+  const integrations = changes.integrationCache ?? integrationCache(database)
   const app = await buildApp({
     ...parts,
     log,
     live: livePayments({ database, log }),
     assets: await buildAssets(),
-    verifyCredential: credentialVerifier(database, undefined, changed),
-    integrationChanges: changed,
-    createPayment: paymentCreator(parts),
+    verifyCredential: credentialVerifier(database),
+    integrationCache: integrations,
+    createPayment: paymentCreator({ ...parts, integrationCache: integrations }),
     providers: providerAccounts({
       database,
       secrets,

@@ -1,6 +1,7 @@
+import { createMerchant } from '../../integrations/create-merchant.ts'
 import { parseCountry } from '../../kernel/country.ts'
 import { type MerchantId, parseId } from '../../kernel/ids.ts'
-import { createMerchant, setMerchantStatus } from '../../merchants/manage-merchants.ts'
+import { setMerchantStatus } from '../../merchants/manage-merchants.ts'
 import { parseMerchantName } from '../../merchants/merchant.ts'
 import { listMerchants } from '../../merchants/merchant-store.ts'
 import { type Command, type Options, UsageError } from '../command.ts'

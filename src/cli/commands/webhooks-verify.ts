@@ -1,6 +1,6 @@
 import { readConfig } from '../../config.ts'
+import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
-import { SANDBOX_MERCHANT_ID } from '../../merchants/seed-sandbox.ts'
 import { guardedHttp } from '../../outbound/guarded-http.ts'
 import { findDefaultSecret } from '../../webhooks/secret-store.ts'
 import { isWebhookSecret, type WebhookSecret } from '../../webhooks/signature.ts'

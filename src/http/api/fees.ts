@@ -1,6 +1,6 @@
 import type { Database } from '../../database/database.ts'
 import { canTake, type Integration } from '../../integrations/integration.ts'
-import { findOffering } from '../../integrations/integration-store.ts'
+import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import { parseCountry } from '../../kernel/country.ts'
 import { type Currency, parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
@@ -36,7 +36,7 @@ export function feeRoutes(app: App, { database, providers }: { database: Databas
         currency: (body.currency && parseCurrency(body.currency)) || ('NGN' as Currency),
         customerBearsCharge: body.customerBearsCharge ?? false,
       }
-      const integrations = await findOffering(database, request.caller)
+      const integrations = await listEnabledIntegrations(database, request.caller)
       const fitting = integrations.filter((each) => country && canTake(each, country, price.currency))
       return { data: fitting.flatMap((integration) => quote(providers, integration, price)), nextCursor: null }
     },

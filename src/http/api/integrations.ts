@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import type { Database } from '../../database/database.ts'
 import type { Integration, IntegrationRecord } from '../../integrations/integration.ts'
-import type { IntegrationChanges } from '../../integrations/integration-changes.ts'
+import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import type { IntegrationWish } from '../../integrations/integration-request.ts'
-import { findIntegration, findOffering } from '../../integrations/integration-store.ts'
+import { findIntegration, listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import { integrationView } from '../../integrations/integration-view.ts'
 import {
   checkIntegration,
@@ -41,7 +41,7 @@ interface Parts {
   secrets: SecretBox
   providers: Providers
   allowPrivate: (mode: Mode) => boolean
-  integrationChanges?: IntegrationChanges
+  integrationCache: IntegrationCache
   links: Links
 }
 
@@ -80,7 +80,7 @@ export function integrationRoutes(app: App, parts: Parts): void {
       const currency = request.query.currency && parseCurrency(request.query.currency)
       const fits = ({ countries, currencies }: Integration) =>
         (!country || countries.includes(country)) && (!currency || currencies.includes(currency))
-      const integrations = await findOffering(database, request.caller)
+      const integrations = await listEnabledIntegrations(database, request.caller)
       return { data: integrations.filter(fits).map(({ account, ...shown }) => shown), nextCursor: null }
     },
   )
@@ -128,7 +128,7 @@ export function integrationRoutes(app: App, parts: Parts): void {
       const wish = (request.body ?? {}) as IntegrationWish // whatever it is: `mistakesIn` tells what is wrong with it
       const found = mistakesIn(request, KNOWN)
       const record = await setIntegration(parts, actorOf(caller), caller, wanted, wish, found)
-      parts.integrationChanges?.changed(caller.merchantId)
+      parts.integrationCache.invalidate(caller.merchantId)
       const warning = setsKeys(wanted, wish) ? await warnOfKeys(parts, caller, record.provider) : null
       return { ...view(record, caller), warning }
     },
@@ -150,7 +150,7 @@ export function integrationRoutes(app: App, parts: Parts): void {
     async ({ caller, params }) => {
       const { name } = provider(params.provider).capabilities
       const record = await removeIntegration(parts, actorOf(caller), caller, name)
-      parts.integrationChanges?.changed(caller.merchantId)
+      parts.integrationCache.invalidate(caller.merchantId)
       return view(record, caller)
     },
   )

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { renderSVG } from 'uqr'
+import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import { type PaymentId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { allowsOrigin, parseLanguage } from '../../merchants/branding.ts'
@@ -35,6 +36,7 @@ export type PageParts = PaymentDependencies & {
   limits: Limits
   documents: Documents
   findBranding: FindBranding
+  integrationCache: IntegrationCache
 }
 
 type PageRequest = FastifyRequest<{ Params: { id: string }; Querystring: Record<string, unknown> }>
@@ -47,7 +49,7 @@ const HIDDEN = { schema: { hide: true } }
 /** What customers open. They are people: whatever goes wrong, they get a page. */
 export function pageRoutes(app: App, parts: PageParts): void {
   const { database, links, limits, log, documents } = parts
-  const readPage = pageReader(parts, parts.findBranding)
+  const readPage = pageReader(parts)
 
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',

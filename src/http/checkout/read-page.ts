@@ -1,10 +1,10 @@
 import { batch } from '../../database/batch.ts'
 import type { Integration } from '../../integrations/integration.ts'
-import { findOffering } from '../../integrations/integration-store.ts'
+import type { IntegrationCache } from '../../integrations/integration-cache.ts'
+import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { randomBytesFast } from '../../kernel/random.ts'
-import type { Branding } from '../../merchants/branding.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { equalInConstantTime } from '../../merchants/credential.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
@@ -21,8 +21,10 @@ import { methodOf, type Offer } from './screen.ts'
 export type ReadPage = (page: PageAddress) => Promise<Shown | undefined>
 
 /** Everything that a page shows. Those who open pages at the same moment share one question to the database. */
-export function pageReader(parts: PaymentDependencies, findBranding: FindBranding): ReadPage {
-  const { database, clock, links, providers, secrets } = parts
+export function pageReader(
+  parts: PaymentDependencies & { findBranding: FindBranding; integrationCache: IntegrationCache },
+): ReadPage {
+  const { database, clock, links, providers, secrets, findBranding, integrationCache } = parts
   const readPayment = batch<PaymentId, PaymentOnPage | undefined>({
     write: async (ids) => {
       const found = await findPaymentsForPage(database, ids)
@@ -48,7 +50,7 @@ export function pageReader(parts: PaymentDependencies, findBranding: FindBrandin
       branding,
       // Whoever has only the reference learns nothing about the customer, and gets no link to pass on.
       offer: isOpen
-        ? await offerFor(state, branding, {
+        ? await offerFor(state, {
             withCards: !bare && (found.hasCards || state.attempts.some(awaitsConfirmation)),
             mayAsk: !bare,
           })
@@ -62,15 +64,12 @@ export function pageReader(parts: PaymentDependencies, findBranding: FindBrandin
     }
   }
 
-  async function offerFor(
-    state: PaymentState,
-    { integrations }: Branding,
-    { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean },
-  ): Promise<Offer> {
+  async function offerFor(state: PaymentState, { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean }): Promise<Offer> {
     const { payment } = state
+    const integrations = await integrationCache.get(payment)
     const cached = bestOptions(payment, integrations, providers)
-    // Not from the cache: what takes this payment may have been set up a moment ago.
-    const current = cached.length > 0 ? integrations : await findOffering(database, payment)
+    // The cache may be older than an integration that was just set up, so an empty list is checked against the database.
+    const current = cached.length > 0 ? integrations : await listEnabledIntegrations(database, payment)
     const offers = cached.length > 0 ? cached : bestOptions(payment, current, providers)
     const byCard = offers.find(({ channel }) => channel === 'card')
     return {

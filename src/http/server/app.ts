@@ -6,7 +6,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import underPressure from '@fastify/under-pressure'
 import Fastify from 'fastify'
 import type { Assets } from '../../../web/build.ts'
-import type { IntegrationChanges } from '../../integrations/integration-changes.ts'
+import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import { Problem, refuse } from '../../kernel/problem.ts'
 import { brandingCache } from '../../merchants/branding-cache.ts'
 import type { VerifyCredential } from '../../merchants/verify-credential.ts'
@@ -46,8 +46,7 @@ import { mistakesOf } from './validation-errors.ts'
 
 export interface HttpParts extends Omit<PaymentDependencies, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
-  /** Which cached integrations are out of date. Absent: they are cached for up to 2 s. */
-  integrationChanges?: IntegrationChanges
+  integrationCache: IntegrationCache
   createPayment: PaymentCreator
   live: LivePayments
   /** What browsers get from us. */
@@ -221,7 +220,7 @@ async function openToCallers(
   const forCustomers = {
     ...parts,
     ...shared,
-    findBranding: brandingCache(parts.database, undefined, parts.integrationChanges),
+    findBranding: brandingCache(parts.database),
   }
   await app.register(async (pages: App) => pageRoutes(pages, forCustomers))
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))

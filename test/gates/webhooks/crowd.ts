@@ -1,12 +1,11 @@
 import type { Database } from '../../../src/database/database.ts'
 import { sql } from '../../../src/database/sql.ts'
+import { createMerchant } from '../../../src/integrations/create-merchant.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import type { Country } from '../../../src/kernel/country.ts'
 import { type EndpointId, idOf, type MerchantId } from '../../../src/kernel/ids.ts'
-import type { Currency } from '../../../src/kernel/money.ts'
 import { secretBox } from '../../../src/kernel/secret-box.ts'
-import { createCredential, createMerchant } from '../../../src/merchants/manage-merchants.ts'
-import { PROVIDERS } from '../../../src/providers/registry.ts'
+import { createCredential } from '../../../src/merchants/manage-merchants.ts'
 import { changeEndpoint, createEndpoint } from '../../../src/webhooks/manage-endpoints.ts'
 import { redeliverGivenUp } from '../../../src/webhooks/redeliver-events.ts'
 import { type Listener, type Manner, openListener, takes } from '../../support/listener.ts'
@@ -70,7 +69,7 @@ export function crowdOfEndpoints(
 
 async function settleIn({ database, secretKey }: Ground, number: number, sickness: string | undefined): Promise<Place> {
   const listener = await openListener(sickness === undefined ? takes.well : SICKNESSES[sickness])
-  const parts = { database, clock: systemClock, secrets: secretBox(secretKey), sandboxIntegrations: integrations() }
+  const parts = { database, clock: systemClock, secrets: secretBox(secretKey) }
   const { id } = await createMerchant(parts, 'gate', { name: `Shop ${number}`, country: 'NG' as Country })
   const { clientId, clientSecret } = await createCredential(parts, 'gate', id, 'sandbox')
   const wanted = { url: listener.url, events: [], enabled: true }
@@ -81,16 +80,6 @@ async function settleIn({ database, secretKey }: Ground, number: number, sicknes
       : undefined
   const headers = { 'client-id': clientId, 'client-secret': clientSecret }
   return { merchantId: id, headers, listener, sickness, endpointId: made?.endpoint.id, told: [] }
-}
-
-function integrations() {
-  const sandboxes = PROVIDERS.map(({ capabilities }) => capabilities).filter(({ sandboxOnly }) => sandboxOnly)
-  return sandboxes.map(({ name, channels, countries, currencies }) => ({
-    provider: name,
-    channels,
-    countries: countries as Country[],
-    currencies: currencies as Currency[],
-  }))
 }
 
 interface Crowd {
