@@ -14,9 +14,15 @@ import { readConfig } from '../src/config.ts'
 import { ANNOUNCED } from '../src/events/event.ts'
 import { IntegrationRequest } from '../src/http/api/contract/integration.ts'
 import { readWidgetToken } from '../src/http/checkout/embed.ts'
+import { STATUS } from '../src/http/server/problems.ts'
+import { PROBLEMS, type ProblemCode } from '../src/kernel/problem.ts'
 import { findBranding } from '../src/merchants/branding-store.ts'
 import { logoOf } from '../src/merchants/logo.ts'
 import { guardedHttp } from '../src/outbound/guarded-http.ts'
+import { isRetryable } from '../src/payments/state/attempt.ts'
+import { TEST_CARDS } from '../src/providers/gateway/simulator/cards.ts'
+import { FAULT_KINDS } from '../src/providers/gateway/simulator/faults.ts'
+import { FAILURE_CODES } from '../src/providers/provider.ts'
 import { PROVIDERS } from '../src/providers/registry.ts'
 import { ensureDefaultSecret, findDefaultSecret } from '../src/webhooks/secret-store.ts'
 import { WIDGET_VERSION } from '../web/build.ts'
@@ -87,14 +93,14 @@ const hasPython = spawnSync('python3', ['--version']).status === 0
 /** Runs a program of the docs on a port of its own. */
 async function startHandler(
   { language, program }: { language: string; program: string },
-  secret: string,
+  env: Record<string, string>,
 ): Promise<{ url: string; output(): string }> {
   const port = await freePort()
   assert.ok(program.includes('8080'))
-  const text = program.replace('8080', String(port))
+  const text = program.replaceAll('8080', String(port))
   const [command, args] =
     language === 'js' ? [process.execPath, ['--input-type=module', '--eval', text]] : ['python3', ['-c', text]]
-  const child = spawn(command, args, { cwd: ROOT, env: { PATH: process.env.PATH, WEBHOOK_SECRET: secret } })
+  const child = spawn(command, args, { cwd: ROOT, env: { PATH: process.env.PATH, ...env } })
   after(() => child.kill('SIGKILL'))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -132,7 +138,7 @@ test('every handler in the docs takes a real webhook, once, and refuses what is 
     const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
     await ensureDefaultSecret(database, parts.secrets, owner)
     const secret = (await findDefaultSecret(database, parts.secrets, owner)) as string
-    const handler = await startHandler({ language, program }, secret)
+    const handler = await startHandler({ language, program }, { WEBHOOK_SECRET: secret })
     const { body } = await shop.initialize({ reference: 'ORD-20932', webhook: handler.url })
     await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
     const [event] = (
@@ -185,7 +191,7 @@ test('the handler in the docs, changed to drop whatever has a lower sequence, is
     .with(drops, lines[acts] as string)
     .join('\n')
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-  const { url } = await startHandler({ language: 'js', program: wrong }, secret)
+  const { url } = await startHandler({ language: 'js', program: wrong }, { WEBHOOK_SECRET: secret })
   const http = guardedHttp()
   const readActed = async () => (await fetch(url)).text()
   const handler = { url, secret, reference: undefined, readActed, actsWithinMs: 500 } as const
@@ -335,6 +341,74 @@ test('the page about webhooks shows a body of the shape that is sent, and names 
 })
 
 const isPaid = ({ status }: { status: string }) => status === 'successful'
+
+test('the shop in the docs creates a checkout, verifies the webhook and shows the result', async () => {
+  const { baseUrl, addShop, database, parts } = await startPaying({ deliver: true })
+  const shop = await addShop()
+  const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+  await ensureDefaultSecret(database, parts.secrets, owner)
+  const [program = '', ...others] = blocksOf('docs/returning.md', 'js')
+  assert.equal(others.length, 0)
+  const handler = await startHandler(
+    { language: 'js', program },
+    {
+      ...{ CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'], MANILLA: baseUrl },
+      WEBHOOK_SECRET: (await findDefaultSecret(database, parts.secrets, owner)) as string,
+    },
+  )
+  const bought = await fetch(new URL('/buy', handler.url), { redirect: 'manual' })
+  assert.equal(bought.status, 303)
+  const [, id] = (bought.headers.get('location') ?? '').split('/pay/')
+  const { reference, amount, user } = await shop.payment(id as string)
+  const thanks = new URL(`/thanks?status=successful&reference=${reference}`, handler.url)
+  assert.equal(await (await fetch(thanks)).text(), 'Your payment is pending.', 'a forged return proves nothing')
+  const { body } = await shop.initialize({ reference, amount, user: { email: user.email } })
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+  await eventually(
+    async () => handler.output(),
+    (output) => output.includes(`${reference} is paid`),
+  )
+  assert.equal(await (await fetch(thanks)).text(), 'Thank you!')
+  assert.equal(handler.output().match(/is paid/g)?.length, 1)
+})
+
+test('every curl of the page about the sandbox does what it says, and its tables name every card and fault', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const card = (await shop.initialize({ reference: 'ORD-1' })).body.data.data
+  const account = (await shop.initialize({ provider: 'gateway-virtual-bank-account', reference: 'ORD-2' })).body.data
+    .data
+  const env = {
+    ...{ CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] },
+    ...{ PROVIDER_REFERENCE: card.reference, ACCOUNT_NUMBER: account.accountNumber },
+  }
+  const script = blocksOf('docs/sandbox.md', 'sh').join('\n').replaceAll('http://localhost:3000', baseUrl)
+  const lines = (await run(script.replaceAll(/\ncurl/g, '\necho\ncurl'), env)).split('\n').filter(Boolean)
+  const [charged, transferred, ledger, set, shown, cleared, ...others] = lines.map((line) => JSON.parse(line).data)
+  assert.equal(others.length, 0)
+  assert.equal(charged.result, 'paid')
+  assert.equal(transferred.amount, 500_000)
+  assert.equal(ledger.status, 'paid')
+  assert.deepEqual([set.seed, set.timeout, set.lost, set.doubled, set.late], [7, 0.1, 0.2, 0.3, 0])
+  assert.deepEqual(shown, set)
+  assert.deepEqual(Object.values(cleared), Object.values(cleared).fill(0))
+  const page = read('docs/sandbox.md')
+  for (const { number } of TEST_CARDS) assert.ok(page.includes(`| \`${number}\` |`), number)
+  for (const fault of FAULT_KINDS) assert.ok(page.includes(`| \`${fault}\` |`), fault)
+})
+
+test('the page about errors lists every error code with its status, and every failure code', () => {
+  const page = read('docs/errors.md')
+  const answer = (retryable: boolean) => (retryable ? 'yes' : 'no')
+  const rows = [...page.matchAll(/^\| (\d{3}) \| `(\w+)` \| (yes|no) \| \S/gm)].map(([, ...cells]) => cells.join(' '))
+  const codes = Object.entries(PROBLEMS).map(
+    ([code, { retryable }]) => `${STATUS[code as ProblemCode]} ${code} ${answer(retryable)}`,
+  )
+  assert.deepEqual(rows.sort(), codes.sort())
+  const failures = [...page.matchAll(/^\| `(\w+)` \| (yes|no) \| \S/gm)].map(([, ...cells]) => cells.join(' '))
+  const all = FAILURE_CODES.map((code) => `${code} ${answer(isRetryable({ code, message: '', providerCode: null }))}`)
+  assert.deepEqual(failures, all)
+})
 
 test('every command that the docs name is there', () => {
   const { scripts } = JSON.parse(read('package.json'))
