@@ -5,7 +5,7 @@ import { listen } from '../src/database/listen.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
 import { guardedHttp } from '../src/outbound/guarded-http.ts'
-import { startDelivering } from '../src/webhooks/deliver-due.ts'
+import { startDelivering } from '../src/webhooks/delivery-loop.ts'
 import { DELIVERIES_CHANNEL } from '../src/webhooks/delivery-store.ts'
 
 /**

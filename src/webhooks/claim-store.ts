@@ -5,14 +5,14 @@ import { idOf, type MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Delivery } from './delivery.ts'
 
-/** A delivery with all that it takes to send it. */
+/** A delivery with everything that is needed to send it. */
 export interface DueDelivery extends Omit<Delivery, 'id'> {
-  /** Its id as the database has it: it comes from there, goes back soon, and nobody sees it in between. */
+  /** The id as the database stores it. It is never shown, so it is not converted. */
   uuid: string
   body: string
-  /** False when its endpoint was switched off or deleted: it must not be sent. */
+  /** False when the endpoint is disabled or deleted: the delivery must not be sent. */
   isEnabled: boolean
-  /** In base64: the same for many, and as text known again at once. */
+  /** In base64, which is the key of the cache of opened secrets. */
   sealedSecret: string | null
   sealedPreviousSecret: string | null
 }
@@ -53,43 +53,41 @@ function dueOf(row: DueRow, merchantIdOf: (uuid: string) => MerchantId): DueDeli
   }
 }
 
-/** What a claim needs, wherever it looks for due work. */
-interface Claim {
-  /** The process that claims. */
-  me: string
-  ownSeconds: number
+export interface Claim {
+  workerId: string
+  leaseSeconds: number
   perDestination: number
-  /** What this process has already, by `uuid`. */
-  inHand: string[]
+  /** Deliveries that this worker has claimed before, by `uuid`. They are not returned again. */
+  claimedIds: string[]
 }
 
-export interface Look extends Claim {
-  /** Look at merchants after this one, by its uuid. */
+export interface RoundClaim extends Claim {
+  /** The claim begins with the merchant after this one, by uuid. */
   after: string
   maxDestinations: number
-  /** Destinations for one merchant in one claim, so that a merchant with many of them does not fill it. */
+  /** Limits the destinations of one merchant, so that a merchant with many of them does not fill the claim. */
   perMerchant: number
-  /** Destinations that have enough in hand. */
-  sated: string[]
-  /** Merchants that have enough destinations in hand, by uuid. */
-  crowded: string[]
+  /** Destinations with enough claimed deliveries. */
+  fullDestinations: string[]
+  /** Merchants with enough claimed destinations, by uuid. */
+  fullMerchants: string[]
 }
 
-/** `idle`: destinations that were found by their retry time, and have nothing due. */
+/** `idle`: destinations on the retry schedule that have nothing due. Their schedule must be corrected. */
 export interface Claimed {
   deliveries: DueDelivery[]
   idle: string[]
 }
 
 /**
- * The second half of every claim. It takes the destinations of `open` for this process while its lease lasts, and reads what is due
- * for each. A process keeps a destination by claiming it again. It expects `given`, `held` and `open` before it. Parameters stand in
- * `given` alone: where they are part of a condition or a limit, PostgreSQL plans the statement again at each call, for 3 ms.
+ * The second half of every claim. It takes a lease on the destinations of `open` and reads what is due for each. A later claim by the same
+ * worker renews the lease. It expects `given`, `held` and `open` before it. Parameters stand in `given` alone: PostgreSQL plans a statement
+ * with parameters in conditions or limits again at each call, which costs 3 ms.
  */
 const CLAIM = new Fixed(`
   mine as (
     insert into delivery_lanes as l (destination, owner, owned_until)
-    select destination, me, owned_until from open cross join given
+    select destination, worker_id, owned_until from open cross join given
     on conflict (destination) do update set owner = excluded.owner, owned_until = excluded.owned_until
      where l.owner = excluded.owner or l.owned_until < now()
     returning destination
@@ -108,17 +106,31 @@ const CLAIM = new Fixed(`
    order by m.destination, d.due_at`)
 
 /**
- * Claims destinations with deliveries that have not been tried yet. Merchants, and the destinations of each, are found by hopping along
- * an index: a hundred thousand deliveries for one destination cost one hop. `past` holds the destination after which to go on, by merchant.
+ * Claims destinations with deliveries that have not been tried yet. It finds merchants, and the destinations of each, by a loose index
+ * scan: a hundred thousand deliveries for one destination cost one step. `past`: the destination after which to continue, by merchant.
  */
-export async function claimFirstTries(db: Queries, look: Look & { past: Map<string, string> }): Promise<Claimed> {
-  const { me, ownSeconds, perDestination, inHand, after, maxDestinations, perMerchant, sated, crowded, past } = look
+export async function claimFirstTries(
+  db: Queries,
+  claim: RoundClaim & { past: Map<string, string> },
+): Promise<Claimed> {
+  const {
+    workerId,
+    leaseSeconds,
+    perDestination,
+    claimedIds,
+    after,
+    maxDestinations,
+    perMerchant,
+    fullDestinations,
+    fullMerchants,
+    past,
+  } = claim
   const rows = await db.rows<ClaimedRow>(sql`
-    with recursive given (me, owned_until, per_destination, held, after, max_destinations, per_merchant, sated, crowded) as (
-      select ${me}::uuid, now() + ${ownSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(inHand)}::uuid[],
-             ${after}::uuid, ${maxDestinations}::bigint, ${perMerchant}::bigint, ${sated}::text[], ${crowded}::uuid[]
+    with recursive given (worker_id, owned_until, per_destination, held, after, max_destinations, per_merchant, full_destinations, full_merchants) as (
+      select ${workerId}::uuid, now() + ${leaseSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(claimedIds)}::uuid[],
+             ${after}::uuid, ${maxDestinations}::bigint, ${perMerchant}::bigint, ${fullDestinations}::text[], ${fullMerchants}::uuid[]
     ), held (id) as (
-      -- "Not in" looks each up in a hash; "<> all" would compare it with every one of them.
+      -- "not in" uses a hash; "<> all" would compare each delivery with all of them.
       select unnest(held) from given
     ), past (merchant_id, destination) as (
       select * from unnest(${textArray([...past.keys()])}::uuid[], ${textArray([...past.values()])}::text[])
@@ -144,30 +156,40 @@ export async function claimFirstTries(db: Queries, look: Look & { past: Map<stri
               from hops h where h.destination is not null
           )
           select h.destination from hops h
-            -- A lateral with a limit, not "exists": that would be turned into a join with everything that is due.
+            -- A lateral with a limit: PostgreSQL would turn "exists" into a join with everything that is due.
             cross join lateral (select from deliveries d
                                  where d.state = 'waiting' and d.destination = h.destination and d.due_at <= now()
                                    and d.id not in (select id from held) limit 1) due
-           where h.destination is not null and h.destination <> all ((select sated from given)::text[])
+           where h.destination is not null and h.destination <> all ((select full_destinations from given)::text[])
              and not exists (select from delivery_lanes l
-                              where l.destination = h.destination and l.owner <> (select me from given) and l.owned_until >= now())
+                              where l.destination = h.destination and l.owner <> (select worker_id from given) and l.owned_until >= now())
            limit (select per_merchant from given)) f
-       where m.id is not null and m.id <> all ((select crowded from given)::uuid[])
+       where m.id is not null and m.id <> all ((select full_merchants from given)::uuid[])
        limit (select max_destinations from given)
     ), ${CLAIM}`)
   return claimedOf(rows)
 }
 
 /**
- * Claims destinations where a retry is due. Each has one row in `delivery_retries`, so that destinations that wait cost nothing. Its
- * time is moved to the end of the lease, and is set again when the result is noted.
+ * Claims destinations where a retry is due. Each has one row in `delivery_retries`, so destinations that wait cost nothing. The claim
+ * moves the time of that row to the end of the lease; recording the result sets it again.
  */
-export async function claimRetries(db: Queries, look: Look): Promise<Claimed> {
-  const { me, ownSeconds, perDestination, inHand, after, maxDestinations, perMerchant, sated, crowded } = look
+export async function claimRetries(db: Queries, claim: RoundClaim): Promise<Claimed> {
+  const {
+    workerId,
+    leaseSeconds,
+    perDestination,
+    claimedIds,
+    after,
+    maxDestinations,
+    perMerchant,
+    fullDestinations,
+    fullMerchants,
+  } = claim
   const rows = await db.rows<ClaimedRow>(sql`
-    with recursive given (me, owned_until, per_destination, held, after, max_destinations, per_merchant, sated, crowded) as (
-      select ${me}::uuid, now() + ${ownSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(inHand)}::uuid[],
-             ${after}::uuid, ${maxDestinations}::bigint, ${perMerchant}::bigint, ${sated}::text[], ${crowded}::uuid[]
+    with recursive given (worker_id, owned_until, per_destination, held, after, max_destinations, per_merchant, full_destinations, full_merchants) as (
+      select ${workerId}::uuid, now() + ${leaseSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(claimedIds)}::uuid[],
+             ${after}::uuid, ${maxDestinations}::bigint, ${perMerchant}::bigint, ${fullDestinations}::text[], ${fullMerchants}::uuid[]
     ), held (id) as (
       select unnest(held) from given
     ), merchants (id, next_due_at) as (
@@ -187,13 +209,13 @@ export async function claimRetries(db: Queries, look: Look): Promise<Claimed> {
             left join lateral (select true as found from deliveries d
                                 where d.state = 'waiting' and d.destination = r.destination and d.due_at <= now()
                                   and d.id not in (select id from held) limit 1) free on true
-           -- Not while everything that is due is in hand. A row with nothing due is claimed, to be corrected.
+           -- Not if everything that is due is claimed already. A row with nothing due is claimed, to be corrected.
            where r.merchant_id = m.id and r.next_due_at <= now() and (free.found or due.found is null)
-             and r.destination <> all ((select sated from given)::text[])
+             and r.destination <> all ((select full_destinations from given)::text[])
              and not exists (select from delivery_lanes l
-                              where l.destination = r.destination and l.owner <> (select me from given) and l.owned_until >= now())
+                              where l.destination = r.destination and l.owner <> (select worker_id from given) and l.owned_until >= now())
            order by r.next_due_at limit (select per_merchant from given)) f
-       where m.next_due_at <= now() and m.id <> all ((select crowded from given)::uuid[])
+       where m.next_due_at <= now() and m.id <> all ((select full_merchants from given)::uuid[])
        limit (select max_destinations from given)
     ), moved as (
       update delivery_retries r set next_due_at = g.owned_until from open o, given g where r.destination = o.destination
@@ -201,12 +223,12 @@ export async function claimRetries(db: Queries, look: Look): Promise<Claimed> {
   return claimedOf(rows)
 }
 
-/** Claims what is due at these destinations. */
+/** Claims due deliveries of these destinations. */
 export async function claimAt(db: Queries, destinations: string[], claim: Claim): Promise<Claimed> {
-  const { me, ownSeconds, perDestination, inHand } = claim
+  const { workerId, leaseSeconds, perDestination, claimedIds } = claim
   const rows = await db.rows<ClaimedRow>(sql`
-    with given (me, owned_until, per_destination, held, destinations) as (
-      select ${me}::uuid, now() + ${ownSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(inHand)}::uuid[],
+    with given (worker_id, owned_until, per_destination, held, destinations) as (
+      select ${workerId}::uuid, now() + ${leaseSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(claimedIds)}::uuid[],
              ${destinations}::text[]
     ), held (id) as (
       select unnest(held) from given
@@ -216,7 +238,7 @@ export async function claimAt(db: Queries, destinations: string[], claim: Claim)
                              where d.state = 'waiting' and d.destination = f.destination and d.due_at <= now()
                                and d.id not in (select id from held) limit 1) due
        where not exists (select from delivery_lanes l
-                          where l.destination = f.destination and l.owner <> (select me from given) and l.owned_until >= now())
+                          where l.destination = f.destination and l.owner <> (select worker_id from given) and l.owned_until >= now())
     ), ${CLAIM}`)
   return claimedOf(rows)
 }
@@ -234,25 +256,4 @@ function claimedOf(rows: ClaimedRow[]): Claimed {
     else claimed.deliveries.push(dueOf(row, merchantIdOf))
   }
   return claimed
-}
-
-/** For others to take at once. */
-export async function releaseDestinations(db: Queries, me: string): Promise<void> {
-  await db.rows(sql`delete from delivery_lanes where owner = ${me}::uuid`)
-}
-
-/**
- * Deletes leases that ended an hour ago, among the next destinations after that one. Returns where to go on, or undefined at the end.
- * There is no index on the end of a lease: it would make every claim slower.
- */
-export async function forgetOldLeases(db: Queries, after: string, limit: number): Promise<string | undefined> {
-  const row = await db.row<{ last: string | null; count: number }>(sql`
-    with page as (
-      select destination, owned_until from delivery_lanes where destination > ${after} order by destination limit ${limit}
-    ), gone as (
-      delete from delivery_lanes l using page s
-       where l.destination = s.destination and l.owned_until < now() - interval '1 hour'
-    )
-    select max(destination) as last, count(*) from page`)
-  return row && row.count === limit ? (row.last ?? undefined) : undefined
 }

@@ -1,13 +1,13 @@
 import type { Clock } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { DeliveryParts } from './deliver-due.ts'
 import type { Answer } from './delivery.ts'
+import type { DeliveryDependencies } from './delivery-loop.ts'
 import { type WebhookSecret, webhookHeaders } from './signature.ts'
 
 /** Sends an endpoint something that is no event, signed like one, to see whether it answers. Nothing is recorded. */
 export function tryEndpoint(
-  { http, allowPrivate, clock }: Pick<DeliveryParts, 'http' | 'allowPrivate'> & { clock: Clock },
+  { http, allowPrivate, clock }: Pick<DeliveryDependencies, 'http' | 'allowPrivate'> & { clock: Clock },
   { url, mode, secret }: { url: string; mode: Mode; secret: WebhookSecret },
 ): Promise<Answer> {
   const now = clock.now()

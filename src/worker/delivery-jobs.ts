@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts'
-import { forgetOldLeases } from '../webhooks/claim-store.ts'
 import { forgetOldDeliveries } from '../webhooks/delivery-store.ts'
 import { holdNextDeliveries } from '../webhooks/hold-deliveries.ts'
+import { forgetOldLeases } from '../webhooks/lease-store.ts'
 import { scheduleMissedRetries } from '../webhooks/retry-store.ts'
 import type { Job } from './worker.ts'
 

@@ -5,6 +5,7 @@ import type { Database } from '../../src/database/database.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { claimFirstTries, type DueDelivery } from '../../src/webhooks/claim-store.ts'
+import { releaseWorkers, renewWorker } from '../../src/webhooks/lease-store.ts'
 import {
   addEndpoint,
   deliverySeen,
@@ -136,19 +137,19 @@ test('D7: destinations have their turn one after the other, and a full claim goe
   for (const destination of destinations) {
     await heapUp(database, eventId, { url: 'http://127.0.0.1:9/', destination }, 20)
   }
-  const me = randomUUID()
-  const take = async (after: string, by = me, inHand: string[] = [], sated: string[] = []) => {
+  const workerId = randomUUID()
+  const take = async (after: string, by = workerId, claimedIds: string[] = [], fullDestinations: string[] = []) => {
     const { deliveries } = await claimFirstTries(database, {
-      me: by,
+      workerId: by,
       after: FIRST_UUID,
       past: new Map([[shop.merchantUuid, after]]),
       maxDestinations: 3,
       perMerchant: 3,
       perDestination: 4,
-      ownSeconds: 30,
-      inHand,
-      sated,
-      crowded: [],
+      leaseSeconds: 30,
+      claimedIds,
+      fullDestinations,
+      fullMerchants: [],
     })
     return { taken: deliveries, counts: countsBy(deliveries, destinations) }
   }
@@ -157,7 +158,7 @@ test('D7: destinations have their turn one after the other, and a full claim goe
   assert.deepEqual((await take('turn 3')).counts, [0, 0, 0, 4, 4])
   const again = await take(
     '',
-    me,
+    workerId,
     first.taken.map(({ uuid }) => uuid),
   )
   assert.deepEqual(again.counts, [4, 4, 4, 0, 0])
@@ -165,7 +166,7 @@ test('D7: destinations have their turn one after the other, and a full claim goe
     again.taken.every(({ uuid }) => !first.taken.some((other) => other.uuid === uuid)),
     'what is in hand is not taken twice',
   )
-  const others = await take('', me, [], ['turn 1', 'turn 3'])
+  const others = await take('', workerId, [], ['turn 1', 'turn 3'])
   assert.deepEqual(others.counts, [0, 4, 0, 4, 4], 'who has plenty is passed over')
   assert.deepEqual((await take('', randomUUID())).counts, [0, 0, 0, 0, 0], 'another process leaves them to the owner')
   await endLeases(database, eventId)
@@ -194,6 +195,34 @@ test('what an engine had in hand when it was stopped is taken over by another at
   )
   assert.equal(listener.heard.length, 40)
   await second.stop()
+})
+
+test('D5: the leases of a worker are released after it lapsed, not while it renews', async () => {
+  const shop = await service.addShop()
+  const eventId = await tell(shop)
+  await heapUp(database, eventId, { url: 'http://127.0.0.1:9/', destination: 'leased' }, 1)
+  const [owner, survivor] = [randomUUID(), randomUUID()]
+  const renew = (workerId: string, observeSeconds = 0) =>
+    renewWorker(database, workerId, { ttlSeconds: 6, observeSeconds })
+  await database.rows(sql`insert into delivery_lanes values ('leased', ${owner}::uuid, now() + interval '30 seconds')`)
+  const leases = () => database.rows(sql`select from delivery_lanes where destination = 'leased'`)
+  const started = await renew(owner)
+  await renew(survivor)
+  assert.ok(!(await renew(survivor)).lapsed.includes(owner))
+  await releaseWorkers(database, survivor, [owner])
+  assert.equal((await leases()).length, 1, 'the owner renews')
+
+  await database.rows(
+    sql`update delivery_workers set alive_until = now() - interval '1 second' where id = ${owner}::uuid`,
+  )
+  assert.ok(!(await renew(survivor, 60)).lapsed.includes(owner), 'a worker that just started judges no other')
+  assert.ok((await renew(survivor)).lapsed.includes(owner))
+  await releaseWorkers(database, survivor, [owner])
+  assert.equal((await leases()).length, 0)
+  assert.notEqual((await renew(owner)).aliveSince, started.aliveSince, 'the owner learns that it had lapsed')
+  await releaseWorkers(database, owner, [owner])
+  await releaseWorkers(database, survivor, [survivor])
+  await forget('leased')
 })
 
 test('what was still on its way when patience ended counts for nothing, and is sent again by another at once', async () => {

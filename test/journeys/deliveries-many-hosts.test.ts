@@ -5,7 +5,7 @@ import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { claimRetries } from '../../src/webhooks/claim-store.ts'
 import { holdNextDeliveries } from '../../src/webhooks/hold-deliveries.ts'
-import { MAX_WAITING_HOSTS } from '../../src/webhooks/note-tries.ts'
+import { MAX_WAITING_HOSTS } from '../../src/webhooks/record-tries.ts'
 import { scheduleMissedRetries, scheduleRetries } from '../../src/webhooks/retry-store.ts'
 import {
   addEndpoint,
@@ -44,7 +44,14 @@ test('retries of one merchant with 20 000 of them due leave room in the same cla
   await database.rows(sql`update deliveries set due_at = now() where event_id = ${uuidOf(theirs)}`)
   await scheduleRetries(database, ['the only host 1'])
   const { deliveries } = await claimRetries(database, {
-    ...{ me: randomUUID(), ownSeconds: 30, perDestination: 8, inHand: [], sated: [], crowded: [] },
+    ...{
+      workerId: randomUUID(),
+      leaseSeconds: 30,
+      perDestination: 8,
+      claimedIds: [],
+      fullDestinations: [],
+      fullMerchants: [],
+    },
     ...{ after: FIRST_UUID, maxDestinations: 32, perMerchant: 16 },
   })
   const counts = [many, other].map(

@@ -5,7 +5,7 @@ import { sql } from '../../src/database/sql.ts'
 import { type EventId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
 import { guardedHttp } from '../../src/outbound/guarded-http.ts'
-import { type DeliveryEngine, type DeliveryParts, startDelivering } from '../../src/webhooks/deliver-due.ts'
+import { type DeliveryEngine, type DeliveryDependencies, startDelivering } from '../../src/webhooks/delivery-loop.ts'
 import { DELIVERIES_CHANNEL } from '../../src/webhooks/delivery-store.ts'
 import { scheduleRetries } from '../../src/webhooks/retry-store.ts'
 import { findDefaultSecret } from '../../src/webhooks/secret-store.ts'
@@ -19,7 +19,7 @@ export interface DeliveringService extends PayingService {
   startEngine(changes?: EngineChanges): DeliveryEngine
 }
 
-export interface EngineChanges extends Partial<Pick<DeliveryParts, 'clock' | 'database' | 'allowPrivate' | 'log'>> {
+export interface EngineChanges extends Partial<Pick<DeliveryDependencies, 'clock' | 'database' | 'allowPrivate' | 'log'>> {
   /** In the service it is 15 s. */
   deadlineMs?: number
 }

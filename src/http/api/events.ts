@@ -4,7 +4,7 @@ import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
 import { findPaymentState } from '../../payments/store/attempts.ts'
-import type { DeliveryParts } from '../../webhooks/deliver-due.ts'
+import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import { type DeliveryRecord, deliveriesOf } from '../../webhooks/delivery-store.ts'
 import { redeliverEvent, redeliverGivenUp } from '../../webhooks/redeliver-events.ts'
 import type { App } from '../server/framework.ts'
@@ -18,7 +18,7 @@ const DEFAULT_PAGE_SIZE = 20
 const KNOWN = knownFields(RedeliverRequest)
 
 /** What was recorded, where it went, and how that went. */
-export function eventRoutes(app: App, parts: DeliveryParts): void {
+export function eventRoutes(app: App, parts: DeliveryDependencies): void {
   const { database } = parts
   const tags = ['Webhooks']
 
@@ -109,7 +109,7 @@ export function eventRoutes(app: App, parts: DeliveryParts): void {
   )
 }
 
-async function own({ database }: DeliveryParts, caller: Caller, name: string): Promise<RecordedEvent> {
+async function own({ database }: DeliveryDependencies, caller: Caller, name: string): Promise<RecordedEvent> {
   const id = parseId('event', name)
   const event = id && (await findEvent(database, caller, id))
   if (!event) throw new Problem('not_found', 'You have no event with this id in this mode.')

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { type EndpointId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { actorOf } from '../../merchants/merchant.ts'
-import type { DeliveryParts } from '../../webhooks/deliver-due.ts'
+import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import type { Answer } from '../../webhooks/delivery.ts'
 import { endpointView, ROTATION_HOURS } from '../../webhooks/endpoint.ts'
 import { endpointSecretPlace, findEndpoint, findEndpointSecret, listEndpoints } from '../../webhooks/endpoint-store.ts'
@@ -33,7 +33,7 @@ const KNOWN = knownFields(EndpointRequest)
 const HOUR_MS = 3_600_000
 
 /** Where a merchant's events go besides each payment's own `webhook`. Secrets are shown when they are made, and never again. */
-export function webhookEndpointRoutes(app: App, parts: DeliveryParts): void {
+export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): void {
   const { database, clock } = parts
   const tags = ['Webhooks']
   const previousValidUntil = () => new Date(clock.now().getTime() + ROTATION_HOURS * HOUR_MS).toISOString()

@@ -13,7 +13,7 @@ import type { VerifyCredential } from '../../merchants/verify-credential.ts'
 import type { PaymentCreator } from '../../payments/create-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type Links, linksOn } from '../../payments/links.ts'
-import type { DeliveryParts } from '../../webhooks/deliver-due.ts'
+import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import { cardRoutes } from '../api/cards.ts'
 import { checkoutRoutes } from '../api/checkouts.ts'
 import { FORMATS } from '../api/contract/formats.ts'
@@ -44,7 +44,7 @@ import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { answerLog } from './response-log.ts'
 import { mistakesOf } from './validation-errors.ts'
 
-export interface HttpParts extends Omit<PaymentDependencies, 'links'>, Pick<DeliveryParts, 'http' | 'allowPrivate'> {
+export interface HttpParts extends Omit<PaymentDependencies, 'links'>, Pick<DeliveryDependencies, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
   integrationCache: IntegrationCache
   createPayment: PaymentCreator

@@ -10,7 +10,11 @@ const TOO_MANY_HOSTS =
   'The event can be sent again.'
 
 /** Writes the results of tries, and with them when each destination is tried again. */
-export async function noteTries(database: Database, results: TryResult[], maxHosts = MAX_WAITING_HOSTS): Promise<void> {
+export async function recordTries(
+  database: Database,
+  results: TryResult[],
+  maxHosts = MAX_WAITING_HOSTS,
+): Promise<void> {
   const failed = results.filter(({ state }) => state === 'waiting')
   const retried = results.filter(({ delivery }) => delivery.tries > delivery.triesBefore)
   // The usual case: first tries that arrived. They are on no schedule.

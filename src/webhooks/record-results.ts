@@ -5,16 +5,16 @@ import type { EndpointId } from '../kernel/ids.ts'
 import type { TryResult } from './delivery-store.ts'
 import { disableEndpoint, noteHealth } from './endpoint-store.ts'
 import { holdDeliveries } from './hold-deliveries.ts'
-import { noteTries } from './note-tries.ts'
+import { recordTries } from './record-tries.ts'
 
 const FAILING_DAYS = 5
 
 /** Writes the results of tries, and the health of their endpoints. Returns the endpoints that were switched off. */
-export async function noteResults(
+export async function recordResults(
   { database, log }: { database: Database; log: Logger },
   results: TryResult[],
 ): Promise<EndpointId[]> {
-  await noteTries(database, results)
+  await recordTries(database, results)
   const configured = results.filter(({ delivery }) => delivery.endpointId !== null)
   if (configured.length === 0) return []
   const idsOf = (some: TryResult[]) => [...new Set(some.map(({ delivery }) => delivery.endpointId as EndpointId))]

@@ -1,0 +1,315 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { batch } from '../database/batch.ts'
+import type { Database } from '../database/database.ts'
+import { ClaimRounds } from './claim-rounds.ts'
+import { type Claim, type Claimed, claimAt, claimFirstTries, claimRetries, type DueDelivery } from './claim-store.ts'
+import { type Answer, destinationOf } from './delivery.ts'
+import type { TryResult } from './delivery-store.ts'
+import { type DestinationQueue, DestinationQueues, MAX_IN_FLIGHT_PER_DESTINATION } from './destination-queues.ts'
+import { markHolding } from './held-delivery-store.ts'
+import { recordResults } from './record-results.ts'
+import { scheduleRetries } from './retry-store.ts'
+import { deliverySender, resultOf, type SendDependencies } from './send-delivery.ts'
+import { WorkerLease } from './worker-lease.ts'
+
+export interface DeliveryDependencies extends SendDependencies {
+  database: Database
+}
+
+export interface DeliveryEngine {
+  /** Deliveries may be due. `disabledDestination`: nothing more is sent to it. */
+  wake(disabledDestination?: string): void
+  /** Claims no more, waits a few seconds for calls in flight, and releases the leases for other workers. */
+  stop(): Promise<void>
+}
+
+const LEASE_SECONDS = 30
+/** A call takes 15 s at most. It is not started when it could outlive the lease on its destination. */
+const LONGEST_CALL_MS = 16_000
+/** The batch for an endpoint that has answered fast, so that it does not wait for the database. Others get what can be in flight. */
+const LARGE_BATCH = 256
+const FAST_MS = 1_000
+const DESTINATIONS_PER_CLAIM = 32
+const DESTINATIONS_PER_MERCHANT_AND_CLAIM = 16
+/** Limits the destinations of one merchant, so that there is room for other merchants. */
+const MAX_DESTINATIONS_PER_MERCHANT = 256
+/** Fewer for retries, so that hosts that are down do not delay first tries of the same merchant. */
+const MAX_RETRIED_DESTINATIONS_PER_MERCHANT = 128
+/** Backpressure: no more is claimed while so many deliveries are claimed and not recorded. */
+const MAX_CLAIMED = 8_192
+const POLL_MS = 1_000
+const STOP_WITHIN_MS = 5_000
+const RECORD_RETRY_MS = 1_000
+const RECORD_TOGETHER_MS = 50
+
+type ClaimKind = 'first tries' | 'retries' | 'refill'
+
+/**
+ * Sends due deliveries from the transactional outbox: claims them in batches, posts them, and records the results. Delivery is
+ * at-least-once: a delivery whose result was not recorded is sent again, with the same id and the same bytes. Each destination has a
+ * queue and a limit of its own, so that a slow endpoint does not delay the others.
+ *
+ * Modes of the loop:
+ *   running  -> draining  stop() was called: no claim and no call is started, results of calls in flight are recorded
+ *   draining -> stopped   the calls have ended, or STOP_WITHIN_MS have passed: leases are released, later results are discarded
+ *
+ * Modes of claiming, with one statement at a time:
+ *   idle      -> scheduled  a kind of claim was requested; requests in the same turn of the event loop share one statement
+ *   scheduled -> claiming   the kind that was requested first is claimed
+ *   scheduled -> idle       MAX_CLAIMED is reached, the worker lease is not valid, or the loop is not running
+ *   claiming  -> idle       the statement has ended; the next kind is scheduled if one is requested
+ *
+ * Kinds of claims. They take turns, so that none delays the others:
+ *   first tries  requested by wake() and each poll, and again while destinations are left
+ *   retries      requested by each poll, and again while destinations are left
+ *   refill       requested by a destination that answers fast, has more due, and has less than half of LARGE_BATCH pending
+ */
+class DeliveryLoop implements DeliveryEngine {
+  #mode: 'running' | 'draining' | 'stopped' = 'running'
+  #claimMode: 'idle' | 'scheduled' | 'claiming' = 'idle'
+  readonly #dependencies: DeliveryDependencies
+  readonly #send: (delivery: DueDelivery) => Promise<Answer>
+  readonly #lease: WorkerLease
+  readonly #queues = new DestinationQueues()
+  readonly #inFlight = new Set<Promise<void>>()
+  readonly #requested = new Set<ClaimKind>()
+  readonly #refills = new Set<string>()
+  readonly #firstTries = new ClaimRounds(ROUND_LIMITS)
+  readonly #retries = new ClaimRounds(ROUND_LIMITS)
+  readonly #pollTimer: NodeJS.Timeout
+  #claiming: Promise<void> | undefined
+  #polling: Promise<void> | undefined
+  #recordTogether: Promise<void> | undefined
+
+  constructor(dependencies: DeliveryDependencies) {
+    this.#dependencies = dependencies
+    this.#send = deliverySender(dependencies)
+    this.#lease = new WorkerLease(dependencies.database)
+    this.#pollTimer = setInterval(() => this.#poll(), POLL_MS)
+    this.#poll()
+  }
+
+  wake(disabledDestination = ''): void {
+    if (disabledDestination) this.#queues.drop(disabledDestination)
+    this.#request('first tries')
+  }
+
+  async stop(): Promise<void> {
+    this.#mode = 'draining'
+    clearInterval(this.#pollTimer)
+    await Promise.all([this.#claiming, this.#polling])
+    this.#queues.dropAll()
+    const patience = new AbortController()
+    const tooLong = sleep(STOP_WITHIN_MS, undefined, { signal: patience.signal }).catch(() => {})
+    await Promise.race([Promise.allSettled(this.#inFlight), tooLong])
+    patience.abort()
+    this.#mode = 'stopped'
+    // The leases would end by themselves, too. The release lets other workers continue at once.
+    await this.#lease.release().catch(() => {})
+  }
+
+  #poll(): void {
+    this.#polling ??= this.#renewLease().finally(() => {
+      this.#polling = undefined
+      this.#request('retries', 'first tries')
+    })
+  }
+
+  async #renewLease(): Promise<void> {
+    const { log } = this.#dependencies
+    try {
+      const { hadLapsed } = await this.#lease.renew()
+      // Other workers may have claimed the destinations.
+      if (hadLapsed) this.#queues.dropAll()
+    } catch (err) {
+      log.warn({ err }, 'renewing the lease of the delivery worker failed; retrying')
+    }
+  }
+
+  #request(...kinds: ClaimKind[]): void {
+    for (const kind of kinds) this.#requested.add(kind)
+    this.#scheduleClaim()
+  }
+
+  #scheduleClaim(): void {
+    if (this.#claimMode !== 'idle' || this.#requested.size === 0) return
+    this.#claimMode = 'scheduled'
+    setImmediate(() => this.#startClaim())
+  }
+
+  #startClaim(): void {
+    this.#claimMode = 'idle'
+    const [kind] = this.#requested
+    const mayClaim = this.#mode === 'running' && this.#lease.isValid && this.#queues.claimedCount < MAX_CLAIMED
+    if (!kind || !mayClaim) return
+    this.#claimMode = 'claiming'
+    this.#requested.delete(kind)
+    this.#claiming = this.#claim(kind)
+      .catch((err) => this.#dependencies.log.warn({ err, kind }, 'claiming due deliveries failed; retrying'))
+      .finally(() => {
+        this.#claimMode = 'idle'
+        this.#claiming = undefined
+        this.#scheduleClaim()
+      })
+  }
+
+  #claim(kind: ClaimKind): Promise<void> {
+    if (kind === 'first tries') return this.#claimFirstTries()
+    return kind === 'retries' ? this.#claimRetries() : this.#claimRefills()
+  }
+
+  async #claimFirstTries(): Promise<void> {
+    const rounds = this.#firstTries
+    const claimed = await this.#claimRound(rounds, MAX_DESTINATIONS_PER_MERCHANT, (look) =>
+      claimFirstTries(this.#dependencies.database, { ...look, past: rounds.past }),
+    )
+    if (rounds.advance(claimed)) this.#requested.add('first tries')
+  }
+
+  async #claimRetries(): Promise<void> {
+    const { database } = this.#dependencies
+    const claimed = await this.#claimRound(this.#retries, MAX_RETRIED_DESTINATIONS_PER_MERCHANT, (look) =>
+      claimRetries(database, look),
+    )
+    if (this.#retries.advance(claimed)) this.#requested.add('retries')
+    if (claimed.idle.length > 0) await scheduleRetries(database, claimed.idle)
+  }
+
+  async #claimRound(
+    rounds: ClaimRounds,
+    maxPerMerchant: number,
+    claim: (look: Parameters<typeof claimRetries>[1]) => Promise<Claimed>,
+  ): Promise<Claimed> {
+    const { after, maxDestinations, perMerchant } = rounds
+    try {
+      return await this.#enqueue(MAX_IN_FLIGHT_PER_DESTINATION, this.#queues.claimedIds(), (basis) =>
+        claim({
+          ...basis,
+          after,
+          maxDestinations,
+          perMerchant,
+          fullMerchants: this.#queues.merchantsWith(maxPerMerchant),
+          // Otherwise each poll would claim more for an endpoint that does not answer, up to MAX_CLAIMED.
+          fullDestinations: this.#queues.fullDestinations(),
+        }),
+      )
+    } catch (error) {
+      rounds.shrink()
+      throw error
+    }
+  }
+
+  async #claimRefills(): Promise<void> {
+    const destinations = [...this.#refills].slice(0, DESTINATIONS_PER_CLAIM)
+    for (const destination of destinations) this.#refills.delete(destination)
+    if (this.#refills.size > 0) this.#requested.add('refill')
+    await this.#enqueue(LARGE_BATCH, this.#queues.claimedIds(destinations), (basis) =>
+      claimAt(this.#dependencies.database, destinations, basis),
+    )
+  }
+
+  /** Puts the claimed deliveries into the queues of their destinations, and starts to send them. */
+  async #enqueue(
+    perDestination: number,
+    claimedIds: string[],
+    claim: (basis: Claim) => Promise<Claimed>,
+  ): Promise<Claimed> {
+    const leasedUntilMs = performance.now() + LEASE_SECONDS * 1_000
+    const { workerId } = this.#lease
+    const claimed = await claim({ workerId, leaseSeconds: LEASE_SECONDS, perDestination, claimedIds })
+    for (const [destination, deliveries] of Map.groupBy(claimed.deliveries, (delivery) => delivery.destination)) {
+      const [{ isEnabled, endpointId }] = deliveries as [DueDelivery]
+      if (!isEnabled && endpointId) {
+        await markHolding(this.#dependencies.database, [endpointId])
+        continue
+      }
+      const hasMore = deliveries.length === perDestination
+      this.#sendNext(this.#queues.add(destination, deliveries, { hasMore, leasedUntilMs }))
+    }
+    return claimed
+  }
+
+  #sendNext(queue: DestinationQueue): void {
+    while (this.#mode === 'running' && queue.inFlight < MAX_IN_FLIGHT_PER_DESTINATION && queue.pending.length > 0) {
+      if (!this.#lease.isValid || performance.now() + LONGEST_CALL_MS > queue.leasedUntilMs) {
+        // The lease could end during the call: claim the destination again first, which renews it.
+        this.#queues.drop(queue.destination)
+        this.#request('retries', 'first tries')
+        break
+      }
+      const call = this.#deliver(queue, queue.pending.shift() as DueDelivery).finally(() => {
+        this.#inFlight.delete(call)
+        this.#scheduleClaim()
+      })
+      this.#inFlight.add(call)
+    }
+    this.#queues.removeIfEmpty(queue)
+  }
+
+  async #deliver(queue: DestinationQueue, delivery: DueDelivery): Promise<void> {
+    queue.inFlight++
+    const answer = await this.#send(delivery)
+    queue.inFlight--
+    if (queue.hasMore && isFast(answer) && queue.pending.length < LARGE_BATCH / 2) {
+      queue.hasMore = false
+      this.#refills.add(queue.destination)
+      this.#request('refill')
+    }
+    // An endpoint that answered 410 gets no further call, although it is disabled only when the result is recorded.
+    if (answer.kind === 'answer' && answer.status === 410 && delivery.endpointId) this.#queues.drop(queue.destination)
+    this.#sendNext(queue)
+    if (queue.pending.length > 0 && this.#mode === 'running') await this.#gatherResults()
+    // The process ended this call when it stopped. That is no failure of the endpoint.
+    if (this.#mode !== 'stopped') await this.#record(queue, resultOf(delivery, answer))
+    this.#queues.forget(delivery)
+  }
+
+  /** Each record is a commit, so results are written together while there is more to send. The last ones are written at once. */
+  #gatherResults(): Promise<void> {
+    this.#recordTogether ??= sleep(RECORD_TOGETHER_MS).then(() => {
+      this.#recordTogether = undefined
+    })
+    return this.#recordTogether
+  }
+
+  /** Retries until the lease on the destination ends. After that another worker may send the delivery again. */
+  async #record(queue: DestinationQueue, result: TryResult): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#recordInBatch(result)
+      } catch {
+        if (this.#mode !== 'running' || performance.now() > queue.leasedUntilMs) return
+        await sleep(RECORD_RETRY_MS)
+      }
+    }
+  }
+
+  readonly #recordInBatch = batch<TryResult, void>({
+    write: async (results) => {
+      const { log } = this.#dependencies
+      const disabled = await recordResults(this.#dependencies, results).catch((err) => {
+        log.warn({ err, count: results.length }, 'recording delivery results failed; retrying')
+        throw err
+      })
+      // Their deliveries are held in the database and must not be sent.
+      for (const endpointId of disabled) this.#queues.drop(destinationOf({ endpointId }))
+      return results.map(() => undefined)
+    },
+    maxItems: 500,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    tooMany: () => new Error('unreachable'),
+    failsAll: () => false,
+  })
+}
+
+const ROUND_LIMITS = {
+  maxDestinations: DESTINATIONS_PER_CLAIM,
+  perMerchant: DESTINATIONS_PER_MERCHANT_AND_CLAIM,
+}
+
+const isFast = (answer: Answer) => answer.kind === 'answer' && answer.status < 300 && answer.tookMs < FAST_MS
+
+export function startDelivering(dependencies: DeliveryDependencies): DeliveryEngine {
+  const loop = new DeliveryLoop(dependencies)
+  return { wake: (disabledDestination) => loop.wake(disabledDestination), stop: () => loop.stop() }
+}

@@ -1,0 +1,65 @@
+import type { Queries } from '../database/database.ts'
+import { sql } from '../database/sql.ts'
+
+export interface Renewal {
+  /** Since when this worker has renewed without a gap. */
+  aliveSince: string
+  /** Workers that have not renewed in time, such as after `kill -9`. */
+  lapsed: string[]
+}
+
+/**
+ * Renews a worker. It judges others only after `observeSeconds` without a gap of its own: after an outage of the database every worker
+ * has lapsed, and the living ones need a moment to renew.
+ */
+export async function renewWorker(
+  db: Queries,
+  workerId: string,
+  { ttlSeconds, observeSeconds }: { ttlSeconds: number; observeSeconds: number },
+): Promise<Renewal> {
+  const row = await db.row<{ alive_since: string; lapsed: string[] }>(sql`
+    with renewed as (
+      insert into delivery_workers as w (id, alive_since, alive_until)
+      values (${workerId}::uuid, now(), now() + ${ttlSeconds}::integer * interval '1 second')
+      on conflict (id) do update
+        set alive_until = excluded.alive_until, alive_since = case when w.alive_until < now() then now() else w.alive_since end
+      returning alive_since
+    )
+    select alive_since::text,
+           array(select w.id::text from delivery_workers w
+                  where w.alive_until < now() and w.id <> ${workerId}::uuid
+                    and r.alive_since < now() - ${observeSeconds}::integer * interval '1 second') as lapsed
+      from renewed r`)
+  return { aliveSince: row?.alive_since ?? '', lapsed: row?.lapsed ?? [] }
+}
+
+/**
+ * Releases the destinations of this worker, or of others that are still lapsed, so that any worker can claim them at once. A claim moved
+ * the retries of a destination to the end of its lease; they become due now.
+ */
+export async function releaseWorkers(db: Queries, me: string, workerIds: string[]): Promise<void> {
+  await db.rows(sql`
+    with gone as (
+      delete from delivery_workers where id = any(${workerIds}::uuid[]) and (id = ${me}::uuid or alive_until < now()) returning id
+    ), released as (
+      delete from delivery_lanes where owner in (select id from gone) returning destination, owned_until
+    )
+    update delivery_retries r set next_due_at = now() from released l
+     where r.destination = l.destination and r.next_due_at > now() and r.next_due_at <= l.owned_until`)
+}
+
+/**
+ * Deletes leases that ended an hour ago, among the next destinations after that one. Returns where to go on, or undefined at the end.
+ * There is no index on the end of a lease: it would make every claim slower.
+ */
+export async function forgetOldLeases(db: Queries, after: string, limit: number): Promise<string | undefined> {
+  const row = await db.row<{ last: string | null; count: number }>(sql`
+    with page as (
+      select destination, owned_until from delivery_lanes where destination > ${after} order by destination limit ${limit}
+    ), gone as (
+      delete from delivery_lanes l using page s
+       where l.destination = s.destination and l.owned_until < now() - interval '1 hour'
+    )
+    select max(destination) as last, count(*) from page`)
+  return row && row.count === limit ? (row.last ?? undefined) : undefined
+}

@@ -1,0 +1,67 @@
+import type { KeyObject } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Clock } from '../kernel/clock.ts'
+import type { Mode } from '../kernel/mode.ts'
+import type { SecretBox } from '../kernel/secret-box.ts'
+import type { DueDelivery } from './claim-store.ts'
+import { type Answer, judge } from './delivery.ts'
+import type { TryResult } from './delivery-store.ts'
+import { endpointSecretPlace } from './endpoint-store.ts'
+import { defaultSecretPlace } from './secret-store.ts'
+import { signingKeys, webhookHeaders } from './signature.ts'
+
+export interface SendDependencies {
+  clock: Clock
+  log: Logger
+  secrets: SecretBox
+  http: {
+    post(call: {
+      url: string
+      headers: Record<string, string>
+      body: string
+      allowPrivate: boolean
+      destination?: string
+    }): Promise<Answer>
+  }
+  /** Whether webhooks of a mode, or one webhook URL, may have a private address. */
+  allowPrivate: (mode: Mode, url?: string) => boolean
+}
+
+/** Signs deliveries and sends them. The result never throws. */
+export function deliverySender(dependencies: SendDependencies): (delivery: DueDelivery) => Promise<Answer> {
+  const { clock, log, secrets, http, allowPrivate } = dependencies
+  const keyOf = signingKeys((sealed, place) => secrets.open(sealed, place))
+
+  /** One key for each secret that is valid now. */
+  function keysOf(delivery: DueDelivery): KeyObject[] {
+    const { endpointId, sealedSecret, sealedPreviousSecret } = delivery
+    const place = endpointId ? endpointSecretPlace(endpointId) : defaultSecretPlace(delivery)
+    const keys = sealedSecret ? [keyOf(sealedSecret, place)] : []
+    if (sealedPreviousSecret) keys.push(keyOf(sealedPreviousSecret, place))
+    return keys
+  }
+
+  return async (delivery) => {
+    const { eventId: id, body, url, mode, destination } = delivery
+    try {
+      const headers = webhookHeaders(keysOf(delivery), { id, body, at: clock.now() })
+      return await http.post({ url, headers, body, allowPrivate: allowPrivate(mode, url), destination })
+    } catch (err) {
+      log.error({ err, eventId: id }, 'sending a delivery failed unexpectedly')
+      return { kind: 'failed', because: 'other', detail: 'it could not be sent; the log has the reason', tookMs: 0 }
+    }
+  }
+}
+
+export function resultOf(delivery: DueDelivery, answer: Answer): TryResult {
+  const { state, waitSeconds } = judge(answer, delivery.tries - delivery.triesBefore + 1, Math.random())
+  return {
+    delivery,
+    state,
+    waitSeconds,
+    status: answer.kind === 'answer' ? answer.status : null,
+    error: answer.kind === 'answer' ? null : `${answer.because}: ${answer.detail}`,
+    answer: answer.kind === 'answer' ? answer.excerpt : '',
+    tookMs: answer.tookMs,
+  }
+}
