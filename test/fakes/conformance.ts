@@ -284,6 +284,29 @@ export function conformanceSuite(
     assert.equal(rig.ordersMade(), 1)
   })
 
+  test('a repeated start sends the same body, however much later', async (t) => {
+    const rig = await rigFor(t)
+    const sent: string[] = []
+    rig.upstream.trouble = ({ path, body }) => {
+      if (body) sent.push(`${path} ${body}`)
+      return undefined
+    }
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    for (const minutes of [5, 120, 40 * 60]) {
+      const order = { ...orderOf(rig), expiresAt: new Date(Date.now() + minutes * 60_000) }
+      const account = { ...order, reference: newReference() }
+      const startBoth = async () => {
+        await rig.connection.startCard(order)
+        if (hasAccounts) await rig.connection.openAccount(account)
+        return sent.splice(0)
+      }
+      const first = await startBoth()
+      t.mock.timers.tick(4 * 60_000 + 1_234)
+      // A provider that refuses the repeat gets fewer requests, but none that is new.
+      for (const request of await startBoth()) assert.ok(first.includes(request), request)
+    }
+  })
+
   test('an order whose first answer was lost is there, once, when asked for again', async (t) => {
     const rig = await rigFor(t)
     const order = orderOf(rig)

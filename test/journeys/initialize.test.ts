@@ -380,7 +380,11 @@ test('twenty tries are enough: the 21st is 409 too_many_attempts', async () => {
 test('a provider that says no is 502 provider_error with its words, and the attempt has failed', async (t) => {
   const door = await doorInTrouble(t, service)
   const reference = newReference()
-  const refusal = { error: { code: 'account_restricted', message: 'Your account <b>is</b> restricted.' } }
+  const refusal = {
+    type: 'urn:manilla:problem:account_restricted',
+    code: 'account_restricted',
+    detail: 'Your account <b>is</b> restricted.',
+  }
   door.upstream.garble = () => ({ status: 422, text: JSON.stringify(refusal) })
   const { status, body } = await door.initialize(shop, { reference })
   assert.deepEqual([status, body.code], [502, 'provider_error'])
@@ -525,7 +529,7 @@ test('after a 504 the same key goes on with the same payment, and starts nothing
 
 test('after a 502 the same key goes on with the same payment, with another try', async (t) => {
   const door = await doorInTrouble(t, service)
-  door.upstream.garble = () => ({ status: 422, text: '{"error":{"code":"no","message":"No."}}' })
+  door.upstream.garble = () => ({ status: 422, text: '{"type":"urn:manilla:problem:no","code":"no","detail":"No."}' })
   const before = Number(await countPayments())
   const first = await door.initialize(shop, {}, key('refused'))
   assert.equal(first.status, 502)
@@ -545,7 +549,7 @@ test('after a 502 the same key goes on with the same payment, with another try',
 
 test('a key that has begun a payment never begins another, though that one has ended meanwhile', async (t) => {
   const door = await doorInTrouble(t, service)
-  door.upstream.garble = () => ({ status: 422, text: '{"error":{"code":"no","message":"No."}}' })
+  door.upstream.garble = () => ({ status: 422, text: '{"type":"urn:manilla:problem:no","code":"no","detail":"No."}' })
   const first = await door.initialize(shop, {}, key('ended'))
   assert.equal(first.status, 502)
   const { id } = await shop.payment(first.body.attempt)

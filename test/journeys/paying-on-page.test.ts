@@ -373,7 +373,10 @@ test('B20: a provider that says nothing: processing, and nothing else is started
 test('a provider that refuses: the attempt says so, nothing is thrown', async (t) => {
   const between = await watched(t)
   const id = await open(between.shop)
-  between.meanwhile = async () => ({ status: 422, text: '{"error":{"code":"limit_exceeded","message":"Too much."}}' })
+  between.meanwhile = async () => ({
+    status: 422,
+    text: '{"type":"urn:manilla:problem:limit_exceeded","code":"limit_exceeded","detail":"Too much."}',
+  })
   const state = await press(between.parts, id, {})
   assert.deepEqual(statusesOf(state), ['pending', 'failed'])
   assert.equal(lastOf(state).failure?.code, 'limit_exceeded')

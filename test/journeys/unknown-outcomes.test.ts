@@ -196,7 +196,10 @@ test('B14: an order that was not there, failed, and is paid after all: the money
   const { body } = await shop.initialize()
   upstream.trouble = undefined
   const payment = await shop.payment(body.attempt)
-  upstream.garble = () => ({ status: 404, text: JSON.stringify({ error: { code: 'not_found', message: 'No.' } }) })
+  upstream.garble = () => ({
+    status: 404,
+    text: '{"type":"urn:manilla:problem:not_found","code":"not_found","detail":"No."}',
+  })
   while ((await shop.payment(payment.id)).attempts[0].status === 'processing') await nextCheck(between.parts, payment)
   upstream.garble = undefined
   await charge(shop, payment.attempts[0].providerReference)
@@ -480,7 +483,7 @@ const ODD: [what: string, answer: (record: Json) => Said, isReadableAtFirst?: bo
   ['size', () => said(`{"data":"${'x'.repeat(2 * 1024 * 1024)}"}`)],
   ['traps', () => said('{"__proto__":{"status":"paid"},"constructor":{"prototype":{}}}')],
   ['204', () => ({ status: 204, text: '' })],
-  ['418', () => ({ status: 418, text: '{"error":{"code":"teapot","message":"short"}}' })],
+  ['418', () => ({ status: 418, text: '{"type":"urn:manilla:problem:teapot","code":"teapot","detail":"short"}' })],
 ]
 const said = (text: string): Said => ({ status: 200, text })
 const data = (record: Json): Said => said(JSON.stringify({ data: record }))

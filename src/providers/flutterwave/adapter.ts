@@ -93,10 +93,12 @@ function readSettings({ secretKey, publicKey, secretHash }: Record<string, strin
 
 const MOST_MINUTES = 1_440
 
-const minutesUntil = (at: Date) => Math.max(1, Math.min(MOST_MINUTES, Math.floor((at.getTime() - Date.now()) / 60_000)))
+/** Counted from `startedAt` and not from now, so that a repeat of the call sends the same body. */
+const secondsOf = ({ startedAt, expiresAt }: Order) => Math.floor((expiresAt.getTime() - startedAt.getTime()) / 1000)
+const minutesOf = (order: Order) => Math.max(1, Math.min(MOST_MINUTES, Math.floor(secondsOf(order) / 60)))
 
 function hostedPayment(order: Order): object {
-  const { reference, amount, customer, merchantName, returnURL, expiresAt } = order
+  const { reference, amount, customer, merchantName, returnURL } = order
   return {
     tx_ref: reference,
     amount: majorOf(amount),
@@ -108,7 +110,7 @@ function hostedPayment(order: Order): object {
       ...(customer.phoneNumber !== null && { phonenumber: customer.phoneNumber }),
     },
     payment_options: 'card',
-    configurations: { session_duration: minutesUntil(expiresAt) },
+    configurations: { session_duration: minutesOf(order) },
     customizations: { title: merchantName },
   }
 }
@@ -127,7 +129,8 @@ function tokenCharge({ reference, amount, country, customer, merchantName, retur
   }
 }
 
-function bankTransfer({ reference, amount, customer, merchantName, expiresAt }: Order): object {
+function bankTransfer(order: Order): object {
+  const { reference, amount, customer, merchantName } = order
   return {
     tx_ref: reference,
     amount: majorOf(amount),
@@ -136,7 +139,7 @@ function bankTransfer({ reference, amount, customer, merchantName, expiresAt }: 
     ...(customer.name !== null && { fullname: customer.name }),
     ...(customer.phoneNumber !== null && { phone_number: customer.phoneNumber }),
     narration: merchantName,
-    expires: Math.max(60, Math.floor((expiresAt.getTime() - Date.now()) / 1000)),
+    expires: Math.max(60, secondsOf(order)),
     is_permanent: false,
   }
 }
@@ -154,13 +157,13 @@ function started(answer: ProviderAnswer): (Envelope & { status: number }) | Decl
 
 type Started = ReturnType<typeof started>
 
-function cardStart(said: Started, { expiresAt }: Order, publicKey: string): CardStart {
+function cardStart(said: Started, { startedAt, expiresAt }: Order, publicKey: string): CardStart {
   if ('kind' in said) return said
   const link = readLink(said.data)
   // The last part of the link is its own name. It tells an order that was begun from one that they never heard of: see checkOrder.
   const name = link && new URL(link).pathname.split('/').findLast(Boolean)
   if (!link || !name || name.length > 255) return unknown('it gave no link')
-  const latest = Date.now() + MOST_MINUTES * 60_000
+  const latest = startedAt.getTime() + MOST_MINUTES * 60_000
   return {
     kind: 'link',
     link,

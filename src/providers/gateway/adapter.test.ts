@@ -62,7 +62,7 @@ function smallGateway() {
   const ok = (data: object, status = 200): Said => ({ status, text: JSON.stringify({ data }) })
   const refuse = (status: number, code: string): Said => ({
     status,
-    text: JSON.stringify({ error: { code, message: `Refused: ${code}` } }),
+    text: JSON.stringify({ type: `urn:manilla:problem:${code}`, code, detail: `Refused: ${code}` }),
   })
 
   function open(body: string, charge: boolean): Said {
@@ -171,7 +171,7 @@ async function setUp(t: TestContext) {
   const upstream = await startUpstream(t, server.speak)
   const settings = { secretKey: SECRET_KEY, publicKey: PUBLIC_KEY }
   const baseURL = `${upstream.url}/sandbox/gateway`
-  const connection = gateway.connect({ mode: 'sandbox', settings, baseURL, http: providerHttp({ deadlineMs: 250 }) })
+  const connection = gateway.connect({ mode: 'sandbox', settings, baseURL, http: providerHttp({ deadlineMs: 500 }) })
   const find = (reference: string) => server.payments.get(reference) ?? assert.fail('there is such a payment')
 
   const rig: Rig = {
@@ -305,7 +305,10 @@ test('a refused start is declined, with their code kept', async (t) => {
     [422, 'invalid_request', 'provider_error'],
     [422, 'invalid_token', 'invalid_token'],
   ] as const) {
-    upstream.garble = () => ({ status, text: JSON.stringify({ error: { code, message: 'No.\u0000' } }) })
+    upstream.garble = () => ({
+      status,
+      text: JSON.stringify({ type: `urn:manilla:problem:${code}`, code, detail: 'No.\u0000' }),
+    })
     assert.deepEqual(await connection.startCard(order()), {
       kind: 'declined',
       failure: { code: ours, message: 'No.', providerCode: code },
@@ -397,7 +400,7 @@ test('a key that was refused does not turn a refund down: an earlier try may hav
   const { connection, upstream } = await setUp(t)
   const wanted = { reference: 'f', order: handle(), transactionIds: [], amount: order().amount, reason: null }
   for (const status of [401, 403, 409]) {
-    upstream.garble = () => ({ status, text: '{"error":{"code":"x","message":"No."}}' })
+    upstream.garble = () => ({ status, text: '{"type":"urn:manilla:problem:x","code":"x","detail":"No."}' })
     assert.equal((await connection.refund(wanted)).kind, 'unknown')
   }
 })

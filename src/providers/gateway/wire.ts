@@ -105,9 +105,11 @@ export function readData(text: string): unknown {
   return fields(parse(text))?.data
 }
 
-/** `{ error: { code, message } }` of a refusal; undefined when somebody else has answered in their place. */
+/** A problem+json body. Undefined for any other body, such as the error page of a proxy. */
 export function readError(text: string): GatewayError | undefined {
-  return readFailure(fields(parse(text))?.error) ?? undefined
+  const problem = fields(parse(text))
+  const code = word(problem?.code)
+  return code && problem?.type === `urn:manilla:problem:${code}` ? { code, message: line(problem.detail) } : undefined
 }
 
 export function readRecord(value: unknown): GatewayRecord | undefined {

@@ -108,7 +108,7 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       const { reference, amount, customer } = order
       // Accounts for one order exist in Nigeria alone.
       if (amount.currency !== 'NGN') return declined('currency_not_supported')
-      const wanted = accountExpiry(order.expiresAt, new Date())
+      const wanted = accountExpiry(order)
       const answer = await post('/charge', {
         email: customer.email,
         amount: toHundredths(amount),

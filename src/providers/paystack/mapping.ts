@@ -156,10 +156,13 @@ const other = (reference: string | null): NoticeReading => ({ kind: 'notice', re
 const LEAST_MS = 15 * 60_000
 const MOST_MS = 8 * 60 * 60_000
 
-/** They move what is nearer or farther without a word; so we ask for no such thing. */
-export function accountExpiry(wanted: Date, now: Date): Date {
-  const ahead = wanted.getTime() - now.getTime()
-  return new Date(now.getTime() + Math.min(Math.max(ahead, LEAST_MS), MOST_MS))
+/**
+ * Paystack silently changes a time outside these bounds. They are counted from `startedAt` and not from now, so that a repeat of the call
+ * sends the same body.
+ */
+export function accountExpiry({ startedAt, expiresAt }: Order): Date {
+  const ahead = expiresAt.getTime() - startedAt.getTime()
+  return new Date(startedAt.getTime() + Math.min(Math.max(ahead, LEAST_MS), MOST_MS))
 }
 
 export const unknown = (because: string): Unknown => ({ kind: 'unknown', because })

@@ -43,7 +43,7 @@ test('an error of the server is a 500 or a 503; some of the work was done, some 
   const shop = await shopWith({ seed: 1, serverError: 1 })
   const answers = await Promise.all(Array.from({ length: 20 }, () => shop.api('POST', '/payments', paymentRequest())))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([500, 503]))
-  assert.ok(answers.every(({ body }) => body.error.code === 'server_error'))
+  assert.ok(answers.every(({ body }) => body.code === 'server_error'))
   const { data } = (await shop.control('GET', '/ledger')).body
   assert.ok(data.length > 0 && data.length < answers.length, `${data.length} of ${answers.length} were opened`)
 })

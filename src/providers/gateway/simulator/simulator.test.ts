@@ -48,7 +48,7 @@ test('the same request again, even twenty times at once, opens one payment; anot
   assert.deepEqual(answers.map(({ status }) => status).sort(), [...Array(19).fill(200), 201])
   assert.equal(new Set(answers.map(({ body }) => body.data.link)).size, 1)
   const { status, body } = await shop.api('POST', '/payments', { ...request, amount: 1 })
-  assert.deepEqual([status, body.error.code], [409, 'duplicate_reference'])
+  assert.deepEqual([status, body.code], [409, 'duplicate_reference'])
   assert.equal(
     (await (await rig.addShop()).api('POST', '/payments', request)).status,
     201,
@@ -75,14 +75,14 @@ test('a request with a mistake is refused before anything is opened', async () =
   ]
   for (const mistake of mistakes) {
     const { status, body } = await shop.api('POST', '/payments', paymentRequest(mistake))
-    assert.deepEqual([status, body.error.code], [422, 'invalid_request'], JSON.stringify(mistake))
-    assert.equal(typeof body.error.message, 'string')
+    assert.deepEqual([status, body.code], [422, 'invalid_request'], JSON.stringify(mistake))
+    assert.equal(typeof body.detail, 'string')
   }
   assert.equal((await shop.api('POST', '/payments', [])).status, 422)
   const broken = await shop.api('POST', '/payments', '{"reference":')
-  assert.deepEqual([broken.status, broken.body.error.code], [400, 'invalid_request'])
+  assert.deepEqual([broken.status, broken.body.code], [400, 'invalid_request'])
   const unknownCard = await shop.api('POST', '/payments', paymentRequest({ savedCard: 'gct_nobody' }))
-  assert.deepEqual([unknownCard.status, unknownCard.body.error.code], [422, 'invalid_token'])
+  assert.deepEqual([unknownCard.status, unknownCard.body.code], [422, 'invalid_token'])
 })
 
 test('nobody gets in with a wrong key, and nobody sees what is not theirs', async () => {
@@ -96,17 +96,36 @@ test('nobody gets in with a wrong key, and nobody sees what is not theirs', asyn
   ]
   for (const authorization of wrongKeys) {
     const { status, body } = await rig.send('GET', `/v1/payments/${reference}`, authorization ? { authorization } : {})
-    assert.deepEqual([status, body.error.code], [401, 'unauthorized'])
+    assert.deepEqual([status, body.code], [401, 'unauthorized'])
   }
   const stranger = await rig.addShop()
   for (const path of [`/payments/${reference}`, '/payments/none', '/payments/%00', `/payments/${'x'.repeat(90)}`]) {
     const { status, body } = await stranger.api('GET', path)
-    assert.deepEqual([status, body.error.code], [404, 'not_found'])
+    assert.deepEqual([status, body.code], [404, 'not_found'])
   }
   assert.equal((await stranger.charge(reference, { card: CARD.pays })).status, 404)
   assert.equal((await stranger.control('GET', `/ledger?reference=${reference}`)).status, 404)
   assert.deepEqual((await stranger.control('GET', '/ledger')).body, { data: [], nextCursor: null })
-  assert.equal((await rig.send('GET', '/nowhere', {})).body.error.code, 'not_found')
+  assert.equal((await rig.send('GET', '/nowhere', {})).body.code, 'not_found')
+})
+
+test('errors of the API and of the control routes are problem+json', async () => {
+  for (const answer of [
+    await shop.api('GET', '/payments/none?x=1'),
+    await shop.control('GET', '/ledger?reference=none'),
+  ]) {
+    assert.match(answer.headers.get('content-type') ?? '', /^application\/problem\+json/)
+    const { instance, requestId, ...problem } = answer.body
+    assert.ok(instance.startsWith('/sandbox/gateway/') && !instance.includes('?') && requestId)
+    assert.deepEqual(problem, {
+      type: 'urn:manilla:problem:not_found',
+      title: 'The sandbox provider refused the request',
+      status: 404,
+      detail: 'There is no payment with this reference.',
+      code: 'not_found',
+      retryable: false,
+    })
+  }
 })
 
 test('control calls need a sandbox credential: a live one finds nothing, a wrong one is refused', async () => {
@@ -135,7 +154,7 @@ test('the good card pays, once', async () => {
   assert.ok(Math.abs(Date.parse(at) - Date.now()) < 60_000)
   assert.deepEqual(charge, { kind: 'charge', status: 'paid', amount: 1_250_000, currency: 'NGN' })
   const again = await shop.charge(reference, { card: CARD.pays })
-  assert.deepEqual([again.status, again.body.error.code], [409, 'payment_finished'])
+  assert.deepEqual([again.status, again.body.code], [409, 'payment_finished'])
   assert.equal((await shop.api('GET', `/payments/${reference}`)).body.data.savedCard, undefined)
 })
 
@@ -194,11 +213,11 @@ test('a card is kept only when the customer agreed and it paid; its token charge
   assert.deepEqual([charged.status, charged.body.data.status, charged.body.data.amount], [200, 'paid', 777])
   assert.deepEqual((await shop.api('POST', '/charges', request)).body, charged.body, 'a repeat charges nothing')
   const other = await shop.api('POST', '/charges', { ...request, amount: 778 })
-  assert.deepEqual([other.status, other.body.error.code], [409, 'duplicate_reference'])
+  assert.deepEqual([other.status, other.body.code], [409, 'duplicate_reference'])
   const unknown = await shop.api('POST', '/charges', { ...request, reference: newReference(), savedCard: 'gct_no' })
-  assert.deepEqual([unknown.status, unknown.body.error.code], [422, 'invalid_token'])
+  assert.deepEqual([unknown.status, unknown.body.code], [422, 'invalid_token'])
   const thief = await (await rig.addShop()).api('POST', '/charges', { ...request, reference: newReference() })
-  assert.equal(thief.body.error.code, 'invalid_token', 'a token is of use to its own merchant alone')
+  assert.equal(thief.body.code, 'invalid_token', 'a token is of use to its own merchant alone')
 
   const offered = await shop.open({ savedCard: token })
   assert.equal((await shop.charge(offered.reference, {})).body.data.result, 'paid')
@@ -235,7 +254,7 @@ test('twenty equal charges at once take the money once', async () => {
 test('an expired payment and one by transfer cannot be charged to a card', async () => {
   const expired = await shop.open({ expiresAt: past() })
   const { status, body } = await shop.charge(expired.reference, { card: CARD.pays })
-  assert.deepEqual([status, body.error.code], [409, 'link_expired'])
+  assert.deepEqual([status, body.code], [409, 'link_expired'])
   const transfer = await shop.open({ channel: 'transfer' })
   assert.equal((await shop.charge(transfer.reference, { card: CARD.pays })).status, 422)
 })
@@ -259,7 +278,7 @@ test('transfers are counted as they come: short, exact, over, twice and late', a
   assert.ok(transactions.every(({ kind, status }: Record<string, string>) => kind === 'transfer' && status === 'paid'))
   assert.equal(new Set(transactions.map(({ id }: { id: string }) => id)).size, 4)
   const unknown = await shop.control('POST', '/transfers', { accountNumber: '0000000000', amount: 1 })
-  assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'not_found'])
+  assert.deepEqual([unknown.status, unknown.body.code], [404, 'not_found'])
   const stranger = await rig.addShop()
   const theirs = { accountNumber: account.number, amount: 1 }
   assert.equal((await stranger.control('POST', '/transfers', theirs)).status, 404)
@@ -283,7 +302,7 @@ test('refunds give back at most what was taken, once for each reference', async 
   const refund = (changes: object) =>
     shop.api('POST', '/refunds', { reference: newReference(), payment: reference, amount: 1, ...changes })
   const early = await refund({})
-  assert.deepEqual([early.status, early.body.error.code], [422, 'refund_exceeds_payment'])
+  assert.deepEqual([early.status, early.body.code], [422, 'refund_exceeds_payment'])
   await shop.charge(reference, { card: CARD.pays })
 
   const request = { reference: newReference(), amount: 400, transactionIds: ['gtx_1'] }
@@ -300,8 +319,8 @@ test('refunds give back at most what was taken, once for each reference', async 
   })
   assert.deepEqual((await refund(request)).body, first.body, 'a repeat gives nothing back')
   const changed = await refund({ ...request, amount: 401 })
-  assert.deepEqual([changed.status, changed.body.error.code], [409, 'duplicate_reference'])
-  assert.equal((await refund({ amount: 601 })).body.error.code, 'refund_exceeds_payment')
+  assert.deepEqual([changed.status, changed.body.code], [409, 'duplicate_reference'])
+  assert.equal((await refund({ amount: 601 })).body.code, 'refund_exceeds_payment')
   assert.deepEqual(pick(await shop.ledger(reference)), ['paid', 1_000, 400])
   assert.equal((await refund({ amount: 600 })).status, 200)
   assert.deepEqual(pick(await shop.ledger(reference)), ['refunded', 1_000, 1_000])
@@ -312,7 +331,7 @@ test('refunds give back at most what was taken, once for each reference', async 
   const other = await shop.open()
   await shop.charge(other.reference, { card: CARD.pays })
   const reused = await refund({ ...request, payment: other.reference })
-  assert.deepEqual([reused.status, reused.body.error.code], [409, 'duplicate_reference'])
+  assert.deepEqual([reused.status, reused.body.code], [409, 'duplicate_reference'])
 })
 
 test('twenty refunds at once never give back more than there is', async () => {

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Database } from '../../../database/database.ts'
 import type { Clock } from '../../../kernel/clock.ts'
@@ -9,7 +9,7 @@ import { diceOf } from './dice.ts'
 import { HeldSockets } from './held-sockets.ts'
 import type { LedgerParts } from './ledger.ts'
 import { pageRoutes } from './page-routes.ts'
-import { Refusal } from './refusal.ts'
+import { notFound, problemOf, Refusal } from './refusal.ts'
 import { noticeSender } from './send-notices.ts'
 
 export interface SimulatorParts {
@@ -51,13 +51,10 @@ export function createSimulator(parts: SimulatorParts): Simulator {
         done()
       })
       app.addHook('preClose', async () => held.stop())
-      app.setErrorHandler((error, _request, reply) => {
-        const { status, code, message } = refusalOf(error, log)
-        return reply.code(status).send({ error: { code, message } })
-      })
-      app.setNotFoundHandler((_request, reply) =>
-        reply.code(404).send({ error: { code: 'not_found', message: 'There is nothing at this address.' } }),
-      )
+      const refuse = (request: FastifyRequest, reply: FastifyReply, refusal: Refusal) =>
+        reply.code(refusal.status).type('application/problem+json').send(problemOf(refusal, request))
+      app.setErrorHandler((error, request, reply) => refuse(request, reply, refusalOf(error, log)))
+      app.setNotFoundHandler((request, reply) => refuse(request, reply, notFound('There is nothing at this address.')))
       apiRoutes(app, { ledger, dice, held, masterKey })
       controlRoutes(app, { ledger, dice, verifyCredential })
       await app.register(async (pages) => pageRoutes(pages, { ledger, dice, log }))
@@ -70,7 +67,7 @@ export function createSimulator(parts: SimulatorParts): Simulator {
   }
 }
 
-/** Whatever was thrown, in the provider's own words. */
+/** Maps any thrown error to an error of the sandbox provider. */
 function refusalOf(error: unknown, log: Logger): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof Problem && error.code === 'unavailable') return new Refusal(503, 'unavailable', error.message)
