@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import { getHeapStatistics } from 'node:v8'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
@@ -40,6 +40,7 @@ import { Limits } from './limits.ts'
 import { Metrics } from './metrics.ts'
 import { describeApi } from './openapi.ts'
 import { operationsRoutes } from './operations.ts'
+import { handleInTurn } from './pipelining.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { answerLog } from './response-log.ts'
 import { mistakesOf } from './validation-errors.ts'
@@ -73,6 +74,7 @@ export interface Guest {
 }
 
 const KIB = 1024
+const HOST = /^[\w.:[\]-]+$/
 const MAX_URL_LENGTH = 8 * KIB
 const MAX_CONNECTIONS = 20_000 // twice as many as there can be streams, so that those never shut merchants out
 
@@ -90,13 +92,17 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     requestIdHeader: false,
     bodyLimit: 64 * KIB,
     routerOptions: { maxParamLength: 16 * KIB }, // never met: the address as a whole is limited below
-    http: {
-      maxHeaderSize: 16 * KIB,
-      requireHostHeader: false, // refused below, in our own words
-      connectionsCheckingInterval: Math.min(5_000, parts.requestTimeoutMs ?? 5_000),
-    },
-    requestTimeout: parts.requestTimeoutMs ?? 30_000,
-    keepAliveTimeout: 65_000, // longer than the usual 60 s of a balancer, which must be the one to hang up first
+    serverFactory: (handle) =>
+      createServer(
+        {
+          maxHeaderSize: 16 * KIB,
+          requireHostHeader: false, // the hook below answers with a problem document
+          connectionsCheckingInterval: Math.min(5_000, parts.requestTimeoutMs ?? 5_000),
+          requestTimeout: parts.requestTimeoutMs ?? 30_000,
+          keepAliveTimeout: 65_000, // longer than the usual 60 s of a load balancer, which must close first
+        },
+        handleInTurn(handle),
+      ),
     forceCloseConnections: 'idle',
     return503OnClosing: false, // what is under way when we stop is still answered
     trustProxy: parts.trustProxy.length > 0 ? parts.trustProxy : false,
@@ -149,9 +155,11 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     reply.header('x-content-type-options', 'nosniff')
     if (parts.isStopping()) reply.header('connection', 'close')
     const { url = '', httpVersion } = request.raw
-    if (httpVersion === '1.1' && request.raw.headers.host === undefined) {
-      return done(new Problem('invalid_request', 'The Host header is missing.'))
-    }
+    const { host, protocol } = request
+    if (host === '' && httpVersion === '1.1')
+      return done(new Problem('invalid_request', 'The Host header is missing or empty.'))
+    if (host !== '' && !(HOST.test(host) && URL.canParse(`${protocol}://${host}`)))
+      return done(new Problem('invalid_request', 'The Host header is not a host and port.'))
     if (url.length > MAX_URL_LENGTH) return done(new Problem('invalid_request', 'The address is longer than 8 KiB.'))
     done()
   })

@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import scalar from '@scalar/fastify-api-reference'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../../kernel/problem.ts'
 import { Card, Initialized, InitializeRequest, QuoteRequest, Refund, RefundRequest } from '../api/contract/attempt.ts'
 import { Checkout, CheckoutRequest } from '../api/contract/checkout.ts'
 import { Dispute } from '../api/contract/dispute.ts'
@@ -97,6 +98,10 @@ export async function describeApi(app: App, baseUrl: () => string, limits: Limit
 
   await app.register(async (docs: App) => {
     docs.addHook('onRequest', onRequest)
+    // The plugin builds its redirect from the Host header, which HTTP/1.0 does not require.
+    docs.addHook('onRequest', async ({ host }) => {
+      if (host === '') throw new Problem('invalid_request', 'The Host header is missing.')
+    })
     docs.addHook('onSend', async (_, reply) => void reply.headers(DOCS_HEADERS))
     await docs.register(scalar, {
       routePrefix: '/docs',
