@@ -3,9 +3,9 @@ import { recordEvent } from '../src/events/event-store.ts'
 import { livePayments } from '../src/http/checkout/live-payments.ts'
 import { buildApp } from '../src/http/server/app.ts'
 import { listen } from '../src/http/server/listen.ts'
-import { providerAccounts } from '../src/integrations/accounts.ts'
 import { canTake } from '../src/integrations/integration.ts'
 import { integrationCache } from '../src/integrations/integration-cache.ts'
+import { providerConnections } from '../src/integrations/provider-connections.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { newId, newReference, newShortCode } from '../src/kernel/ids.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
@@ -49,7 +49,7 @@ const app = await buildApp({
   createPayment,
   live: livePayments({ database, log }),
   assets: await buildAssets(),
-  providers: providerAccounts({
+  providers: providerConnections({
     database,
     secrets,
     masterKey: Buffer.alloc(32),

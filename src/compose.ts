@@ -10,10 +10,10 @@ import { migrate } from './database/migrate.ts'
 import { DEMO_WEBHOOK_PATH, type DemoParts, demoShop } from './demo/shop.ts'
 import { PAYMENTS_CHANNEL } from './events/event-store.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
-import { providerAccounts } from './integrations/accounts.ts'
 import { SANDBOX_MERCHANT_ID, seedSandbox } from './integrations/create-merchant.ts'
 import { integrationCache } from './integrations/integration-cache.ts'
 import { INTEGRATIONS_CHANNEL } from './integrations/integration-store.ts'
+import { providerConnections } from './integrations/provider-connections.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import { idOf } from './kernel/ids.ts'
 import type { Mode } from './kernel/mode.ts'
@@ -132,7 +132,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     ...parts,
     log,
     links: linksOn(() => baseUrl),
-    providers: providerAccounts({
+    providers: providerConnections({
       database: parts.database,
       secrets,
       masterKey: keys.secretKey,
@@ -254,7 +254,7 @@ export async function describeService(): Promise<unknown> {
     live: livePayments(parts),
     assets: await buildAssets(),
     providers: { find: nothing, isWell: nothing, note: nothing, connect: nothing, accounts: nothing },
-    secrets: { keyId: '', seal: nothing, open: nothing, mark: nothing },
+    secrets: { keyId: '', seal: nothing, open: nothing, sign: nothing, verify: nothing },
     record: nothing,
     http: { post: nothing },
     allowPrivate: () => false,

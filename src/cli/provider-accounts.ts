@@ -3,7 +3,7 @@ import { privateAllowedBy } from '../compose.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { knownKeys } from '../generated-keys.ts'
-import { providerAccounts } from '../integrations/accounts.ts'
+import { providerConnections } from '../integrations/provider-connections.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Provider, Providers } from '../providers/provider.ts'
 
@@ -16,7 +16,7 @@ export async function openProviders(
 ): Promise<Providers> {
   const { secretKey: masterKey } = await knownKeys(config)
   assert(masterKey, 'the secrets have been opened with it')
-  return providerAccounts({
+  return providerConnections({
     database,
     secrets,
     masterKey,

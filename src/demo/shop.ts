@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Webhook, WebhookVerificationError } from 'standardwebhooks'
 import { encodeBase58 } from '../kernel/base58.ts'
-import { randomBelow2to48 } from '../kernel/random.ts'
+import { randomInteger48 } from '../kernel/random.ts'
 import { type Line, LiveLog } from './live-log.ts'
 import { type Account, type Order, type Payment, paymentsApi, Refused } from './payments-api.ts'
 import { productOf } from './products.ts'
@@ -74,7 +74,7 @@ export function demoShop(parts: DemoParts): DemoShop {
     const product = productOf(form.product)
     if (!product) throw new Refused(400, 'We do not sell that.')
     return {
-      reference: `DEMO-${encodeBase58(BigInt(randomBelow2to48()), 9)}`,
+      reference: `DEMO-${encodeBase58(BigInt(randomInteger48()), 9)}`,
       amount: product.price.amount,
       user: { id: customer, email: form.email },
       customerBearsCharge: form.customerBearsCharge,

@@ -1,31 +1,31 @@
-/** How a provider has been answering lately, for the choice between several. Of this process alone: another finds out by itself. */
+/** Recent success of calls to a provider, used to order the payment options. Each process keeps its own. */
 export interface Health {
   isWell(name: string): boolean
   note(name: string, went: 'well' | 'badly'): void
 }
 
-/** Forgotten after this, so that one that was unwell is tried again. */
-const MEMORY_MS = 60_000
-const REMEMBERED = 10
+/** Older results are ignored, so that an unhealthy provider is tried again. */
+const WINDOW_MS = 60_000
+const MAX_RESULTS = 10
 
-interface Answer {
+interface Result {
   at: number
   went: 'well' | 'badly'
 }
 
 export function createHealth(now: () => number = Date.now): Health {
-  const answers = new Map<string, Answer[]>()
-  const recent = (name: string) => (answers.get(name) ?? []).filter(({ at }) => now() - at < MEMORY_MS)
+  const results = new Map<string, Result[]>()
+  const recent = (name: string) => (results.get(name) ?? []).filter(({ at }) => now() - at < WINDOW_MS)
 
   return {
     isWell(name) {
-      const lately = recent(name)
-      const bad = lately.filter(({ went }) => went === 'badly').length
-      const threeInARow = lately.length >= 3 && lately.slice(-3).every(({ went }) => went === 'badly')
-      return !threeInARow && bad < REMEMBERED / 2
+      const latest = recent(name)
+      const bad = latest.filter(({ went }) => went === 'badly').length
+      const threeInARow = latest.length >= 3 && latest.slice(-3).every(({ went }) => went === 'badly')
+      return !threeInARow && bad < MAX_RESULTS / 2
     },
     note(name, went) {
-      answers.set(name, [...recent(name), { at: now(), went }].slice(-REMEMBERED))
+      results.set(name, [...recent(name), { at: now(), went }].slice(-MAX_RESULTS))
     },
   }
 }

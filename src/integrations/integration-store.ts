@@ -13,7 +13,7 @@ import { openSettings, useAccount } from './provider-account-store.ts'
 /** PostgreSQL NOTIFY channel: a merchant's integrations changed. The payload is the merchant's UUID. */
 export const INTEGRATIONS_CHANNEL = 'manilla_integrations'
 
-/** For a provider that needs no settings, and so moves no money. It comes last: whoever sets up another means to use that. False when it is already there; it is then left as it is. */
+/** Adds a provider without settings, with the lowest priority. False when it exists already; it then stays unchanged. */
 export async function addIntegration(
   tx: Transaction,
   { merchantId, mode }: Scope,
@@ -70,7 +70,7 @@ export interface EnabledIntegration extends RankedIntegration {
   account: number
 }
 
-/** What can take money for this merchant now, in the order in which they are asked. */
+/** In the order of use. */
 export function listEnabledIntegrations(db: Queries, { merchantId, mode }: Scope): Promise<EnabledIntegration[]> {
   return db.rows<EnabledIntegration>(sql`
     select provider, channels, countries, currencies, priority, account from integrations
@@ -78,7 +78,7 @@ export function listEnabledIntegrations(db: Queries, { merchantId, mode }: Scope
      order by priority, provider`)
 }
 
-/** Removed ones, too. */
+/** Also finds a removed integration. */
 export async function findIntegration(
   db: Queries,
   secrets: SecretBox,
@@ -91,7 +91,7 @@ export async function findIntegration(
   return row && recordOf(secrets, owner, row)
 }
 
-/** In the order in which they are asked; removed ones are last. */
+/** In the order of use; removed ones are last. */
 export async function listIntegrations(db: Queries, secrets: SecretBox, owner: Scope): Promise<IntegrationRecord[]> {
   const rows = await db.rows<IntegrationRow>(sql`
     select ${RECORDS}
@@ -100,13 +100,13 @@ export async function listIntegrations(db: Queries, secrets: SecretBox, owner: S
   return rows.map((row) => recordOf(secrets, owner, row))
 }
 
-/** Two changes of one merchant's integrations come one after the other, also when there is nothing yet to lock. False: no such merchant. */
+/** Serializes changes to a merchant's integrations. Locks the merchant's row, which exists before the first integration. False: no such merchant. */
 export async function lockIntegrations(tx: Transaction, { merchantId }: Scope): Promise<boolean> {
   const locked = await tx.row(sql`select id from merchants where id = ${uuidOf(merchantId)} for update`)
   return locked !== undefined
 }
 
-/** The caller holds the lock. */
+/** The caller holds the lock of `lockIntegrations`. */
 export async function saveIntegration(
   tx: Transaction,
   secrets: SecretBox,
@@ -126,6 +126,6 @@ export async function saveIntegration(
            version = i.version + 1, updated_at = now()
     returning version, created_at, updated_at`)
   await tx.rows(sql`select pg_notify(${INTEGRATIONS_CHANNEL}, ${uuidOf(owner.merchantId)})`)
-  if (!row) throw new Error('an upsert that returns nothing')
+  if (!row) throw new Error('the upsert of an integration returned no row')
   return { ...wanted, account, version: row.version, createdAt: row.created_at, updatedAt: row.updated_at }
 }

@@ -10,22 +10,22 @@ export interface Integration {
   currencies: Currency[]
 }
 
-/** As it stands in line: the lower number is asked first. */
+/** Lower priorities are used first. */
 export interface RankedIntegration extends Integration {
   priority: number
 }
 
-/** All that is kept of one. */
+/** An integration with its decrypted settings. */
 export interface IntegrationRecord extends RankedIntegration {
-  /** Null: the provider has nothing to set up. */
+  /** Null: the provider needs no settings. */
   settings: Record<string, string> | null
-  /** Null: the provider's own. */
+  /** Null: the provider's own URL. */
   baseURL: string | null
-  /** False: removed. No new payment uses it; what is under way goes on, and can be refunded. */
+  /** False: removed. No new payment uses it; started payments continue and can be refunded. */
   enabled: boolean
-  /** The version of the keys that new payments use; 0 when there is nothing to set up. */
+  /** The version of the keys that new payments use; 0 without settings. */
   account: number
-  /** Rises with each change. */
+  /** Incremented by each change. */
   version: number
   createdAt: Date
   updatedAt: Date
@@ -38,7 +38,7 @@ export function canTake(integration: Integration, country: Country, currency: Cu
   return integration.countries.includes(country) && integration.currencies.includes(currency)
 }
 
-/** For a person who asked for something that none of these takes: what they do take. */
+/** A sentence for error messages: the currencies and countries that each integration accepts. */
 export function describeIntegrations(integrations: Integration[]): string {
   if (integrations.length === 0) return 'No integration is set up yet.'
   const each = integrations.map(

@@ -7,36 +7,36 @@ import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { KeysVerdict, Provider, Providers } from '../providers/provider.ts'
 import type { IntegrationRecord } from './integration.ts'
-import { fulfil, type IntegrationWish, type WantedIntegration } from './integration-request.ts'
+import { applyChanges, type IntegrationChanges, type WantedIntegration } from './integration-changes.ts'
 import { findIntegration, lockIntegrations, saveIntegration } from './integration-store.ts'
 
-interface Parts {
+interface Dependencies {
   database: Database
   secrets: SecretBox
-  /** Which modes may have addresses inside our own network. */
+  /** The modes in which a base URL may point to a private network. */
   allowPrivate: (mode: Mode) => boolean
 }
 
-/** Sets one up, changes it, or brings a removed one back. `found`: what the door found wrong, so that all of it is told at once. */
+/** Creates an integration, changes it, or enables a removed one. `found`: mistakes that the route found, reported together with ours. */
 export function setIntegration(
-  { database, secrets, allowPrivate }: Parts,
+  { database, secrets, allowPrivate }: Dependencies,
   actor: string,
   owner: Scope,
   provider: Provider,
-  wish: IntegrationWish,
+  changes: IntegrationChanges,
   found: Mistake[] = [],
 ): Promise<IntegrationRecord> {
   const { name, sandboxOnly } = provider.capabilities
   const { merchantId, mode } = owner
   if (sandboxOnly && mode !== 'sandbox')
-    throw new Problem('invalid_request', `${name} moves no real money, so it can be set up in sandbox mode alone.`)
+    throw new Problem('invalid_request', `${name} moves no real money. Set it up in sandbox mode.`)
   return database.transaction(async (tx) => {
     if (!(await lockIntegrations(tx, owner)))
       throw new Problem('not_found', `There is no merchant ${merchantId}. List them with: merchant list`)
     const before = await findIntegration(tx, secrets, owner, name)
-    const { after, mistakes } = fulfil(provider, wish, before, { mode, allowPrivate: allowPrivate(mode) })
-    const told = new Set(found.map(({ pointer }) => pointer))
-    const all = [...found, ...mistakes.filter(({ pointer }) => !told.has(pointer))]
+    const { after, mistakes } = applyChanges(provider, changes, before, { mode, allowPrivate: allowPrivate(mode) })
+    const reported = new Set(found.map(({ pointer }) => pointer))
+    const all = [...found, ...mistakes.filter(({ pointer }) => !reported.has(pointer))]
     if (all.length > 0) refuse(all)
 
     const changed = before ? changesBetween(before, after) : []
@@ -48,9 +48,9 @@ export function setIntegration(
   })
 }
 
-/** No new payment uses it. The keys stay, sealed: what is under way is still checked, and refunded, with them. */
+/** Disables the integration for new payments. The sealed keys stay: started payments are still checked and refunded with them. */
 export function removeIntegration(
-  { database, secrets }: Pick<Parts, 'database' | 'secrets'>,
+  { database, secrets }: Pick<Dependencies, 'database' | 'secrets'>,
   actor: string,
   owner: Scope,
   name: string,
@@ -67,9 +67,9 @@ export function removeIntegration(
   })
 }
 
-/** Asks the provider whether the keys work, by a call that changes nothing. */
+/** Checks the keys with a provider call that changes nothing. */
 export async function checkIntegration(
-  { database, secrets, providers }: Pick<Parts, 'database' | 'secrets'> & { providers: Providers },
+  { database, secrets, providers }: Pick<Dependencies, 'database' | 'secrets'> & { providers: Providers },
   owner: Scope,
   name: string,
 ): Promise<KeysVerdict> {
@@ -83,14 +83,14 @@ export interface KeysWarning {
   message: string
 }
 
-const KEYS_CHECK_MS = 5_000
+const KEYS_CHECK_TIMEOUT_MS = 5_000
 
-/** Keys that were just set are checked with the provider, for a few seconds at most. Null: the provider accepts them. */
+/** Checks keys that were just set, with a timeout. Null: the provider accepts them. */
 export async function warnOfKeys(
   { providers }: { providers: Providers },
   owner: Scope,
   name: string,
-  waitMs: number = KEYS_CHECK_MS,
+  waitMs: number = KEYS_CHECK_TIMEOUT_MS,
 ): Promise<KeysWarning | null> {
   const late = Promise.withResolvers<KeysVerdict>()
   const because = `it did not answer within ${waitMs / 1_000} s`
@@ -105,12 +105,12 @@ export async function warnOfKeys(
     ? { code: 'keys_refused', message: `${name} refused the ${owner.mode} keys: ${verdict.because}. They are saved.` }
     : {
         code: 'keys_not_checked',
-        message: `${name} did not say whether it accepts the ${owner.mode} keys: ${verdict.because}. They are saved; check them again later.`,
+        message: `${name} did not confirm the ${owner.mode} keys: ${verdict.because}. They are saved; check them again later.`,
       }
 }
 
-/** Whether a request sets keys, so that they need a check. */
-export function setsKeys(provider: Provider, { settings, baseURL }: IntegrationWish): boolean {
+/** Whether a request sets keys, which then need a check. */
+export function setsKeys(provider: Provider, { settings, baseURL }: IntegrationChanges): boolean {
   return provider.settings.length > 0 && ((settings ?? null) !== null || (baseURL ?? null) !== null)
 }
 
@@ -118,7 +118,7 @@ export function notSetUp(name: string, mode: Mode): Problem {
   return new Problem('not_found', `${name} is not set up in ${mode} mode.`)
 }
 
-/** The names of what differs: of settings their own, never a value. */
+/** The names of the fields that differ, for the audit log. Never their values. */
 function changesBetween(before: IntegrationRecord, after: WantedIntegration): string[] {
   const { settings: earlier, ...rest } = before
   const { settings, ...wanted } = after

@@ -6,7 +6,7 @@ import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { NO_ACCOUNT, type ProviderAccount } from './provider-account.ts'
 
-/** The associated data of the seal: settings copied to another merchant, mode or provider cannot be opened. */
+/** Associated data of the encryption: settings copied to another merchant, mode or provider cannot be decrypted. */
 export const settingsPlace = ({ merchantId, mode }: Scope, provider: string) =>
   `integrations.sealed_settings:${merchantId}:${mode}:${provider}`
 
@@ -19,7 +19,7 @@ export function openSettings(
   return JSON.parse(secrets.open(sealed, settingsPlace(owner, provider)))
 }
 
-/** The account that new payments use. Also of an integration that was removed. */
+/** The account version that new payments use. Also for a removed integration. */
 export async function findCurrentAccount(db: Queries, { merchantId, mode }: Scope, provider: string): Promise<number> {
   const row = await db.row<{ account: number }>(sql`
     select account from integrations
@@ -27,7 +27,7 @@ export async function findCurrentAccount(db: Queries, { merchantId, mode }: Scop
   return row?.account ?? NO_ACCOUNT
 }
 
-/** Undefined when there is no such version, or its keys have been deleted. */
+/** Undefined when the version does not exist or its keys are deleted. */
 export async function findAccount(
   db: Queries,
   secrets: SecretBox,
@@ -44,7 +44,7 @@ export async function findAccount(
   )
 }
 
-/** The accounts whose keys may have signed a notice: the current one first, then the newest retired ones. */
+/** Accounts whose keys may have signed a notice: the current one, then the newest retired ones. */
 export async function listAccountVersions(
   db: Queries,
   { merchantId, mode }: Scope,

@@ -1,10 +1,10 @@
-/** The account of a provider that has nothing to set up. */
+/** The account version of a provider that needs no settings. */
 export const NO_ACCOUNT = 0
 
-/** One version of a merchant's keys for a provider. It never changes: other keys are another version. */
+/** One immutable version of a merchant's keys for a provider. New keys are a new version. */
 export interface ProviderAccount {
   version: number
   settings: Record<string, string>
-  /** Null: the provider's own. */
+  /** Null: the provider's own URL. */
   baseURL: string | null
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Connection, ProviderAnswer } from '../providers/provider.ts'
-import { discreetConnection, discreetHttp } from './redact.ts'
+import { redactCredentials, redactErrors } from './redact.ts'
 
-test('an answer that quotes the key is heard without it, wherever it stands; any other as it is', async () => {
-  const says = (answer: ProviderAnswer) => discreetHttp({ request: async () => answer })
+test('a response that echoes the credential is passed on without it; any other is unchanged', async () => {
+  const says = (answer: ProviderAnswer) => redactCredentials({ request: async () => answer })
   const headers = { authorization: 'Bearer sk_test_abc' }
   const call = { method: 'GET', url: 'https://provider.example' } as const
   const quoting = { kind: 'answer', status: 401, text: '{"sk_test_abc":"no Bearer sk_test_abc, no"}' } as const
@@ -18,12 +18,12 @@ test('an answer that quotes the key is heard without it, wherever it stands; any
   assert.deepEqual(await says(silence).request({ ...call, headers }), silence)
 })
 
-test('of what an adapter throws, its kind and its place are passed on, not its words', async () => {
+test('an error of an adapter keeps its class and stack frames and loses its message', async () => {
   const secret = 'AUTH_secret'
   const throws = (): never => {
     throw new RangeError(`cannot read ${secret}\n    in two lines of ${secret}`)
   }
-  const connection = discreetConnection({
+  const connection = redactErrors({
     publicKey: 'pk',
     readNotice: throws,
     check: async () => throws(),
@@ -41,7 +41,7 @@ test('of what an adapter throws, its kind and its place are passed on, not its w
     thrown.map(({ message }) => message),
     ['readNotice ended with a RangeError', 'check ended with a RangeError', 'refund ended with a string'],
   )
-  assert.match(String(thrown[0]?.stack), /^ +at .*discreet\.test\.ts/m)
+  assert.match(String(thrown[0]?.stack), /^ +at .*redact\.test\.ts/m)
   for (const { stack } of thrown) assert.ok(!stack?.includes(secret))
   assert.equal(connection.publicKey, 'pk')
   assert.equal(connection.findReference, undefined)

@@ -1,7 +1,7 @@
 import type { Connection, ProviderHttp } from '../providers/provider.ts'
 
-/** Some answers quote the request. They are heard without the key that it came with, so whatever an adapter makes of them, that is not in it. */
-export function discreetHttp(http: ProviderHttp): ProviderHttp {
+/** Removes the request's credential from responses that echo it, so that it cannot reach a log, an error or the database. */
+export function redactCredentials(http: ProviderHttp): ProviderHttp {
   return {
     async request(call) {
       const answer = await http.request(call)
@@ -12,8 +12,8 @@ export function discreetHttp(http: ProviderHttp): ProviderHttp {
   }
 }
 
-/** Adapters do not throw. If one does, its words may hold all that it was given: keys, tokens, notices. Only where it happened is passed on. */
-export function discreetConnection(connection: Connection): Connection {
+/** Replaces the message of an error that an adapter throws: it may contain keys, tokens or notices. The stack frames stay. */
+export function redactErrors(connection: Connection): Connection {
   return new Proxy(connection, {
     get(target, name, receiver) {
       const member: unknown = Reflect.get(target, name, receiver)
@@ -21,16 +21,18 @@ export function discreetConnection(connection: Connection): Connection {
       return (...args: unknown[]) => {
         try {
           const answer: unknown = Reflect.apply(member, target, args)
-          return answer instanceof Promise ? answer.catch((error) => Promise.reject(wordless(name, error))) : answer
+          return answer instanceof Promise
+            ? answer.catch((error) => Promise.reject(redactedError(name, error)))
+            : answer
         } catch (error) {
-          throw wordless(name, error)
+          throw redactedError(name, error)
         }
       }
     },
   })
 }
 
-function wordless(call: string | symbol, error: unknown): Error {
+function redactedError(call: string | symbol, error: unknown): Error {
   const kind = error instanceof Error ? error.constructor.name : typeof error
   const failed = new Error(`${String(call)} ended with a ${kind}`)
   const places = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^ +at /.test(line)) : []

@@ -1,14 +1,14 @@
 import type { Connection, KeysVerdict } from '../providers/provider.ts'
 
-const VERDICT_KEPT_MS = 60_000
+const VERDICT_CACHED_MS = 60_000
 
 /**
- * A merchant who sets other keys may have changed the provider account, or only rotated the keys of the same one. After a rotation the
- * provider refuses the old keys, and only the new ones can reach the old orders.
+ * New keys of a merchant may belong to another provider account, or may be rotated keys of the same one. After a rotation the provider
+ * refuses the old keys, and only the new keys can access the old orders.
  *
- * So: the account's own keys are asked first. When the answer is of no use and the provider refuses these keys, the current keys are
- * asked, and their answer counts only if they know the order. Order references are random, so another account does not know it. An
- * account that does not know the order says nothing about it: the outcome stays unknown.
+ * The account's own keys are used first. When the outcome is unknown and the provider refuses these keys, the current keys are used.
+ * Their answer counts only if they find the order: order references are random, so another account does not have it. Otherwise the
+ * outcome stays unknown.
  *
  * `current`: the connection with the current keys; undefined when these are the current ones. `now` is a monotonic clock.
  */
@@ -20,7 +20,7 @@ export function withRotatedKeys(
   let verdict: { kind: KeysVerdict['kind']; atMs: number } | undefined
 
   async function isRefused(): Promise<boolean> {
-    if (!verdict || now() - verdict.atMs > VERDICT_KEPT_MS)
+    if (!verdict || now() - verdict.atMs > VERDICT_CACHED_MS)
       verdict = { kind: (await own.verifyKeys()).kind, atMs: now() }
     return verdict.kind === 'bad'
   }

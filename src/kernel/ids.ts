@@ -1,5 +1,5 @@
 import { decodeBase58, encodeBase58 } from './base58.ts'
-import { randomBelow2to48, randomBytesFast } from './random.ts'
+import { pooledRandomBytes, randomInteger48 } from './random.ts'
 
 /**
  * An id as everyone sees it: a prefix that tells its kind, then a UUIDv7 in base58 (`chk_…`). The database keeps the
@@ -33,7 +33,7 @@ const ENCODED_LENGTH = 22 // 58^22 > 2^128
 
 /** A new id: 48 bits of time, then 74 random ones. The link to a payment page rests on those 74. */
 export function newId<Kind extends IdKind>(kind: Kind, now: Date): Id<Kind> {
-  const random = randomBytesFast(10)
+  const random = pooledRandomBytes(10)
   const time = BigInt(now.getTime())
   const randomA = BigInt(random.readUInt16BE(0) & 0x0fff)
   const randomB = random.readBigUInt64BE(2) & 0x3fffffffffffffffn
@@ -80,7 +80,7 @@ const SHORT_CODE_TIME_LENGTH = 5 // 58^5 seconds: until the year 2046, then it g
 export function newShortCode(now: Date): string {
   const seconds = Math.max(0, Math.floor(now.getTime() / 1000) - SHORT_CODE_EPOCH_SECONDS)
   const timeLength = seconds < 58 ** SHORT_CODE_TIME_LENGTH ? SHORT_CODE_TIME_LENGTH : SHORT_CODE_TIME_LENGTH + 1
-  const random = BigInt(randomBelow2to48()) % 58n ** 8n
+  const random = BigInt(randomInteger48()) % 58n ** 8n
   return encodeBase58(BigInt(seconds), timeLength) + encodeBase58(random, 8)
 }
 
@@ -97,7 +97,7 @@ export function newReference(now: Date): string {
     encoded = BASE32.charAt(time % 32) + encoded
     time = Math.floor(time / 32)
   }
-  const random = randomBytesFast(10)
+  const random = pooledRandomBytes(10)
   for (const byte of random) encoded += BASE32.charAt(byte & 31)
   return encoded
 }
@@ -105,6 +105,6 @@ export function newReference(now: Date): string {
 /** An attempt's reference: the payment's, and ten random characters (50 bits), so that it is unique everywhere. */
 export function newAttemptReference(paymentReference: string): string {
   let added = ''
-  for (const byte of randomBytesFast(10)) added += BASE32.charAt(byte & 31)
+  for (const byte of pooledRandomBytes(10)) added += BASE32.charAt(byte & 31)
   return `${paymentReference}-${added}`
 }

@@ -1,11 +1,11 @@
 import { randomFillSync } from 'node:crypto'
 
-// One call to the operating system fills many ids: a call per id costs more than the id itself.
+// Filling 4 KiB at once is cheaper: a system call per id costs more than the id itself.
 const pool = Buffer.allocUnsafe(4096)
 let used = pool.length
 
-/** Bytes from the CSPRNG. The result is only valid until the next call, so read it at once. */
-export function randomBytesFast(count: number): Buffer {
+/** CSPRNG bytes. The buffer is reused: read it before the next call. */
+export function pooledRandomBytes(count: number): Buffer {
   if (used + count > pool.length) {
     randomFillSync(pool)
     used = 0
@@ -14,6 +14,7 @@ export function randomBytesFast(count: number): Buffer {
   return pool.subarray(used - count, used)
 }
 
-export function randomBelow2to48(): number {
-  return randomBytesFast(6).readUIntBE(0, 6)
+/** A random integer below 2^48. */
+export function randomInteger48(): number {
+  return pooledRandomBytes(6).readUIntBE(0, 6)
 }

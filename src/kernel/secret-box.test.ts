@@ -23,16 +23,19 @@ test('it opens nowhere else, with no other key, and not after a bit was turned',
   }
 })
 
-test('a mark is ours alone, of that text, in that place, and the same each time', () => {
+test('a signature depends on the key, the text and the purpose, and verifies only with all three', () => {
   const box = secretBox(Buffer.alloc(32, 1))
-  const mark = box.mark('chk_1', 'form')
-  assert.match(mark, /^[\w-]{43}$/)
-  assert.equal(secretBox(Buffer.alloc(32, 1)).mark('chk_1', 'form'), mark)
+  const signature = box.sign('chk_1', 'form')
+  assert.match(signature, /^[\w-]{43}$/)
+  assert.equal(secretBox(Buffer.alloc(32, 1)).sign('chk_1', 'form'), signature)
   const others = [
-    secretBox(Buffer.alloc(32, 2)).mark('chk_1', 'form'),
-    box.mark('chk_2', 'form'),
-    box.mark('chk_1', 'other'),
-    box.mark('1', 'formchk_'),
+    secretBox(Buffer.alloc(32, 2)).sign('chk_1', 'form'),
+    box.sign('chk_2', 'form'),
+    box.sign('chk_1', 'other'),
+    box.sign('1', 'formchk_'),
   ]
-  assert.equal(new Set([mark, ...others]).size, 5)
+  assert.equal(new Set([signature, ...others]).size, 5)
+  assert.equal(box.verify(signature, 'chk_1', 'form'), true)
+  for (const wrong of [...others, '', signature.slice(1), `${signature}a`])
+    assert.equal(box.verify(wrong, 'chk_1', 'form'), false)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import type { App } from '../../src/http/server/framework.ts'
-import { providerAccounts } from '../../src/integrations/accounts.ts'
+import { providerConnections } from '../../src/integrations/provider-connections.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
@@ -21,7 +21,7 @@ const { secretKey, publicKey } = KEYS.sandbox
 
 /** A process of its own, as it were, with connections and memories of its own. */
 async function startProcess(allowPrivate: (mode: Mode) => boolean = (mode) => mode === 'sandbox') {
-  const providers = providerAccounts({
+  const providers = providerConnections({
     database,
     secrets,
     masterKey: Buffer.alloc(32, 7),
@@ -198,7 +198,7 @@ test('every mistake is told at once, where it is and how it should look', async 
     'settings.publicKey is required (pk_test_…): The public key, from Settings, API keys.',
     'did you mean `publicKey`?',
     'its settings are secretKey, publicKey, noticeSecret.',
-    'countries.1 must be one that acme takes: NG, GH.',
+    'countries.1 must be one that acme supports: NG, GH.',
   ])
     assert.ok(answer.body.detail.includes(words), words)
   assert.doesNotMatch(JSON.stringify(answer.body), /hunter2|and-more/)

@@ -7,9 +7,9 @@ import { PAYMENTS_CHANNEL } from '../../src/events/event-store.ts'
 import { type LivePayments, livePayments } from '../../src/http/checkout/live-payments.ts'
 import { buildApp } from '../../src/http/server/app.ts'
 import type { App } from '../../src/http/server/framework.ts'
-import { providerAccounts } from '../../src/integrations/accounts.ts'
 import { createMerchant } from '../../src/integrations/create-merchant.ts'
 import { integrationCache } from '../../src/integrations/integration-cache.ts'
+import { providerConnections } from '../../src/integrations/provider-connections.ts'
 import { type Clock, systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import { type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
@@ -68,7 +68,7 @@ interface Changes {
   /** In place of all that there are. */
   providers?: readonly Provider[]
   /** How long a provider is waited for. */
-  providerHttp?: NonNullable<Parameters<typeof providerAccounts>[0]['http']>
+  providerHttp?: NonNullable<Parameters<typeof providerConnections>[0]['http']>
   /** By which it is forgotten that a provider did not answer. */
   healthNow?: () => number
   /** Absent: any that is free. */
@@ -105,7 +105,7 @@ export async function openPaying(
     clock,
     log,
     links: linksOn(url),
-    providers: providerAccounts({
+    providers: providerConnections({
       ...{ database, secrets, masterKey, serverUrl: url, allowPrivate },
       ...(changes.providers && { providers: changes.providers }),
       ...(changes.providerHttp && { http: changes.providerHttp }),

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { sql } from '../../src/database/sql.ts'
-import type { IntegrationWish } from '../../src/integrations/integration-request.ts'
+import type { IntegrationChanges } from '../../src/integrations/integration-changes.ts'
 import { setIntegration } from '../../src/integrations/manage-integrations.ts'
 import { findCurrentAccount } from '../../src/integrations/provider-account-store.ts'
 import { type AttemptId, newId, uuidOf } from '../../src/kernel/ids.ts'
@@ -28,7 +28,7 @@ export interface ProviderWorld extends PayingService {
   /** A shop of its own, with this provider and no other, as an operator sets it up. */
   addProvider<Fake extends FakeProvider>(start: (t: Parameters<StartFake>[0]) => Promise<Fake>): Promise<At<Fake>>
   /** The same without a process for it. `changes`: what an operator gets wrong. */
-  setUp(shop: Shop, fake: FakeProvider, priority: number, changes?: IntegrationWish): Promise<void>
+  setUp(shop: Shop, fake: FakeProvider, priority: number, changes?: IntegrationChanges): Promise<void>
 }
 
 /** A shop and its provider, and what passes between them. */

@@ -4,10 +4,10 @@ import type { Database } from '../../src/database/database.ts'
 import { livePayments } from '../../src/http/checkout/live-payments.ts'
 import { buildApp, type HttpParts } from '../../src/http/server/app.ts'
 import type { App } from '../../src/http/server/framework.ts'
-import { providerAccounts } from '../../src/integrations/accounts.ts'
 import { createMerchant } from '../../src/integrations/create-merchant.ts'
 import { integrationCache } from '../../src/integrations/integration-cache.ts'
 import { addIntegration } from '../../src/integrations/integration-store.ts'
+import { providerConnections } from '../../src/integrations/provider-connections.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
@@ -50,7 +50,7 @@ export async function startOn(database: Database, changes: Partial<HttpParts> = 
     verifyCredential: credentialVerifier(database),
     integrationCache: integrations,
     createPayment: paymentCreator({ ...parts, integrationCache: integrations }),
-    providers: providerAccounts({
+    providers: providerConnections({
       database,
       secrets,
       masterKey: Buffer.alloc(32),

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
-import type { IntegrationWish } from '../../integrations/integration-request.ts'
+import type { IntegrationChanges } from '../../integrations/integration-changes.ts'
 import { type Options, UsageError } from '../command.ts'
 
 /** What is asked for. Whether a provider can do it is the provider's to say; here only what is no option at all is told. */
-export async function readWish(options: Options): Promise<IntegrationWish> {
+export async function readChanges(options: Options): Promise<IntegrationChanges> {
   const mistakes: string[] = []
   const settings = await readSettings(options.texts('setting'), mistakes)
   const baseURL = options.text('base-url')?.trim()
@@ -21,7 +21,7 @@ export async function readWish(options: Options): Promise<IntegrationWish> {
   }
 }
 
-function listOption(options: Options, name: 'channels' | 'countries' | 'currencies'): IntegrationWish {
+function listOption(options: Options, name: 'channels' | 'countries' | 'currencies'): IntegrationChanges {
   const given = options.text(name)?.trim()
   if (given === undefined) return {}
   return { [name]: given === 'all' ? [] : given.split(',').map((each) => each.trim()) }

@@ -21,7 +21,7 @@ import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
 import { openProviders } from '../provider-accounts.ts'
 import { actor, openSecrets, withParts } from '../with-parts.ts'
-import { readWish } from './integration-options.ts'
+import { readChanges } from './integration-options.ts'
 import { merchantOption } from './merchant.ts'
 
 const OWNER: Command['options'] = {
@@ -70,7 +70,7 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
     async run(options) {
       const provider = providerOption(options)
       const owner = ownerOption(options)
-      const wish = await readWish(options)
+      const wish = await readChanges(options)
       const { config, record, warning } = await withSecrets(async ({ config, ...parts }) => {
         const allowPrivate = privateAllowedBy(config)
         const saved = await setIntegration({ ...parts, allowPrivate }, actor(), owner, provider, wish).catch(forPeople)

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Database } from '../../database/database.ts'
 import type { Integration, IntegrationRecord } from '../../integrations/integration.ts'
 import type { IntegrationCache } from '../../integrations/integration-cache.ts'
-import type { IntegrationWish } from '../../integrations/integration-request.ts'
+import type { IntegrationChanges } from '../../integrations/integration-changes.ts'
 import { findIntegration, listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import { integrationView } from '../../integrations/integration-view.ts'
 import {
@@ -125,11 +125,11 @@ export function integrationRoutes(app: App, parts: Parts): void {
     async (request) => {
       const { caller, params } = request
       const wanted = provider(params.provider)
-      const wish = (request.body ?? {}) as IntegrationWish // whatever it is: `mistakesIn` tells what is wrong with it
+      const changes = (request.body ?? {}) as IntegrationChanges // not validated yet: `mistakesIn` reports wrong types
       const found = mistakesIn(request, KNOWN)
-      const record = await setIntegration(parts, actorOf(caller), caller, wanted, wish, found)
+      const record = await setIntegration(parts, actorOf(caller), caller, wanted, changes, found)
       parts.integrationCache.invalidate(caller.merchantId)
-      const warning = setsKeys(wanted, wish) ? await warnOfKeys(parts, caller, record.provider) : null
+      const warning = setsKeys(wanted, changes) ? await warnOfKeys(parts, caller, record.provider) : null
       return { ...view(record, caller), warning }
     },
   )

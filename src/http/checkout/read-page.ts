@@ -4,9 +4,8 @@ import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { randomBytesFast } from '../../kernel/random.ts'
+import { pooledRandomBytes } from '../../kernel/random.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
-import { equalInConstantTime } from '../../merchants/credential.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import { bestOptions, optionsForChannel } from '../../payments/state/payment-options.ts'
@@ -57,14 +56,17 @@ export function pageReader(
         : NOTHING,
       mayCancel,
       shortLink: bare ? undefined : links.short(payment.shortCode),
-      token: isOpen ? secrets.mark(payment.id, FORM) : '',
-      key: isOpen ? randomBytesFast(12).toString('base64url') : '',
+      token: isOpen ? secrets.sign(payment.id, FORM) : '',
+      key: isOpen ? pooledRandomBytes(12).toString('base64url') : '',
       mayFrame: (provider) => providers.find(provider)?.capabilities.framed ?? false,
       now: clock.now(),
     }
   }
 
-  async function offerFor(state: PaymentState, { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean }): Promise<Offer> {
+  async function offerFor(
+    state: PaymentState,
+    { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean },
+  ): Promise<Offer> {
     const { payment } = state
     const integrations = await integrationCache.get(payment)
     const cached = bestOptions(payment, integrations, providers)
@@ -111,7 +113,7 @@ function withoutSavedCards({ payment, attempts }: PaymentState, bare: boolean): 
 const NOTHING: Offer = { methods: [], cards: [], asksToSave: false }
 const FORM = 'payment page form'
 
-/** Whether a form was made by our own page of this payment. */
+/** CSRF protection: whether the form comes from our own page of this payment. */
 export function isOwnForm({ secrets }: Pick<PaymentDependencies, 'secrets'>, id: PaymentId, token: string): boolean {
-  return equalInConstantTime(Buffer.from(token), Buffer.from(secrets.mark(id, FORM)))
+  return secrets.verify(token, id, FORM)
 }

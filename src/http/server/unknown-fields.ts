@@ -1,5 +1,5 @@
+import { isMisspellingOf } from '../../kernel/misspelling.ts'
 import { type Mistake, pointerPart } from '../../kernel/problem.ts'
-import { resembles } from '../../kernel/resembles.ts'
 
 // Nobody misspells one field among thousands; comparing them all would only cost us time.
 const MAX_FIELDS = 200
@@ -13,7 +13,7 @@ export function nearMisses(body: Record<string, unknown>, known: readonly string
     .slice(0, MAX_FIELDS)
     .flatMap((field) => {
       if (known.includes(field)) return []
-      const meant = known.find((name) => resembles(field, name))
+      const meant = known.find((name) => isMisspellingOf(field, name))
       if (!meant) return []
       return [
         {

@@ -1,24 +1,24 @@
 import type { Channel } from '../kernel/channel.ts'
 import { parseCountry } from '../kernel/country.ts'
+import { isMisspellingOf } from '../kernel/misspelling.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { parseCurrency } from '../kernel/money.ts'
 import { type Mistake, pointerPart } from '../kernel/problem.ts'
-import { resembles } from '../kernel/resembles.ts'
 import { isWebAddress } from '../kernel/web-address.ts'
 import { isWebPort, leadsInside } from '../outbound/public-address.ts'
 import type { Provider, Setting } from '../providers/provider.ts'
 import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from './integration.ts'
 
 /**
- * What somebody asks an integration to be. What is absent or null stays as it is; when there is nothing yet, the default. What has the
- * wrong type altogether is passed over: the door has told already.
+ * A request to create or change an integration. An absent or null field keeps its value; a new integration gets the default. A field of
+ * the wrong type is skipped: the schema validation of the route has reported it.
  */
-export interface IntegrationWish {
-  /** An empty text takes an optional one away. */
+export interface IntegrationChanges {
+  /** An empty string removes an optional setting. */
   settings?: Record<string, string | null> | null
-  /** An empty text: the provider's own again. */
+  /** An empty string restores the provider's own URL. */
   baseURL?: string | null
-  /** An empty list: all that the provider can do. */
+  /** An empty list means all that the provider supports. */
   channels?: string[] | null
   countries?: string[] | null
   currencies?: string[] | null
@@ -27,53 +27,53 @@ export interface IntegrationWish {
 
 export type WantedIntegration = Omit<IntegrationRecord, 'account' | 'version' | 'createdAt' | 'updatedAt'>
 
-interface Terms {
+interface Context {
   mode: Mode
-  /** Whether its address may lead into a private network. */
+  /** Whether the base URL may point to a private network. */
   allowPrivate: boolean
 }
 
-/** What comes of it, and every mistake in it. With mistakes it is nothing to go by. */
-export function fulfil(
+/** The integration after the changes, and all mistakes in them. The result is valid only without mistakes. */
+export function applyChanges(
   provider: Provider,
-  wish: IntegrationWish,
+  changes: IntegrationChanges,
   before: IntegrationRecord | undefined,
-  terms: Terms,
+  context: Context,
 ): { after: WantedIntegration; mistakes: Mistake[] } {
   const { name, channels, countries, currencies } = provider.capabilities
   const mistakes: Mistake[] = []
-  const baseURL = fulfilBaseURL(provider, wish.baseURL, before, terms, mistakes)
-  // Keys go to the address they were set with. Else whoever may change the address could have them sent to a server of their own.
+  const baseURL = applyBaseURL(provider, changes.baseURL, before, context, mistakes)
+  // Keys are sent only to the URL they were set with. Otherwise a new baseURL could send them to an attacker's server.
   const keepsSecrets = baseURL === null || baseURL === before?.baseURL
   const subset = (field: 'channels' | 'countries' | 'currencies', all: string[], parse: Parse) =>
-    fulfilList({ field, value: wish[field], all, parse, before: before?.[field], taker: name }, mistakes)
+    applyList({ field, value: changes[field], all, parse, before: before?.[field], provider: name }, mistakes)
   const after = {
     provider: name,
-    settings: fulfilSettings(provider, wish.settings, before?.settings ?? {}, { ...terms, keepsSecrets }, mistakes),
+    settings: applySettings(provider, changes.settings, before?.settings ?? {}, { ...context, keepsSecrets }, mistakes),
     baseURL,
     channels: subset('channels', channels, (text) => text as Channel),
     countries: subset('countries', countries, parseCountry),
     currencies: subset('currencies', currencies, parseCurrency),
-    priority: fulfilPriority(wish.priority, before, mistakes),
+    priority: applyPriority(changes.priority, before, mistakes),
     enabled: true,
   } as WantedIntegration
   return { after, mistakes }
 }
 
-// No key is as long; and whatever a pattern lets through ends up in a header.
+// Settings become HTTP headers, so their length is bounded and control characters are refused.
 const MAX_SETTING_LENGTH = 2_000
-const UNFIT = /\p{Cc}/u
-// Nobody misspells that many; telling of each would make an answer many times the size of the request.
-const MOST_TOLD = 10
+const CONTROL_CHARACTER = /\p{Cc}/u
+// Bounds the size of the response: a small request can contain thousands of mistakes.
+const MAX_REPORTED = 10
 
-function fulfilSettings(
+function applySettings(
   { settings, capabilities }: Provider,
-  wish: unknown,
+  changes: unknown,
   before: Record<string, string>,
   { mode, keepsSecrets }: { mode: Mode; keepsSecrets: boolean },
   mistakes: Mistake[],
 ): Record<string, string> | null {
-  const given = new Map(typeof wish === 'object' && wish !== null ? Object.entries(wish) : [])
+  const given = new Map(typeof changes === 'object' && changes !== null ? Object.entries(changes) : [])
   const after: Record<string, string> = {}
   for (const setting of settings) {
     const { name, secret, optional } = setting
@@ -90,67 +90,68 @@ function fulfilSettings(
       if (earlier === undefined) {
         if (!optional) wrong('required', `is required (${setting.looksLike[mode]}): ${sentence(setting.about)}`)
       } else if (secret && !keepsSecrets) {
-        wrong('required', 'must be sent again with a new baseURL: a key is only sent where its owner meant it to go.')
+        wrong('required', 'must be sent again with a new baseURL, so that a key is never sent to another server.')
       } else after[name] = earlier
     } else if (value === '' && !optional) {
-      wrong('required', `must not be empty, but look like ${setting.looksLike[mode]}.`)
+      wrong('required', `must not be empty. It looks like ${setting.looksLike[mode]}.`)
     }
   }
 
   const names = settings.map(({ name }) => name)
   const unknown = [...given.keys()].filter((name) => !names.includes(name))
-  for (const name of unknown.slice(0, MOST_TOLD)) {
-    const meant = names.find((known) => resembles(name, known))
-    const there = names.length > 0 ? `its settings are ${names.join(', ')}` : 'it has nothing to set'
+  for (const name of unknown.slice(0, MAX_REPORTED)) {
+    const meant = names.find((known) => isMisspellingOf(name, known))
+    const list = names.length > 0 ? `its settings are ${names.join(', ')}` : 'it has no settings'
     mistakes.push({
       pointer: `/settings/${pointerPart(name)}`,
       code: 'unknown_setting',
-      message: `${capabilities.name} has no such setting${meant ? `; did you mean \`${meant}\`?` : `: ${there}.`}`,
+      message: `${capabilities.name} has no such setting${meant ? `; did you mean \`${meant}\`?` : `: ${list}.`}`,
     })
   }
   return settings.length > 0 ? after : null
 }
 
-/** Never with the value: whoever reads over a shoulder, or a log, learns nothing. */
+/** The message never contains the value: it may be a secret. */
 function findMistake({ about, pattern, looksLike }: Setting, value: string, mode: Mode): [string, string] | undefined {
   const other = mode === 'live' ? 'sandbox' : 'live'
-  const isSound = value.length <= MAX_SETTING_LENGTH && !UNFIT.test(value)
+  const isSound = value.length <= MAX_SETTING_LENGTH && !CONTROL_CHARACTER.test(value)
   if (isSound && pattern[mode].test(value)) return undefined
   if (isSound && pattern[other].test(value))
     return ['wrong_mode', `belongs to ${other} mode. In ${mode} mode it looks like ${looksLike[mode]}.`]
-  return ['invalid_format', `must look like ${looksLike[mode]}, without blanks around it: ${sentence(about)}`]
+  return ['invalid_format', `must look like ${looksLike[mode]}, without spaces around it: ${sentence(about)}`]
 }
 
 function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`
 }
 
-function fulfilBaseURL(
+function applyBaseURL(
   provider: Provider,
-  wish: unknown,
+  value: unknown,
   before: IntegrationRecord | undefined,
-  { mode, allowPrivate }: Terms,
+  { mode, allowPrivate }: Context,
   mistakes: Mistake[],
 ): string | null {
   const earlier = before?.baseURL ?? null
-  if (typeof wish !== 'string') return earlier
-  if (wish === '') return null
+  if (typeof value !== 'string') return earlier
+  if (value === '') return null
   const wrong = (code: string, message: string) => {
     mistakes.push({ pointer: '/baseURL', code, message: `baseURL ${message}` })
     return earlier
   }
   const { baseURL: own, capabilities } = provider
-  if (own === null) return wrong('not_supported', `cannot be chosen: ${capabilities.name} is part of this service.`)
-  const url = isWebAddress(wish) && !/[?#]/.test(wish) ? URL.parse(wish) : null
+  if (own === null) return wrong('not_supported', `cannot be set: ${capabilities.name} is part of this service.`)
+  const url = isWebAddress(value) && !/[?#]/.test(value) ? URL.parse(value) : null
   if (!url)
     return wrong(
       'invalid_format',
       `must be an absolute http or https URL of at most 2048 characters, without user:password, query and fragment, like ${own[mode]}.`,
     )
+  // SSRF guard, first half: the addresses that the host resolves to are checked when connecting.
   if (!allowPrivate) {
     const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
     if (leadsInside(url.hostname))
-      return wrong('blocked_address', 'must not lead into a private network, this machine included.')
+      return wrong('blocked_address', 'must not point to a private network or to this machine.')
     if (!isWebPort(port)) return wrong('invalid_format', `must not use port ${port}.`)
     if (mode === 'live' && url.protocol !== 'https:') return wrong('https_required', 'must be https in live mode.')
   }
@@ -170,30 +171,30 @@ interface List {
   all: string[]
   parse: Parse
   before: string[] | undefined
-  taker: string
+  provider: string
 }
 
-/** In the provider's own order, each once. */
-function fulfilList({ field, value, all, parse, before, taker }: List, mistakes: Mistake[]): string[] {
+/** In the order of the provider's capabilities, without duplicates. */
+function applyList({ field, value, all, parse, before, provider }: List, mistakes: Mistake[]): string[] {
   if (!Array.isArray(value)) return before ?? all
   if (value.length === 0) return all
   const chosen = value.map((each) => (typeof each === 'string' ? parse(each) : undefined))
   const wrong = [...chosen.keys()].filter((index) => !all.includes(chosen[index] ?? ''))
-  for (const index of wrong.slice(0, MOST_TOLD)) {
+  for (const index of wrong.slice(0, MAX_REPORTED)) {
     mistakes.push({
       pointer: `/${field}/${index}`,
       code: 'not_supported',
-      message: `${field}.${index} must be one that ${taker} takes: ${all.join(', ')}.`,
+      message: `${field}.${index} must be one that ${provider} supports: ${all.join(', ')}.`,
     })
   }
   return all.filter((each) => chosen.includes(each))
 }
 
-function fulfilPriority(value: unknown, before: IntegrationRecord | undefined, mistakes: Mistake[]): number {
+function applyPriority(value: unknown, before: IntegrationRecord | undefined, mistakes: Mistake[]): number {
   const earlier = before?.priority ?? DEFAULT_PRIORITY
   if (typeof value !== 'number') return earlier
   if (Number.isInteger(value) && value >= 0 && value <= MAX_PRIORITY) return value
-  const message = `priority must be a whole number from 0 to ${MAX_PRIORITY}; the lower one is asked first.`
+  const message = `priority must be a whole number from 0 to ${MAX_PRIORITY}. Lower numbers are used first.`
   mistakes.push({ pointer: '/priority', code: 'out_of_range', message })
   return earlier
 }

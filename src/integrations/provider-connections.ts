@@ -18,59 +18,59 @@ import { PROVIDERS } from '../providers/registry.ts'
 import { createHealth } from './health.ts'
 import { NO_ACCOUNT, type ProviderAccount } from './provider-account.ts'
 import { findAccount, findCurrentAccount, listAccountVersions } from './provider-account-store.ts'
-import { discreetConnection, discreetHttp } from './redact.ts'
+import { redactCredentials, redactErrors } from './redact.ts'
 import { withRotatedKeys } from './rotated-keys.ts'
 
-export interface AccountParts {
+export interface ConnectionDependencies {
   database: Database
   secrets: SecretBox
   masterKey: Buffer
-  /** Where this process itself is reached, for providers that it plays itself. */
+  /** The URL of this process, for the providers that it simulates. */
   serverUrl: () => string
-  /** Which modes may have addresses inside our own network. */
+  /** The modes in which a base URL may point to a private network. */
   allowPrivate: (mode: Mode) => boolean
   providers?: readonly Provider[]
-  /** Deadline and breaker, where they are not the usual ones. */
+  /** Overrides of the default deadline and circuit breaker. */
   http?: Pick<ProviderHttpOptions, 'deadlineMs' | 'breaker'>
-  /** For how long it is remembered that a provider did not answer. Milliseconds. */
+  /** The clock of the health window, in milliseconds. */
   now?: () => number
 }
 
-const MAX_KEPT = 10_000
-/** Connections at once to one host, for everything that is not a start. */
+const MAX_CACHED = 10_000
+/** Concurrent connections to one host for checks, refunds and lists. Starts have their own limit. */
 const CHECK_CONNECTIONS = 16
-/** How many accounts' keys are tried on a notice: the current one and the newest retired ones. */
+/** Keys tried to verify a notice: those of the current account and of the newest retired ones. */
 const MAX_NOTICE_ACCOUNTS = 11
 
 /**
- * Connections to providers, one for each merchant, mode, provider, account and purpose: each has its own breaker, so that one merchant's trouble
- * does not affect another. An account never changes, so its connection is cached without a query.
+ * Connections to providers, one per scope, provider, account and purpose. Each has its own circuit breaker, so that one merchant's
+ * failing account does not affect another. An account never changes, so its connection is cached without a query.
  */
-export function providerAccounts(parts: AccountParts): Providers {
-  const { database, secrets, providers = PROVIDERS } = parts
-  const kept = new Map<string, Connection>()
-  const health = createHealth(parts.now)
+export function providerConnections(deps: ConnectionDependencies): Providers {
+  const { database, secrets, providers = PROVIDERS } = deps
+  const connections = new Map<string, Connection>()
+  const health = createHealth(deps.now)
   const nameOf = ({ merchantId, mode }: Scope, name: string) => `${merchantId} ${mode} ${name}`
   const resolve = createDnsResolve()
   const find = (name: string) => providers.find(({ capabilities }) => capabilities.name === name)
 
-  function open(provider: Provider, { mode }: Scope, account: Found, purpose: Purpose): Connection {
+  function open(provider: Provider, { mode }: Scope, account: ResolvedAccount, purpose: Purpose): Connection {
     const { answersWithinMs: deadlineMs } = provider.capabilities
-    // Where a merchant's own choice of address leads is looked at each time; the provider's own is ours to trust.
-    const isGuarded = account.isChosen && !parts.allowPrivate(mode)
+    // SSRF guard: a base URL set by the merchant is resolved and checked on every connect. The provider's own URL is trusted.
+    const isGuarded = account.hasCustomURL && !deps.allowPrivate(mode)
     const http = providerHttp({
       ...(deadlineMs && { deadlineMs }),
       ...(purpose === 'check' && { maxConnections: CHECK_CONNECTIONS }),
-      ...parts.http,
+      ...deps.http,
       ...(isGuarded && { guard: { resolve, mayConnect: isPublic } }),
     })
     const { settings, baseURL } = account
-    return discreetConnection(provider.connect({ mode, settings, baseURL, http: discreetHttp(http) }))
+    return redactErrors(provider.connect({ mode, settings, baseURL, http: redactCredentials(http) }))
   }
 
-  function keep(key: string, connection: Connection): Connection {
-    kept.set(key, connection)
-    if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value as string)
+  function cache(key: string, connection: Connection): Connection {
+    connections.set(key, connection)
+    if (connections.size > MAX_CACHED) connections.delete(connections.keys().next().value as string)
     return connection
   }
 
@@ -80,16 +80,16 @@ export function providerAccounts(parts: AccountParts): Providers {
     const version = options.account ?? (await findCurrentAccount(database, owner, name))
     const { purpose = 'check' } = options
     const key = `${nameOf(owner, name)} ${version} ${purpose}`
-    const known = kept.get(key)
+    const known = connections.get(key)
     if (known) return known
 
     const record = version === NO_ACCOUNT ? undefined : await findAccount(database, secrets, owner, name, version)
-    // A concurrent call may have opened it meanwhile. Two connections would have two breakers.
-    const rival = kept.get(key)
+    // A concurrent call may have opened it meanwhile. Two connections would have two circuit breakers.
+    const rival = connections.get(key)
     if (rival) return rival
-    const connection = open(provider, owner, accountOf(parts, provider, owner, version, record), purpose)
-    if (version === NO_ACCOUNT) return keep(key, connection)
-    return keep(
+    const connection = open(provider, owner, accountOf(deps, provider, owner, version, record), purpose)
+    if (version === NO_ACCOUNT) return cache(key, connection)
+    return cache(
       key,
       withRotatedKeys(connection, async () => {
         const current = await findCurrentAccount(database, owner, name)
@@ -106,33 +106,33 @@ export function providerAccounts(parts: AccountParts): Providers {
     connect,
     async accounts(owner, name) {
       const versions = await listAccountVersions(database, owner, name, MAX_NOTICE_ACCOUNTS)
-      const needsNone = owner.mode === 'sandbox' && find(name)?.sandboxAccount !== undefined
-      return versions.filter((version) => version !== NO_ACCOUNT || needsNone)
+      const needsNoAccount = owner.mode === 'sandbox' && find(name)?.sandboxAccount !== undefined
+      return versions.filter((version) => version !== NO_ACCOUNT || needsNoAccount)
     },
   }
 }
 
 type Purpose = NonNullable<ConnectOptions['purpose']>
 
-interface Found extends Pick<Account, 'settings' | 'baseURL'> {
-  /** The merchant has chosen the address. */
-  isChosen: boolean
+interface ResolvedAccount extends Pick<Account, 'settings' | 'baseURL'> {
+  /** The merchant set the base URL. */
+  hasCustomURL: boolean
 }
 
 function accountOf(
-  { masterKey, serverUrl }: AccountParts,
+  { masterKey, serverUrl }: ConnectionDependencies,
   provider: Provider,
   { merchantId, mode }: Scope,
   version: number,
   record: ProviderAccount | undefined,
-): Found {
+): ResolvedAccount {
   const { name } = provider.capabilities
   const baseURL = record?.baseURL ?? provider.baseURL?.[mode]
-  if (record && baseURL) return { settings: record.settings, baseURL, isChosen: record.baseURL !== null }
+  if (record && baseURL) return { settings: record.settings, baseURL, hasCustomURL: record.baseURL !== null }
   if (version !== NO_ACCOUNT) throw new NotSetUp(`the keys of ${name} account ${version} of ${merchantId} are deleted`)
-  const played =
+  const simulated =
     mode === 'sandbox' &&
     provider.sandboxAccount?.({ masterKey, merchantUuid: uuidOf(merchantId), serverUrl: serverUrl() })
-  if (played) return { ...played, isChosen: false }
+  if (simulated) return { ...simulated, hasCustomURL: false }
   throw new NotSetUp(`${name} is not set up for ${merchantId} in ${mode} mode`)
 }

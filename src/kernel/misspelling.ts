@@ -1,24 +1,24 @@
-/** Whether a word that we do not know is surely meant as one that we do. */
-export function resembles(field: string, known: string): boolean {
+/** Whether an unknown field name is probably a misspelling of a known one. */
+export function isMisspellingOf(field: string, known: string): boolean {
   if (field.length > 60) return false
-  const [a, b] = [bare(field), bare(known)]
+  const [a, b] = [normalize(field), normalize(known)]
   return a === b || distance(a, b) <= tolerance(b)
 }
 
-/** Short words have too many neighbours (`used`, `game`) for a guess to be a help. */
+/** Maximum edit distance. Short names have too many similar words (`used`, `game`) for a useful guess. */
 function tolerance(name: string): number {
   return name.length >= 8 ? 2 : name.length >= 6 ? 1 : 0
 }
 
-/** Spelling habits aside: `redirect_url`, `RedirectUri` and `redirectURL` are the same word. */
-function bare(name: string): string {
+/** Ignores case, separators and url/uri: `redirect_url`, `RedirectUri` and `redirectURL` are the same name. */
+function normalize(name: string): string {
   return name
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, '')
     .replace(/ur[li]$/, '')
 }
 
-/** How many letters to add, drop, change or swap with their neighbour to get from one to the other. */
+/** Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of adjacent letters. */
 function distance(a: string, b: string): number {
   let twoBack: number[] = []
   let before = Array.from({ length: b.length + 1 }, (_, index) => index)
