@@ -93,8 +93,9 @@ export function withoutRoom(
   // The provider was quicker than we are. Ours will be refused for that, and then there is room for this one.
   if (refunds.some(({ status }) => status === 'pending'))
     return { kind: 'waits', because: 'a refund of ours of this money is not answered yet' }
-  if (attempt.status === 'pending' || attempt.status === 'processing')
-    return { kind: 'waits', because: 'the money that it is of is not on record yet' }
+  // A refund can be announced before its payment, also for an attempt that had failed or was abandoned.
+  if (attempt.status !== 'successful' && attempt.status !== 'surplus')
+    return { kind: 'waits', because: 'the payment that it refunds is not on record yet' }
   return { kind: 'unfit', because: `the provider gave ${amount} back beyond what is on record` }
 }
 

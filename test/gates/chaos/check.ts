@@ -60,6 +60,9 @@ export async function compare(database: Database, door: Door, told: Told): Promi
     ...ledger.flatMap((record) => compareTaken(record, byOrder.get(record.reference))),
     ...attempts.flatMap((attempt) => compareAttempt(attempt, inLedger.get(attempt.order_reference))),
     ...records.flatMap((each) => comparePayment(each, inLedger)),
+    ...records
+      .filter(({ refunds }) => refunds.some(({ status }) => status === 'failed'))
+      .map(({ state }) => `${state.payment.reference}: a refund was refused`),
     ...(await compareLists(database)),
     ...compareTold(told, records, attempts, inLedger),
   ]
@@ -127,7 +130,6 @@ export function comparePayment(
   const beyond = sum(records.receipts.filter(({ counted }) => !counted))
   const back = sum(records.refunds.filter(({ counted }) => !counted))
   if (beyond !== back) found.push(`${beyond} came beyond the payment, ${back} was sent back`)
-  if (records.refunds.some(({ status }) => status === 'failed')) found.push('a refund was refused')
   return found.map((finding) => `${payment.reference}: ${finding}`)
 }
 

@@ -16,6 +16,8 @@ export interface Comparison {
   taken: Totals
   givenBack: Totals
   differences: string[]
+  /** What is on record about what differs. */
+  explanation: string[]
 }
 
 export interface Totals {
@@ -81,6 +83,7 @@ export async function compare(
     needReview: attempts.filter(({ needs_review }) => needs_review !== null).length,
     taken: { entries: taken.length, ours: sum(receipts), theirs: sum(taken) },
     givenBack: { entries: givenBack.length, ours: sum(sentBack), theirs: sum(givenBack) },
+    explanation: [],
     differences: [
       ...compareEntries('receipt', receipts, taken),
       ...compareEntries('refund', sentBack, givenBack),
@@ -88,7 +91,7 @@ export async function compare(
       ...attempts
         .filter(({ needs_review }) => needs_review)
         .map((each) => `${each.reference} (${each.status}): needs a person: ${each.needs_review}`),
-      ...refunds.flatMap(compareRefund),
+      ...refunds.flatMap((refund) => compareRefund(refund, refunds)),
       ...records.flatMap((each) => comparePayment(each, orders)),
       ...(await compareLists(database)),
       ...told.payments
@@ -125,12 +128,15 @@ function compareEntries(what: string, ours: Entry[], theirs: Entry[]): string[] 
   ]
 }
 
-function compareRefund({ payment, kind, status, amount, failure }: RefundRow): string[] {
+function compareRefund({ payment, kind, status, amount, failure }: RefundRow, refunds: RefundRow[]): string[] {
   if (status === 'pending') return [`${payment}: a refund of ${amount} is still under way`]
-  // The money may have been given back in the provider's dashboard first.
-  if (status === 'failed' && kind !== 'merchant')
-    return [`${payment}: a refund of ${amount} (${kind}) was refused: ${failure}`]
-  return []
+  if (status !== 'failed') return []
+  // The money of a merchant's refund may have been given back in the provider's dashboard, or by a dispute, first.
+  const isBeaten = refunds.some(
+    (other) =>
+      other.payment === payment && (other.kind === 'provider' || other.kind === 'chargeback') && other.amount > 0,
+  )
+  return kind === 'merchant' && isBeaten ? [] : [`${payment}: a refund of ${amount} (${kind}) was refused: ${failure}`]
 }
 
 /** What was made at the provider is known as that, each once; and nothing else is. */
@@ -197,7 +203,7 @@ async function readReceipts(database: Database): Promise<Entry[]> {
 function readRefunds(database: Database): Promise<RefundRow[]> {
   return database.rows(sql`
     select r.id, p.reference as payment, a.order_reference, r.kind, r.status, r.amount, r.currency, r.failure,
-           coalesce(d.settled_by, r.provider_refund_id, d.provider_dispute_id) as provider_refund_id
+           coalesce(d.settled_by, case when r.kind = 'chargeback' then d.provider_dispute_id end, r.provider_refund_id) as provider_refund_id
       from refunds r join attempts a on a.id = r.attempt_id join payments p on p.id = r.payment_id
       left join disputes d on d.refund_id = r.id`)
 }

@@ -49,6 +49,7 @@ export function printProvider(outcome: ProviderOutcome): string {
     `provider chaos, ${provider}, seed ${seed}`,
     ...rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`),
     ...differences.slice(0, 30).map((difference) => `  FAILED  ${difference}`),
+    ...books.explanation.map((line) => `  ${line}`),
     '',
   ].join('\n')
 }

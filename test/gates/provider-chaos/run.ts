@@ -9,6 +9,7 @@ import { Killer } from '../killer.ts'
 import { randomOf } from '../random.ts'
 import { compare } from './check.ts'
 import type { Told, World } from './customers.ts'
+import { explain } from './explain.ts'
 import type { ProviderOutcome } from './report.ts'
 import { countDeliveries, hurry, settleInRounds } from './rounds.ts'
 import { type Merchant, type RunningService, startService } from './service.ts'
@@ -77,6 +78,7 @@ async function run(
     await untilTold(service)
     const books = await compare(database, fake, told, listener.heard, courier.refused)
     books.differences.push(...(await auditAll(service)))
+    books.explanation.push(...(await explain(database, fake, books.differences)))
     const seconds = (from: number, to: number) => Math.round((to - from) / 1_000)
     return {
       ...{ provider, seed, payments, rounds, books, calls: shop.tally, trouble: way.counts, notices: courier.counts },
