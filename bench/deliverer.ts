@@ -2,11 +2,11 @@ import { Agent, request } from 'node:http'
 import { pino } from 'pino'
 import { connect } from '../src/database/database.ts'
 import { listen } from '../src/database/listen.ts'
+import { DELIVERIES_CHANNEL } from '../src/events/outbox-store.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
 import { guardedHttp } from '../src/outbound/guarded-http.ts'
 import { startDelivering } from '../src/webhooks/delivery-loop.ts'
-import { DELIVERIES_CHANNEL } from '../src/webhooks/delivery-store.ts'
 
 /**
  * A process that carries deliveries out, by ours or by a job library: one POST for each. The others are tuned as their manuals

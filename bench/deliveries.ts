@@ -1,8 +1,8 @@
-import { connect, type Database } from '../src/database/database.ts'
+import { connect, type Database, type Transaction } from '../src/database/database.ts'
+import { recordEvent } from '../src/events/record-event.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { idOf, type MerchantId, newId, newReference, newShortCode, type PaymentId, uuidOf } from '../src/kernel/ids.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
-import { eventRecorder } from '../src/webhooks/announce-event.ts'
 import type { BenchDatabase } from './bench-database.ts'
 import { type Sink, startSink } from './sink.ts'
 import { median } from './statistics.ts'
@@ -107,7 +107,7 @@ function openQueue(system: System, url: string, ports: number[]): Promise<Queue>
 
 async function openManilla(url: string, ports: number[]): Promise<Queue> {
   const database = connect({ url })
-  const record = eventRecorder({ clock: systemClock, secrets: secretBox(Buffer.alloc(32)) })
+  const outbox = { clock: systemClock, secrets: secretBox(Buffer.alloc(32)) }
   const merchantId = idOf('merchant', '01900000-0000-7000-8000-000000000009')
   await query(database, `insert into merchants (id, name, country) values ('${uuidOf(merchantId)}', 'Bench', 'NG')`)
   const payments = await Promise.all(ports.map((port) => insertPayment(database, merchantId, port)))
@@ -123,15 +123,17 @@ async function openManilla(url: string, ports: number[]): Promise<Queue> {
     cause: null,
     occurredAt: systemClock.now(),
   })
+  const record = (tx: Transaction, index: number) =>
+    recordEvent(tx, outbox, event(index), webhookOn(ports[index % ports.length] as number))
   return {
     async fill(count) {
       for (let done = 0; done < count; done += 500) {
         await database.transaction(async (tx) => {
-          for (let index = done; index < Math.min(done + 500, count); index++) await record(tx, event(index))
+          for (let index = done; index < Math.min(done + 500, count); index++) await record(tx, index)
         })
       }
     },
-    add: (index) => database.transaction((tx) => record(tx, event(index))),
+    add: (index) => database.transaction((tx) => record(tx, index)),
     close: () => database.close(),
   }
 }
@@ -144,10 +146,12 @@ async function insertPayment(database: Database, merchantId: MerchantId, port: n
     `insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_email,
                            webhook_url, metadata, expires_at)
      values ('${uuidOf(id)}', '${uuidOf(merchantId)}', 'sandbox', '${newReference(now)}', '${newShortCode(now)}', 1000, 'NGN', 'NG', false,
-             'ada@example.com', 'http://127.0.0.1:${port}/hook', '{}', now() + interval '1 day')`,
+             'ada@example.com', '${webhookOn(port)}', '{}', now() + interval '1 day')`,
   )
   return id
 }
+
+const webhookOn = (port: number) => `http://127.0.0.1:${port}/hook`
 
 const query = (database: Database, text: string) => database.rows({ name: '', text, values: [] })
 

@@ -1,18 +1,14 @@
 import { connect } from '../src/database/database.ts'
-import { recordEvent } from '../src/events/event-store.ts'
 import { livePayments } from '../src/http/checkout/live-payments.ts'
 import { buildApp } from '../src/http/server/app.ts'
 import { listen } from '../src/http/server/listen.ts'
-import { canTake } from '../src/integrations/integration.ts'
 import { integrationCache } from '../src/integrations/integration-cache.ts'
 import { providerConnections } from '../src/integrations/provider-connections.ts'
 import { systemClock } from '../src/kernel/clock.ts'
-import { newId, newReference, newShortCode } from '../src/kernel/ids.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
 import { createLog } from '../src/log.ts'
 import { credentialVerifier } from '../src/merchants/verify-credential.ts'
 import { guardedHttp } from '../src/outbound/guarded-http.ts'
-import type { PaymentCreator } from '../src/payments/create-payment.ts'
 import { buildAssets } from '../web/build.ts'
 
 /**
@@ -24,20 +20,6 @@ let baseUrl = ''
 
 const cache = integrationCache(database)
 
-const createPayment: PaymentCreator = async ({ caller, request, reference }) => {
-  const integrations = await cache.get(caller)
-  if (!integrations.some((integration) => canTake(integration, request.country, request.currency)))
-    throw new Error('the sandbox merchant has no integration that can take this payment')
-  const now = systemClock.now()
-  const ticket = {
-    id: newId('payment', now),
-    shortCode: newShortCode(now),
-    reference: reference ?? newReference(now),
-    amount: request.amount,
-  }
-  return { ticket, replayed: false }
-}
-
 const log = createLog(process.env.LOG_LEVEL ?? 'info')
 const secrets = secretBox(Buffer.alloc(32))
 const app = await buildApp({
@@ -46,7 +28,7 @@ const app = await buildApp({
   log,
   verifyCredential: credentialVerifier(database),
   integrationCache: cache,
-  createPayment,
+  paymentBatch: { insert: async () => true },
   live: livePayments({ database, log }),
   assets: await buildAssets(),
   providers: providerConnections({
@@ -57,7 +39,6 @@ const app = await buildApp({
     allowPrivate: () => false,
   }),
   secrets,
-  record: recordEvent,
   http: guardedHttp(),
   allowPrivate: () => false,
   baseUrl: () => baseUrl,

@@ -9,6 +9,8 @@ import { listen as listenTo } from './database/listen.ts'
 import { migrate } from './database/migrate.ts'
 import { DEMO_WEBHOOK_PATH, type DemoParts, demoShop } from './demo/shop.ts'
 import { PAYMENTS_CHANNEL } from './events/event-store.ts'
+import { DELIVERIES_CHANNEL } from './events/outbox-store.ts'
+import { findDefaultSecret } from './events/webhook-secret-store.ts'
 import { type Keys, loadKeys } from './generated-keys.ts'
 import { SANDBOX_MERCHANT_ID, seedSandbox } from './integrations/create-merchant.ts'
 import { integrationCache } from './integrations/integration-cache.ts'
@@ -22,15 +24,12 @@ import { createLog } from './log.ts'
 import type { NewCredential } from './merchants/credential.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
 import { guardedHttp } from './outbound/guarded-http.ts'
-import { paymentCreator } from './payments/create-payment.ts'
+import { paymentBatch } from './payments/create-payment.ts'
 import type { PaymentDependencies } from './payments/dependencies.ts'
 import { linksOn } from './payments/links.ts'
 import { sandboxServers } from './providers/sandbox-servers.ts'
-import { eventRecorder } from './webhooks/announce-event.ts'
 import { startDelivering } from './webhooks/delivery-loop.ts'
-import { DELIVERIES_CHANNEL } from './webhooks/delivery-store.ts'
 import { setDefaultSecret } from './webhooks/manage-endpoints.ts'
-import { findDefaultSecret } from './webhooks/secret-store.ts'
 import { startWorker } from './worker/worker.ts'
 
 const SANDBOX_OWNER = { merchantId: SANDBOX_MERCHANT_ID, mode: 'sandbox' as const }
@@ -140,7 +139,6 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
       allowPrivate,
     }),
     secrets,
-    record: eventRecorder({ clock: parts.clock, secrets }),
   }
   // Of the customers' side, as it were: a process that only works off the clock does without.
   const hasDemo = config.demo && config.role !== 'worker'
@@ -152,7 +150,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     ...attemptParts,
     verifyCredential,
     integrationCache: integrations,
-    createPayment: paymentCreator({ ...parts, integrationCache: integrations }),
+    paymentBatch: paymentBatch(parts.database),
     live,
     assets,
     http,
@@ -250,12 +248,11 @@ export async function describeService(): Promise<unknown> {
     clock: systemClock,
     verifyCredential: nothing,
     integrationCache: { get: nothing, invalidate: nothing, invalidateAll: nothing },
-    createPayment: nothing,
+    paymentBatch: { insert: nothing },
     live: livePayments(parts),
     assets: await buildAssets(),
     providers: { find: nothing, isWell: nothing, note: nothing, connect: nothing, accounts: nothing },
     secrets: { keyId: '', seal: nothing, open: nothing, sign: nothing, verify: nothing },
-    record: nothing,
     http: { post: nothing },
     allowPrivate: () => false,
     baseUrl: () => 'http://localhost:3000',

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
+import { isWebhookSecret } from './events/webhook-secret.ts'
 import { OperatorError } from './kernel/operator-error.ts'
-import { isWebhookSecret } from './webhooks/signature.ts'
 
 /** Every setting, read once from the environment. See the table in README.md. */
 export interface Config {

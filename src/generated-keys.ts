@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
+import { newWebhookSecret, type WebhookSecret } from './events/webhook-secret.ts'
 import { OperatorError } from './kernel/operator-error.ts'
 import { type NewCredential, newCredential } from './merchants/credential.ts'
-import { newWebhookSecret, type WebhookSecret } from './webhooks/signature.ts'
 
 /** Keys that nobody set, made once and kept in the data folder for this user's eyes only. */
 export interface Keys {

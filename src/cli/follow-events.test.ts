@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startPaying } from '../../test/support/paying.ts'
 import { connect } from '../database/database.ts'
 import type { Event } from '../events/event.ts'
-import { recordEvent } from '../events/event-store.ts'
+import { insertEvent } from '../events/event-store.ts'
 import { newId, type PaymentId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { followEvents } from './follow-events.ts'
@@ -35,7 +35,7 @@ async function startStory() {
   return { owner, eventAt, follower: followEvents(owner) }
 }
 
-const record = (event: Event) => database.transaction((tx) => recordEvent(tx, event))
+const record = (event: Event) => database.transaction((tx) => insertEvent(tx, event))
 const idsOf = (events: { id: string }[]) => events.map(({ id }) => id)
 
 test('what was there before is not handed out, what comes after is, once', async () => {
@@ -57,7 +57,7 @@ test('an event whose transaction commits after that of a younger one is handed o
   const written = Promise.withResolvers<void>()
   const overtaken = Promise.withResolvers<void>()
   const slow = database.transaction(async (tx) => {
-    await recordEvent(tx, older)
+    await insertEvent(tx, older)
     written.resolve()
     await overtaken.promise
   })
@@ -86,7 +86,7 @@ test('more than a page at once comes whole and in order', async () => {
   await follower.next(database)
   const made = Array.from({ length: 1_001 }, (_, index) => eventAt(index))
   await database.transaction(async (tx) => {
-    for (const event of made) await recordEvent(tx, event)
+    for (const event of made) await insertEvent(tx, event)
   })
   assert.deepEqual(idsOf(await follower.next(database)), idsOf(made))
   assert.deepEqual(await follower.next(database), [])

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bodyOf, type EventType } from '../events/event.ts'
+import { newWebhookSecret, type WebhookSecret } from '../events/webhook-secret.ts'
 import { SANDBOX_MERCHANT_ID } from '../integrations/create-merchant.ts'
 import type { Country } from '../kernel/country.ts'
 import { newAttemptReference, newId, newReference, newShortCode } from '../kernel/ids.ts'
@@ -10,7 +11,7 @@ import type { Attempt } from '../payments/state/attempt.ts'
 import type { Payment } from '../payments/state/payment.ts'
 import type { PaymentState } from '../payments/state/payment-state.ts'
 import type { Answer } from '../webhooks/delivery.ts'
-import { newWebhookSecret, type WebhookSecret, webhookHeaders } from '../webhooks/signature.ts'
+import { webhookHeaders } from '../webhooks/signature.ts'
 
 /** What a handler of webhooks did with one message, and whether that was right. */
 export interface Grade {

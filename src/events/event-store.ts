@@ -8,7 +8,7 @@ import { type AnnouncedType, bodyOf, type Event, isAnnounced } from './event.ts'
 export const PAYMENTS_CHANNEL = 'manilla_payments'
 
 /** Takes a transaction, never a plain connection: an event without its change, or a change without its event, must not exist. */
-export async function recordEvent(tx: Transaction, event: Event): Promise<void> {
+export async function insertEvent(tx: Transaction, event: Event): Promise<void> {
   const body = isAnnounced(event.type) ? bodyOf(event) : null
   await tx.rows(sql`
     with recorded as (

@@ -5,7 +5,7 @@ import { lockPaymentState } from './store/attempts.ts'
 import { writeDecision } from './write-decision.ts'
 
 export function cancelPayment(
-  deps: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'record'>,
+  deps: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'secrets'>,
   id: PaymentId,
 ): Promise<PaymentState> {
   return deps.database.transaction(async (tx) => {

@@ -9,7 +9,7 @@ import { newId, newReference, newShortCode, type PaymentId } from '../kernel/ids
 import { Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import type { PaymentRequest } from './state/payment.ts'
-import { findRivals, insertPayment, insertPayments, type NewPayment } from './store/payments.ts'
+import { findConflicting, insertPayment, insertPayments, type NewPayment } from './store/payments.ts'
 
 export interface CreatePayment {
   caller: Caller
@@ -19,7 +19,7 @@ export interface CreatePayment {
   idempotency: { key: string; digest: Buffer } | undefined
 }
 
-/** What the merchant needs to send a customer to the payment. */
+/** The part of a new payment that the merchant needs to redirect the customer. */
 export interface PaymentTicket {
   id: PaymentId
   shortCode: string
@@ -29,65 +29,74 @@ export interface PaymentTicket {
 
 export interface Created {
   ticket: PaymentTicket
-  /** The key had made this payment before; nothing was written now. */
+  /** An earlier request with this idempotency key created the payment. */
   replayed: boolean
 }
 
-/** Someone else's words for a used reference: the doors show its ticket as `existing`. */
+/** The reference is in use. The API shows the ticket of its payment as `existing`. */
 export class DuplicateReference extends Error {
   readonly existing: PaymentTicket
   constructor(existing: PaymentTicket) {
     super(
-      `The reference ${existing.reference} is already used by a payment of yours. Use another one for a new payment; "existing" is the one that has it.`,
+      `The reference ${existing.reference} is already used by one of your payments, shown as "existing". Use another reference for a new payment.`,
     )
     this.name = 'DuplicateReference'
     this.existing = existing
   }
 }
 
-const MAX_ITEMS = 256
+const MAX_BATCH_ITEMS = 256
 const MAX_WAITING = 4_096
-const TRIES = 3
+const MAX_TRIES = 3
 
-interface CreatorDependencies {
-  database: Database
-  clock: Clock
-  integrationCache: IntegrationCache
+/** Inserts the payments that arrive at the same time in one statement, which costs one commit. */
+export interface PaymentBatch {
+  /** False when the reference, the idempotency key or the short code is in use. */
+  insert(payment: NewPayment): Promise<boolean>
 }
 
-export type PaymentCreator = (wanted: CreatePayment) => Promise<Created>
-
-export function paymentCreator({ database, clock, integrationCache }: CreatorDependencies): PaymentCreator {
+export function paymentBatch(database: Database): PaymentBatch {
   const insert = batch<NewPayment, boolean>({
     write: (payments) => insertTogether(database, payments),
-    maxItems: MAX_ITEMS,
+    maxItems: MAX_BATCH_ITEMS,
     maxWaiting: MAX_WAITING,
     failsAll: (error) => error instanceof Problem && error.code === 'unavailable',
+    // Backpressure: refuse instead of queueing without bound.
     tooMany: () =>
       new Problem('unavailable', 'More payments are being created than can be written right now. Try again shortly.', {
         retryAfterSeconds: 1,
       }),
   })
+  return { insert }
+}
 
-  return async (wanted) => {
-    // The cache may be older than an integration that was just set up, so a refusal is checked against the database.
-    const refusal =
-      whyUnpayable(wanted, await integrationCache.get(wanted.caller)) &&
-      whyUnpayable(wanted, await listEnabledIntegrations(database, wanted.caller))
-    if (refusal) {
-      // What was promised under this key before the integrations changed still stands.
-      const answer = wanted.idempotency && (await findAnswer(database, prepare(wanted, clock.now())))
-      if (answer) return answer
-      throw refusal
-    }
-    for (let tries = 1; ; tries++) {
-      const payment = prepare(wanted, clock.now())
-      if (await insert(payment)) return { ticket: newTicket(payment), replayed: false }
-      const answer = await findAnswer(database, payment)
-      if (answer) return answer
-      // Nothing stands in the way by name, so it was the short code: one chance in 10^13 per payment of that second.
-      if (tries === TRIES) throw new Error('no free short code in three tries')
-    }
+export interface CreateDependencies {
+  database: Database
+  clock: Clock
+  integrationCache: IntegrationCache
+  paymentBatch: PaymentBatch
+}
+
+/** Creates a payment. The same idempotency key and body return the first payment; a used reference throws DuplicateReference. */
+export async function createPayment(deps: CreateDependencies, wanted: CreatePayment): Promise<Created> {
+  const { database, clock } = deps
+  // The cache may be older than an integration that was just set up, so a refusal is checked against the database.
+  const refusal =
+    whyUnpayable(wanted, await deps.integrationCache.get(wanted.caller)) &&
+    whyUnpayable(wanted, await listEnabledIntegrations(database, wanted.caller))
+  if (refusal) {
+    // A payment that this key created before the integrations changed is still returned.
+    const existing = wanted.idempotency && (await findExisting(database, newPayment(wanted, clock.now())))
+    if (existing) return existing
+    throw refusal
+  }
+  for (let tries = 1; ; tries++) {
+    const payment = newPayment(wanted, clock.now())
+    if (await deps.paymentBatch.insert(payment)) return { ticket: newTicket(payment), replayed: false }
+    const existing = await findExisting(database, payment)
+    if (existing) return existing
+    // The short code is in use. The probability is 10^-13 per payment in the same second.
+    if (tries === MAX_TRIES) throw new Error(`no free short code in ${MAX_TRIES} tries`)
   }
 }
 
@@ -103,7 +112,7 @@ function whyUnpayable(
   )
 }
 
-function prepare(wanted: CreatePayment, now: Date): NewPayment {
+function newPayment(wanted: CreatePayment, now: Date): NewPayment {
   return {
     id: newId('payment', now),
     merchantId: wanted.caller.merchantId,
@@ -116,7 +125,7 @@ function prepare(wanted: CreatePayment, now: Date): NewPayment {
   }
 }
 
-/** One statement for all; for each whether it was new. */
+/** Inserts all payments in one statement. For each: true if it is new, or its error. */
 async function insertTogether(database: Database, payments: NewPayment[]): Promise<(boolean | Error)[]> {
   const [only, ...others] = payments
   for (let tries = 1; ; tries++) {
@@ -125,14 +134,14 @@ async function insertTogether(database: Database, payments: NewPayment[]): Promi
         ? [await insertPayment(database, only)]
         : await insertPayments(database, payments)
     } catch (error) {
-      // After a broken connection the rows may be there or not. The ids are ours, so the same statement again settles it.
-      if (lostConnection(error) && tries < TRIES) continue
+      // After a lost connection the commit is uncertain. The ids were chosen here, so repeating the statement is safe.
+      if (lostConnection(error) && tries < MAX_TRIES) continue
       if (lostARace(error)) {
-        if (tries === TRIES) throw unavailable(error)
+        if (tries === MAX_TRIES) throw unavailable(error)
         await pauseAfterLostRace(tries)
         continue
       }
-      // One bad row must not cost its neighbours their payment.
+      // One invalid row must not fail the other payments of the batch.
       if (isBadRow(error) && payments.length > 1) return insertOneByOne(database, payments)
       throw error
     }
@@ -151,13 +160,16 @@ async function insertOneByOne(database: Database, payments: NewPayment[]): Promi
   return results
 }
 
-/** Why the payment was not written: the same request before, another request with its key, or a used reference. */
-async function findAnswer(database: Database, wanted: NewPayment): Promise<Created | undefined> {
-  const rivals = await findRivals(database, wanted)
+/**
+ * Finds the payment that prevented the insert. Returns it for the same request; throws for another request with the same key, and for a
+ * used reference.
+ */
+async function findExisting(database: Database, wanted: NewPayment): Promise<Created | undefined> {
+  const conflicting = await findConflicting(database, wanted)
   const { idempotency } = wanted
-  // Ours: the connection broke after the commit, and the statement was sent a second time.
-  if (rivals.some(({ payment }) => payment.id === wanted.id)) return { ticket: newTicket(wanted), replayed: false }
-  const sameKey = idempotency && rivals.find((rival) => rival.idempotencyKey === idempotency.key)
+  // The connection broke after the commit, and the statement was sent again.
+  if (conflicting.some(({ payment }) => payment.id === wanted.id)) return { ticket: newTicket(wanted), replayed: false }
+  const sameKey = idempotency && conflicting.find((other) => other.idempotencyKey === idempotency.key)
   if (sameKey) {
     if (sameKey.requestDigest?.equals(idempotency.digest)) return { ticket: ticketOf(sameKey.payment), replayed: true }
     throw new Problem(
@@ -165,7 +177,7 @@ async function findAnswer(database: Database, wanted: NewPayment): Promise<Creat
       'This Idempotency-Key was used with another body. Use a new key for a new request, or send the first body again.',
     )
   }
-  const sameReference = rivals.find(({ payment }) => payment.reference === wanted.reference)
+  const sameReference = conflicting.find(({ payment }) => payment.reference === wanted.reference)
   if (sameReference) throw new DuplicateReference(ticketOf(sameReference.payment))
   return undefined
 }

@@ -6,7 +6,7 @@ import { writeDecision } from './write-decision.ts'
 
 /** Ends payments whose time is over, oldest first, and returns how many. Several processes may do it at once: each takes others. */
 export function expirePayments(
-  deps: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'record'>,
+  deps: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'secrets'>,
   limit: number,
 ): Promise<number> {
   return deps.database.transaction(async (tx) => {

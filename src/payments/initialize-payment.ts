@@ -7,7 +7,7 @@ import type { Currency } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import type { Capabilities } from '../providers/provider.ts'
-import { DuplicateReference, type PaymentCreator } from './create-payment.ts'
+import { type CreateDependencies, createPayment, DuplicateReference } from './create-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import type { CallContext } from './idempotent-call.ts'
 import { type Started, startAttempt } from './start-attempt.ts'
@@ -17,7 +17,7 @@ import { findAttempt, findPaymentStateById } from './store/attempts.ts'
 import { findPaymentByReference } from './store/payments.ts'
 
 export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
-  /** As merchants write it: a name, or a name with the channel behind it. */
+  /** A provider name, optionally followed by the channel: see splitProvider. */
   provider: string
   reference: string | undefined
   country: Country | undefined
@@ -26,11 +26,11 @@ export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
   saveCard: boolean
 }
 
-type Parts = PaymentDependencies & { createPayment: PaymentCreator }
+type InitializeDependencies = PaymentDependencies & CreateDependencies
 
-/** A try at a payment with the provider that the merchant names. It is never swapped for another. */
+/** Starts an attempt with the provider that the merchant names. There is no failover to another provider. */
 export async function initializePayment(
-  deps: Parts,
+  deps: InitializeDependencies,
   caller: Caller,
   request: InitializeRequest,
   context: Pick<CallContext, 'startedId' | 'saveStartedId'>,
@@ -50,8 +50,11 @@ export async function initializePayment(
   })
 }
 
-/** What the same call had started before its process died: its instructions are the answer. */
-async function findStarted({ database }: Parts, startedId: string | null): Promise<Started | undefined> {
+/** The attempt that an earlier run of the same call started before its process died. */
+async function findStarted(
+  { database }: InitializeDependencies,
+  startedId: string | null,
+): Promise<Started | undefined> {
   const id = startedId === null ? undefined : parseId('attempt', startedId)
   const attempt = id && (await findAttempt(database, id))
   const state = attempt?.instructions && (await findPaymentStateById(database, attempt.paymentId))
@@ -100,13 +103,18 @@ function namesOf({ provider, channels }: Integration): string[] {
   return channels.map((channel) => (channel === 'card' ? provider : `${provider}-${channel}`))
 }
 
-/** The payment of that reference when it is still open, else a new one. */
-async function openPayment(deps: Parts, caller: Caller, request: InitializeRequest, integration: Integration) {
-  const known = request.reference && (await continueWith(deps, caller, request, request.reference))
+/** Returns the open payment with this reference, or creates a payment. */
+async function openPayment(
+  deps: InitializeDependencies,
+  caller: Caller,
+  request: InitializeRequest,
+  integration: Integration,
+) {
+  const known = request.reference && (await findOpenPayment(deps, caller, request, request.reference))
   if (known) return known
   try {
     const { provider, reference, expiresInSeconds, country, saveCard, ...rest } = request
-    const created = await deps.createPayment({
+    const created = await createPayment(deps, {
       caller,
       request: { ...rest, country: country ?? homeOf(request.currency, integration) },
       reference,
@@ -116,14 +124,14 @@ async function openPayment(deps: Parts, caller: Caller, request: InitializeReque
     return created.ticket.id
   } catch (error) {
     if (!(error instanceof DuplicateReference)) throw error
-    const rival = await continueWith(deps, caller, request, error.existing.reference)
-    if (!rival) throw error
-    return rival
+    const existing = await findOpenPayment(deps, caller, request, error.existing.reference)
+    if (!existing) throw error
+    return existing
   }
 }
 
-async function continueWith(
-  deps: Parts,
+async function findOpenPayment(
+  deps: InitializeDependencies,
   caller: Caller,
   { amount, currency, user }: InitializeRequest,
   reference: string,
@@ -134,27 +142,27 @@ async function continueWith(
   if (payment.amount !== amount || payment.currency !== currency) {
     throw new Problem(
       'reference_conflict',
-      `The reference ${reference} belongs to a payment of ${payment.amount} ${payment.currency}, not ${amount} ${currency}. Send the same amount and currency to add a try to it, or use another reference.`,
+      `The reference ${reference} belongs to a payment of ${payment.amount} ${payment.currency}, not ${amount} ${currency}. Send the same amount and currency to add an attempt to it, or use another reference.`,
     )
   }
   if (isAnotherUser(user, payment.user)) {
-    // The address is not repeated: the caller may be passing on what a stranger typed.
+    // The e-mail address is not shown: the caller may be passing on a stranger's input.
     throw new Problem(
       'reference_conflict',
-      `The reference ${reference} belongs to a payment of another user. Send the same user to add a try to it, or use another reference.`,
+      `The reference ${reference} belongs to a payment of another user. Send the same user to add an attempt to it, or use another reference.`,
     )
   }
   return payment.id
 }
 
-/** A request without `user.id` may continue a payment that has one: the payment's own user counts. */
+/** A request without `user.id` may continue a payment that has one; the payment's user applies. */
 function isAnotherUser(asked: User, known: User): boolean {
   return asked.email.toLowerCase() !== known.email.toLowerCase() || (asked.id !== null && asked.id !== known.id)
 }
 
 const HOME: Record<string, string> = { NGN: 'NG', GHS: 'GH', KES: 'KE', ZAR: 'ZA', USD: 'US' }
 
-/** Where a currency is at home, if the provider serves that place. */
+/** The home country of the currency if the provider serves it, else the provider's first country. */
 function homeOf(currency: Currency, { countries }: Integration): Country {
   return countries.find((country) => country === HOME[currency]) ?? (countries[0] as Country)
 }

@@ -1,22 +1,11 @@
 import { textArray } from '../database/array-literal.ts'
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
+import { DELIVERIES_CHANNEL } from '../events/outbox-store.ts'
 import { type DeliveryId, type EndpointId, type EventId, idOf, uuidOf } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { DueDelivery } from './claim-store.ts'
-import type { Delivery, DeliveryState } from './delivery.ts'
-
-export const DELIVERIES_CHANNEL = 'manilla_deliveries'
-
-export async function insertDeliveries(tx: Transaction, deliveries: Delivery[]): Promise<void> {
-  for (const delivery of deliveries) {
-    await tx.rows(sql`
-      insert into deliveries (id, event_id, merchant_id, mode, endpoint_id, url, destination)
-      values (${uuidOf(delivery.id)}, ${uuidOf(delivery.eventId)}, ${uuidOf(delivery.merchantId)}, ${delivery.mode},
-              ${delivery.endpointId && uuidOf(delivery.endpointId)}, ${delivery.url}, ${delivery.destination})`)
-  }
-  if (deliveries.length > 0) await tx.rows(sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`)
-}
+import type { DeliveryState } from './delivery.ts'
 
 export interface TryResult {
   delivery: DueDelivery

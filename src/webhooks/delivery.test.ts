@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { destinationOf } from '../events/outbox-store.ts'
 import { newId } from '../kernel/ids.ts'
-import { type Answer, destinationOf, judge } from './delivery.ts'
+import { type Answer, judge } from './delivery.ts'
 
 const HOUR = 3_600
 const WAITS = [5, 300, 1_800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]

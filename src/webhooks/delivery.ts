@@ -51,11 +51,3 @@ export function judge(answer: Answer, number: number, chance: number): Verdict {
     answer.kind === 'answer' && (answer.status === 429 || answer.status === 503) ? (answer.retryAfterSeconds ?? 0) : 0
   return { state: 'waiting', waitSeconds: Math.max(spread, Math.min(asked, MOST_RETRY_AFTER)), gone: false }
 }
-
-/** Nobody in one place waits for another: an endpoint, or for a request's own `webhook` the merchant and the host. */
-export function destinationOf(
-  place: { endpointId: EndpointId } | { merchantId: MerchantId; mode: Mode; url: string },
-): string {
-  if ('endpointId' in place) return place.endpointId
-  return `${place.merchantId} ${place.mode} ${URL.parse(place.url)?.host ?? ''}`
-}

@@ -45,15 +45,6 @@ export async function listEndpoints(db: Queries, owner: Scope): Promise<Endpoint
   return rows.map(endpointOf)
 }
 
-/** Those that want to hear of such an event now. */
-export async function listListeners(db: Queries, owner: Scope, type: AnnouncedType): Promise<Endpoint[]> {
-  const rows = await db.rows<EndpointRow>(sql`
-    select ${COLUMNS} from webhook_endpoints e
-     where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and deleted_at is null and enabled
-       and (events = '{}' or ${type} = any(events)) order by id`)
-  return rows.map(endpointOf)
-}
-
 /** Locked, so that two changes of one merchant's endpoints come one after the other. */
 export async function lockEndpoints(tx: Transaction, owner: Scope): Promise<Endpoint[]> {
   await tx.rows(sql`select id from merchants where id = ${uuidOf(owner.merchantId)} for update`)

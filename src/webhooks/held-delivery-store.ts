@@ -1,7 +1,7 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
+import { DELIVERIES_CHANNEL } from '../events/outbox-store.ts'
 import { type EndpointId, idOf, uuidOf } from '../kernel/ids.ts'
-import { DELIVERIES_CHANNEL } from './delivery-store.ts'
 
 /** Tells every process to send nothing more to this endpoint of what it has taken already. */
 export async function tellSwitchedOff(db: Queries, endpointId: EndpointId): Promise<void> {

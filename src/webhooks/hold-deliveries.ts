@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../database/database.ts'
+import { destinationOf } from '../events/outbox-store.ts'
 import type { EndpointId } from '../kernel/ids.ts'
-import { destinationOf } from './delivery.ts'
 import { disableWaiting, endHolding, lockHolding, markHolding, tellSwitchedOff } from './held-delivery-store.ts'
 
 /** As many rows as an update in the merchant's own call may take. */

@@ -1,6 +1,8 @@
 import type { Database } from '../database/database.ts'
 import { recordAct } from '../events/audit-log-store.ts'
 import type { AnnouncedType } from '../events/event.ts'
+import { newWebhookSecret, type WebhookSecret } from '../events/webhook-secret.ts'
+import { findDefaultSecret, replaceDefaultSecret } from '../events/webhook-secret-store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type EndpointId, newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
@@ -17,8 +19,6 @@ import {
   saveEndpoint,
 } from './endpoint-store.ts'
 import { holdDeliveries } from './hold-deliveries.ts'
-import { findDefaultSecret, replaceDefaultSecret } from './secret-store.ts'
-import { newWebhookSecret, type WebhookSecret } from './signature.ts'
 
 interface Parts {
   database: Database

@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'
+import { defaultSecretPlace } from '../events/webhook-secret-store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
@@ -7,7 +8,6 @@ import type { DueDelivery } from './claim-store.ts'
 import { type Answer, judge } from './delivery.ts'
 import type { TryResult } from './delivery-store.ts'
 import { endpointSecretPlace } from './endpoint-store.ts'
-import { defaultSecretPlace } from './secret-store.ts'
 import { signingKeys, webhookHeaders } from './signature.ts'
 
 export interface SendDependencies {

@@ -1,17 +1,9 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-
-/** A secret as Standard Webhooks writes it: any of its libraries takes this text. */
-export type WebhookSecret = string
-
-const PREFIX = 'whsec_'
-
-export function newWebhookSecret(): WebhookSecret {
-  return PREFIX + randomBytes(32).toString('base64')
-}
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { secretBytes, type WebhookSecret } from '../events/webhook-secret.ts'
 
 /** A secret made ready to sign with, which costs six times what a signature does. */
 function signingKey(secret: WebhookSecret): KeyObject {
-  return createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64'))
+  return createSecretKey(secretBytes(secret))
 }
 
 /** Keys of sealed secrets, which come in base64. Remembers the last ones: to open a secret is cheap, but not thousands of times a second. */
@@ -27,13 +19,6 @@ export function signingKeys(open: (sealed: Buffer, place: string) => WebhookSecr
     opened.set(place, [{ sealed, key }, ...known.slice(0, 1)]) // a place has one, and for a while the one before it
     return key
   }
-}
-
-/** 24 to 64 bytes in base64 behind its prefix. */
-export function isWebhookSecret(text: string): boolean {
-  if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text)) return false
-  const { length } = Buffer.from(text.slice(PREFIX.length), 'base64')
-  return length >= 24 && length <= 64
 }
 
 /** All headers of a webhook, the same whoever sends it. */

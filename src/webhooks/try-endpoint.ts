@@ -1,9 +1,10 @@
+import type { WebhookSecret } from '../events/webhook-secret.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Answer } from './delivery.ts'
 import type { DeliveryDependencies } from './delivery-loop.ts'
-import { type WebhookSecret, webhookHeaders } from './signature.ts'
+import { webhookHeaders } from './signature.ts'
 
 /** Sends an endpoint something that is no event, signed like one, to see whether it answers. Nothing is recorded. */
 export function tryEndpoint(

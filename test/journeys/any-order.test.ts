@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { sql } from '../../src/database/sql.ts'
-import { recordEvent } from '../../src/events/event-store.ts'
 import { createMerchant } from '../../src/integrations/create-merchant.ts'
 import { integrationCache } from '../../src/integrations/integration-cache.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -14,7 +13,7 @@ import { Problem } from '../../src/kernel/problem.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import type { Caller } from '../../src/merchants/merchant.ts'
 import { cancelPayment } from '../../src/payments/cancel-payment.ts'
-import { paymentCreator } from '../../src/payments/create-payment.ts'
+import { createPayment, paymentBatch } from '../../src/payments/create-payment.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { expirePayments } from '../../src/payments/expire-payments.ts'
 import { initializePayment } from '../../src/payments/initialize-payment.ts'
@@ -202,16 +201,20 @@ class Scene {
         connect: async () => this.adversary.connection(met),
       },
       secrets: secretBox(Buffer.alloc(32)),
-      record: recordEvent,
+    }
+  }
+
+  #createDependencies() {
+    return {
+      database,
+      clock: this.#clock,
+      integrationCache: integrationCache(database),
+      paymentBatch: paymentBatch(database),
     }
   }
 
   async paymentId(): Promise<PaymentId> {
-    const { ticket } = await paymentCreator({
-      database,
-      clock: this.#clock,
-      integrationCache: integrationCache(database),
-    })({
+    const { ticket } = await createPayment(this.#createDependencies(), {
       caller,
       request: {
         amount: PRICE,
@@ -288,7 +291,7 @@ class Scene {
   #start(channel: Attempt['channel'], met: Fate) {
     const parts = this.parts(met)
     return initializePayment(
-      { ...parts, createPayment: paymentCreator({ ...parts, integrationCache: integrationCache(database) }) },
+      { ...parts, ...this.#createDependencies() },
       caller,
       {
         provider: channel === 'card' ? 'adversary' : 'adversary-virtual-bank-account',

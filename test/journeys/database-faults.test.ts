@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import pg from 'pg'
-import { connect } from '../../src/database/database.ts'
+import { connect, type Database } from '../../src/database/database.ts'
 import { startEmbedded } from '../../src/database/embedded.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { sql } from '../../src/database/sql.ts'
@@ -14,7 +14,7 @@ import type { Country } from '../../src/kernel/country.ts'
 import type { MerchantId } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { Problem } from '../../src/kernel/problem.ts'
-import { type CreatePayment, paymentCreator } from '../../src/payments/create-payment.ts'
+import { type CreatePayment, createPayment, paymentBatch } from '../../src/payments/create-payment.ts'
 import { createDatabase } from '../support/database.ts'
 import { type ServiceProcess, startProcess } from '../support/process.ts'
 import { addMerchant, call, checkout, startOn, startService } from '../support/service.ts'
@@ -215,13 +215,11 @@ test('C6: two processes that write the same keys in opposite order end in one pa
   const shop = await addMerchant(database)
   const second = connect({ url })
   after(() => second.close())
-  const creators = [database, second].map((each) =>
-    paymentCreator({ database: each, clock: systemClock, integrationCache: integrationCache(database) }),
-  )
+  const [one, other] = [createDependencies(database), createDependencies(second)]
   const keys = Array.from({ length: 100 }, (_, index) => `key-${index}`)
   const results = await Promise.allSettled([
-    ...keys.map((key) => creators[0]?.(wantedBy(shop.merchantId, { key }))),
-    ...keys.toReversed().map((key) => creators[1]?.(wantedBy(shop.merchantId, { key }))),
+    ...keys.map((key) => createPayment(one, wantedBy(shop.merchantId, { key }))),
+    ...keys.toReversed().map((key) => createPayment(other, wantedBy(shop.merchantId, { key }))),
   ])
   assert.deepEqual(new Set(results.map(({ status }) => status)), new Set(['fulfilled']))
   const row = await database.row<{ count: number }>(sql`select count(*) as count from payments`)
@@ -303,14 +301,20 @@ function wantedBy(
 
 test('a bad row does not cost its neighbours in the same write their payment', async () => {
   const { database } = await createDatabase()
-  const create = paymentCreator({ database, clock: systemClock, integrationCache: integrationCache(database) })
+  const dependencies = createDependencies(database)
   const shop = await addMerchant(database)
   // No door lets U+0000 in; this is the row that a mistake of ours would send.
   const results = await Promise.allSettled(
-    ['a@b.co', 'bad\0@b.co', 'c@d.co'].map((email) => create(wantedBy(shop.merchantId, { email }))),
+    ['a@b.co', 'bad\0@b.co', 'c@d.co'].map((email) =>
+      createPayment(dependencies, wantedBy(shop.merchantId, { email })),
+    ),
   )
   assert.deepEqual(
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],
   )
 })
+
+function createDependencies(on: Database) {
+  return { database: on, clock: systemClock, integrationCache: integrationCache(on), paymentBatch: paymentBatch(on) }
+}

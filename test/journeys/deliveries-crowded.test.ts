@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { Database } from '../../src/database/database.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
+import { recordEvent } from '../../src/events/record-event.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { claimFirstTries, type DueDelivery } from '../../src/webhooks/claim-store.ts'
 import { releaseWorkers, renewWorker } from '../../src/webhooks/lease-store.ts'
@@ -293,7 +294,7 @@ test('a webhook is never sent unsigned, even when the transaction that first mad
         occurredAt: new Date(),
         cause: null,
       }
-      await parts.record(tx, event)
+      await recordEvent(tx, parts, event, listener.url)
       throw new Error('and now the connection breaks')
     }),
   )

@@ -228,8 +228,10 @@ test('an address where nothing is, is 404 not_found', async () => {
 
 test('an error of ours is 500 without a word about its inside', async () => {
   const broken = await startService({
-    createPayment: () => {
-      throw new Error('secret detail at /srv/app/file.ts')
+    paymentBatch: {
+      insert() {
+        throw new Error('secret detail at /srv/app/file.ts')
+      },
     },
   })
   const merchant = await addMerchant(broken.database)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { recordEvent } from '../../src/events/event-store.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { secretBox } from '../../src/kernel/secret-box.ts'
 import { expirePayments } from '../../src/payments/expire-payments.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import { type Answer, addMerchant, BASE_URL, call, checkout, startService } from '../support/service.ts'
@@ -138,7 +138,7 @@ test('cancel needs no body, and takes an empty one that calls itself JSON', asyn
 test('a payment whose time is over expires once, with its event, even with several workers', async () => {
   await checkout(app, shop, { reference: 'too-late', expiresIn: 900 })
   await checkout(app, shop, { reference: 'in-time', expiresIn: 900 })
-  const parts = { database, clock: systemClock, links: linksOn(() => BASE_URL), record: recordEvent }
+  const parts = { database, clock: systemClock, links: linksOn(() => BASE_URL), secrets: secretBox(Buffer.alloc(32)) }
   await database.rows(sql`update payments set expires_at = now() - interval '1 second' where reference = 'too-late'`)
   const counts = await Promise.all(Array.from({ length: 4 }, () => expirePayments(parts, 10)))
   assert.equal(

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { listen } from '../../src/database/listen.ts'
 import { sql } from '../../src/database/sql.ts'
+import { DELIVERIES_CHANNEL } from '../../src/events/outbox-store.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
-import { DELIVERIES_CHANNEL } from '../../src/webhooks/delivery-store.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import {
   addEndpoint,

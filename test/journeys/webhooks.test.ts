@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { findDefaultSecret } from '../../src/webhooks/secret-store.ts'
+import { findDefaultSecret } from '../../src/events/webhook-secret-store.ts'
 import { signedHeaders } from '../../src/webhooks/signature.ts'
 import { startListener } from '../support/listener.ts'
 import { startPaying } from '../support/paying.ts'

@@ -1,6 +1,5 @@
 import { pino } from 'pino'
 import type { Database } from '../../src/database/database.ts'
-import { recordEvent } from '../../src/events/event-store.ts'
 import { createMerchant } from '../../src/integrations/create-merchant.ts'
 import { integrationCache } from '../../src/integrations/integration-cache.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -9,7 +8,7 @@ import type { PaymentId } from '../../src/kernel/ids.ts'
 import type { Currency } from '../../src/kernel/money.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import type { Caller } from '../../src/merchants/merchant.ts'
-import { paymentCreator } from '../../src/payments/create-payment.ts'
+import { createPayment, paymentBatch } from '../../src/payments/create-payment.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import type { Adversary, Fate } from './adversary.ts'
@@ -50,16 +49,18 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
         connect: async () => adversary.connection(met),
       },
       secrets: secretBox(Buffer.alloc(32)),
-      record: recordEvent,
     }
   }
 
+  const createDependencies = {
+    database,
+    clock: systemClock,
+    integrationCache: integrationCache(database),
+    paymentBatch: paymentBatch(database),
+  }
+
   async function newPayment(amount: number): Promise<PaymentId> {
-    const { ticket } = await paymentCreator({
-      database,
-      clock: systemClock,
-      integrationCache: integrationCache(database),
-    })({
+    const { ticket } = await createPayment(createDependencies, {
       caller,
       request: {
         amount,

@@ -2,13 +2,13 @@ import { after } from 'node:test'
 import type { Database } from '../../src/database/database.ts'
 import { listen } from '../../src/database/listen.ts'
 import { sql } from '../../src/database/sql.ts'
+import { DELIVERIES_CHANNEL } from '../../src/events/outbox-store.ts'
+import { findDefaultSecret } from '../../src/events/webhook-secret-store.ts'
 import { type EventId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
 import { guardedHttp } from '../../src/outbound/guarded-http.ts'
-import { type DeliveryEngine, type DeliveryDependencies, startDelivering } from '../../src/webhooks/delivery-loop.ts'
-import { DELIVERIES_CHANNEL } from '../../src/webhooks/delivery-store.ts'
+import { type DeliveryDependencies, type DeliveryEngine, startDelivering } from '../../src/webhooks/delivery-loop.ts'
 import { scheduleRetries } from '../../src/webhooks/retry-store.ts'
-import { findDefaultSecret } from '../../src/webhooks/secret-store.ts'
 import { createDatabase } from './database.ts'
 import { eventually, type PayingService, type Shop, startPaying } from './paying.ts'
 import type { Answer } from './service.ts'
@@ -19,7 +19,8 @@ export interface DeliveringService extends PayingService {
   startEngine(changes?: EngineChanges): DeliveryEngine
 }
 
-export interface EngineChanges extends Partial<Pick<DeliveryDependencies, 'clock' | 'database' | 'allowPrivate' | 'log'>> {
+export interface EngineChanges
+  extends Partial<Pick<DeliveryDependencies, 'clock' | 'database' | 'allowPrivate' | 'log'>> {
   /** In the service it is 15 s. */
   deadlineMs?: number
 }

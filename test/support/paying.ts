@@ -4,6 +4,7 @@ import { type Logger, pino } from 'pino'
 import type { Database } from '../../src/database/database.ts'
 import { listen } from '../../src/database/listen.ts'
 import { PAYMENTS_CHANNEL } from '../../src/events/event-store.ts'
+import { DELIVERIES_CHANNEL } from '../../src/events/outbox-store.ts'
 import { type LivePayments, livePayments } from '../../src/http/checkout/live-payments.ts'
 import { buildApp } from '../../src/http/server/app.ts'
 import type { App } from '../../src/http/server/framework.ts'
@@ -18,14 +19,12 @@ import { secretBox } from '../../src/kernel/secret-box.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { guardedHttp } from '../../src/outbound/guarded-http.ts'
-import { paymentCreator } from '../../src/payments/create-payment.ts'
+import { paymentBatch } from '../../src/payments/create-payment.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { linksOn } from '../../src/payments/links.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { sandboxServers } from '../../src/providers/sandbox-servers.ts'
-import { eventRecorder } from '../../src/webhooks/announce-event.ts'
 import { startDelivering } from '../../src/webhooks/delivery-loop.ts'
-import { DELIVERIES_CHANNEL } from '../../src/webhooks/delivery-store.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import { buildAssets } from '../../web/build.ts'
 import { createDatabase } from './database.ts'
@@ -112,7 +111,6 @@ export async function openPaying(
       ...(changes.healthNow && { now: changes.healthNow }),
     }),
     secrets,
-    record: eventRecorder({ clock, secrets }),
   }
   const http = guardedHttp()
   const live = livePayments({ database, log })
@@ -120,7 +118,7 @@ export async function openPaying(
     ...parts,
     verifyCredential,
     integrationCache: integrations,
-    createPayment: paymentCreator({ ...parts, integrationCache: integrations }),
+    paymentBatch: paymentBatch(database),
     live,
     assets: await buildAssets(),
     http,

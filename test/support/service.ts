@@ -17,8 +17,7 @@ import type { NewCredential } from '../../src/merchants/credential.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
 import { guardedHttp } from '../../src/outbound/guarded-http.ts'
-import { paymentCreator } from '../../src/payments/create-payment.ts'
-import { eventRecorder } from '../../src/webhooks/announce-event.ts'
+import { paymentBatch } from '../../src/payments/create-payment.ts'
 import { buildAssets } from '../../web/build.ts'
 import { createDatabase } from './database.ts'
 
@@ -49,7 +48,7 @@ export async function startOn(database: Database, changes: Partial<HttpParts> = 
     assets: await buildAssets(),
     verifyCredential: credentialVerifier(database),
     integrationCache: integrations,
-    createPayment: paymentCreator({ ...parts, integrationCache: integrations }),
+    paymentBatch: paymentBatch(database),
     providers: providerConnections({
       database,
       secrets,
@@ -58,7 +57,6 @@ export async function startOn(database: Database, changes: Partial<HttpParts> = 
       allowPrivate,
     }),
     secrets,
-    record: eventRecorder({ clock: systemClock, secrets }),
     http: guardedHttp(),
     allowPrivate,
     baseUrl: () => BASE_URL,

@@ -1,7 +1,12 @@
 import { type Country, parseCountry } from '../../kernel/country.ts'
 import { type Currency, parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { DuplicateReference, type PaymentCreator, type PaymentTicket } from '../../payments/create-payment.ts'
+import {
+  type CreateDependencies,
+  createPayment,
+  DuplicateReference,
+  type PaymentTicket,
+} from '../../payments/create-payment.ts'
 import type { Links } from '../../payments/links.ts'
 import type { PaymentRequest } from '../../payments/state/payment.ts'
 import type { App } from '../server/framework.ts'
@@ -11,8 +16,7 @@ import { answers } from './contract/answers.ts'
 import { type Checkout, CheckoutAnswer, CheckoutRequest } from './contract/checkout.ts'
 import { ref } from './contract/schema.ts'
 
-interface Parts {
-  createPayment: PaymentCreator
+interface Dependencies extends CreateDependencies {
   links: Links
   allowPrivate: AllowPrivate
 }
@@ -22,7 +26,9 @@ export const DEFAULT_EXPIRY_SECONDS = 86_400
 
 const KNOWN = knownFields(CheckoutRequest)
 
-export function checkoutRoutes(app: App, { createPayment, links, allowPrivate }: Parts): void {
+export function checkoutRoutes(app: App, dependencies: Dependencies): void {
+  const { links, allowPrivate } = dependencies
+
   app.post(
     '/checkouts',
     {
@@ -40,7 +46,7 @@ export function checkoutRoutes(app: App, { createPayment, links, allowPrivate }:
       const body = readBody<CheckoutRequest>(request, KNOWN, allowPrivate)
       const idempotency = readIdempotencyKey(request)
       try {
-        const { ticket, replayed } = await createPayment({
+        const { ticket, replayed } = await createPayment(dependencies, {
           caller: request.caller,
           request: paymentRequestOf(body),
           reference: body.reference ?? undefined,

@@ -1,7 +1,7 @@
 import { parseCountry } from '../../kernel/country.ts'
 import { html } from '../../kernel/html.ts'
 import { formatMoney } from '../../kernel/money.ts'
-import type { PaymentCreator } from '../../payments/create-payment.ts'
+import type { CreateDependencies } from '../../payments/create-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { withIdempotencyKey } from '../../payments/idempotent-call.ts'
 import { initializePayment, type InitializeRequest as Wanted } from '../../payments/initialize-payment.ts'
@@ -18,7 +18,7 @@ const KNOWN = knownFields(InitializeRequest)
 
 export function initializeRoutes(
   app: App,
-  parts: PaymentDependencies & { createPayment: PaymentCreator; allowPrivate: AllowPrivate },
+  parts: PaymentDependencies & CreateDependencies & { allowPrivate: AllowPrivate },
 ): void {
   app.post(
     '/payments/initialize',

@@ -10,7 +10,7 @@ import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import { Problem, refuse } from '../../kernel/problem.ts'
 import { brandingCache } from '../../merchants/branding-cache.ts'
 import type { VerifyCredential } from '../../merchants/verify-credential.ts'
-import type { PaymentCreator } from '../../payments/create-payment.ts'
+import type { PaymentBatch } from '../../payments/create-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type Links, linksOn } from '../../payments/links.ts'
 import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
@@ -45,10 +45,12 @@ import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { answerLog } from './response-log.ts'
 import { mistakesOf } from './validation-errors.ts'
 
-export interface HttpParts extends Omit<PaymentDependencies, 'links'>, Pick<DeliveryDependencies, 'http' | 'allowPrivate'> {
+export interface HttpParts
+  extends Omit<PaymentDependencies, 'links'>,
+    Pick<DeliveryDependencies, 'http' | 'allowPrivate'> {
   verifyCredential: VerifyCredential
   integrationCache: IntegrationCache
-  createPayment: PaymentCreator
+  paymentBatch: PaymentBatch
   live: LivePayments
   /** What browsers get from us. */
   assets: Assets

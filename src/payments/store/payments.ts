@@ -153,21 +153,21 @@ function paymentOf(
   }
 }
 
-/** What stands in the way of a payment that could not be written, most telling first. */
-export async function findRivals(
+/** The payments with the same id, reference or idempotency key as one that could not be inserted. */
+export async function findConflicting(
   db: Queries,
   wanted: NewPayment,
 ): Promise<{ payment: Payment; idempotencyKey: string | null; requestDigest: Buffer | null }[]> {
   const scope = uuidOf(wanted.merchantId)
   const rows = await db.rows<PaymentRow & { idempotency_key: string | null; request_digest: Buffer | null }>(sql`
-    with rivals as (
+    with conflicting as (
       select id from payments where id = ${uuidOf(wanted.id)}
       union
       select id from payments where merchant_id = ${scope} and mode = ${wanted.mode} and reference = ${wanted.reference}
       union
       select id from payments
        where merchant_id = ${scope} and mode = ${wanted.mode} and idempotency_key = ${wanted.idempotency?.key ?? null})
-    select ${COLUMNS}, p.idempotency_key, p.request_digest from payments p join rivals using (id)`)
+    select ${COLUMNS}, p.idempotency_key, p.request_digest from payments p join conflicting using (id)`)
   return rows.map((row) => ({
     payment: paymentOf(row),
     idempotencyKey: row.idempotency_key,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type Database } from '../../../src/database/database.ts'
 import { startEmbedded } from '../../../src/database/embedded.ts'
-import { newWebhookSecret } from '../../../src/webhooks/signature.ts'
+import { newWebhookSecret } from '../../../src/events/webhook-secret.ts'
 
 /** What both parts of the gate stand on: a PostgreSQL that stays up, and settings for copies of the real program on it. */
 export interface Ground {
