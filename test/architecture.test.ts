@@ -98,6 +98,30 @@ test('an adapter sees the kernel and the port: no database, no framework, no oth
   )
 })
 
+test('every provider folder has the same files', () => {
+  const REQUIRED = [
+    'README.md',
+    'adapter.test.ts',
+    'adapter.ts',
+    'capabilities.ts',
+    'mapping.ts',
+    'notices.ts',
+    'wire.ts',
+  ]
+  // `api.ts`: HTTP helpers that several files share. `keys.ts` and `simulator`: the sandbox provider is part of the service.
+  const OPTIONAL = ['api.ts', 'keys.ts', 'refunds.ts', 'returns.ts', 'simulator']
+  for (const name of providers) {
+    const files = readdirSync(join(ROOT, 'src/providers', name))
+    assert.deepEqual(
+      REQUIRED.filter((file) => !files.includes(file)),
+      [],
+      `${name} lacks files`,
+    )
+    const others = files.filter((file) => !REQUIRED.includes(file) && !OPTIONAL.includes(file) && !isTest(file))
+    assert.deepEqual(others, [], `${name} has other files`)
+  }
+})
+
 test('an adapter does not know that its provider is simulated', () => {
   assert.deepEqual(
     offenders(({ from, to }) => !isSimulator(to) || isSimulator(from) || from === SIMULATORS),

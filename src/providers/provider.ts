@@ -371,3 +371,7 @@ export interface ConnectOptions {
    */
   purpose?: 'start' | 'check'
 }
+
+export const unknown = (because: string): Unknown => ({ kind: 'unknown', because })
+/** An answer of the provider that does not have the documented shape. */
+export const unreadable = (status: number): Unknown => unknown(`it answered ${status} with what we cannot read`)

@@ -1,27 +1,25 @@
 import assert from 'node:assert/strict'
-import type {
-  Account,
-  AccountStart,
-  CardStart,
-  Connection,
-  Declined,
-  Order,
-  Provider,
-  ProviderAnswer,
-  SavedCardCharge,
-  Unknown,
+import {
+  type Account,
+  type AccountStart,
+  type CardStart,
+  type Connection,
+  type Declined,
+  type Order,
+  type Provider,
+  type ProviderAnswer,
+  type SavedCardCharge,
+  type Unknown,
+  unknown,
+  unreadable,
 } from '../provider.ts'
-import { majorOf } from './amounts.ts'
-import { api, unreadable } from './api.ts'
+import { api, checkOrder, findById } from './api.ts'
 import { capabilities, settings } from './capabilities.ts'
-import { isDuplicate, refused } from './failures.ts'
-import { mismatch, outcomeOf, readingOf, stateOf, unknown } from './mapping.ts'
-import { checkOrder, findById } from './orders.ts'
+import { isDuplicate, mismatch, outcomeOf, refused, stateOf } from './mapping.ts'
+import { findForgery, readingOf } from './notices.ts'
 import { giveBack } from './refunds.ts'
-import { listReturns } from './returns.ts'
-import { findForgery } from './signature.ts'
-import { listTransactions } from './transactions.ts'
-import { type Envelope, readAccount, readEnvelope, readLink, readNoticeBody, readTransaction } from './wire.ts'
+import { listReturns, listTransactions } from './returns.ts'
+import { type Envelope, majorOf, readAccount, readEnvelope, readLink, readNoticeBody, readTransaction } from './wire.ts'
 
 /** Flutterwave, in version 3 of its API: README.md says what is what. */
 export const flutterwave: Provider = {

@@ -1,10 +1,8 @@
-import type { RefundOrder, RefundOutcome } from '../provider.ts'
-import { majorOf } from './amounts.ts'
-import { type Api, unreadable } from './api.ts'
-import { refundsOf, required } from './lists.ts'
-import { findOurs, receiptOf, refundOutcomeOf, refundRefusal, unknown } from './mapping.ts'
-import { findById } from './orders.ts'
-import { type Refund, readEnvelope, readRefund } from './wire.ts'
+import { type RefundOrder, type RefundOutcome, unknown, unreadable } from '../provider.ts'
+import { type Api, findById } from './api.ts'
+import { findOurs, receiptOf, refundOutcomeOf, refundRefusal } from './mapping.ts'
+import { refundsOf, required } from './returns.ts'
+import { majorOf, type Refund, readEnvelope, readRefund } from './wire.ts'
 
 /**
  * They have no idempotency key, so we look first: our reference is in the comment of a refund that we have asked for before. When we cannot

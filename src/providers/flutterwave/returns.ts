@@ -1,10 +1,28 @@
 import { money } from '../../kernel/money.ts'
-import type { ListedDispute, ListedRefund, OrderHandle, ReturnsAnswer, Unknown } from '../provider.ts'
-import type { Api } from './api.ts'
-import { chargebacksOf, optional, refundsOf, required } from './lists.ts'
-import { isPaid, refundStatusOf, unknown } from './mapping.ts'
-import { findById, findTries } from './orders.ts'
-import type { Chargeback, Refund, Transaction } from './wire.ts'
+import {
+  type ListedDispute,
+  type ListedRefund,
+  type ListedTransaction,
+  type OrderHandle,
+  type ReturnsAnswer,
+  type TransactionsAnswer,
+  type Unknown,
+  unknown,
+  unreadable,
+} from '../provider.ts'
+import { type Api, findById, findTries } from './api.ts'
+import { isNone, isPaid, receiptOf, refundStatusOf } from './mapping.ts'
+import {
+  type Chargeback,
+  type Refund,
+  readChargebacks,
+  readEnvelope,
+  readPages,
+  readPaidTransactions,
+  readRefunds,
+  type Transaction,
+  transactionIdOf,
+} from './wire.ts'
 
 /** Refunds and chargebacks of every transaction that brought money for an order. */
 export async function listReturns(api: Api, order: OrderHandle, transactionIds: string[]): Promise<ReturnsAnswer> {
@@ -79,3 +97,131 @@ export function disputeStatusOf({ status }: { status: string }): ListedDispute['
   if (status === 'won') return 'won'
   return status === 'lost' || status === 'accepted' ? 'lost' : 'open'
 }
+
+/** Of the refunds or chargebacks of one transaction. */
+const MOST_PAGES_OF_TRANSACTION = 5
+
+/** The key works, and this list is not for it. */
+export type Forbidden = { kind: 'forbidden'; status: number }
+
+/**
+ * Every entry of a list over all of its pages. An empty list may come as an error with 200, 400 or 404. `read` gets the entries of a page and
+ * says undefined when one of them cannot be read.
+ */
+export async function everyEntry<T>(
+  api: Api,
+  path: string,
+  query: Record<string, string>,
+  read: (data: unknown) => T[] | undefined,
+  mostPages: number,
+): Promise<T[] | Forbidden | Unknown> {
+  const entries: T[] = []
+  let pages = 1
+  for (let page = 1; page <= pages; page++) {
+    const answer = await api.get(path, { ...query, ...(page > 1 && { page: String(page) }) })
+    if (answer.kind === 'unknown') return answer
+    const { status, text } = answer
+    const envelope = readEnvelope(text)
+    if (!envelope) return unreadable(status)
+    if (!envelope.isSuccess) {
+      if ([200, 400, 404].includes(status) && isNone(envelope.message)) return entries
+      return status === 401 || status === 403 ? { kind: 'forbidden', status } : unreadable(status)
+    }
+    const isEmpty = envelope.data == null && isNone(envelope.message)
+    const some = status === 200 ? (isEmpty ? [] : read(envelope.data)) : undefined
+    if (!some) return unreadable(status)
+    entries.push(...some)
+    pages = readPages(envelope.meta)
+    if (pages > mostPages) return unknown('the list has more pages than are read')
+  }
+  return entries
+}
+
+/** For a list that must be readable. */
+export function required<T>(list: T[] | Forbidden | Unknown): T[] | Unknown {
+  return !Array.isArray(list) && list.kind === 'forbidden' ? unreadable(list.status) : list
+}
+
+/** For a list that some accounts may not read: nothing is known to be in it. */
+export function optional<T>(list: T[] | Forbidden | Unknown): T[] | Unknown {
+  return !Array.isArray(list) && list.kind === 'forbidden' ? [] : list
+}
+
+export function refundsOf(api: Api, { id, currency }: Pick<Transaction, 'id' | 'currency'>) {
+  return everyEntry(api, '/refunds', { id }, (data) => readRefunds(data, id, currency), MOST_PAGES_OF_TRANSACTION)
+}
+
+/** `id` is the transaction's here, too. */
+export function chargebacksOf(api: Api, { id, currency }: Transaction) {
+  return everyEntry(
+    api,
+    '/chargebacks',
+    { id },
+    (data) => readChargebacks(data, id, currency),
+    MOST_PAGES_OF_TRANSACTION,
+  )
+}
+
+const DAY_MS = 86_400_000
+/** Of refunds and chargebacks since the range began. */
+const MOST_PAGES = 100
+
+/**
+ * One page of `GET /transactions`. Their filter takes days in a time zone that is not documented, so it asks for a day more on both sides, and
+ * `created_at` decides. The cursor is the number of the page.
+ */
+export async function listTransactions(
+  api: Api,
+  { from, to }: { from: Date; to: Date },
+  cursor: string | null,
+): Promise<TransactionsAnswer> {
+  const page = Number(cursor ?? 1)
+  const answer = await api.get('/transactions', {
+    from: dayOf(from.getTime() - DAY_MS),
+    to: dayOf(to.getTime() + DAY_MS),
+    page: String(page),
+  })
+  if (answer.kind === 'unknown') return answer
+  const envelope = answer.status === 200 ? readEnvelope(answer.text) : undefined
+  const paid = envelope?.isSuccess ? readPaidTransactions(envelope.data) : undefined
+  if (!paid) return unreadable(answer.status)
+  const inRange = paid.filter(({ at }) => at >= from && at < to)
+  const returned = inRange.length === 0 ? new Map<string, number>() : await returnedSince(api, from, inRange)
+  if ('kind' in returned) return returned
+  const transactions: ListedTransaction[] = inRange.map((transaction) => ({
+    ...receiptOf(transaction, returned.get(transaction.id)),
+    reference: transaction.reference,
+  }))
+  const isLast = page >= readPages(envelope?.meta)
+  return { kind: 'page', transactions, nextCursor: isLast ? null : String(page + 1) }
+}
+
+/** Refunds and lost chargebacks of these transactions. Nothing goes back before it came in, so both lists start with the range. */
+async function returnedSince(
+  api: Api,
+  from: Date,
+  transactions: Transaction[],
+): Promise<Map<string, number> | Unknown> {
+  const since = { from: dayOf(from.getTime() - DAY_MS), to: dayOf(Date.now() + DAY_MS) }
+  const entries = (data: unknown) => (Array.isArray(data) ? (data as unknown[]) : undefined)
+  const refunds = required(await everyEntry(api, '/refunds', since, entries, MOST_PAGES))
+  if ('kind' in refunds) return refunds
+  const chargebacks = optional(await everyEntry(api, '/chargebacks', since, entries, MOST_PAGES))
+  if ('kind' in chargebacks) return chargebacks
+  const returned = new Map<string, number>()
+  for (const { id, currency } of transactions) {
+    const of = (list: unknown[]) => list.filter((one) => transactionIdOf(one) === id)
+    const itsRefunds = readRefunds(of(refunds), id, currency)
+    const itsChargebacks = readChargebacks(of(chargebacks), id, currency)
+    if (!itsRefunds || !itsChargebacks) return unreadable(200)
+    const made = itsRefunds.filter((refund) => refundStatusOf(refund) === 'successful')
+    const lost = itsChargebacks.filter((chargeback) => disputeStatusOf(chargeback) === 'lost')
+    returned.set(
+      id,
+      [...made, ...lost].reduce((sum, { amount }) => sum + amount, 0),
+    )
+  }
+  return returned
+}
+
+const dayOf = (at: number) => new Date(at).toISOString().slice(0, 10)

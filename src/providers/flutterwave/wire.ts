@@ -1,4 +1,4 @@
-import type { Currency } from '../../kernel/money.ts'
+import { type Currency, type Money, money, plainAmount } from '../../kernel/money.ts'
 import {
   all,
   currencyOf,
@@ -13,7 +13,6 @@ import {
   word,
 } from '../json-parsers.ts'
 import type { SavedCard } from '../provider.ts'
-import { minorOf, nearestMinorOf } from './amounts.ts'
 
 /**
  * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined: an answer that we understand by half is one
@@ -271,4 +270,37 @@ function numeric(value: unknown): string | undefined {
 /** Milliseconds since 1970 or a date. A date without its time zone may be an hour off, so it is none. */
 function moment(value: unknown): Date | undefined {
   return typeof value === 'string' && /^\d{12,14}$/.test(value) ? new Date(Number(value)) : date(value)
+}
+
+/**
+ * They count in naira with decimals, we in kobo. Between the two there are digits only, never a fraction: 19.99 * 100 is 1998.9999…,
+ * a kobo lost.
+ */
+export function majorOf(sum: Money): string {
+  return plainAmount(sum)
+}
+
+/** Their digits in our units; undefined for what is no amount, or has more decimals than the currency. */
+export function minorOf(digits: unknown, currency: Currency): number | undefined {
+  const match = typeof digits === 'string' ? /^(\d{1,13})(?:\.(\d{1,20}))?$/.exec(digits) : null
+  if (!match) return undefined
+  const [, whole = '', fraction = ''] = match
+  const places = decimalsOf(currency)
+  if (fraction.length > places) return undefined
+  const minor = Number(whole + fraction.padEnd(places, '0'))
+  return Number.isSafeInteger(minor) ? minor : undefined
+}
+
+/** The same, rounded to the nearest unit when there are more decimals than the currency has: fees and exchange rates leave such amounts. */
+export function nearestMinorOf(digits: unknown, currency: Currency): number | undefined {
+  const exact = minorOf(digits, currency)
+  if (exact !== undefined || typeof digits !== 'string' || !/^\d{1,13}\.\d{1,20}$/.test(digits)) return exact
+  const places = decimalsOf(currency)
+  const [whole = '', fraction = ''] = digits.split('.')
+  const down = minorOf(places === 0 ? whole : `${whole}.${fraction.slice(0, places)}`, currency)
+  return down === undefined ? undefined : down + (Number(fraction[places]) >= 5 ? 1 : 0)
+}
+
+function decimalsOf(currency: Currency): number {
+  return plainAmount(money(0, currency)).split('.')[1]?.length ?? 0
 }

@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict'
-import type {
-  Account,
-  AccountStart,
-  CardStart,
-  Connection,
-  Declined,
-  Order,
-  Provider,
-  ProviderAnswer,
-  SavedCardToken,
-  Unknown,
+import {
+  type Account,
+  type AccountStart,
+  type CardStart,
+  type Connection,
+  type Declined,
+  type Order,
+  type Provider,
+  type ProviderAnswer,
+  type SavedCardToken,
+  type Unknown,
+  unknown,
+  unreadable,
 } from '../provider.ts'
 import { capabilities } from './capabilities.ts'
 import { gatewayKeys } from './keys.ts'
-import { mismatch, outcomeOf, readingOf, refundOutcomeOf, refusalOf, returnsOf, takenOf } from './mapping.ts'
-import { findForgery } from './signature.ts'
+import { mismatch, outcomeOf, refundOutcomeOf, refusalOf, returnsOf, takenOf } from './mapping.ts'
+import { findForgery, readingOf } from './notices.ts'
 import {
   type GatewayRecord,
   readData,
@@ -180,6 +182,3 @@ function accountStart(record: GatewayRecord | Declined | Unknown): AccountStart 
     providerReference: reference,
   }
 }
-
-const unknown = (because: string): Unknown => ({ kind: 'unknown', because })
-const unreadable = (status: number) => unknown(`it answered ${status} with what we cannot read`)

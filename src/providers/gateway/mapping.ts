@@ -7,20 +7,18 @@ import {
   type ListedDispute,
   type ListedRefund,
   type ListedTransaction,
-  type NoticeReading,
   type Order,
   type Outcome,
   type Receipt,
   type RefundOrder,
   type RefundOutcome,
   type ReturnsAnswer,
-  type Unknown,
+  unknown,
 } from '../provider.ts'
 import type {
   GatewayDispute,
   GatewayError,
   GatewayListedRefund,
-  GatewayNotice,
   GatewayRecord,
   GatewayRefund,
   GatewayReturns,
@@ -113,35 +111,12 @@ export function refundOutcomeOf(refund: GatewayRefund, wanted: RefundOrder): Ref
   }
 }
 
-export function readingOf({ type, reference, data }: GatewayNotice): NoticeReading {
-  if (!data || data.reference !== reference) {
-    if (SAYS.has(type)) return { kind: 'unreadable', because: `a ${type} whose payment cannot be read` }
-    return { kind: 'notice', reference, says: 'other', receipts: [] }
-  }
-  const receipts = receiptsOf(data)
-  const says = SAYS.get(type) ?? 'other'
-  // Paid by no money makes no sense, and part of the money is not paid. Whoever acts on this asks first.
-  if (says === 'paid' && !isWhole(data, receipts)) return { kind: 'notice', reference, says: 'pending', receipts }
-  return { kind: 'notice', reference, says, receipts }
-}
-
-const SAYS = new Map<string, Extract<NoticeReading, { kind: 'notice' }>['says']>([
-  ['payment.paid', 'paid'],
-  ['payment.failed', 'failed'],
-  ['payment.processing', 'processing'],
-  ['transfer.received', 'paid'],
-  ['refund.successful', 'refund'],
-  ['dispute.opened', 'dispute'],
-  ['dispute.updated', 'dispute'],
-  ['dispute.closed', 'dispute'],
-])
-
 function paid(record: GatewayRecord, receipts: Receipt[]): Outcome {
   return { kind: 'paid', receipts, ...(record.savedCard && { savedCard: record.savedCard }) }
 }
 
 /** A card pays at once, whatever the amount; transfers may come in parts. */
-function isWhole({ channel, requested }: GatewayRecord, receipts: Receipt[]): boolean {
+export function isWhole({ channel, requested }: GatewayRecord, receipts: Receipt[]): boolean {
   if (receipts.length === 0) return false
   return channel === 'card' || receipts.reduce((sum, { amount }) => sum + amount.amount, 0) >= requested
 }
@@ -157,5 +132,3 @@ function failureOf({ code, message }: GatewayError, otherwise: FailureCode): Fai
   const known = FAILURE_CODES.find((ours) => ours === code)
   return { code: known ?? otherwise, message: message ?? 'The payment did not go through.', providerCode: code }
 }
-
-const unknown = (because: string): Unknown => ({ kind: 'unknown', because })

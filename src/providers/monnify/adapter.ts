@@ -1,34 +1,39 @@
 import assert from 'node:assert/strict'
-import type {
-  Account,
-  Connection,
-  Declined,
-  Order,
-  OrderHandle,
-  Outcome,
-  Provider,
-  RefundOrder,
-  RefundOutcome,
-  Unknown,
-} from '../provider.ts'
-import { jsonWith } from './amounts.ts'
-import { isMissing, read, unknown, unreadable } from './answers.ts'
-import { capabilities, LIFETIME_SECONDS } from './capabilities.ts'
 import {
-  hintOf,
+  type Account,
+  type Connection,
+  type Declined,
+  type Order,
+  type OrderHandle,
+  type Outcome,
+  type Provider,
+  type RefundOrder,
+  type RefundOutcome,
+  type Unknown,
+  unknown,
+  unreadable,
+} from '../provider.ts'
+import { isMissing, openSession, read, type Session, type SessionAnswer } from './api.ts'
+import { capabilities, LIFETIME_SECONDS, settings } from './capabilities.ts'
+import {
   outcomeOf,
   REFUNDS_NOT_ENABLED,
-  readingOf,
   refundOutcomeOf,
   refundRefusalOf,
   refusalOf,
   transactionOf,
 } from './mapping.ts'
+import { hintOf, readingOf, readSignature } from './notices.ts'
 import { listReturns, listTransactions, withRefunds } from './returns.ts'
-import { openSession, type Session, type SessionAnswer } from './session.ts'
-import { settings } from './settings.ts'
-import { readSignature } from './signature.ts'
-import { type MonnifyStart, readAccount, readNoticeBody, readRefund, readStart, readTransaction } from './wire.ts'
+import {
+  jsonWith,
+  type MonnifyStart,
+  readAccount,
+  readNoticeBody,
+  readRefund,
+  readStart,
+  readTransaction,
+} from './wire.ts'
 
 /** Monnify: README.md says what is what. */
 export const monnify: Provider = {

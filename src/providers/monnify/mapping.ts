@@ -1,8 +1,15 @@
 import type { Channel } from '../../kernel/channel.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import type { Declined, Failure, NoticeReading, Outcome, Receipt, RefundOrder, RefundOutcome } from '../provider.ts'
-import { unknown } from './answers.ts'
-import type { MonnifyNotice, MonnifyRefund, MonnifyTransaction } from './wire.ts'
+import {
+  type Declined,
+  type Failure,
+  type Outcome,
+  type Receipt,
+  type RefundOrder,
+  type RefundOutcome,
+  unknown,
+} from '../provider.ts'
+import type { MonnifyRefund, MonnifyTransaction } from './wire.ts'
 
 export const NAIRA = 'NGN' as Currency
 
@@ -81,7 +88,7 @@ function transfersIn({ transfers, amountPaid, status }: MonnifyTransaction): num
 const isByTransfer = ({ method }: MonnifyTransaction) => method !== 'CARD'
 
 /** A card pays at once, whatever the amount. Some contracts call a transfer paid that was less than was asked for. */
-const isWhole = (transaction: MonnifyTransaction) =>
+export const isWhole = (transaction: MonnifyTransaction) =>
   !isByTransfer(transaction) || transaction.amountPaid >= transaction.totalPayable
 
 function paid({ card }: MonnifyTransaction, receipts: Receipt[]): Outcome {
@@ -152,38 +159,5 @@ export function refundOutcomeOf(refund: MonnifyRefund, wanted: RefundOrder, tran
       return { kind: 'refused', because: 'Monnify could not give the money back' }
     default:
       return { kind: 'pending', refundId: refund.refundReference }
-  }
-}
-
-/** Nothing is believed of a notice that nobody signed; at most the order that it names is checked. */
-export function hintOf(notice: MonnifyNotice | undefined): NoticeReading {
-  const reference = notice?.paymentReference ?? notice?.transactionReference
-  return reference ? { kind: 'hint', reference } : { kind: 'forged', because: 'not signed, and names no order' }
-}
-
-export function readingOf(notice: MonnifyNotice, receivedAt: Date): NoticeReading {
-  const { type, paymentReference, transactionReference, transaction } = notice
-  const reference = paymentReference ?? transactionReference
-  switch (type) {
-    case 'SUCCESSFUL_TRANSACTION': {
-      // The money is read from the answer to a check.
-      if (!transaction && reference) return { kind: 'notice', reference, says: 'other', receipts: [] }
-      if (!transaction) return { kind: 'unreadable', because: 'money that cannot be read, of no order' }
-      // Whether a notice lists all transfers or the last one, they do not say. The same names as in a check, or none.
-      const receipts = receiptsOf(transaction, receivedAt) ?? []
-      const isPaid =
-        ['PAID', 'OVERPAID'].includes(transaction.status) && isWhole(transaction) && transaction.amountPaid > 0
-      return { kind: 'notice', reference, says: isPaid ? 'paid' : 'pending', receipts }
-    }
-    case 'REJECTED_PAYMENT':
-      // One transfer was turned away. The account is still open for the right one.
-      return { kind: 'notice', reference, says: 'pending', receipts: [] }
-    case 'SUCCESSFUL_REFUND':
-    case 'FAILED_REFUND':
-      // Ours is not in it; theirs is not enough for a saved card, whose charge we know by our own reference alone.
-      if (!transactionReference) return { kind: 'unreadable', because: 'a refund of no transaction' }
-      return { kind: 'notice', reference, says: 'refund', receipts: [], transactionId: transactionReference }
-    default:
-      return { kind: 'notice', reference, says: 'other', receipts: [] }
   }
 }

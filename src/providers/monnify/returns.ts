@@ -1,16 +1,17 @@
 import { money } from '../../kernel/money.ts'
-import type {
-  ListedRefund,
-  ListedTransaction,
-  OrderHandle,
-  Receipt,
-  ReturnsAnswer,
-  TransactionsAnswer,
-  Unknown,
+import {
+  type ListedRefund,
+  type ListedTransaction,
+  type OrderHandle,
+  type Receipt,
+  type ReturnsAnswer,
+  type TransactionsAnswer,
+  type Unknown,
+  unknown,
+  unreadable,
 } from '../provider.ts'
-import { isMissing, read, unknown, unreadable } from './answers.ts'
+import { isMissing, read, type Session } from './api.ts'
 import { NAIRA, receiptsOf, transactionOf } from './mapping.ts'
-import type { Session } from './session.ts'
 import { type MonnifyPage, type MonnifyRefund, readFound, readPage, readRefund, readTransaction } from './wire.ts'
 
 const PAGE = 100

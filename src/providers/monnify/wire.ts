@@ -1,4 +1,5 @@
-import type { Currency } from '../../kernel/money.ts'
+import assert from 'node:assert/strict'
+import type { Currency, Money } from '../../kernel/money.ts'
 import {
   all,
   asWritten,
@@ -13,8 +14,6 @@ import {
   word as wordOf,
 } from '../json-parsers.ts'
 import type { SavedCard } from '../provider.ts'
-import { readNaira } from './amounts.ts'
-import { readTime } from './times.ts'
 
 /**
  * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined: an answer that we understand by half is one
@@ -252,4 +251,68 @@ const linkOf = (value: unknown) => webAddress(value)?.replaceAll('|', '%7C') ?? 
 function seconds(value: unknown): number | undefined {
   const digits = digitsOf(value)
   return digits && /^[1-9]\d{0,7}$/.test(digits) ? Number(digits) : undefined
+}
+
+/**
+ * They speak naira with decimals, we speak kobo. Everything here goes through the digits: 5000.10 * 100 is 500010.00000000006, and
+ * JSON.parse has turned digits into such a fraction before anybody can ask.
+ */
+
+/** As a number in their JSON: 5000.10. */
+export function nairaOf({ amount, currency }: Money): string {
+  assert(currency === 'NGN', `monnify takes NGN, not ${currency}`)
+  const digits = String(amount).padStart(3, '0')
+  return `${digits.slice(0, -2)}.${digits.slice(-2)}`
+}
+
+/** A JSON object with an amount in it, which stands there as its digits: `JSON.stringify` has no way to write 5000.10. */
+export function jsonWith(name: string, sum: Money, others: Record<string, unknown>): string {
+  return `{${JSON.stringify(name)}:${nairaOf(sum)},${JSON.stringify(others).slice(1)}`
+}
+
+// "5000", "5000.1", "5000.00", and 1.0E7, which is how Java writes ten million.
+const AMOUNT = /^(0|[1-9]\d{0,15})(?:\.(\d{1,20}))?(?:[eE]\+?(\d{1,2}))?$/
+
+/** Kobo. Undefined for what is negative, has a part of a kobo, or cannot be counted. */
+export function readNaira(value: unknown): number | undefined {
+  const [, whole, fraction = '', exponent = '0'] = AMOUNT.exec(digitsOf(value) ?? '') ?? []
+  if (whole === undefined) return undefined
+  const places = Number(exponent) + 2
+  const shifted = fraction.padEnd(places, '0')
+  if (/[1-9]/.test(shifted.slice(places))) return undefined
+  const kobo = Number(whole + shifted.slice(0, places))
+  return Number.isSafeInteger(kobo) ? kobo : undefined
+}
+
+// `25/07/2026 11:20:20 AM`, `2026-11-20 11:28:42.615`, `2026-06-27T09:11:14.596774984`; with a zone only if they ever add one.
+const SLASHES = /^(\d\d?)\/(\d\d?)\/(\d{4}) (\d\d?):(\d\d):(\d\d) ?([AP]M)$/i
+const DASHES = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?$/
+
+// Their times have no zone. By the look of it they are Nigerian: an hour ahead of UTC, all year.
+const ZONE = '+01:00'
+
+/** A moment, as exactly as they tell it; null for what is none, for nothing that counts hangs on it. */
+export function readTime(value: unknown): Date | null {
+  if (typeof value !== 'string' || value.length > 40) return null
+  const [, day = '', month = '', year, hour = '', minute, second, half = ''] = SLASHES.exec(value) ?? []
+  if (year) {
+    if (Number(hour) < 1 || Number(hour) > 12) return null
+    const hours = (Number(hour) % 12) + (half.toUpperCase() === 'PM' ? 12 : 0)
+    return moment(`${year}-${two(month)}-${two(day)}`, `${two(String(hours))}:${minute}:${second}`, '000', ZONE)
+  }
+  const parts = DASHES.exec(value)
+  if (!parts) return null
+  const [, y, m, d, h, min, s = '00', fraction = '', zone = ZONE] = parts
+  return moment(`${y}-${m}-${d}`, `${h}:${min}:${s}`, fraction.slice(0, 3).padEnd(3, '0'), zone)
+}
+
+const two = (digits: string) => digits.padStart(2, '0')
+
+/** JavaScript makes the 3rd of March of a 31st of February; we make nothing of it. */
+function moment(date: string, time: string, ms: string, zone: string): Date | null {
+  const asWritten = `${date}T${time}.${ms}Z`
+  const read = new Date(asWritten)
+  if (Number.isNaN(read.getTime()) || read.toISOString() !== asWritten) return null
+  const at = new Date(`${date}T${time}.${ms}${zone.replace(/^([+-]\d\d)(\d\d)$/, '$1:$2')}`)
+  return Number.isNaN(at.getTime()) ? null : at
 }

@@ -9,7 +9,7 @@ import { chargeFor, feeOf } from '../../kernel/fee.ts'
 import { type Currency, MAX_AMOUNT, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import { paystack } from './adapter.ts'
-import { fromHundredths, toHundredths } from './amounts.ts'
+import { fromHundredths, toHundredths } from './wire.ts'
 
 const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
 

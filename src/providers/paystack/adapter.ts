@@ -1,13 +1,17 @@
-import type { Account, Connection, Declined, Provider, ProviderAnswer, Unknown } from '../provider.ts'
-import { toHundredths } from './amounts.ts'
-import { capabilities } from './capabilities.ts'
-import { failure, refusalOf } from './failures.ts'
-import { accountExpiry, isOfMode, isReversed, mismatch, outcomeOf, readingOf, unknown, withoutFees } from './mapping.ts'
+import {
+  type Account,
+  type Connection,
+  type Declined,
+  type Provider,
+  type ProviderAnswer,
+  type Unknown,
+  unknown,
+} from '../provider.ts'
+import { capabilities, readSettings, settings } from './capabilities.ts'
+import { accountExpiry, failure, isOfMode, isReversed, mismatch, outcomeOf, refusalOf, withoutFees } from './mapping.ts'
+import { findForgery, readingOf } from './notices.ts'
 import { refunds } from './refunds.ts'
-import { returnedBy, returnsOf } from './returns.ts'
-import { readSettings, settings } from './settings.ts'
-import { findForgery } from './signature.ts'
-import { listTransactions } from './transactions.ts'
+import { listTransactions, returnedBy, returnsOf } from './returns.ts'
 import {
   type PaystackTransaction,
   readAccount,
@@ -17,6 +21,7 @@ import {
   readNoticeBody,
   readPause,
   readTransaction,
+  toHundredths,
 } from './wire.ts'
 
 const HOST = 'https://api.paystack.co'

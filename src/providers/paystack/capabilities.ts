@@ -1,5 +1,6 @@
+import assert from 'node:assert/strict'
 import { MAX_AMOUNT } from '../../kernel/money.ts'
-import type { Capabilities } from '../provider.ts'
+import type { Capabilities, Setting } from '../provider.ts'
 
 // The 100 naira are waived below 2,500, and all of it ends at 2,000. A transfer counts as a local channel, at the same price.
 const LOCAL_NAIRA = { basisPoints: 150, flat: 10_000, flatWaivedBelow: 250_000, cap: 200_000 }
@@ -37,4 +38,32 @@ export const capabilities: Capabilities = {
   },
   // What their own page gives a customer; they allow 15 minutes to 8 hours.
   accountLifetimeSeconds: 1_800,
+}
+
+const ABOUT = 'in Paystack’s dashboard under Settings, API Keys & Webhooks'
+
+export const settings: readonly Setting[] = [
+  {
+    name: 'secretKey',
+    about: `The secret key, ${ABOUT}; it signs notices, too.`,
+    secret: true,
+    pattern: { sandbox: /^sk_test_[0-9A-Za-z]{16,100}$/, live: /^sk_live_[0-9A-Za-z]{16,100}$/ },
+    looksLike: { sandbox: 'sk_test_…', live: 'sk_live_…' },
+  },
+  {
+    name: 'publicKey',
+    about: `The public key, ${ABOUT}, beside the secret one.`,
+    secret: false,
+    pattern: { sandbox: /^pk_test_[0-9A-Za-z]{16,100}$/, live: /^pk_live_[0-9A-Za-z]{16,100}$/ },
+    looksLike: { sandbox: 'pk_test_…', live: 'pk_live_…' },
+  },
+]
+
+export function readSettings({ secretKey, publicKey }: Record<string, string>): {
+  secretKey: string
+  publicKey: string
+} {
+  assert(secretKey, 'paystack needs the setting secretKey') // an empty one would let anybody sign
+  assert(publicKey, 'paystack needs the setting publicKey')
+  return { secretKey, publicKey }
 }

@@ -1,9 +1,8 @@
 import type { Mode } from '../../kernel/mode.ts'
-import type { ProviderAnswer, RefundOrder, RefundOutcome, Unknown } from '../provider.ts'
-import { toHundredths } from './amounts.ts'
-import { refundOutcomeOf, unknown } from './mapping.ts'
-import { isLastPage, MAX_PAGES, PER_PAGE } from './pages.ts'
-import { readData, readError, readNotes, readRefund } from './wire.ts'
+import { type ProviderAnswer, type RefundOrder, type RefundOutcome, unknown, unreadable } from '../provider.ts'
+import { refundOutcomeOf } from './mapping.ts'
+import { isLastPage, MAX_PAGES, PER_PAGE } from './returns.ts'
+import { readData, readError, readNotes, readRefund, toHundredths } from './wire.ts'
 
 interface Way {
   mode: Mode
@@ -59,5 +58,3 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
     return meanwhile === 'none' ? { kind: 'refused', because: error.code ?? 'it refused the refund' } : meanwhile
   }
 }
-
-const unreadable = (status: number): Unknown => unknown(`it answered ${status} with what we cannot read`)

@@ -1,15 +1,25 @@
 import type { Mode } from '../../kernel/mode.ts'
 import { type Money, money } from '../../kernel/money.ts'
-import type { ListedDispute, ListedRefund, ProviderAnswer, Unknown } from '../provider.ts'
-import { fromHundredths } from './amounts.ts'
-import { isOfMode, unknown } from './mapping.ts'
-import { everyEntry } from './pages.ts'
 import {
+  type ListedDispute,
+  type ListedRefund,
+  type ListedTransaction,
+  type ProviderAnswer,
+  type TransactionsAnswer,
+  type Unknown,
+  unknown,
+} from '../provider.ts'
+import { isOfMode, isReversed, receiptOf } from './mapping.ts'
+import {
+  fromHundredths,
   type ListedPaystackRefund,
   type PaystackDispute,
   type PaystackTransaction,
+  readData,
   readDisputes,
   readListedRefunds,
+  readPageCount,
+  readPaidTransactions,
 } from './wire.ts'
 
 export interface Returns {
@@ -118,4 +128,76 @@ function disputeStatus({ status, resolution }: PaystackDispute): ListedDispute['
 /** When fees are passed on, a full refund is larger than the order by these. */
 function atMost(amount: Money, transaction: PaystackTransaction): Money {
   return amount.amount > transaction.amount.amount ? transaction.amount : amount
+}
+
+/** Their list goes by the time of creation, ours by the time of payment. Links are paid within this time. */
+const BEFORE_PAYMENT_MS = 3 * 86_400_000
+
+/**
+ * One page of `GET /transaction`. Without a filter by status: that takes one status at a time, and `reversal-pending` is not among those that
+ * it takes. The cursor is the number of the page.
+ */
+export async function listTransactions(
+  get: Get,
+  mode: Mode,
+  { from, to }: { from: Date; to: Date },
+  cursor: string | null,
+): Promise<TransactionsAnswer> {
+  const page = Number(cursor ?? 1)
+  const query = new URLSearchParams({
+    from: new Date(from.getTime() - BEFORE_PAYMENT_MS).toISOString(),
+    to: to.toISOString(),
+    per_page: String(PER_PAGE),
+    page: String(page),
+  })
+  const answer = await get(`/transaction?${query}`)
+  if (answer.kind === 'unknown') return answer
+  const data = answer.status === 200 ? readData(answer.text) : undefined
+  const paid = readPaidTransactions(data)
+  if (!paid) return unknown(`it answered ${answer.status} with what we cannot read`)
+  const transactions: ListedTransaction[] = []
+  for (const transaction of paid) {
+    if (!isOfMode(transaction, mode)) return unknown('it answered in another mode')
+    const { at, reference } = transaction
+    if (!at || at < from || at >= to) continue
+    let returned = 0
+    if (isReversed(transaction)) {
+      const returns = await returnsOf(get, mode, transaction)
+      if ('kind' in returns) return returns
+      const sum = returnedBy(returns, transaction, { withPending: false })
+      if (typeof sum === 'object') return sum
+      returned = sum
+    }
+    transactions.push({ ...receiptOf(transaction, at, returned), reference })
+  }
+  const isLast = isLastPage(answer.text, page, (data as unknown[]).length)
+  return { kind: 'page', transactions, nextCursor: isLast ? null : String(page + 1) }
+}
+
+export const PER_PAGE = 100
+/** A payment with more refunds than fit on these pages needs a person. */
+export const MAX_PAGES = 10
+
+/** `meta.pageCount` decides. Without it, a page that is not full is the last. */
+export function isLastPage(text: string, page: number, entries: number): boolean {
+  const pages = readPageCount(text)
+  return pages === undefined ? entries < PER_PAGE : page >= pages
+}
+
+/** Every entry of a list over all of its pages. `path` ends with a query. */
+export async function everyEntry<T>(
+  get: (path: string) => Promise<ProviderAnswer>,
+  path: string,
+  read: (data: unknown) => T[] | undefined,
+): Promise<T[] | Unknown> {
+  const entries: T[] = []
+  for (let page = 1; page <= MAX_PAGES; page++) {
+    const answer = await get(`${path}&perPage=${PER_PAGE}&page=${page}`)
+    if (answer.kind === 'unknown') return answer
+    const some = answer.status === 200 ? read(readData(answer.text)) : undefined
+    if (!some) return unknown(`it answered ${answer.status} with what we cannot read`)
+    entries.push(...some)
+    if (isLastPage(answer.text, page, some.length)) return entries
+  }
+  return unknown('the list has more pages than are read')
 }

@@ -1,4 +1,4 @@
-import { type Money, money } from '../../kernel/money.ts'
+import { type Currency, type Money, money } from '../../kernel/money.ts'
 import {
   all,
   asWritten,
@@ -15,7 +15,6 @@ import {
   word,
 } from '../json-parsers.ts'
 import type { SavedCard } from '../provider.ts'
-import { fromHundredths } from './amounts.ts'
 
 /**
  * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined. What we do not need is not looked at:
@@ -304,4 +303,22 @@ function digits(value: unknown): string | undefined {
 function wholeNumber(value: unknown): number | undefined {
   const number = Number(digits(value) ?? Number.NaN)
   return Number.isSafeInteger(number) ? number : undefined
+}
+
+/**
+ * Paystack counts in hundredths, whatever the currency. So do we, but for a franc that has none: its amounts are sent a hundredfold,
+ * and one that is no whole franc cannot be.
+ */
+const WITHOUT_HUNDREDTHS = new Set(['XOF'])
+
+const factorOf = (currency: string) => (WITHOUT_HUNDREDTHS.has(currency) ? 100 : 1)
+
+export function toHundredths({ amount, currency }: Money): number {
+  return amount * factorOf(currency)
+}
+
+/** In our minor units; undefined for a part of the smallest one. */
+export function fromHundredths(hundredths: number, currency: Currency): number | undefined {
+  const factor = factorOf(currency)
+  return hundredths % factor === 0 ? hundredths / factor : undefined
 }

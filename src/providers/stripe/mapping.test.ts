@@ -4,12 +4,18 @@ import fc from 'fast-check'
 import { feeOf } from '../../kernel/fee.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { FAILURE_CODES, type Order } from '../provider.ts'
-import { readCurrency } from './amounts.ts'
 import { capabilities } from './capabilities.ts'
-import { failureOf } from './declines.ts'
-import { mismatch, outcomeOfIntent, outcomeOfSession } from './mapping.ts'
-import { chargeFor, encode, refundFor, sessionFor } from './requests.ts'
-import { readIntentText, readSessionText } from './wire.ts'
+import {
+  chargeFor,
+  encode,
+  failureOf,
+  mismatch,
+  outcomeOfIntent,
+  outcomeOfSession,
+  refundFor,
+  sessionFor,
+} from './mapping.ts'
+import { readCurrency, readIntentText, readSessionText } from './wire.ts'
 
 const CARD_ERROR = { type: 'card_error', code: 'card_declined', decline_code: 'lost_card', charge: 'ch_1' }
 const CHARGE = {

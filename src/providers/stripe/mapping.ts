@@ -1,16 +1,17 @@
 import type { Mode } from '../../kernel/mode.ts'
 import { money } from '../../kernel/money.ts'
-import type {
-  Declined,
-  Order,
-  Outcome,
-  Receipt,
-  RefundOrder,
-  RefundOutcome,
-  SavedCardCharge,
-  Unknown,
+import {
+  type Declined,
+  type Failure,
+  type FailureCode,
+  type Order,
+  type Outcome,
+  type Receipt,
+  type RefundOrder,
+  type RefundOutcome,
+  type SavedCardCharge,
+  unknown,
 } from '../provider.ts'
-import { failure, failureOf } from './declines.ts'
 import type { StripeError, StripeFailure, StripeIntent, StripeRefund, StripeSession } from './wire.ts'
 
 /** Their words into ours. Pure; README.md has the tables. */
@@ -153,5 +154,135 @@ export function refundOutcomeOf(refund: StripeRefund, wanted: RefundOrder, inten
   }
 }
 
-export const unknown = (because: string): Unknown => ({ kind: 'unknown', because })
-export const unreadable = (status: number): Unknown => unknown(`it answered ${status} with what we cannot read`)
+/** docs.stripe.com/declines/codes and /error-codes. What is not here and is about a card is `card_declined`. */
+const CODES: [FailureCode, string][] = [
+  ['insufficient_funds', 'insufficient_funds'],
+  ['card_expired', 'expired_card'],
+  ['limit_exceeded', 'card_velocity_exceeded withdrawal_count_limit_exceeded amount_too_large'],
+  ['incorrect_pin', 'incorrect_pin invalid_pin pin_try_exceeded offline_pin_required online_or_offline_pin_required'],
+  [
+    'authentication_failed',
+    'authentication_required authentication_not_handled payment_intent_authentication_failure mobile_device_authentication_required',
+  ],
+  ['card_not_supported', 'card_not_supported currency_not_supported transaction_not_allowed service_not_allowed'],
+  [
+    'suspected_fraud',
+    'fraudulent lost_card stolen_card merchant_blacklist pickup_card restricted_card security_violation',
+  ],
+  ['provider_unavailable', 'processing_error issuer_not_available try_again_later reenter_transaction'],
+]
+const OURS = new Map(CODES.flatMap(([ours, theirs]) => theirs.split(' ').map((code) => [code, ours] as const)))
+
+/** For the customer. Nobody is told that a card was reported stolen: Stripe asks for that, and so does good sense. */
+const MESSAGES: Partial<Record<FailureCode, string>> = {
+  insufficient_funds: 'There is not enough money on this card.',
+  card_expired: 'This card has expired.',
+  limit_exceeded: 'This is above a limit of the card.',
+  incorrect_pin: 'The PIN was not right.',
+  authentication_failed: 'The bank could not confirm that it was you.',
+  card_not_supported: 'This card cannot be used for this payment.',
+  suspected_fraud: 'The card was declined. Try another one.',
+  provider_unavailable: 'The bank did not answer. Try again in a moment.',
+  invalid_token: 'This card is not there any more. Use another one.',
+  customer_cancelled: 'The payment page was closed before anything was paid.',
+  provider_error: 'The payment could not be started. Nothing was charged.',
+  card_declined: 'The card was declined. Try another one.',
+}
+
+export function failure(code: FailureCode, providerCode: string): Failure {
+  return { code, message: MESSAGES[code] ?? 'The payment did not go through.', providerCode }
+}
+
+/** The more exact of their words is kept. */
+export function failureOf({ type, code, declineCode, param }: StripeFailure): Failure {
+  const theirs = declineCode ?? code ?? type
+  if (code === 'resource_missing' && (param === 'payment_method' || param === 'customer')) {
+    return failure('invalid_token', theirs)
+  }
+  const known = OURS.get(declineCode ?? '') ?? OURS.get(code ?? '')
+  return failure(known ?? (type === 'card_error' ? 'card_declined' : 'provider_error'), theirs)
+}
+
+/** What we ask for, in their words. Brackets make the nesting: `metadata[reference]=…`. */
+type Form = Record<string, string | number | boolean>
+
+export const encode = (form: Form) =>
+  new URLSearchParams(Object.entries(form).map(([name, value]): [string, string] => [name, String(value)])).toString()
+
+/** The same order always gives the same form: Stripe refuses an idempotency key that comes with another body. */
+export function sessionFor(order: Order): Form {
+  const { reference, amount, customer, merchantName, returnURL, saveCard } = order
+  return {
+    mode: 'payment',
+    'line_items[0][quantity]': 1,
+    'line_items[0][price_data][currency]': amount.currency.toLowerCase(),
+    'line_items[0][price_data][unit_amount]': amount.amount,
+    'line_items[0][price_data][product_data][name]': titleOf(merchantName),
+    success_url: withSessionId(returnURL),
+    cancel_url: returnURL,
+    client_reference_id: reference,
+    // One is not copied to the other, and notices come about both.
+    'metadata[reference]': reference,
+    'payment_intent_data[metadata][reference]': reference,
+    customer_email: customer.email,
+    'allowed_payment_method_types[]': 'card',
+    // Else Stripe may offer the customer's own currency, at a rate of its own.
+    'adaptive_pricing[enabled]': false,
+    expires_at: endOf(order),
+    ...(saveCard && { customer_creation: 'always', 'payment_intent_data[setup_future_usage]': 'off_session' }),
+  }
+}
+
+/** The customer is there, on a page of ours: so no `off_session`, and a way back for whoever has to prove something first. */
+export function chargeFor(order: Order, card: { customer: string; paymentMethod: string }): Form {
+  const { reference, amount, merchantName, returnURL } = order
+  return {
+    amount: amount.amount,
+    currency: amount.currency.toLowerCase(),
+    customer: card.customer,
+    payment_method: card.paymentMethod,
+    'allowed_payment_method_types[]': 'card',
+    confirm: true,
+    return_url: returnURL,
+    description: titleOf(merchantName),
+    'metadata[reference]': reference,
+    'expand[]': 'latest_charge',
+  }
+}
+
+export function refundFor({ reference, order, amount, reason }: RefundOrder, intentId: string): Form {
+  return {
+    payment_intent: intentId,
+    amount: amount.amount,
+    // By the first we find it again, by the second a notice finds the order.
+    'metadata[refund]': reference,
+    'metadata[reference]': order.reference,
+    // Their own `reason` knows three words and counts one of them as fraud, so ours is a note. A note has 500 characters.
+    ...(reason && { 'metadata[reason]': reason.slice(0, 500).toWellFormed() }),
+  }
+}
+
+const MINUTE_MS = 60_000
+const SHORTEST_MS = 35 * MINUTE_MS
+const LONGEST_MS = (24 * 60 - 1) * MINUTE_MS
+
+/**
+ * Stripe allows 30 minutes to 24 hours from when it receives the call. The bounds are counted from `startedAt`, not from now, so that a repeat
+ * sends the same time. The margins allow for clocks that differ and for a call that leaves up to five minutes after the start.
+ */
+function endOf({ startedAt, expiresAt }: Order): number {
+  const started = startedAt.getTime()
+  const end = Math.min(Math.max(expiresAt.getTime(), started + SHORTEST_MS), started + LONGEST_MS)
+  return Math.floor(end / 1000)
+}
+
+/** The customer reads this on their page and perhaps on a receipt. */
+const titleOf = (merchantName: string) =>
+  merchantName ? `Payment to ${merchantName.slice(0, 200).toWellFormed()}` : 'Payment'
+
+/** They put the id into the template and add nothing by themselves. It is for whoever reads a log; we ask by what we have on disk. */
+function withSessionId(returnURL: string): string {
+  const [address = '', ...fragment] = returnURL.split('#')
+  const joined = `${address}${address.includes('?') ? '&' : '?'}session_id={CHECKOUT_SESSION_ID}`
+  return [joined, ...fragment].join('#')
+}

@@ -1,17 +1,18 @@
 import { money } from '../../kernel/money.ts'
-import type {
-  ListedDispute,
-  ListedRefund,
-  ListedTransaction,
-  Outcome,
-  ProviderAnswer,
-  ReturnsAnswer,
-  TransactionsAnswer,
-  Unknown,
-} from '../provider.ts'
-import { unknown, unreadable } from './mapping.ts'
-import { idOf } from './read.ts'
 import {
+  type ListedDispute,
+  type ListedRefund,
+  type ListedTransaction,
+  type Outcome,
+  type ProviderAnswer,
+  type ReturnsAnswer,
+  type TransactionsAnswer,
+  type Unknown,
+  unknown,
+  unreadable,
+} from '../provider.ts'
+import {
+  idOf,
   readCharge,
   readDispute,
   readError,

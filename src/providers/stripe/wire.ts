@@ -1,8 +1,16 @@
 import type { Currency } from '../../kernel/money.ts'
-import { all, type Fields, fields, parse, wholeCard, wholeNumber, word } from '../json-parsers.ts'
+import {
+  all,
+  currencyOf,
+  type Fields,
+  fields,
+  parse,
+  webAddress,
+  wholeCard,
+  wholeNumber,
+  word,
+} from '../json-parsers.ts'
 import type { SavedCard } from '../provider.ts'
-import { readCurrency } from './amounts.ts'
-import { dateOfSeconds, idOf, linkOf, noteOf } from './read.ts'
 
 /**
  * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined: an answer that we
@@ -290,3 +298,44 @@ export function readToken(token: string): { customer: string; paymentMethod: str
   const [, customer, paymentMethod] = /^(cus_\w{1,100}):((?:pm|card)_\w{1,100})$/.exec(token) ?? []
   return customer && paymentMethod ? { customer, paymentMethod } : undefined
 }
+
+/** docs.stripe.com/currencies: these are sent whole, … */
+const WHOLE = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '))
+/** … these in thousandths, and all others in hundredths; even ISK and UGX, which have none. */
+const THOUSANDTHS = new Set('BHD JOD KWD OMR TND'.split(' '))
+
+/**
+ * Integers of minor units on both sides. But a few currencies have other minor units at Stripe than everywhere else, and there the same
+ * number would be another sum: such a currency is one that we cannot read.
+ */
+export function readCurrency(value: unknown): Currency | undefined {
+  const currency = currencyOf(value)
+  return currency && digitsAtStripe(currency) === digitsHere(currency) ? currency : undefined
+}
+
+function digitsAtStripe(currency: string): number {
+  return WHOLE.has(currency) ? 0 : THOUSANDTHS.has(currency) ? 3 : 2
+}
+
+function digitsHere(currency: string): number | undefined {
+  return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits
+}
+
+/** The id of what may be there whole, or by its id alone. */
+export function idOf(value: unknown): string | undefined {
+  return word(value) ?? word(fields(value)?.id)
+}
+
+/** Our note on an object of theirs. */
+export function noteOf(object: Fields, name: string): string | null {
+  return word(fields(object.metadata)?.[name]) ?? null
+}
+
+/** Epoch seconds, until the year 9999. */
+export function dateOfSeconds(value: unknown): Date | undefined {
+  const isTime = Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < 253_402_300_800
+  return isTime ? new Date((value as number) * 1000) : undefined
+}
+
+/** Theirs end in a fragment of hundreds of characters, so they may be longer than others'. */
+export const linkOf = (value: unknown) => webAddress(value, 5_000)

@@ -1,5 +1,5 @@
 import { type Currency, type Money, money } from '../../../src/kernel/money.ts'
-import { fromHundredths } from '../../../src/providers/paystack/amounts.ts'
+import { fromHundredths } from '../../../src/providers/paystack/wire.ts'
 
 export interface Sale {
   id: bigint

@@ -3,9 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { feeOf } from '../../kernel/fee.ts'
 import { type Currency, MAX_AMOUNT, money } from '../../kernel/money.ts'
-import { majorOf, minorOf } from './amounts.ts'
 import { capabilities } from './capabilities.ts'
-import { readEnvelope, readTransaction } from './wire.ts'
+import { majorOf, minorOf, readEnvelope, readTransaction } from './wire.ts'
 
 const NGN = 'NGN' as Currency
 const JPY = 'JPY' as Currency

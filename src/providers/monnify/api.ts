@@ -1,4 +1,4 @@
-import type { Account, ProviderAnswer, ProviderCall, Unknown } from '../provider.ts'
+import { type Account, type ProviderAnswer, type ProviderCall, type Unknown, unreadable } from '../provider.ts'
 import { readEnvelope, readToken } from './wire.ts'
 
 /** Calls with a token that is got by logging in, and kept until shortly before its end. */
@@ -82,3 +82,24 @@ function withoutLogin(login: Exclude<Login, Token>): Unknown & { keysRefused?: t
   const { because, errorStatus } = login
   return { kind: 'unknown', because: `no login: ${because}`, ...(errorStatus && { errorStatus }) }
 }
+
+export type Reading<T> = { kind: 'good'; body: T } | { kind: 'refused'; code: string; status: number } | Unknown
+
+/** A refusal is in their own envelope, whatever the status: HTTP 200 may carry one. */
+export function read<T>(answer: ProviderAnswer, readBody: (body: unknown) => T | undefined): Reading<T> {
+  if (answer.kind === 'unknown') return withoutKeys(answer)
+  const { status, text } = answer
+  const said = readEnvelope(text)
+  if (said?.kind === 'error' && [200, 400, 403, 404, 422].includes(status))
+    return { kind: 'refused', code: said.code, status }
+  const body = said?.kind === 'good' && (status === 200 || status === 201) ? readBody(said.body) : undefined
+  return body === undefined ? unreadable(status) : { kind: 'good', body }
+}
+
+/** What only a start call tells on: see `Declined.keysRefused`. */
+function withoutKeys({ kind, because, neverSent, errorStatus }: Unknown): Unknown {
+  return { kind, because, ...(errorStatus && { errorStatus }), ...(neverSent && { neverSent }) }
+}
+
+export const isMissing = (answer: ProviderAnswer) =>
+  answer.kind === 'answer' && answer.status === 404 && readEnvelope(answer.text)?.kind === 'error'

@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Currency, MAX_AMOUNT, money } from '../../kernel/money.ts'
 import { asWritten, fields, parse } from '../json-parsers.ts'
-import { jsonWith, nairaOf, readNaira } from './amounts.ts'
-import { readTime } from './times.ts'
+import { jsonWith, nairaOf, readNaira, readTime } from './wire.ts'
 
 const naira = (kobo: number) => money(kobo, 'NGN' as Currency)
 const amountIn = (json: string) => readNaira(fields(parse(json, asWritten))?.amount)

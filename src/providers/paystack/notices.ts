@@ -1,0 +1,70 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Mode } from '../../kernel/mode.ts'
+import type { NoticeReading, RawNotice } from '../provider.ts'
+import { isOfMode, isReversed, outcomeOf } from './mapping.ts'
+import {
+  type PaystackNotice,
+  type PaystackTransaction,
+  readDisputeNotice,
+  readRefundNotice,
+  readRejectedTransfer,
+  readTransaction,
+} from './wire.ts'
+
+/**
+ * Why a notice is not to be believed; undefined when it is genuine. `x-paystack-signature` is the HMAC-SHA512 of the body in lowercase hex,
+ * with the secret key. There is no time in it: an old notice is as genuine as a new one, and a check tells what is true now.
+ */
+export function findForgery(secretKey: string, { headers, body }: RawNotice): string | undefined {
+  const header = headers['x-paystack-signature']
+  if (!header) return 'no signature'
+  if (!/^[0-9a-f]{128}$/.test(header)) return 'a signature that cannot be read'
+  // Over the bytes as they came: their own sample writes the parsed body anew, which need not give the same bytes.
+  const right = createHmac('sha512', secretKey).update(body).digest()
+  return timingSafeEqual(Buffer.from(header, 'hex'), right) ? undefined : 'a wrong signature'
+}
+
+export function readingOf({ event, data }: PaystackNotice, mode: Mode): NoticeReading {
+  switch (event) {
+    case 'charge.success':
+      return chargeReading(readTransaction(data), mode)
+    case 'bank.transfer.rejected': {
+      const rejected = readRejectedTransfer(data)
+      if (!rejected) return unreadable('a rejected transfer without a transaction')
+      return { kind: 'notice', reference: null, says: 'failed', receipts: [], transactionId: rejected.transactionId }
+    }
+    case 'charge.dispute.create':
+    case 'charge.dispute.remind':
+    case 'charge.dispute.resolve':
+      return returnReading('dispute', readDisputeNotice(data), mode)
+    default:
+      return event.startsWith('refund.')
+        ? returnReading('refund', readRefundNotice(data), mode)
+        : other(readRefundNotice(data)?.reference ?? readTransaction(data)?.reference ?? null)
+  }
+}
+
+function returnReading(
+  says: 'refund' | 'dispute',
+  about: { reference: string; domain: string } | undefined,
+  mode: Mode,
+): NoticeReading {
+  if (!about || !isOfMode(about, mode)) return unreadable(`a ${says} that is not of this mode, or names no transaction`)
+  return { kind: 'notice', reference: about.reference, says, receipts: [] }
+}
+
+function chargeReading(transaction: PaystackTransaction | undefined, mode: Mode): NoticeReading {
+  if (!transaction || !isOfMode(transaction, mode)) return unreadable('a charge that is not of this mode, or not whole')
+  const { reference } = transaction
+  // Written after the refund. The check lists what was given back.
+  if (isReversed(transaction)) return { kind: 'notice', reference, says: 'refund', receipts: [] }
+  const outcome = outcomeOf(transaction, 'card')
+  // Whoever acts on this asks first, so one that contradicts its own name does no harm.
+  return outcome.kind === 'paid'
+    ? { kind: 'notice', reference, says: 'paid', receipts: outcome.receipts }
+    : { kind: 'notice', reference, says: 'pending', receipts: [] }
+}
+
+const other = (reference: string | null): NoticeReading => ({ kind: 'notice', reference, says: 'other', receipts: [] })
+
+const unreadable = (because: string): NoticeReading => ({ kind: 'unreadable', because })
