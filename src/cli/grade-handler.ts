@@ -4,7 +4,7 @@ import { newWebhookSecret, type WebhookSecret } from '../events/webhook-secret.t
 import { SANDBOX_MERCHANT_ID } from '../integrations/create-merchant.ts'
 import type { Country } from '../kernel/country.ts'
 import { newAttemptReference, newId, newReference, newShortCode } from '../kernel/ids.ts'
-import type { Currency } from '../kernel/money.ts'
+import { DEFAULT_CURRENCY } from '../kernel/money.ts'
 import { linksOn } from '../payments/links.ts'
 import { attemptView, viewOf } from '../payments/payment-view.ts'
 import type { Attempt } from '../payments/state/attempt.ts'
@@ -218,7 +218,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
     status: 'successful',
     late: false,
     amount: 1_250_000,
-    currency: 'NGN' as Currency,
+    currency: DEFAULT_CURRENCY,
     country: 'NG' as Country,
     customerBearsCharge: false,
     amountPaid: 1_250_000,

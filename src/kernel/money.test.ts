@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { PROVIDERS } from '../providers/registry.ts'
 import { parseCountry } from './country.ts'
-import { type Currency, formatMoney, MAX_AMOUNT, money, parseCurrency } from './money.ts'
+import {
+  type Currency,
+  DEFAULT_CURRENCY,
+  defaultCountry,
+  formatMoney,
+  lowestDenomination,
+  MAX_AMOUNT,
+  money,
+  parseCurrency,
+} from './money.ts'
 
 test('money is made of whole minor units only', () => {
   assert.deepEqual(money(5, 'NGN' as Currency), { amount: 5, currency: 'NGN' })
@@ -28,6 +38,23 @@ test('currencies without a minor unit have no fraction', () => {
 test('only ISO 4217 codes are currencies', () => {
   assert.equal(parseCurrency('ngn'), 'NGN')
   for (const text of ['', 'N', 'NAIRA', 'AB1', 'ZZZ', 'ＮＧＮ']) assert.equal(parseCurrency(text), undefined, text)
+})
+
+test('the currencies and countries of every provider are in the tables', () => {
+  const currencies = new Set(PROVIDERS.flatMap(({ capabilities }) => capabilities.currencies))
+  assert.ok(currencies.has(DEFAULT_CURRENCY))
+  for (const currency of currencies) {
+    assert.equal(parseCurrency(currency), currency)
+    assert.doesNotMatch(lowestDenomination(currency), /the lowest denomination of/, currency)
+    const country = defaultCountry(currency as Currency) ?? assert.fail(currency)
+    const takers = PROVIDERS.filter(({ capabilities }) => capabilities.currencies.includes(currency))
+    assert.ok(
+      takers.some(({ capabilities }) => capabilities.countries.includes(country)),
+      currency,
+    )
+  }
+  for (const { capabilities } of PROVIDERS)
+    for (const country of capabilities.countries) assert.equal(parseCountry(country), country)
 })
 
 test('countries are known by two letters, three letters or their English name', () => {

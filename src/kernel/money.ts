@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import type { Country } from './country.ts'
 
-/** An amount in the currency's lowest denomination. Made by `money()` alone, so that a fraction or an overflow cannot exist. */
+/** An amount in the currency's lowest denomination. Only `money()` makes one, so that a fraction or an overflow cannot exist. */
 export interface Money {
   readonly amount: number
   readonly currency: Currency
@@ -8,9 +9,12 @@ export interface Money {
 
 export type Currency = string & { readonly kind: 'currency' }
 
+/** The currency of a request that names none. */
+export const DEFAULT_CURRENCY = 'NGN' as Currency
+
 export const MAX_AMOUNT = 999_999_999_999
 
-const KNOWN = new Set(Intl.supportedValuesOf('currency'))
+const ISO_4217 = new Set(Intl.supportedValuesOf('currency'))
 
 export function money(amount: number, currency: Currency): Money {
   assert(Number.isSafeInteger(amount) && amount >= 0, `not an amount of minor units: ${amount}`)
@@ -20,26 +24,37 @@ export function money(amount: number, currency: Currency): Money {
 /** `ngn` is NGN; anything that is not ISO 4217 is undefined. */
 export function parseCurrency(text: string): Currency | undefined {
   const code = text.toUpperCase()
-  return /^[A-Z]{3}$/.test(code) && KNOWN.has(code) ? (code as Currency) : undefined
+  return /^[A-Z]{3}$/.test(code) && ISO_4217.has(code) ? (code as Currency) : undefined
 }
 
-const LOWEST_DENOMINATION: Record<string, string> = {
-  NGN: 'kobo',
-  GHS: 'pesewas',
-  KES: 'cents',
-  ZAR: 'cents',
-  USD: 'cents',
+/**
+ * Every currency that a provider supports: add new ones here. `unit` is the lowest denomination, in which amounts are counted.
+ * `country` is the country of a payment whose request names none.
+ */
+const SUPPORTED_CURRENCIES: Record<string, { unit: string; country: string }> = {
+  NGN: { unit: 'kobo', country: 'NG' },
+  GHS: { unit: 'pesewas', country: 'GH' },
+  KES: { unit: 'cents', country: 'KE' },
+  ZAR: { unit: 'cents', country: 'ZA' },
+  XOF: { unit: 'francs', country: 'CI' },
+  USD: { unit: 'cents', country: 'US' },
+  EUR: { unit: 'cents', country: 'DE' },
+  GBP: { unit: 'pence', country: 'GB' },
 }
 
-/** What people call the unit in which we count: "kobo" for NGN. */
+/** The name of the unit in which amounts are counted: "kobo" for NGN. */
 export function lowestDenomination(currency: string): string {
-  return LOWEST_DENOMINATION[currency] ?? `the lowest denomination of ${currency}`
+  return SUPPORTED_CURRENCIES[currency]?.unit ?? `the lowest denomination of ${currency}`
+}
+
+export function defaultCountry(currency: Currency): Country | undefined {
+  return SUPPORTED_CURRENCIES[currency]?.country as Country | undefined
 }
 
 interface Format {
   digits: number
   format: Intl.NumberFormat
-  /** A page says its amount several times. */
+  /** A page shows its amount several times. */
   last: { amount: number; text: string }
 }
 
@@ -57,7 +72,7 @@ function formatOf(currency: Currency, locale: string): Format {
   return known
 }
 
-/** For people to read: ₦12,500.00. Goes through the digits, never through a fraction. */
+/** For people to read: ₦12,500.00. Formats the digits, never a floating-point fraction. */
 export function formatMoney(sum: Money, locale = 'en'): string {
   const known = formatOf(sum.currency, locale)
   if (known.last.amount !== sum.amount) {
@@ -67,7 +82,7 @@ export function formatMoney(sum: Money, locale = 'en'): string {
   return known.last.text
 }
 
-/** For people to type or paste elsewhere: 12500.00. */
+/** For people to type or paste: 12500.00. */
 export function plainAmount({ amount, currency }: Money): string {
   const { digits: places } = formatOf(currency, 'en')
   const digits = String(amount).padStart(places + 1, '0')

@@ -3,7 +3,7 @@ import { listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
 import { parseId } from '../kernel/ids.ts'
-import type { Currency } from '../kernel/money.ts'
+import { type Currency, defaultCountry } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import type { Capabilities } from '../providers/provider.ts'
@@ -116,7 +116,7 @@ async function openPayment(
     const { provider, reference, expiresInSeconds, country, saveCard, ...rest } = request
     const created = await createPayment(deps, {
       caller,
-      request: { ...rest, country: country ?? homeOf(request.currency, integration) },
+      request: { ...rest, country: country ?? countryFor(request.currency, integration) },
       reference,
       expiresInSeconds,
       idempotency: undefined,
@@ -160,9 +160,8 @@ function isAnotherUser(asked: User, known: User): boolean {
   return asked.email.toLowerCase() !== known.email.toLowerCase() || (asked.id !== null && asked.id !== known.id)
 }
 
-const HOME: Record<string, string> = { NGN: 'NG', GHS: 'GH', KES: 'KE', ZAR: 'ZA', USD: 'US' }
-
-/** The home country of the currency if the provider serves it, else the provider's first country. */
-function homeOf(currency: Currency, { countries }: Integration): Country {
-  return countries.find((country) => country === HOME[currency]) ?? (countries[0] as Country)
+/** The currency's own country if the integration serves it, else the integration's first one. */
+function countryFor(currency: Currency, { countries }: Integration): Country {
+  const country = defaultCountry(currency)
+  return country && countries.includes(country) ? country : (countries[0] as Country)
 }

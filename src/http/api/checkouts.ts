@@ -1,5 +1,5 @@
 import { type Country, parseCountry } from '../../kernel/country.ts'
-import { type Currency, parseCurrency } from '../../kernel/money.ts'
+import { DEFAULT_CURRENCY, parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import {
   type CreateDependencies,
@@ -21,7 +21,6 @@ interface Dependencies extends CreateDependencies {
   allowPrivate: AllowPrivate
 }
 
-const DEFAULT_CURRENCY = 'NGN' as Currency
 export const DEFAULT_EXPIRY_SECONDS = 86_400
 
 const KNOWN = knownFields(CheckoutRequest)

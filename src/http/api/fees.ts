@@ -2,7 +2,7 @@ import type { Database } from '../../database/database.ts'
 import { canTake, type Integration } from '../../integrations/integration.ts'
 import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import { parseCountry } from '../../kernel/country.ts'
-import { type Currency, parseCurrency } from '../../kernel/money.ts'
+import { DEFAULT_CURRENCY, parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { priceOf } from '../../payments/state/payment-options.ts'
 import type { Providers } from '../../providers/provider.ts'
@@ -33,7 +33,7 @@ export function feeRoutes(app: App, { database, providers }: { database: Databas
       const country = parseCountry(body.country)
       const price = {
         amount: body.amount,
-        currency: (body.currency && parseCurrency(body.currency)) || ('NGN' as Currency),
+        currency: (body.currency && parseCurrency(body.currency)) || DEFAULT_CURRENCY,
         customerBearsCharge: body.customerBearsCharge ?? false,
       }
       const integrations = await listEnabledIntegrations(database, request.caller)

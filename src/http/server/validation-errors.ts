@@ -1,5 +1,5 @@
 import type { FastifySchemaValidationError } from 'fastify'
-import { lowestDenomination, MAX_AMOUNT, parseCurrency } from '../../kernel/money.ts'
+import { DEFAULT_CURRENCY, lowestDenomination, MAX_AMOUNT, parseCurrency } from '../../kernel/money.ts'
 import { type Mistake, pointerPart } from '../../kernel/problem.ts'
 import { FORMATS } from '../api/contract/formats.ts'
 
@@ -64,7 +64,7 @@ function explain(error: FastifySchemaValidationError, body: unknown): Mistake[] 
 
 function explainAmount(keyword: string, body: unknown): string {
   const { amount, currency } = (body ?? {}) as { amount?: unknown; currency?: unknown }
-  const code = (typeof currency === 'string' && parseCurrency(currency)) || 'NGN'
+  const code = (typeof currency === 'string' && parseCurrency(currency)) || DEFAULT_CURRENCY
   const unit = lowestDenomination(code)
   if (typeof amount === 'string') return `amount must be a JSON number, without quotes: it is in ${unit}.`
   if (typeof amount !== 'number') return `amount must be a JSON number: it is in ${unit}.`

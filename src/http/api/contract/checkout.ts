@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { MAX_AMOUNT } from '../../../kernel/money.ts'
+import { DEFAULT_CURRENCY, MAX_AMOUNT } from '../../../kernel/money.ts'
 import { dataOf, optional, ref } from './schema.ts'
 
 export const User = Type.Object(
@@ -53,7 +53,7 @@ export const CheckoutRequest = Type.Object(
       Type.String({
         format: 'currency-code',
         description: 'ISO 4217, any case. Absent, null or empty: NGN.',
-        default: 'NGN',
+        default: DEFAULT_CURRENCY,
       }),
     ),
     country: Type.String({
