@@ -11,7 +11,7 @@ import {
   type RawNotice,
   type Receipt,
 } from '../../src/providers/provider.ts'
-import { findProvider } from '../../src/providers/registry.ts'
+import { offlineConformance } from './conformance-offline.ts'
 import { returnsConformance } from './conformance-returns.ts'
 import { handleOf, newReference, orderOf, priceOf, refundable, startedCard } from './rig.ts'
 import { TROUBLES, type Upstream } from './upstream.ts'
@@ -101,29 +101,12 @@ export function conformanceSuite(
   rigFor: (t: TestContext) => Promise<Rig>,
 ): void {
   const { notices, asksForSteps = false, hidesAccountNames = false } = features
+  offlineConformance(provider, async (t) => (await rigFor(t)).settings)
   returnsConformance(provider, features, rigFor)
   const { name, pageTakesSavedCards, channels } = provider.capabilities
   const test = (what: string, run: (t: TestContext) => Promise<void>) => nodeTest(`${name}: ${what}`, run)
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) => applies && test(what, run)
   const hasAccounts = channels.includes('virtual-bank-account')
-
-  test('the registry finds it by its name', async () => {
-    assert.equal(findProvider(name), provider)
-  })
-
-  test('its settings are told by its own patterns, and a key of one mode is none of the other', async (t) => {
-    const { settings } = await rigFor(t)
-    for (const { name, pattern, optional, looksLike } of provider.settings) {
-      assert.match(settings[name] ?? assert.fail(`the rig has ${name}`), pattern.sandbox)
-      for (const mode of ['sandbox', 'live'] as const) {
-        assert.doesNotMatch('', pattern[mode], 'an empty setting is none')
-        assert.ok(
-          looksLike[mode],
-          `${name} says what it looks like in ${mode} mode${optional ? ', if it is there' : ''}`,
-        )
-      }
-    }
-  })
 
   testIf(provider.settings.length > 0, 'keys are told to work, not to work, or not to be told', async (t) => {
     const rig = await rigFor(t)
@@ -200,19 +183,6 @@ export function conformanceSuite(
       rig.upstream.garble = () => ({ status, text: '{"status":false,"message":"Invalid key","error":{"code":"x"}}' })
       assert.equal((await rig.connection.check(handle)).kind, 'unknown')
     }
-  })
-
-  test('what it can do is declared whole', async (t) => {
-    const { capabilities } = (await rigFor(t)).provider
-    for (const currency of capabilities.currencies) {
-      const limits = capabilities.limits[currency]
-      assert.ok(limits && limits.min >= 1 && limits.min <= limits.max, `limits of ${currency}`)
-      assert.ok(
-        capabilities.channels.some((channel) => capabilities.fees[channel][currency]),
-        `a fee of ${currency}`,
-      )
-    }
-    for (const channel of capabilities.channels) assert.ok(Object.keys(capabilities.fees[channel]).length > 0, channel)
   })
 
   test('a card is paid on a page of theirs, to which we have a link', async (t) => {

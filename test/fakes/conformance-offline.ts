@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { test as nodeTest, type TestContext } from 'node:test'
+import { type Currency, money } from '../../src/kernel/money.ts'
+import { providerHttp } from '../../src/outbound/provider-http.ts'
+import type { Connection, Order, OrderHandle, Provider } from '../../src/providers/provider.ts'
+import { findProvider } from '../../src/providers/registry.ts'
+import { startUpstream, TROUBLES } from './upstream.ts'
+
+type Settings = Record<string, string>
+
+/** The part of the conformance suite that needs no API: a new adapter passes it before its fake exists. */
+export function offlineConformance(provider: Provider, settingsFor: (t: TestContext) => Promise<Settings>): void {
+  const { name, channels, currencies, limits, fees } = provider.capabilities
+  const test = (what: string, run: (t: TestContext, settings: Settings) => Promise<void>) =>
+    nodeTest(`${name}: ${what}`, async (t) => run(t, await settingsFor(t)))
+  const connect = (settings: Settings, baseURL: string) =>
+    provider.connect({ mode: 'sandbox', settings, baseURL, http: providerHttp({ deadlineMs: 500 }) })
+
+  test('the registry finds it by its name', async () => {
+    assert.equal(findProvider(name), provider)
+  })
+
+  test('each setting matches its own pattern, and no pattern takes an empty text', async (_, settings) => {
+    for (const { name, pattern, looksLike } of provider.settings) {
+      assert.match(settings[name] ?? assert.fail(`the settings have ${name}`), pattern.sandbox)
+      for (const mode of ['sandbox', 'live'] as const) {
+        assert.doesNotMatch('', pattern[mode])
+        assert.ok(looksLike[mode], `${name} has an example for ${mode} mode`)
+      }
+    }
+  })
+
+  test('it does not connect without a required setting', async (_, settings) => {
+    for (const missing of provider.settings.filter(({ optional }) => !optional)) {
+      const incomplete = { ...settings, [missing.name]: '' }
+      const account = {
+        mode: 'sandbox',
+        settings: incomplete,
+        baseURL: 'http://localhost',
+        http: providerHttp(),
+      } as const
+      assert.throws(() => provider.connect(account), new RegExp(missing.name))
+    }
+  })
+
+  test('every currency has limits and a fee, and every channel has a fee', async () => {
+    for (const currency of currencies) {
+      const limit = limits[currency]
+      assert.ok(limit && limit.min >= 1 && limit.min <= limit.max, `limits of ${currency}`)
+      assert.ok(
+        channels.some((channel) => fees[channel][currency]),
+        `a fee of ${currency}`,
+      )
+    }
+    for (const channel of channels) assert.ok(Object.keys(fees[channel]).length > 0, channel)
+  })
+
+  test('calls to a server that fails are unknown, never declined or paid', async (t, settings) => {
+    const upstream = await startUpstream(t, () => ({ status: 200, text: '{}' }))
+    for (const trouble of [undefined, ...TROUBLES]) {
+      upstream.trouble = trouble
+      for (const [call, { kind }] of await callsOf(provider, connect(settings, upstream.url))) {
+        assert.equal(kind, 'unknown', `${call}: ${trouble ?? 'an empty answer'}`)
+      }
+    }
+  })
+
+  test('calls to a server that is not there are unknown, and known to be unsent', async (t, settings) => {
+    const upstream = await startUpstream(t, () => ({ status: 200, text: '{}' }))
+    await upstream.close()
+    for (const [call, outcome] of await callsOf(provider, connect(settings, upstream.url))) {
+      assert.ok(outcome.kind === 'unknown' && 'neverSent' in outcome && outcome.neverSent, call)
+    }
+  })
+
+  test('a notice without a signature is not believed', async (_, settings) => {
+    const connection = connect(settings, 'http://localhost')
+    for (const text of ['', '{}', '[]', '{"event":"charge.success"}', '\u0000']) {
+      const { kind } = connection.readNotice({ headers: {}, body: Buffer.from(text), receivedAt: new Date() })
+      assert.equal(kind, 'forged', text)
+    }
+  })
+}
+
+async function callsOf({ capabilities }: Provider, connection: Connection): Promise<[string, { kind: string }][]> {
+  const currency = capabilities.currencies[0] as Currency
+  const amount = money(capabilities.limits[currency]?.min ?? 1, currency)
+  const startedAt = new Date()
+  const order: Order = {
+    reference: 'r'.repeat(32),
+    amount,
+    country: capabilities.countries[0] ?? 'NG',
+    customer: { email: 'ada@example.com', name: 'Ada', phoneNumber: null },
+    merchantName: 'Ada & Sons',
+    returnURL: 'https://shop.example/return',
+    startedAt,
+    expiresAt: new Date(startedAt.getTime() + 3_600_000),
+    saveCard: false,
+  }
+  const { reference } = order
+  const handle: OrderHandle = { reference, providerReference: reference, channel: 'card', startedAt, amount }
+  const calls: [string, { kind: string }][] = [
+    ['startCard', await connection.startCard(order)],
+    ['check', await connection.check(handle)],
+  ]
+  if (capabilities.channels.includes('virtual-bank-account')) {
+    calls.push(['openAccount', await connection.openAccount(order)])
+  }
+  return calls
+}
