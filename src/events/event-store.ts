@@ -4,10 +4,10 @@ import { type EventId, idOf, LAST_UUID, type PaymentId, uuidOf } from '../kernel
 import type { Scope } from '../kernel/scope.ts'
 import { type AnnouncedType, bodyOf, type Event, isAnnounced } from './event.ts'
 
-/** Whoever listens hears the payment's uuid once its change is committed. */
+/** PostgreSQL notification channel. The payload is the UUID of a payment whose change was committed. */
 export const PAYMENTS_CHANNEL = 'manilla_payments'
 
-/** Takes a transaction, never a plain connection: an event without its change, or a change without its event, must not exist. */
+/** Requires a transaction, so that an event and its change are committed together. */
 export async function insertEvent(tx: Transaction, event: Event): Promise<void> {
   const body = isAnnounced(event.type) ? bodyOf(event) : null
   await tx.rows(sql`
@@ -19,7 +19,7 @@ export async function insertEvent(tx: Transaction, event: Event): Promise<void> 
     select pg_notify(${PAYMENTS_CHANNEL}, payment_id::text) from recorded`)
 }
 
-/** An event as it is sent. */
+/** A stored event that is sent to merchants. */
 export interface RecordedEvent {
   id: EventId
   paymentId: PaymentId
@@ -38,7 +38,7 @@ function recordedOf(row: EventRow): RecordedEvent {
   return { id: idOf('event', row.id), paymentId: idOf('payment', row.payment_id), type: row.type, body: row.body }
 }
 
-/** Newest first, those that merchants are told of. */
+/** Events that are sent to merchants, newest first (keyset pagination by id). */
 export async function listEvents(
   db: Queries,
   { merchantId, mode }: Scope,
@@ -54,7 +54,7 @@ export async function listEvents(
        order by id desc limit ${limit}`)
     return rows.map(recordedOf)
   }
-  // A statement for each index: one with "type is null or …" would read the events of every type.
+  // One statement per index: a condition "type is null or …" would scan the events of every type.
   const rows =
     type === undefined
       ? await db.rows<EventRow>(sql`
@@ -79,7 +79,7 @@ export async function findEvent(
   return row && recordedOf(row)
 }
 
-/** What was recorded after that one, oldest first. For whoever follows along. */
+/** Events after the given one, oldest first. */
 export async function eventsAfter(
   db: Queries,
   { merchantId, mode }: Scope,

@@ -1,23 +1,23 @@
 import type { EventId, MerchantId, PaymentId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 
-/** A fact about a payment, recorded with the change that made it true and never altered. */
+/** A change of a payment. Recorded in the transaction of the change and immutable. */
 export interface Event {
   id: EventId
   merchantId: MerchantId
   mode: Mode
   paymentId: PaymentId
   type: EventType
-  /** Rises by one with each change of the payment, so that a receiver can drop stale news. */
+  /** Increases by one with each change of the payment, so that a receiver can ignore stale events. */
   sequence: number
-  /** The payment as it was right after the change. */
+  /** The payment right after the change. */
   data: Record<string, unknown>
   occurredAt: Date
-  /** What set the change off. For the timeline; merchants are not sent it. */
+  /** The trigger of the change, for the timeline. Not sent to merchants. */
   cause: string | null
 }
 
-/** What merchants are told of. */
+/** Event types that are sent to merchants. */
 export const ANNOUNCED = [
   'payment.successful',
   'payment.cancelled',
@@ -35,8 +35,8 @@ export const ANNOUNCED = [
   'dispute.lost',
 ] as const
 
-/** What only our own books need: with these, every state can be derived again from its events. */
-const KEPT = [
+/** Internal event types. With them, the audit derives every state again from its events. */
+const INTERNAL = [
   'attempt.started',
   'attempt.pending',
   'attempt.processing',
@@ -47,13 +47,13 @@ const KEPT = [
 ] as const
 
 export type AnnouncedType = (typeof ANNOUNCED)[number]
-export type EventType = AnnouncedType | (typeof KEPT)[number]
+export type EventType = AnnouncedType | (typeof INTERNAL)[number]
 
 export function isAnnounced(type: string): type is AnnouncedType {
   return (ANNOUNCED as readonly string[]).includes(type)
 }
 
-/** What a merchant is sent. Made once, when the event is recorded, and kept as it is: a repeat has the same bytes. */
+/** The webhook body. Stored with the event, so that every retry sends the same bytes. */
 export function bodyOf({ id, type, occurredAt, mode, sequence, data }: Event): string {
   return JSON.stringify({ id, type, timestamp: occurredAt.toISOString(), mode, sequence, data })
 }

@@ -7,29 +7,29 @@ export interface Range {
   to: Date
 }
 
-/** What one merchant's books say about a provider, against what the provider lists. */
+/** Reconciliation of one merchant's records with a provider's list of transactions. */
 export interface ProviderAudit extends AuditScope {
   /** Transactions that both sides have in the range. */
   agreed: number
   differences: Difference[]
-  /** Why nothing could be compared, or not all of it. */
+  /** Why not everything could be compared; null when it could. */
   incomplete: string | null
 }
 
 export interface Difference {
   transactionId: string
-  /** The order, by our reference; null when neither side names one. */
+  /** Our reference of the order; null when neither side has one. */
   reference: string | null
   finding: string
 }
 
-/** Times of one transaction may differ by the hour between two calls of a provider, so its list is read with a margin. */
+/** A provider's calls may report times of one transaction that differ by hours, so the list is read with a margin. */
 const MARGIN_MS = 24 * 3_600_000
 const MAX_PAGES = 10_000
 
 /**
- * Compares both sides, transaction by transaction: what the provider took and what it gave back. Transactions are matched by their id and
- * order over all of the merchant's accounts at that provider, because new keys may belong to the same account as old ones.
+ * Compares received and returned money, transaction by transaction. Transactions are matched by id and order over all of the merchant's
+ * accounts at the provider, because new keys may belong to the same account as old ones.
  */
 export async function auditProvider(
   { database, providers }: { database: Database; providers: Providers },
@@ -61,7 +61,7 @@ export async function auditProvider(
     }
   }
   for (const { booked, theirs, listed } of returned.values()) {
-    // Money in several transactions, of which some are outside the list: their returns are not known.
+    // Some transactions of the attempt are outside the range, so the sum of its returns is not known.
     if (listed.size < booked.receiptsOfAttempt) continue
     const finding = compareReturned(booked, theirs)
     if (finding) differences.push({ transactionId: booked.transactionId, reference: booked.orderReference, finding })
@@ -75,7 +75,7 @@ interface Listing {
   incomplete: string | null
 }
 
-/** Everything that the provider lists, over all accounts whose keys are kept; each transaction once. */
+/** Lists all transactions over all accounts whose keys are stored. Each transaction occurs once. */
 async function listAll(
   providers: Providers,
   { provider, ...scope }: AuditScope,
@@ -111,17 +111,17 @@ function isSame(ours: BookedTransaction, theirs: ListedTransaction): boolean {
 
 function compareTaken(ours: BookedTransaction | undefined, theirs: ListedTransaction): string | undefined {
   const { amount, currency } = theirs.amount
-  if (!ours) return `the provider took ${amount} ${currency}, our books do not have it`
+  if (!ours) return `the provider took ${amount} ${currency}, our records do not have it`
   if (ours.amount !== amount || ours.currency !== currency) {
-    return `the provider took ${amount} ${currency}, our books have ${ours.amount} ${ours.currency}`
+    return `the provider took ${amount} ${currency}, our records have ${ours.amount} ${ours.currency}`
   }
   return undefined
 }
 
 function compareReturned(ours: BookedTransaction, theirs: number): string | undefined {
-  // A refund that is under way may or may not have arrived there.
+  // The provider may or may not have executed a pending refund.
   if (theirs >= ours.returned && theirs <= ours.returned + ours.returning) return undefined
-  return `the provider gave back ${theirs} ${ours.currency}, our books have ${ours.returned}`
+  return `the provider gave back ${theirs} ${ours.currency}, our records have ${ours.returned}`
 }
 
 function nameOf(ours: BookedTransaction | undefined, theirs: ListedTransaction): Omit<Difference, 'finding'> {
@@ -139,7 +139,7 @@ async function findUnlisted(
     const page = await pageOfBooked(database, scope, after)
     for (const { receiptId, transactionId, orderReference, amount, currency, takenAt } of page) {
       if (takenAt < range.from || takenAt >= range.to || seen.has(receiptId)) continue
-      const finding = `our books have ${amount} ${currency}, the provider does not list it`
+      const finding = `our records have ${amount} ${currency}, the provider does not list it`
       found.push({ transactionId, reference: orderReference, finding })
     }
     after = page.at(-1)

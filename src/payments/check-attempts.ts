@@ -4,14 +4,14 @@ import { checkAttempt } from './settle-attempt.ts'
 import type { Attempt } from './state/attempt.ts'
 import { claimDueChecks, postponeChecks, releaseCheck } from './store/attempts.ts'
 
-/** Asks providers about attempts whose time has come, and returns how many. For notices that never came, and outcomes nobody knows. */
+/** Checks attempts that are due by their check schedule, because notices can be lost. Returns how many. */
 export async function checkDueAttempts(deps: PaymentDependencies, limit: number): Promise<number> {
   const { claimed, done } = await startDueChecks(deps, limit, NO_LIMITS)
   await done
   return claimed
 }
 
-/** The same, without waiting for the answers, and within the limits of each account. */
+/** Starts the work without waiting for the answers, within the rate limits of each provider account. */
 export async function startDueChecks(
   deps: PaymentDependencies,
   limit: number,
@@ -28,7 +28,7 @@ async function check(deps: PaymentDependencies, attempt: Attempt): Promise<void>
   try {
     await checkAttempt(deps, attempt, { source: 'check' })
   } catch (err) {
-    deps.log.warn({ err, attemptId: attempt.id }, 'check failed; it will be made again')
-    await releaseCheck(deps.database, attempt.id).catch(() => {}) // the lease ends by itself, too
+    deps.log.warn({ err, attemptId: attempt.id }, 'checking an attempt failed; retrying')
+    await releaseCheck(deps.database, attempt.id).catch(() => {}) // the lease expires anyway
   }
 }

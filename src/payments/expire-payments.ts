@@ -4,7 +4,7 @@ import { withAttempts } from './store/attempts.ts'
 import { lockOverduePayments } from './store/payments.ts'
 import { writeDecision } from './write-decision.ts'
 
-/** Ends payments whose time is over, oldest first, and returns how many. Several processes may do it at once: each takes others. */
+/** Expires overdue payments, oldest first, and returns how many. Safe in several processes: `for update skip locked`. */
 export function expirePayments(
   deps: Pick<PaymentDependencies, 'database' | 'clock' | 'links' | 'secrets'>,
   limit: number,

@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts'
 import { recordAct } from '../events/audit-log-store.ts'
 import { type PurgedAccount, purgeRetiredAccounts } from './store/retired-keys.ts'
 
-/** Deletes keys that no payment needs any more, each with an entry in the audit log. */
+/** Deletes provider keys that no payment needs any more, each with an audit log entry. */
 export function expireRetiredKeys({ database }: { database: Database }, limit: number): Promise<PurgedAccount[]> {
   return database.transaction(async (tx) => {
     const purged = await purgeRetiredAccounts(tx, limit)

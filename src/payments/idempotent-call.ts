@@ -12,15 +12,15 @@ import {
   saveStartedId,
 } from './store/idempotent-calls.ts'
 
-/** What a call goes by. With a key it is chosen with the key, and stays the same whoever repeats it. */
+/** Context of one call. With an idempotency key, the reference is stored with the key and reused by every repeat. */
 export interface CallContext {
   reference: string | undefined
-  /** What an earlier run had begun before it died. */
+  /** The id of the object that an earlier run of this call started before its process died. */
   startedId: string | null
   saveStartedId(tx: Transaction, id: string): Promise<void>
 }
 
-/** The same key and body do it once, and hear the same answer; while it runs, others are told so. */
+/** Runs a call once per idempotency key. A repeat gets the stored answer; a concurrent repeat gets `idempotency_in_progress`. */
 export async function withIdempotencyKey<Answer>(
   deps: { database: Database; clock: Clock },
   caller: Caller,
@@ -59,7 +59,7 @@ export async function withIdempotencyKey<Answer>(
     await saveAnswer(database, caller, call, answer)
     return { answer, replayed: false }
   } catch (error) {
-    // A second run is refused because of what the first one began, and a third must not begin it anew.
+    // Delete the key only if nothing was started. After a retry, the refusal may be caused by the first run's own work.
     const nothingStarted = !claim.again && error instanceof Problem && !PROBLEMS[error.code].retryable
     await (nothingStarted ? deleteCall(database, caller, call) : releaseCall(database, caller, call)).catch(() => {})
     throw error

@@ -1,13 +1,13 @@
 import type { AttemptId, PaymentId } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
 
-/** Addresses that we hand out. The base is asked for each time, for with PORT=0 it is only known once we listen. */
+/** Public URLs of this service. The base URL is a function, because with PORT=0 the port is known only after listening. */
 export interface Links {
   payment(id: PaymentId): string
   short(code: string): string
-  /** Where a provider's page sends the customer back to: always to us first, so that we can ask how it went. */
+  /** Return URL for the provider's page. The customer comes back here first, so that the outcome is checked at once. */
   comeBack(attempt: AttemptId): string
-  /** Where a provider tells us what happened: for the merchant to paste into the provider's dashboard. */
+  /** Notice (webhook) URL that the merchant enters in the provider's dashboard. */
   notices(scope: Scope, provider: string): string
 }
 

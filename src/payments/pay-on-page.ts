@@ -25,26 +25,27 @@ import {
 import { findPaymentStateById, hasPageKey, lockPaymentState, recordCall, savePageKey } from './store/attempts.ts'
 import { findCardProvider } from './store/saved-cards.ts'
 
-/** What a customer chose on our page. */
+/** The form that a customer submitted on the checkout page. */
 export interface PageChoice {
   channel: Channel
-  /** A saved card is charged at once. Absent: the provider's page may offer the one that was used last. */
+  /** A saved card is charged directly. Absent: the provider's page may offer the card that was used last. */
   card?: SavedCardId | 'new'
-  /** The customer agreed that a new card be kept. */
+  /** The customer agreed to save a new card. */
   saveCard?: boolean
-  /** What the page said they would be charged. They are never charged more than that. */
+  /** The amount that the page showed. The customer is never charged more. */
   atMost?: number
-  /** A new account number although one is open. */
+  /** Request a new account number although one is open. */
   newAccount?: boolean
-  /** One for each press of the button. It makes one attempt at most with each provider, for ever. */
+  /** Idempotency key of the form. A repeated submit starts no second attempt. */
   key: string
 }
 
 /**
- * The customer pressed Pay on our page. Whatever came of it, the book is the answer: a decline, a provider that said nothing, a try
- * that is under way in another tab. Thrown is only what a book cannot tell.
+ * Handles a submit of the checkout page. The result is the payment's state, also after a decline, a timeout, or an attempt in another
+ * tab. Only errors that the state cannot show are thrown.
  *
- * Where a provider does not even begin, the next one is asked in the same press. Not where nobody knows what became of it.
+ * Failover: if a provider certainly started nothing, the next provider is called. After an unknown outcome it is not, because both
+ * could charge the customer.
  */
 export async function payOnPage(
   deps: PaymentDependencies,
@@ -71,13 +72,13 @@ export async function payOnPage(
   return state
 }
 
-/** A call to make, and who else could be asked if nothing comes of it. */
+/** The next provider call, and the options for failover. */
 interface Next {
   intent: Intent
   others: PaymentOption[]
 }
 
-/** Nothing, when this press has been here before, or what it asks for is waiting for the customer already. */
+/** Undefined for a repeated submit, and when a matching attempt already waits for the customer. */
 async function decideNext(
   tx: Transaction,
   deps: PaymentDependencies,
@@ -97,7 +98,7 @@ async function decideNext(
   if (!choice.newAccount && state.attempts.some((attempt) => isWaitingFor(attempt, choice, now))) return undefined
   assertCanStartAttempt(state, now)
   const [best, ...others] = await findChoices(tx, deps, integrations, state, choice)
-  if (!best) return undefined // the price has changed since the page was shown: it is shown again
+  if (!best) return undefined // the price has risen since the page was shown, so the page is shown again
   const intent = await storeIntent(tx, deps, state, {
     ...startOf(state, best, choice),
     onIntent: (begun, id) => savePageKey(begun, id, choice.key),
@@ -105,7 +106,7 @@ async function decideNext(
   return { intent, others }
 }
 
-/** Who could take it, at the price that the customer has seen; for a saved card, whoever keeps it. */
+/** The options at the shown price or below. For a saved card, only the provider that issued its token. */
 async function findChoices(
   tx: Transaction,
   { providers }: PaymentDependencies,
@@ -123,7 +124,7 @@ async function findChoices(
   return [choice].filter(affordable)
 }
 
-/** The same press, with the next provider. */
+/** Stores the intent with the next provider, for the same submit. */
 async function failOver(
   tx: Transaction,
   deps: PaymentDependencies,
@@ -133,7 +134,7 @@ async function failOver(
   choice: PageChoice,
 ): Promise<Next> {
   const state = await lockPaymentState(tx, paymentId)
-  const call = { call: 'go elsewhere', outcome: other.capabilities.name, detail: 'nothing began here', tookMs: 0 }
+  const call = { call: 'fail over', outcome: other.capabilities.name, detail: 'nothing was started here', tookMs: 0 }
   await recordCall(tx, id, call)
   return { intent: await storeIntent(tx, deps, state, startOf(state, other, choice)), others }
 }
@@ -143,12 +144,12 @@ function startOf(
   { capabilities }: PaymentOption,
   { channel, card, saveCard }: PageChoice,
 ): Start {
-  // A provider's page would offer the last saved card of the e-mail address.
+  // Without user.id, the provider's page must not offer the last saved card of the e-mail address.
   const chosen = card ?? (payment.user.id === null ? 'new' : undefined)
   return { capabilities, channel, ...(chosen && { card: chosen }), ...(saveCard && { saveCard }) }
 }
 
-/** Whether a yes to this card, at the price that the page has shown, is one to this attempt. */
+/** Whether the submit confirms this attempt: same card, and not more than the shown price. */
 function isMeantBy(
   { instructions, amountCharged }: AwaitingConfirmation,
   { card, atMost = amountCharged }: PageChoice,
@@ -156,12 +157,12 @@ function isMeantBy(
   return instructions.savedCard === card && amountCharged <= atMost
 }
 
-/** A yes starts a new charge, so it needs the integration as it is now, with the keys that the attempt was started with. */
+/** A confirmation starts a charge, so the integration must be enabled with the keys that the attempt was started with. */
 function takesCardsAt({ provider, account, channels }: EnabledIntegration, waiting: AwaitingConfirmation): boolean {
   return provider === waiting.provider && account === waiting.account && channels.includes('card')
 }
 
-/** Whether this attempt is what the customer asks for, and can still be paid. */
+/** Whether this open attempt is what the submit asks for. */
 function isWaitingFor(attempt: Attempt, { channel, card }: PageChoice, now: Date): boolean {
   const { instructions, instructionsExpireAt } = attempt
   if (attempt.status !== 'pending' || attempt.channel !== channel || !instructions) return false

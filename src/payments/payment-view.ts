@@ -3,7 +3,7 @@ import { type Attempt, isRetryable } from './state/attempt.ts'
 import type { PaymentState } from './state/payment-state.ts'
 import { type Refund, refundView } from './state/refund.ts'
 
-/** A payment as merchants see it: in answers and in webhooks the same. */
+/** A payment as merchants see it, in API answers and in webhooks. */
 export function viewOf({ payment, attempts }: PaymentState, refunds: Refund[], links: Links) {
   const { id, reference, mode, status, late, amount, currency, country, customerBearsCharge, user } = payment
   const paidWith = attempts.find((attempt) => attempt.status === 'successful')
@@ -65,7 +65,7 @@ export function attemptView(attempt: Attempt) {
 
 function instructionsView({ instructions, instructionsExpireAt }: Attempt) {
   if (!instructions) return null
-  // Which saved card it is for concerns our page alone.
+  // The saved card is internal to the checkout page.
   const { kind, savedCard, ...details } = { savedCard: undefined, ...instructions }
   return { ...details, expiresAt: instructionsExpireAt?.toISOString() ?? null }
 }

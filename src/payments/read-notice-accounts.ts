@@ -7,14 +7,14 @@ import type { PaymentDependencies } from './dependencies.ts'
 export type NoticeAccounts = readonly { account: number; connection: Connection }[]
 
 export interface NoticeAccountCache {
-  /** Undefined: not cached, so a look-up costs queries. */
+  /** Undefined if not cached. */
   cached(scope: Scope, provider: string): NoticeAccounts | undefined
-  /** Reads them anew. Callers that ask at the same time share one look-up. */
+  /** Reads the accounts from the database. Concurrent callers share one look-up. */
   read(scope: Scope, provider: string): Promise<NoticeAccounts>
 }
 
-// Keys change rarely, and a notice that fails with cached keys is tried with fresh ones, so this may be long.
-const BELIEVED_MS = 60_000
+// May be long: a notice that fails with cached keys is verified again with keys from the database.
+const CACHE_MS = 60_000
 const MAX_CACHED = 10_000
 
 interface Entry {
@@ -23,8 +23,8 @@ interface Entry {
 }
 
 /**
- * Caches the look-ups that precede the signature check, so that a forged notice costs no query. Accounts that do not exist are cached
- * apart from those that do: a stranger who makes up merchant ids cannot push real ones out.
+ * Cache of the look-ups before the signature check, so that a forged notice costs no query. Missing accounts have a cache of their own:
+ * invented merchant ids cannot evict existing accounts.
  */
 export function noticeAccountCache(
   deps: Pick<PaymentDependencies, 'database' | 'providers'>,
@@ -58,10 +58,10 @@ export function noticeAccountCache(
   return {
     cached(scope, provider) {
       const key = keyOf(scope, provider)
-      const isOld = ({ readAtMs }: Entry) => nowMs() - readAtMs >= BELIEVED_MS
+      const isOld = ({ readAtMs }: Entry) => nowMs() - readAtMs >= CACHE_MS
       const known = found.get(key)
       if (known) {
-        // In the background: a valid notice never waits for it, and never needs an allowance for it.
+        // Refreshed in the background, so that a valid notice neither waits nor uses up the rate limit of look-ups.
         if (isOld(known)) readOnce(scope, provider).catch(() => {})
         return known.accounts
       }
@@ -83,7 +83,7 @@ async function readAccounts(
     try {
       return [{ account, connection: await providers.connect(scope, provider, { account }) }]
     } catch (error) {
-      if (error instanceof NotSetUp) return [] // its keys have just been deleted
+      if (error instanceof NotSetUp) return [] // the keys were deleted in the meantime
       throw error
     }
   })

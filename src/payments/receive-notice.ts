@@ -14,26 +14,26 @@ import { claimWaitingNotices, endNotice, insertNotice, postponeNotices } from '.
 import { findNewReceipts, insertUnmatched } from './store/receipts.ts'
 
 export type Received =
-  /** On disk: answer 2xx, then work it off. */
+  /** Stored: answer 2xx, then process it. */
   | { kind: 'kept'; notice: Notice; isNew: boolean }
   | { kind: 'forged'; because: string }
-  /** Not signed: nothing of it is stored. See `noteHint`. */
+  /** Unsigned: nothing is stored. See `scheduleCheckForHint`. */
   | { kind: 'hint'; reference: string }
-  | { kind: 'nobody' }
+  | { kind: 'not found' }
 
 export interface NoticeGuards {
   accounts: NoticeAccountCache
-  /** Called before a look-up that the cache cannot answer. Throws when the sender has made too many. */
+  /** Called before an uncached look-up. Throws when the sender has exceeded the rate limit. */
   beforeLookUp(): void
   /** Called after that look-up. `found`: the merchant and the provider account exist. */
   afterLookUp(found: boolean): void
-  /** Whether keys may be read anew for a notice that failed with the cached ones. */
+  /** Rate limit for reading keys from the database after a notice failed with the cached ones. */
   mayReadAgain(): boolean
 }
 
 /**
- * Verifies who sent a notice and stores it. A forged notice costs no query, except that keys which changed a moment ago are read anew, at
- * a bounded rate. The provider is not asked anything here.
+ * Verifies the signature of a notice and stores it. A forged notice costs no query, except a rate-limited read of recently changed keys.
+ * The provider is not called here.
  */
 export async function receiveNotice(
   deps: PaymentDependencies,
@@ -43,8 +43,8 @@ export async function receiveNotice(
   guards: NoticeGuards = unguarded(deps),
 ): Promise<Received> {
   const known = deps.providers.find(provider)
-  if (!known) return { kind: 'nobody' }
-  // No key of that mode exists, so nothing there can be signed with it.
+  if (!known) return { kind: 'not found' }
+  // No live keys exist, so a signature is impossible.
   if (known.capabilities.sandboxOnly && scope.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
   const { accounts } = guards
   const cached = accounts.cached(scope, provider)
@@ -79,8 +79,8 @@ interface Signed {
 }
 
 /**
- * Tries the keys of the current account, then those of retired ones: their orders are still paid, refunded and disputed. The answer for an
- * unknown merchant or provider is that of a bad signature: who uses what is not told to strangers.
+ * Verifies with the keys of the current account, then of retired ones, whose orders are still paid, refunded and disputed. An unknown
+ * account answers like a bad signature, so that strangers cannot find out which merchant uses which provider.
  */
 function readWith(accounts: NoticeAccounts, notice: RawNotice): Signed {
   let best: Signed = { account: NO_ACCOUNT, reading: { kind: 'forged', because: 'no such account' } }
@@ -92,7 +92,7 @@ function readWith(accounts: NoticeAccounts, notice: RawNotice): Signed {
   return best
 }
 
-/** An unsigned notice about an order of ours schedules at most one check a minute per payment. A worker makes the check. */
+/** An unsigned notice about a known order schedules a check, at most one per minute and payment. The worker makes it. */
 export async function scheduleCheckForHint(
   { database }: PaymentDependencies,
   scope: Scope,
@@ -103,7 +103,7 @@ export async function scheduleCheckForHint(
   if (attempt) await database.transaction((tx) => scheduleHintedCheck(tx, attempt))
 }
 
-/** An adapter must not throw; if one does, the notice is kept all the same. */
+/** Adapters must not throw. If one does, the notice is stored as unreadable. */
 function read(reading: () => NoticeReading): NoticeReading {
   try {
     return reading()
@@ -112,37 +112,36 @@ function read(reading: () => NoticeReading): NoticeReading {
   }
 }
 
-/** `refunded` and `charged_back` stand in notices that an older version kept. */
-const SAYS_MONEY_WENT_BACK = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
+/** `refunded` and `charged_back` occur in notices that older versions stored. */
+const RETURN_CLAIMS = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
 
-/** What a notice says is a reason to ask the provider; the answer is what counts. */
+/** A notice only triggers a check: the provider's answer to the check is applied, not the claim of the notice. */
 export async function processNotice(deps: PaymentDependencies, notice: Notice): Promise<void> {
   const { database } = deps
   const { reading } = notice
   if (reading.kind !== 'notice') {
-    return setAside(deps, notice, `cannot be read: ${reading.because}`)
+    return markUnmatched(deps, notice, `cannot be read: ${reading.because}`)
   }
   const { says } = reading
   const attempt = await findAttemptOf(deps, notice, reading)
   if (!attempt) {
     await database.transaction((tx) => insertUnmatched(tx, notice, notice, reading.receipts))
-    return setAside(
+    return markUnmatched(
       deps,
       notice,
       reading.reference === null ? 'names no reference' : 'names a reference that is not ours',
     )
   }
-  if (SAYS_MONEY_WENT_BACK.has(says)) {
-    const reconciled = await reconcileOn(deps, attempt)
-    return endNotice(database, notice.id, { ...reconciledAs(reconciled), attemptId: attempt.id })
+  if (RETURN_CLAIMS.has(says)) {
+    const reconciled = await reconcileForNotice(deps, attempt)
+    return endNotice(database, notice.id, { ...noticeResultOf(reconciled), attemptId: attempt.id })
   }
-  // Signed with the key of another account, such as a rotated one: a reason to ask the provider, and no more.
+  // Signed with the key of another account, such as a rotated one: it triggers a check, and its claim is ignored.
   const isOwn = attempt.account === notice.account
   const noticeClaim = isOwn && (says === 'paid' || says === 'failed') ? says : undefined
   const state =
     isOwn && says === 'processing' && attempt.status === 'pending'
-      ? // Nothing to prove: it keeps other tries and verdicts away until the outcome is known, which the checks will tell. (After a decline it may
-        // be old news, so then the provider is asked.)
+      ? // Applied without a check: it only blocks other attempts until a check gives the outcome. After a decline it may be stale.
         await settleAttempt(deps, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
       : await checkAttempt(deps, attempt, {
           source: 'notice',
@@ -151,12 +150,12 @@ export async function processNotice(deps: PaymentDependencies, notice: Notice): 
   const after = state.attempts.find(({ id }) => id === attempt.id)
   const changed = after && (after.status !== attempt.status || after.amountReceived !== attempt.amountReceived)
   if (!isOwn && !changed && reading.reference !== attempt.orderReference) {
-    const strange = await database.transaction(async (tx) => {
+    const isUnmatched = await database.transaction(async (tx) => {
       const newReceipts = await findNewReceipts(tx, attempt, reading.receipts)
       await insertUnmatched(tx, notice, notice, newReceipts)
       return newReceipts.length > 0
     })
-    if (strange) return setAside(deps, notice, 'names an order of another account')
+    if (isUnmatched) return markUnmatched(deps, notice, 'names an order of another account')
   }
   await endNotice(database, notice.id, {
     state: changed ? 'done' : 'ignored',
@@ -165,17 +164,17 @@ export async function processNotice(deps: PaymentDependencies, notice: Notice): 
   })
 }
 
-/** The money first, since its own notice may have been lost; then what went back of it. What cannot be told yet is tried again later. */
-async function reconcileOn(deps: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
+/** Checks for received money first, because its notice may be lost, then for returns. Throws to retry the notice later. */
+async function reconcileForNotice(deps: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
   await checkAttempt(deps, attempt, { source: 'notice' })
   const reconciled = await reconcileReturns(deps, attempt)
   if (reconciled.kind === 'unanswered') throw new Error(`the provider did not list its refunds: ${reconciled.because}`)
   if (reconciled.kind === 'reconciled' && reconciled.waits !== null)
-    throw new Error(`a listed refund or dispute has to wait: ${reconciled.waits}`)
+    throw new Error(`a listed refund or dispute cannot be matched yet: ${reconciled.waits}`)
   return reconciled
 }
 
-function reconciledAs(reconciled: Reconciled): { state: 'done' | 'ignored'; note: string | null } {
+function noticeResultOf(reconciled: Reconciled): { state: 'done' | 'ignored'; note: string | null } {
   if (reconciled.kind === 'missing') return { state: 'ignored', note: 'the provider does not know the order' }
   if (reconciled.kind === 'unsupported') return { state: 'ignored', note: 'the provider lists no refunds' }
   const changed = reconciled.kind === 'reconciled' && reconciled.changes > 0
@@ -184,7 +183,7 @@ function reconciledAs(reconciled: Reconciled): { state: 'done' | 'ignored'; note
     : { state: 'ignored', note: 'changed nothing: all is on record already' }
 }
 
-/** Some notices name a transaction alone, and only the provider knows of which order it is. No answer is a reason to try again later. */
+/** Some notices have only a transaction id, so the provider is asked for its order. Throws to retry later when it does not answer. */
 async function findAttemptOf(
   { database, providers }: PaymentDependencies,
   notice: Notice,
@@ -193,7 +192,7 @@ async function findAttemptOf(
   const byOrder = (named: string) => findAttemptByOrder(database, notice, notice, named)
   const named = reference === null ? undefined : await byOrder(reference)
   if (named || transactionId === undefined) return named
-  // Two accounts of a merchant may share the secret that signs notices, so the one that fits first need not be the sender.
+  // Two accounts of a merchant may share a signing secret, so the verified account may not be the sender.
   const accounts = new Set([notice.account, ...(await providers.accounts(notice, notice.provider))])
   const unanswered: string[] = []
   for (const account of accounts) {
@@ -204,23 +203,26 @@ async function findAttemptOf(
     if (found) return found
   }
   if (unanswered.length > 0)
-    throw new Error(`${notice.provider} did not say whose transaction it is: ${unanswered.join(', ')}`)
+    throw new Error(`${notice.provider} did not name the order of the transaction: ${unanswered.join(', ')}`)
   return undefined
 }
 
-async function setAside({ database, log }: PaymentDependencies, notice: Notice, why: string): Promise<void> {
+async function markUnmatched({ database, log }: PaymentDependencies, notice: Notice, why: string): Promise<void> {
   await endNotice(database, notice.id, { state: 'unmatched', note: why })
-  log.error({ noticeId: notice.id, provider: notice.provider, merchantId: notice.merchantId }, `a notice ${why}`)
+  log.error(
+    { noticeId: notice.id, provider: notice.provider, merchantId: notice.merchantId },
+    `unmatched notice: it ${why}`,
+  )
 }
 
-/** Notices that nobody finished: their receiver died, or the provider was away. */
+/** Processes stored notices that were not finished: the process died, or the provider did not answer. */
 export async function processWaitingNotices(deps: PaymentDependencies, limit: number): Promise<number> {
   const { claimed, done } = await startWaitingNotices(deps, limit, NO_LIMITS)
   await done
   return claimed
 }
 
-/** The same, without waiting for the providers' answers, and within the limits of each account. */
+/** Starts the work without waiting for the answers, within the rate limits of each provider account. */
 export async function startWaitingNotices(
   deps: PaymentDependencies,
   limit: number,
@@ -230,7 +232,7 @@ export async function startWaitingNotices(
     accountOf: (notice) => accountKey(notice),
     work: (notice) =>
       processNotice(deps, notice).catch((err) =>
-        deps.log.warn({ err, noticeId: notice.id }, 'notice waits for another try'),
+        deps.log.warn({ err, noticeId: notice.id }, 'processing a notice failed; retrying'),
       ),
     postpone: (late) => postponeNotices(deps.database, late),
   })

@@ -11,19 +11,19 @@ import {
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-/** An open dispute or a pending refund is followed for longer than the week: banks take up to half a year. */
+/** Open disputes and pending refunds are listed for longer: banks take up to half a year. */
 const OPEN_FOR = 180 * DAY
-/** A provider that does not answer is asked again every hour, for a week beyond the last regular listing. */
+/** A provider that does not answer is retried every hour, for a week beyond the last regular listing. */
 const UNANSWERED_FOR = 7 * DAY
 
-/** Lists refunds and disputes of attempts whose day has come, and returns how many. For notices that never came. */
+/** Reconciles refunds and disputes of attempts that are due, because notices can be lost. Returns how many. */
 export async function reconcileDueReturns(deps: PaymentDependencies, limit: number): Promise<number> {
   const { claimed, done } = await startDueReconciliations(deps, limit, NO_LIMITS)
   await done
   return claimed
 }
 
-/** The same, without waiting for the providers' answers, and within the limits of each account. */
+/** Starts the work without waiting for the answers, within the rate limits of each provider account. */
 export async function startDueReconciliations(
   deps: PaymentDependencies,
   limit: number,
@@ -48,7 +48,7 @@ async function reconcileOne(deps: PaymentDependencies, due: DueReconciliation): 
   await saveReconciliation(deps.database, due, nextAt)
 }
 
-/** When to list the refunds and disputes of an attempt again; null when it is done. */
+/** The time of the next reconciliation of an attempt; null when there is none. */
 export function nextReconciliation(reconciled: Reconciled, until: Date, now: Date): Date | null {
   const after = (ms: number) => new Date(now.getTime() + ms)
   const isBefore = (ms: number) => now.getTime() < until.getTime() + ms

@@ -24,18 +24,18 @@ import {
 } from './write-returns.ts'
 
 export type Reconciled =
-  /** `changes`: how many differences were recorded. `waits`: why a part of the list has to wait for another time. `isOpen`: more will follow. */
+  /** `changes`: recorded differences. `waits`: why an entry cannot be matched yet. `isOpen`: a refund or dispute is unfinished. */
   | { kind: 'reconciled'; changes: number; waits: string | null; isOpen: boolean }
   | { kind: 'unanswered'; because: string }
   | { kind: 'missing' }
-  /** The provider has no such list. */
+  /** The provider has no list of refunds and disputes. */
   | { kind: 'unsupported' }
 
 type Returns = Extract<ReturnsAnswer, { kind: 'returns' }>
 
 /**
- * Lists the provider's refunds and disputes of one attempt, and records what our own records lack. The provider is asked outside of a
- * transaction; the differences are written in one, under the payment's lock.
+ * Reconciliation of one attempt: lists the provider's refunds and disputes and records the missing ones. The provider is called outside a
+ * transaction; the differences are written in one transaction, under the payment's lock.
  */
 export async function reconcileReturns(deps: PaymentDependencies, attempt: Attempt): Promise<Reconciled> {
   const transactionIds = await allTransactionsOf(deps.database, attempt.id)
@@ -63,7 +63,7 @@ async function recordDifferences(work: Reconciliation, { refunds, disputes }: Re
   const before = work.state.payment.sequence
   const waits: string[] = []
   const listed = refunds.toSorted((a, b) => rank(a) - rank(b) || a.at.getTime() - b.at.getTime())
-  // What is on record already comes first: a refund of ours that is done or failed makes room for the others.
+  // Known refunds first: a resolved one changes the amount that is left for the others.
   const isKnown = (refund: ListedRefund) => matchRefund(work, refund, false).kind === 'known'
   const [known, others] = [listed.filter(isKnown), listed.filter((refund) => !isKnown(refund))]
   const done = new Set<string>()
@@ -80,7 +80,7 @@ async function recordDifferences(work: Reconciliation, { refunds, disputes }: Re
   }
 }
 
-/** Of several tries under one reference of ours the successful one counts, then the one that may still be. */
+/** Of several tries with one reference, the successful one counts, then a pending one. */
 function rank({ status }: ListedRefund): number {
   return { successful: 0, pending: 1, failed: 2 }[status]
 }
@@ -121,7 +121,7 @@ const FAILED = 'The provider could not give the money back.'
 async function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRefund, waits: string[]): Promise<void> {
   const { refundId, status } = listed
   if (status === refund.status || status === 'pending') return
-  // All of its transaction was going back when we first saw it, so the payment never had the money. What it means now is not for us to say.
+  // The transaction was recorded as returned in full, so the payment never counted it. A person decides what to do now.
   if (status === 'failed' && !refund.counted && refund.kind === 'provider' && work.attempt.amountReversed > 0)
     return markForReview(work, `refund_failed: the provider kept ${refund.amount} that is on record as given back.`)
   if (status === 'failed') return failRefund(work, refund, FAILED)
@@ -137,7 +137,7 @@ async function takeDispute(
   refunds: ListedRefund[],
   waits: string[],
 ): Promise<void> {
-  if (listed.amount.amount < 1) return markForReview(work, 'dispute_mismatch: a dispute of no money is listed.')
+  if (listed.amount.amount < 1) return markForReview(work, 'dispute_mismatch: a dispute without an amount is listed.')
   const known =
     work.disputes.find(({ providerDisputeId }) => providerDisputeId === listed.disputeId) ??
     (await recordDispute(work, listed))

@@ -30,15 +30,15 @@ import { writeDecision } from './write-decision.ts'
 export interface RefundRequest {
   amount?: number | undefined
   reason: string | null
-  /** Chosen with the Idempotency-Key of the call, so that a repeat finds what it made. */
+  /** Stored with the call's idempotency key, so that a repeat finds its refund. */
   callReference?: string | undefined
-  /** The same amount of the same payment again within a minute is meant, or the call has a key of its own. */
+  /** Allows the same amount again within a minute: `allowDuplicate`, or an idempotency key of its own. */
   mayRepeat?: boolean
 }
 
 /**
- * Sends money back through the provider that took it. The refund is committed before the provider is asked. A repeated call finds the
- * first one's refund, and asks the provider only if it wins the lease: otherwise it answers with the refund as it stands.
+ * Creates a refund and sends it to the provider that received the money. The refund is committed before the provider is called. A
+ * repeated call finds the first refund and calls the provider only if it wins the lease; otherwise it returns the refund as it is.
  */
 export async function refundPayment(
   deps: PaymentDependencies,
@@ -53,7 +53,7 @@ export async function refundPayment(
     const earlier = await refundsOf(tx, id)
     if (!wanted.mayRepeat) assertNotRepeated(earlier, before, wanted.amount, deps.clock.now())
     const { attempt, amount } = planRefund(before, earlier, wanted.amount)
-    const made = await promise(tx, deps, before, attempt, {
+    const made = await insertPending(tx, deps, before, attempt, {
       amount,
       kind: 'merchant',
       counted: true,
@@ -61,15 +61,15 @@ export async function refundPayment(
       transactionIds: await transactionsOf(tx, attempt.id),
       callReference: wanted.callReference,
     })
-    if (!made) throw new Error('a refund with a new id was there already')
+    if (!made) throw new Error('inserting a refund with a new id failed')
     await recordAct(tx, { actor, act: 'refund.asked_for', merchantId: before.payment.merchantId, subject: made.id })
     return { refund: made, lease: await leaseRefund(tx, made.id) }
   })
-  return lease ? carryOut(deps, refund, lease) : refund
+  return lease ? sendRefund(deps, refund, lease) : refund
 }
 
-/** Puts a refund on record, and what it takes off the attempt's money. */
-async function promise(
+/** Inserts a refund and reserves its amount on the attempt. */
+async function insertPending(
   tx: Transaction,
   deps: PaymentDependencies,
   before: PaymentState,
@@ -91,7 +91,7 @@ export function withReturned(state: PaymentState, attemptId: AttemptId, amount: 
   }
 }
 
-/** Of money that counts: the attempt and the payment show it. What went back beyond the payment was never part of it. */
+/** Adds a counted refund to the totals of attempt and payment. Refunds of surplus money never count. */
 export function withRefunded(state: PaymentState, { attemptId, amount, counted }: Refund): PaymentState {
   if (!counted) return state
   return {
@@ -108,7 +108,7 @@ export async function sendDueRefunds(deps: PaymentDependencies, limit: number): 
   return claimed
 }
 
-/** The same, without waiting for the providers' answers, and within the limits of each account. */
+/** Starts the work without waiting for the answers, within the rate limits of each provider account. */
 export async function startDueRefunds(
   deps: PaymentDependencies,
   limit: number,
@@ -117,17 +117,17 @@ export async function startDueRefunds(
   return startWithin(limits, await claimDueRefunds(deps.database, limit), {
     accountOf: ({ account }) => account,
     work: async ({ refund, lease }) => {
-      await carryOut(deps, refund, lease).catch((err) =>
-        deps.log.warn({ err, refundId: refund.id }, 'refund waits for another try'),
+      await sendRefund(deps, refund, lease).catch((err) =>
+        deps.log.warn({ err, refundId: refund.id }, 'sending a refund failed; retrying'),
       )
     },
     postpone: (late) => postponeRefunds(deps.database, late),
   })
 }
 
-async function carryOut(deps: PaymentDependencies, refund: Refund, lease: RefundLease): Promise<Refund> {
+async function sendRefund(deps: PaymentDependencies, refund: Refund, lease: RefundLease): Promise<Refund> {
   const attempt = await findAttempt(deps.database, refund.attemptId)
-  if (!attempt) throw new Error(`attempt ${refund.attemptId} is gone`)
+  if (!attempt) throw new Error(`attempt ${refund.attemptId} not found`)
   const others = (await refundsOf(deps.database, refund.paymentId)).filter(({ id }) => id !== refund.id)
   const outcome = await underLease(deps, refund, lease, (isLeaseHeld) =>
     callProvider(deps, attempt, 'refund', (provider) =>
@@ -143,14 +143,14 @@ async function carryOut(deps: PaymentDependencies, refund: Refund, lease: Refund
       }),
     ),
   )
-  return deps.database.transaction((tx) => conclude(tx, deps, refund, lease, outcome))
+  return deps.database.transaction((tx) => recordOutcome(tx, deps, refund, lease, outcome))
 }
 
 const RENEW_EVERY_MS = 20_000
 
 /**
- * Renews the lease while the provider is asked. Some providers have no idempotency key: their adapter first looks for an earlier request in
- * several calls, each of which may be slow, and two processes that look at once would both find none and both ask.
+ * Renews the lease while the provider is called. Some providers have no idempotency key: their adapter first searches for an earlier
+ * request, in several calls. Without the lease, two processes could both find none and refund twice.
  */
 async function underLease<T>(
   { database, log }: PaymentDependencies,
@@ -163,9 +163,9 @@ async function underLease<T>(
     if (!lease) return
     try {
       lease = await renewRefundLease(database, refundId, lease)
-      if (!lease) log.warn({ refundId }, 'lease of a refund lost')
+      if (!lease) log.warn({ refundId }, 'refund lease lost')
     } catch (err) {
-      log.warn({ err, refundId }, 'renewing the lease of a refund failed; trying again')
+      log.warn({ err, refundId }, 'renewing a refund lease failed; retrying')
     }
   }, RENEW_EVERY_MS)
   try {
@@ -175,7 +175,7 @@ async function underLease<T>(
   }
 }
 
-async function conclude(
+async function recordOutcome(
   tx: Transaction,
   deps: PaymentDependencies,
   wanted: Refund,
@@ -184,7 +184,7 @@ async function conclude(
 ): Promise<Refund> {
   const state = await lockPaymentState(tx, wanted.paymentId)
   const refund = await lockRefund(tx, wanted.id)
-  if (!refund) throw new Error(`refund ${wanted.id} is gone`)
+  if (!refund) throw new Error(`refund ${wanted.id} not found`)
   if (refund.status !== 'pending') return refund
   const now = deps.clock.now()
   switch (outcome.kind) {
@@ -196,20 +196,20 @@ async function conclude(
         ...{ status: 'failed', failure: outcome.because, needsReview: null, resolvedAt: now },
       }
       await saveResolved(tx, failed)
-      await tell(tx, deps, state, failed, withReturned(state, failed.attemptId, -failed.amount))
+      await recordRefundEvent(tx, deps, state, failed, withReturned(state, failed.attemptId, -failed.amount))
       return failed
     }
     default: {
       const wasSent = !('neverSent' in outcome && outcome.neverSent)
       const tried = {
         ...refund,
-        tries: refund.tries + (wasSent ? 1 : 0), // what never left is no try: it is made again soon
+        tries: refund.tries + (wasSent ? 1 : 0), // a request that was never sent is not a try, so the retry is soon
         providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,
       }
       const { refund: waiting, dueAt } = tryAgain(tried, now)
       const isSaved = await saveUnanswered(tx, waiting, lease, dueAt)
       if (!isSaved) return refund
-      if (waiting.needsReview !== refund.needsReview) await tell(tx, deps, state, waiting, state)
+      if (waiting.needsReview !== refund.needsReview) await recordRefundEvent(tx, deps, state, waiting, state)
       return waiting
     }
   }
@@ -227,11 +227,11 @@ async function complete(
     resolvedAt: deps.clock.now(),
   }
   await saveResolved(tx, done)
-  await tell(tx, deps, state, done, withRefunded(state, done))
+  await recordRefundEvent(tx, deps, state, done, withRefunded(state, done))
   return done
 }
 
-function tell(
+function recordRefundEvent(
   tx: Transaction,
   deps: PaymentDependencies,
   before: PaymentState,

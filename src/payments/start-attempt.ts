@@ -45,17 +45,17 @@ export interface Started {
 export interface Start {
   capabilities: Capabilities
   channel: Channel
-  /** A saved card is charged at once. Absent: the one that this customer used last is offered on the provider's page. */
+  /** A saved card is charged directly. Absent: the provider's page offers the card that this customer used last. */
   card?: SavedCardId | 'new'
-  /** The customer agreed that a new card be kept. */
+  /** The customer agreed to save a new card. */
   saveCard?: boolean
-  /** Told in the transaction that puts the intent on disk. */
+  /** Called in the transaction that stores the intent. */
   onIntent?: (tx: Transaction, id: AttemptId) => Promise<void>
 }
 
-/** Thrown when the provider gave nothing to go on with. The attempt says what became of it. */
+/** Thrown when the provider returned no instructions. The attempt has the outcome. */
 export class AttemptNotStarted extends Problem {
-  /** No money can have moved, and none will: another provider may be asked. */
+  /** No money can have moved, so failover to another provider is safe. */
   readonly nothingStarted: boolean
   constructor(
     code: 'provider_error' | 'provider_timeout',
@@ -70,8 +70,8 @@ export class AttemptNotStarted extends Problem {
 }
 
 /**
- * Starts an attempt: commits the intent, calls the provider, commits its answer. When an attempt of the same provider and channel is still
- * open, that one is the result and nothing is called. The payment's lock makes this decision safe for two calls at once.
+ * Starts an attempt: commits the intent, calls the provider, commits its answer. If an attempt of the same provider and channel is open,
+ * it is returned and the provider is not called. The payment's lock makes this safe for concurrent calls.
  */
 export async function startAttempt(deps: PaymentDependencies, paymentId: PaymentId, start: Start): Promise<Started> {
   const { capabilities, channel, onIntent } = start
@@ -85,15 +85,15 @@ export async function startAttempt(deps: PaymentDependencies, paymentId: Payment
   return 'order' in next ? executeStart(deps, next) : next
 }
 
-/** All that the call needs, read before anything is on disk: what fails here has begun nothing. */
+/** A stored intent with everything that the provider call needs. */
 export interface Intent {
   attempt: Attempt
   order: Order
-  /** `email`: as the customer wrote it then. Providers know a card by these very letters. */
+  /** `email` as it was saved with the card: providers compare it case-sensitively. */
   saved: { id: SavedCardId; token: SavedCardToken; email: string; isChosen: boolean } | undefined
 }
 
-/** Puts the intent on disk. Whoever calls this holds the payment's lock. */
+/** Stores the intent before the provider call. The caller holds the payment's lock. */
 export async function storeIntent(
   tx: Transaction,
   deps: PaymentDependencies,
@@ -113,7 +113,7 @@ export async function storeIntent(
   return { attempt, saved, order: orderOf(deps, payment, attempt, capabilities, merchant?.name ?? '') }
 }
 
-/** Read in the transaction that writes the attempt: an integration that was removed or changed before is not used. */
+/** Read in the transaction that inserts the attempt, so that a removed or changed integration is not used. */
 async function currentAccount(tx: Transaction, payment: Payment, { capabilities, channel }: Start): Promise<number> {
   const { name } = capabilities
   const integration = (await listEnabledIntegrations(tx, payment)).find(({ provider }) => provider === name)
@@ -137,7 +137,7 @@ async function savedCardFor(
   return found && { ...found, isChosen: card !== undefined }
 }
 
-/** Goes on with an attempt that waited for the customer's yes. Whoever calls this holds the payment's lock. */
+/** Stores the customer's confirmation of a saved card charge. The caller holds the payment's lock. */
 export async function resumeConfirmed(
   tx: Transaction,
   deps: PaymentDependencies,
@@ -146,7 +146,7 @@ export async function resumeConfirmed(
 ): Promise<Intent> {
   const { payment } = before
   const capabilities = deps.providers.find(waiting.provider)?.capabilities
-  if (!capabilities) throw new Error(`${waiting.provider} is gone`)
+  if (!capabilities) throw new Error(`${waiting.provider} not found`)
   const decision = confirmSavedCard(before, waiting.id, deps.clock.now())
   const merchant = await findMerchant(tx, payment.merchantId)
   const { savedCard: card } = waiting.instructions
@@ -156,7 +156,7 @@ export async function resumeConfirmed(
   return { attempt, saved, order: orderOf(deps, payment, attempt, capabilities, merchant?.name ?? '') }
 }
 
-/** Calls the provider, and writes down what it says. `onPage`: the customer waits on our page, for this one or for the next who begins. */
+/** Calls the provider and stores its answer. `onPage`: the customer waits on the checkout page, and failover is possible. */
 export async function executeStart(
   deps: PaymentDependencies,
   intent: Intent,
@@ -171,15 +171,15 @@ export async function executeStart(
     case 'confirm':
     case 'step': {
       const started = await saveInstructions(deps, intent, answer)
-      // It was given up while the provider was silent, and the customer may have begun another. Two links could both be paid.
+      // The attempt failed before the answer came, and the customer may have started another. Both links could be paid.
       if (started.attempt.status === 'failed') throw answeredTooLate(attempt)
       return started
     }
     case 'declined': {
       if (saved && answer.failure.code === 'invalid_token') {
-        // The provider forgot that card, so we do too.
+        // The provider no longer knows the token.
         await deleteCard(deps.database, attempt, saved.id)
-        // Nothing was started; the page can ask for another.
+        // Nothing was started, so the provider's page can take another card.
         if (!saved.isChosen) return executeStart(deps, { ...intent, saved: undefined }, { onPage })
       }
       await settleAttempt(deps, attempt, { outcome: answer, source: 'start' })
@@ -189,8 +189,8 @@ export async function executeStart(
       })
     }
     case 'unknown': {
-      // An error of theirs instead of a page or an account number: the customer has nothing to pay with, so nothing can have moved. Whoever
-      // is on our page can try again, or go elsewhere. A card that is charged at once is another matter.
+      // An error status instead of a page or an account number: the customer received nothing to pay with, so no money can move. This does
+      // not hold for a direct charge of a saved card.
       const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen
       if (answer.neverSent || unusable) {
         await settleAttempt(deps, attempt, { outcome: notStartedOutcome(answer.because), source: 'start' })
@@ -203,7 +203,7 @@ export async function executeStart(
       }
       throw new AttemptNotStarted(
         'provider_timeout',
-        `${provider} did not answer clearly, so nobody knows yet whether attempt ${attempt.reference} was started. We keep asking; read the payment to see.`,
+        `${provider} did not answer clearly, so it is unknown whether attempt ${attempt.reference} was started. It is checked until the outcome is known; read the payment for its state.`,
         attempt,
         { nothingStarted: false, retryAfterSeconds: 10 },
       )
@@ -216,7 +216,7 @@ export async function executeStart(
 function answeredTooLate(attempt: Attempt): AttemptNotStarted {
   return new AttemptNotStarted(
     'provider_timeout',
-    `${attempt.provider} answered too late: attempt ${attempt.reference} had been given up. Nothing was charged; try again.`,
+    `${attempt.provider} answered too late: attempt ${attempt.reference} had failed already. Nothing was charged; try again.`,
     attempt,
     { nothingStarted: false },
   )
@@ -276,7 +276,7 @@ function newAttempt(
 
 type Answer = CardStart | AccountStart | SavedCardCharge | ConfirmationPage
 
-/** Our own page comes first: the provider has none that asks the customer for a yes to this card. */
+/** The checkout page asks for confirmation, because the provider has no page that offers a saved card. */
 interface ConfirmationPage {
   kind: 'confirm'
   link: string
@@ -310,7 +310,7 @@ async function askForConfirmation(
     const { publicKey } = await providers.connect(attempt, provider, { account })
     return { kind: 'confirm', link: links.payment(paymentId), publicKey, providerReference }
   } catch (err) {
-    log.error({ err, attemptId, provider }, 'no connection')
+    log.error({ err, attemptId, provider }, 'connecting to the provider failed')
     return { kind: 'unknown', because: 'there was no connection; the log has the reason', neverSent: true }
   }
 }
@@ -333,7 +333,6 @@ function orderOf(
     merchantName,
     returnURL: links.comeBack(attempt.id),
     startedAt: attempt.createdAt,
-    // Whoever pays before it closes has paid in time.
     expiresAt: isAccount ? new Date(Math.min(openUntil, payment.expiresAt.getTime())) : payment.expiresAt,
     saveCard: attempt.saveCard,
   }
@@ -353,7 +352,7 @@ function saveInstructions(deps: PaymentDependencies, intent: Intent, answer: Rea
       deps.clock.now(),
     )
     await writeDecision(tx, deps, before, decision)
-    // A provider with a name of its own for the order may have used it before we knew it.
+    // Notices may have used the provider's own reference before we knew it.
     if (answer.providerReference !== attempt.orderReference) {
       await rematchNotices(tx, attempt, attempt.provider, answer.providerReference)
     }
@@ -374,13 +373,13 @@ function instructionsFrom(answer: Ready, { order, saved }: Intent, merchantName:
       return { instructions, instructionsExpireAt: expiresAt, providerReference }
     }
     case 'confirm': {
-      assert(saved, 'a yes is asked for a saved card alone')
+      assert(saved, 'only a saved card needs a confirmation')
       const { link, publicKey } = answer
       const instructions: Instructions = { kind: 'confirm', link, publicKey, savedCard: saved.id }
       return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
     }
     case 'step': {
-      assert(saved, 'a step is for a saved card alone')
+      assert(saved, 'only a saved card needs an extra step')
       const instructions: Instructions = { kind: 'step', link: answer.link, savedCard: saved.id }
       return { instructions, instructionsExpireAt: order.expiresAt, providerReference }
     }

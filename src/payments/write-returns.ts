@@ -13,7 +13,7 @@ import { insertDispute, saveDispute } from './store/disputes.ts'
 import { insertRefund, reduceRefund, saveProviderRefundId, saveResolved } from './store/refunds.ts'
 import { writeDecision } from './write-decision.ts'
 
-/** A payment under its lock, and what is on record about the money that went back through one of its attempts. */
+/** A locked payment, with the recorded refunds and disputes of one attempt. */
 export interface Reconciliation extends OnRecord {
   tx: Transaction
   deps: PaymentDependencies
@@ -22,7 +22,7 @@ export interface Reconciliation extends OnRecord {
 
 const CAUSE = 'reconciliation with the provider'
 
-/** Writes the payment after a change, with the events that tell of it, and keeps it for the next change. */
+/** Writes a change with its events, and keeps the new state for the next change. */
 async function write(work: Reconciliation, after: PaymentState, changes: Change[]): Promise<void> {
   const decision = decide(after, changes)
   await writeDecision(work.tx, work.deps, work.state, decision, CAUSE)
@@ -40,7 +40,7 @@ function keepRefund(work: Reconciliation, refund: Refund): void {
   work.refunds = [...work.refunds.filter(({ id }) => id !== refund.id), refund]
 }
 
-/** Records money that the provider gave back without us. Its events are the caller's. */
+/** Inserts a refund that was made at the provider. The caller records its events. */
 async function addRefund(
   work: Reconciliation,
   wanted: { amount: number; kind: RefundKind; providerRefundId: string; reason: string },
@@ -59,9 +59,9 @@ async function addRefund(
   return { refund, after: withRefunded(withReturned(state, attempt.id, refund.amount), refund) }
 }
 
-/** Whether so much more counts as refunded of the payment. What is promised to refunds that are not answered yet is not free for it. */
+/** Whether a refund of this amount counts towards the payment. Amounts of pending refunds are reserved. */
 function isOfPayment({ state: { payment }, attempt, refunds }: Reconciliation, amount: number): boolean {
-  // Of a payment that was paid another way, or of money beyond it, nothing is the payment's.
+  // The payment was paid by another attempt, so this attempt's money is surplus.
   if (payment.status === 'successful' && attempt.status !== 'successful') return false
   const promised = refunds
     .filter(({ status, counted }) => status === 'pending' && counted)
@@ -75,13 +75,13 @@ export async function recordRefund(work: Reconciliation, amount: number, provide
   await write(work, after, [refundChanged('refund.successful', refund)])
 }
 
-/** A refund that was pending, or that had failed before, is done: its money went back. */
+/** A pending or failed refund turned out successful. */
 export async function completeRefund(work: Reconciliation, refund: Refund, providerRefundId: string): Promise<void> {
   const wasHeld = refund.status === 'pending'
   const done: Refund = {
     ...refund,
     ...{ providerRefundId, status: 'successful', failure: null, needsReview: null },
-    // The place of one that had failed may have been taken since.
+    // Other refunds may have used the amount of a failed one since.
     counted: refund.counted && (wasHeld || isOfPayment(work, refund.amount)),
     resolvedAt: work.deps.clock.now(),
   }
@@ -91,7 +91,7 @@ export async function completeRefund(work: Reconciliation, refund: Refund, provi
   await write(work, withRefunded(held, done), [refundChanged('refund.successful', done)])
 }
 
-/** A refund failed, perhaps after it had been told as successful: the money is still there, or came back. */
+/** A refund failed, possibly after it was announced as successful. Its amount is available again. */
 export async function failRefund(work: Reconciliation, refund: Refund, failure: string): Promise<void> {
   const after = await unreturn(work, refund, failure)
   await write(work, after.state, [refundChanged('refund.failed', after.refund)])
@@ -115,8 +115,8 @@ async function unreturn(
 }
 
 /**
- * Gives money that was recorded without the provider's id of its refund that id. The row may stand for several refunds: then the rest of it
- * stays as it is. The sums of the payment do not change.
+ * Sets the provider's refund id on money that was recorded as returned without one. A row may stand for several refunds; then a part is
+ * split off. The payment's totals do not change.
  */
 export async function nameRefund(
   work: Reconciliation,
@@ -141,7 +141,7 @@ export async function nameRefund(
   return named
 }
 
-/** Money that fits nothing on record: a person has to look at the attempt. Told once. */
+/** Marks the attempt for review by a person, once. */
 export async function markForReview(work: Reconciliation, why: string): Promise<void> {
   const { attempt, deps } = work
   if (attempt.needsReview !== null) return
@@ -193,7 +193,7 @@ export async function updateDispute(work: Reconciliation, dispute: Dispute): Pro
   await write(work, work.state, [disputeChanged('dispute.updated', dispute)])
 }
 
-/** The money stays. When it had been counted as lost, the provider gave it back, and so do our records. */
+/** A chargeback that was recorded before is reversed. */
 export async function winDispute(work: Reconciliation, dispute: Dispute): Promise<void> {
   const counted = work.refunds.find(({ id, status }) => id === dispute.refundId && status === 'successful')
   const isChargeback = counted?.kind === 'chargeback'
@@ -203,7 +203,7 @@ export async function winDispute(work: Reconciliation, dispute: Dispute): Promis
   await write(work, undone?.state ?? work.state, [disputeChanged('dispute.won', won, undone?.refund)])
 }
 
-/** The money is lost. `counted`: the refund that counts it already; else a chargeback of `amount` does, unless that is 0. */
+/** Records lost money once: by the refund `counted` if it exists, else by a new chargeback of `amount`, unless that is 0. */
 export async function loseDispute(
   work: Reconciliation,
   dispute: Dispute,
@@ -227,7 +227,7 @@ export async function loseDispute(
   await write(work, added?.after ?? work.state, [disputeChanged('dispute.lost', lost, refund)])
 }
 
-/** A dispute that is lost again after it was won uses the chargeback of the first time again, with what is left now. */
+/** A dispute that is lost again after it was won reuses its chargeback, with the amount that is left. */
 async function chargeBack(
   work: Reconciliation,
   wanted: Parameters<typeof addRefund>[1],

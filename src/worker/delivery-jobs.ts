@@ -6,38 +6,38 @@ import { scheduleMissedRetries } from '../webhooks/retry-store.ts'
 import type { Job } from './worker.ts'
 
 const HOUR_MS = 3_600_000
-// Rows of one statement, so that none comes near the statement timeout.
-const HOLD = 2_000
-const FORGET = 500
-const LOOK_AT = 1_000
+// Rows per statement, so that each stays far below the statement timeout.
+const HOLD_BATCH = 2_000
+const DELETE_BATCH = 500
+const SCAN_BATCH = 1_000
 
-/** What the worker does for webhooks, besides sending them. */
+/** Housekeeping of webhook deliveries. The delivery loop in webhooks/ sends them. */
 export function deliveryJobs({ database }: { database: Database }): Job[] {
   let [oldLeasesAfter, missedAfter] = ['', '']
   return [
     {
-      name: 'hold deliveries of endpoints that are off',
+      name: 'hold deliveries of disabled endpoints',
       everyMs: 1_000,
-      run: () => holdNextDeliveries(database, HOLD),
+      run: () => holdNextDeliveries(database, HOLD_BATCH),
     },
     {
       name: 'schedule missed retries',
       everyMs: 5_000,
       async run() {
-        missedAfter = (await scheduleMissedRetries(database, missedAfter, LOOK_AT)) ?? ''
+        missedAfter = (await scheduleMissedRetries(database, missedAfter, SCAN_BATCH)) ?? ''
         return false
       },
     },
     {
-      name: 'forget old deliveries',
+      name: 'delete old deliveries',
       everyMs: HOUR_MS,
-      run: async () => (await forgetOldDeliveries(database, FORGET)) === FORGET,
+      run: async () => (await forgetOldDeliveries(database, DELETE_BATCH)) === DELETE_BATCH,
     },
     {
-      name: 'forget old leases',
+      name: 'delete old leases',
       everyMs: HOUR_MS,
       async run() {
-        oldLeasesAfter = (await forgetOldLeases(database, oldLeasesAfter, LOOK_AT)) ?? ''
+        oldLeasesAfter = (await forgetOldLeases(database, oldLeasesAfter, SCAN_BATCH)) ?? ''
         return oldLeasesAfter !== ''
       },
     },

@@ -12,43 +12,43 @@ import { deleteOldNotices } from '../payments/store/notices.ts'
 import { deliveryJobs } from './delivery-jobs.ts'
 
 export interface Worker {
-  /** Starts nothing new, and waits for what is under way. */
+  /** Starts no new run, and waits for running ones. */
   stop(): Promise<void>
 }
 
 export interface Job {
   name: string
   everyMs: number
-  /** Returns whether there is more to do right away. */
+  /** Returns true when more work is due now. */
   run(): Promise<boolean>
 }
 
 const BATCH = 25
-// A statement of about 10 ms, so that a purge never holds locks for long.
+// Statements of about 10 ms, so that a purge holds locks only briefly.
 const PURGE_BATCH = 500
 const HOUR_MS = 3_600_000
 
-// For each provider account and process. A healthy provider answers within 300 ms, so eight in flight are about 25 a second. Ten thousand open
-// links, spread over a day, need seven checks a second.
+// Rate limits for each provider account and process (backpressure). A healthy provider answers within 300 ms, so eight calls in flight
+// are about 25 per second. Ten thousand open links need seven checks per second.
 const CHECK_LIMITS = { maxInFlight: 8, perSecond: 25, burst: 50 }
 const NOTICE_LIMITS = { maxInFlight: 8, perSecond: 50, burst: 100 }
 const REFUND_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
 const RECONCILE_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
-/** Batches with calls in flight, in all jobs together: a bound on memory, far above what a few silent providers keep waiting. */
+/** Limit of batches with calls in flight, over all jobs: it bounds memory when providers do not answer. */
 const MAX_BATCHES = 1_000
 
-/** The door of the clock: what has to happen when nobody is asking. */
+/** Starts the scheduled jobs. Several processes may run them: rows are claimed with leases and `skip locked`. */
 export function startWorker(deps: PaymentDependencies, others: Job[] = []): Worker {
   const full = async (done: Promise<number>) => (await done) === BATCH
   const calls = providerCalls(deps)
   const jobs: Job[] = [
     { name: 'expire payments', everyMs: 1_000, run: () => full(expirePayments(deps, BATCH)) },
     { name: 'check attempts', everyMs: 1_000, run: calls.job(startDueChecks, CHECK_LIMITS) },
-    { name: 'work off notices', everyMs: 1_000, run: calls.job(startWaitingNotices, NOTICE_LIMITS) },
-    { name: 'carry out refunds', everyMs: 1_000, run: calls.job(startDueRefunds, REFUND_LIMITS) },
+    { name: 'process notices', everyMs: 1_000, run: calls.job(startWaitingNotices, NOTICE_LIMITS) },
+    { name: 'send refunds', everyMs: 1_000, run: calls.job(startDueRefunds, REFUND_LIMITS) },
     { name: 'reconcile returns', everyMs: 1_000, run: calls.job(startDueReconciliations, RECONCILE_LIMITS) },
     {
-      name: 'forget old keys',
+      name: 'delete old idempotency keys',
       everyMs: HOUR_MS,
       run: async () => (await deleteOldCalls(deps.database, PURGE_BATCH)) === PURGE_BATCH,
     },
@@ -74,7 +74,7 @@ export function startWorker(deps: PaymentDependencies, others: Job[] = []): Work
   }
 }
 
-/** Work that calls providers: it is started without waiting for it, so that one slow provider does not hold up the others. */
+/** Starts provider calls without waiting for them, so that one slow provider does not delay the others. */
 function providerCalls(deps: PaymentDependencies) {
   const running = new Set<Promise<void>>()
   type Start = (deps: PaymentDependencies, limit: number, limits: AccountLimits) => Promise<Started>
@@ -105,7 +105,7 @@ function repeat(job: Job, log: Logger): Worker {
     try {
       more = await job.run()
     } catch (err) {
-      log.warn({ err, job: job.name }, 'job failed; it will be tried again')
+      log.warn({ err, job: job.name }, 'job failed; retrying')
     }
     if (!stopped) timer = setTimeout(next, more ? 0 : job.everyMs)
   }

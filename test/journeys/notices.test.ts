@@ -211,7 +211,7 @@ test('B6, B18: a notice for a reference that we do not know is kept in the unmat
   assert.deepEqual(money, [{ amount: AMOUNT, currency: 'NGN', counted: false, attempt_id: null, payment_id: null }])
   assert.ok(
     alerts.some(
-      ({ msg, noticeId }) => msg === 'a notice names a reference that is not ours' && noticeId === listed?.id,
+      ({ msg, noticeId }) => msg === 'unmatched notice: it names a reference that is not ours' && noticeId === listed?.id,
     ),
   )
   assert.deepEqual(await recordsOf(database, payment), before)

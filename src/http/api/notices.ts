@@ -50,7 +50,7 @@ export function noticeRoutes(
           mayReadAgain: () => readAgain.take(`${merchantId} ${mode} ${provider}`).allowed,
         },
       )
-      if (received.kind === 'nobody') throw nobody()
+      if (received.kind === 'not found') throw nobody()
       if (received.kind === 'forged') {
         parts.onForged()
         limits.forgedNotice(request, merchantId)
@@ -64,7 +64,7 @@ export function noticeRoutes(
       if (received.isNew) {
         parts.track(
           processNotice(parts, received.notice).catch((err) =>
-            parts.log.warn({ err, noticeId: received.notice.id }, 'notice waits for another try'),
+            parts.log.warn({ err, noticeId: received.notice.id }, 'processing a notice failed; retrying'),
           ),
         )
       }

@@ -186,7 +186,7 @@ async function checkAlive({ report, address, service }: Run): Promise<void> {
     return report.fail('the process ended', undefined, service.output().slice(-2_000))
   }
   // A notice that cannot be worked off would be tried again and again.
-  const stuck = /.*(notice waits for another try|adapter failed).*/.exec(service.output())
+  const stuck = /.*(processing a notice failed|adapter failed).*/.exec(service.output())
   if (stuck) report.fail('a notice is stuck', undefined, stuck[0])
   const client = new RawClient(address)
   const { status } = await client.ask([bytesOf({ method: 'GET', target: '/healthz' })])

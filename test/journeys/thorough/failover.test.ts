@@ -130,7 +130,7 @@ describe('with two providers', { concurrency: true }, () => {
             assert.deepEqual(pending, [other, 'pending', undefined])
             const calls = await callsOf(two, reference)
             const call = method === 'card' ? 'start card' : 'open account'
-            assert.deepEqual(calls[1], ['go elsewhere', other])
+            assert.deepEqual(calls[1], ['fail over', other])
             assert.deepEqual([calls[0]?.[0], calls[2]?.[0], calls.length], [call, call, 3])
             const [told] = await two.second.hears(reference, ['attempt.failed'])
             assert.equal(told?.data.attempt.provider, name)
