@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { idOf } from '../kernel/ids.ts'
-import { createSimulator, type SimulatorParts } from './gateway/simulator/simulator.ts'
+import { controlOperations, createSimulator, type SimulatorParts } from './gateway/simulator/simulator.ts'
 
 /** A provider that we play ourselves, so that a payment can be tried to its end without anyone else. */
 export interface SandboxServer {
@@ -13,11 +13,19 @@ export interface SandboxServer {
   stop(): Promise<void>
 }
 
+const GATEWAY = '/sandbox/gateway'
+
 export function sandboxServers(
   parts: Omit<SimulatorParts, 'noticeUrl'> & { /** Where this process itself is reached. */ serverUrl: () => string },
 ): SandboxServer[] {
   const noticeUrl = (merchantUuid: string) =>
     `${parts.serverUrl()}/notices/gateway/sandbox/${idOf('merchant', merchantUuid)}`
   const limitOf: SandboxServer['limitOf'] = (_method, path) => (path.startsWith('/pay/') ? 'sandboxPages' : undefined)
-  return [{ prefix: '/sandbox/gateway', limitOf, ...createSimulator({ ...parts, noticeUrl }) }]
+  return [{ prefix: GATEWAY, limitOf, ...createSimulator({ ...parts, noticeUrl }) }]
+}
+
+/** The control calls of all sandbox servers, by path, for the OpenAPI document. */
+export function sandboxOperations(): typeof controlOperations {
+  const entries = Object.entries(controlOperations).map(([path, operations]) => [GATEWAY + path, operations])
+  return Object.fromEntries(entries)
 }

@@ -63,7 +63,7 @@ function follow(root: Json, schema: Json | undefined): Json | undefined {
 
 const types = (schema: Json | undefined) => [schema?.type ?? []].flat() as string[]
 
-/** Clients send what they always sent: nothing more may be demanded of it. */
+/** A request may not require more than before. */
 function compareRequest(
   where: string,
   old: Json | undefined,
@@ -96,7 +96,7 @@ function compareRequest(
   }
 }
 
-/** Clients read what they always read: all of it must still be there, of the same type. */
+/** A response must still have each field, of the same type. */
 function compareAnswer(
   where: string,
   old: Json | undefined,

@@ -3,20 +3,23 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { describeService } from '../../src/compose.ts'
+import { ANNOUNCED } from '../../src/events/event.ts'
+import { PROBLEMS } from '../../src/kernel/problem.ts'
+import { eventually, startPaying } from '../support/paying.ts'
 import { breakingChanges } from './breaking-changes.ts'
 
 const committed = () => JSON.parse(readFileSync(join(import.meta.dirname, '../../openapi.json'), 'utf8'))
 const current = JSON.parse(JSON.stringify(await describeService()))
 
-test('the API breaks nobody who was written for the committed openapi.json', () => {
+test('the API is compatible with clients of the committed openapi.json', () => {
   assert.deepEqual(breakingChanges(committed(), current), [])
 })
 
-test('openapi.json is what the routes say (after a change: npm run openapi)', () => {
+test('openapi.json matches the routes (after a change: npm run openapi)', () => {
   assert.deepEqual(current, committed())
 })
 
-test('it is OpenAPI 3.1, and every call has a name, a summary, an answer and its refusals', () => {
+test('it is OpenAPI 3.1, and each operation has an id, a summary, a response and its errors', () => {
   assert.match(current.openapi, /^3\.1/)
   for (const [path, methods] of Object.entries<Record<string, Record<string, Record<string, unknown>>>>(
     current.paths,
@@ -29,8 +32,8 @@ test('it is OpenAPI 3.1, and every call has a name, a summary, an answer and its
   }
 })
 
-test('a breaking change is noticed, whichever way it breaks', () => {
-  // biome-ignore lint/suspicious/noExplicitAny: a description is cut up at will here
+test('each kind of breaking change is detected', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: the document is changed by name
   type Loose = Record<string, any>
   const damage: [RegExp, (api: Loose) => void][] = [
     [/GET \/payments\/v1\/payments: gone/, (api) => delete api.paths['/payments/v1/payments'].get],
@@ -76,10 +79,96 @@ test('a breaking change is noticed, whichever way it breaks', () => {
   }
 })
 
-test('an addition breaks nobody', () => {
+test('an addition is not a breaking change', () => {
   const api = structuredClone(current)
   api.components.schemas.CheckoutRequest.properties.locale = { type: 'string' }
   api.components.schemas.Payment.properties.risk = { type: 'string' }
-  api.paths['/payments/v1/refunds'] = { get: { responses: {} } }
+  api.paths['/payments/v1/payouts'] = { get: { responses: {} } }
   assert.deepEqual(breakingChanges(current, api), [])
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: the document is read by name
+type Json = Record<string, any>
+const operations: Json[] = Object.values<Json>(current.paths).flatMap((methods) => Object.values<Json>(methods))
+
+test('each request and response has an example without placeholders', () => {
+  for (const { operationId, requestBody, responses } of operations) {
+    const answers = Object.entries<Json>(responses).filter(([status]) => status.startsWith('2'))
+    for (const { content } of [requestBody, ...answers.map(([, answer]) => answer)].filter(Boolean)) {
+      const { example } = content['application/json']
+      assert.ok(Object.keys(example).length > 0, operationId)
+      for (const [name, value] of Object.entries(example)) {
+        assert.notEqual(value, 'string', `${operationId} ${name}`)
+        if (name !== 'nextCursor') assert.notEqual(value, null, `${operationId} ${name}`)
+      }
+    }
+  }
+})
+
+test('each error code is listed by an operation, except those of the HTTP server itself', () => {
+  const listed = operations.flatMap(({ responses }) =>
+    Object.values<Json>(responses).flatMap(({ content }) =>
+      Object.keys(content['application/problem+json']?.examples ?? {}),
+    ),
+  )
+  const ofServer = ['method_not_allowed', 'headers_too_large', 'request_timeout', 'internal_error']
+  assert.deepEqual(new Set([...listed, ...ofServer]), new Set(Object.keys(PROBLEMS)))
+})
+
+test('the webhooks section has each event with the members that are really sent', async () => {
+  assert.deepEqual(Object.keys(current.webhooks), [...ANNOUNCED])
+  const { addShop } = await startPaying()
+  const shop = await addShop()
+  const pay = async (changes: Json, how: (data: Json) => Promise<unknown>) => {
+    const { body } = await shop.initialize(changes)
+    await how(body.data.data)
+    return body.data.data.reference
+  }
+  const charge = (card: string) => (data: Json) =>
+    shop.call('POST', `/sandbox/gateway/charges/${data.reference}`, { card })
+  const transfer =
+    (...amounts: number[]) =>
+    async (data: Json) => {
+      const { accountNumber } = data
+      for (const amount of amounts) await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber, amount })
+    }
+  const account = { provider: 'gateway-virtual-bank-account', amount: 1_000 }
+  await pay({}, charge('4000 0000 0000 0002'))
+  await pay({ reference: 'cancelled' }, () => shop.call('POST', '/payments/v1/payments/cancelled/cancel'))
+  await pay(account, transfer(900, 200))
+  await pay({ ...account, reference: 'twice' }, transfer(1_000))
+  const isPaid = ({ status }: Json) => status === 'successful'
+  await eventually(() => shop.payment('twice'), isPaid)
+  await shop.call('POST', '/payments/v1/payments/twice/refunds', { amount: 100 })
+  const again = (await shop.payment('twice')).attempts[0].instructions
+  await transfer(1_000)(again)
+  const reference = await pay({ reference: 'disputed' }, charge('4084 0840 8408 4081'))
+  await eventually(() => shop.payment('disputed'), isPaid)
+  const { body } = await shop.call('POST', '/sandbox/gateway/disputes', { reference })
+  await shop.call('POST', `/sandbox/gateway/disputes/${body.data.id}/close`, { outcome: 'lost' })
+  const wanted = [
+    ...['payment.successful', 'payment.cancelled', 'payment.underpaid', 'payment.overpaid', 'payment.surplus'],
+    ...['attempt.failed', 'refund.successful', 'dispute.opened', 'dispute.lost'],
+  ]
+  const events = await eventually(
+    async () => (await shop.call('GET', '/payments/v1/events?limit=100')).body.data as Json[],
+    (found) => wanted.filter((type) => !found.some((event) => event.type === type)).length === 0,
+  )
+  for (const { type, ...event } of events) {
+    const { schema } = current.webhooks[type].post.requestBody.content['application/json']
+    assert.deepEqual(Object.keys({ ...event, type }).sort(), [...schema.required].sort(), type)
+    assert.deepEqual(Object.keys(event.data).sort(), [...schema.properties.data.required].sort(), type)
+  }
+})
+
+test('each sandbox path of the document exists and asks for credentials', async () => {
+  const { baseUrl } = await startPaying()
+  const paths = Object.entries<Json>(current.paths).filter(([path]) => path.startsWith('/sandbox/'))
+  assert.ok(paths.length > 0)
+  for (const [path, methods] of paths) {
+    for (const method of Object.keys(methods)) {
+      const { status } = await fetch(baseUrl + path.replace(/\{\w+\}/, 'x'), { method: method.toUpperCase() })
+      assert.equal(status, 401, `${method} ${path}`)
+    }
+  }
 })

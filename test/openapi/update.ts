@@ -1,4 +1,4 @@
-// `npm run openapi`: writes openapi.json anew, unless that would break those who were written for the old one.
+// `npm run openapi`: writes openapi.json, unless that would be a breaking change.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeService } from '../../src/compose.ts'

@@ -5,8 +5,8 @@ import { Problem } from '../../kernel/problem.ts'
 import { deleteSavedCard } from '../../payments/manage-saved-cards.ts'
 import { type CardOnFile, type Customer, listCards } from '../../payments/store/saved-cards.ts'
 import type { App } from '../server/framework.ts'
-import { answers } from './contract/answers.ts'
 import { CardAnswer, CardsAnswer } from './contract/attempt.ts'
+import { problems } from './contract/problem.ts'
 
 /** Cards that customers agreed to have kept. Their tokens never leave the database. */
 export function cardRoutes(app: App, { database }: { database: Database }): void {
@@ -15,7 +15,7 @@ export function cardRoutes(app: App, { database }: { database: Database }): void
     {
       schema: {
         operationId: 'listCards',
-        summary: 'Saved cards of a customer',
+        summary: 'List saved cards',
         tags: ['Cards'],
         description: 'Send exactly one of `userId` and `email`.',
         querystring: Type.Object({
@@ -30,7 +30,7 @@ export function cardRoutes(app: App, { database }: { database: Database }): void
             }),
           ),
         }),
-        response: { 200: CardsAnswer, ...answers(400, 401, 403, 429, 503) },
+        response: { 200: CardsAnswer, ...problems('invalid_request') },
       },
     },
     async (request) => ({
@@ -44,10 +44,10 @@ export function cardRoutes(app: App, { database }: { database: Database }): void
     {
       schema: {
         operationId: 'deleteCard',
-        summary: 'Forget a saved card',
+        summary: 'Delete a saved card',
         tags: ['Cards'],
         params: Type.Object({ id: Type.String() }),
-        response: { 200: CardAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: CardAnswer, ...problems('not_found') },
       },
     },
     async (request) => {

@@ -12,8 +12,8 @@ import type { PaymentRequest } from '../../payments/state/payment.ts'
 import type { App } from '../server/framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
 import { type AllowPrivate, knownFields, readBody } from '../server/read-body.ts'
-import { answers } from './contract/answers.ts'
 import { type Checkout, CheckoutAnswer, CheckoutRequest } from './contract/checkout.ts'
+import { BODY_PROBLEMS, problems } from './contract/problem.ts'
 import { ref } from './contract/schema.ts'
 
 interface Dependencies extends CreateDependencies {
@@ -34,11 +34,15 @@ export function checkoutRoutes(app: App, dependencies: Dependencies): void {
       attachValidation: true, // our own refusal adds what a schema cannot say
       schema: {
         operationId: 'createCheckout',
-        summary: 'Make a payment and get the links to its page',
+        summary: 'Create a checkout',
+        description: 'Creates a payment and returns the links to its payment page.',
         tags: ['Checkouts'],
         headers: IdempotencyHeaders,
         body: ref(CheckoutRequest),
-        response: { 201: CheckoutAnswer, ...answers(400, 401, 403, 409, 413, 415, 422, 429, 503) },
+        response: {
+          201: CheckoutAnswer,
+          ...problems(...BODY_PROBLEMS, 'duplicate_reference', 'no_integration_available', 'idempotency_key_reused'),
+        },
       },
     },
     async (request, reply) => {

@@ -7,9 +7,9 @@ import { disputeView } from '../../payments/state/dispute.ts'
 import { findPaymentState } from '../../payments/store/attempts.ts'
 import { type DisputeOfPayment, findDispute, listDisputes } from '../../payments/store/disputes.ts'
 import type { App } from '../server/framework.ts'
-import { answers } from './contract/answers.ts'
 import { makeCursor, readCursor } from './contract/cursor.ts'
 import { DisputeAnswer, DisputesAnswer, DisputesQuery } from './contract/dispute.ts'
+import { problems } from './contract/problem.ts'
 
 const DEFAULT_PAGE_SIZE = 20
 
@@ -21,10 +21,11 @@ export function disputeRoutes(app: App, { database }: { database: Database }): v
     {
       schema: {
         operationId: 'listDisputes',
-        summary: 'Disputes, newest first',
+        summary: 'List disputes',
+        description: 'Newest first.',
         tags,
         querystring: DisputesQuery,
-        response: { 200: DisputesAnswer, ...answers(400, 401, 403, 404, 429, 503) },
+        response: { 200: DisputesAnswer, ...problems('invalid_request', 'not_found') },
       },
     },
     async ({ caller, query }) => {
@@ -47,10 +48,10 @@ export function disputeRoutes(app: App, { database }: { database: Database }): v
     {
       schema: {
         operationId: 'getDispute',
-        summary: 'A dispute',
+        summary: 'Get a dispute',
         tags,
         params: Type.Object({ id: Type.String({ description: 'The `dsp_` id.' }) }),
-        response: { 200: DisputeAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: DisputeAnswer, ...problems('not_found') },
       },
     },
     async ({ caller, params }) => {

@@ -9,8 +9,8 @@ import { type DeliveryRecord, deliveriesOf } from '../../webhooks/delivery-store
 import { redeliverEvent, redeliverGivenUp } from '../../webhooks/redeliver-events.ts'
 import type { App } from '../server/framework.ts'
 import { knownFields, readBody } from '../server/read-body.ts'
-import { answers } from './contract/answers.ts'
 import { makeCursor, readCursor } from './contract/cursor.ts'
+import { BODY_PROBLEMS, problems } from './contract/problem.ts'
 import { ref } from './contract/schema.ts'
 import { EventAnswer, EventsAnswer, EventsQuery, RedeliverAnswer, RedeliverRequest } from './contract/webhook.ts'
 
@@ -27,10 +27,11 @@ export function eventRoutes(app: App, parts: DeliveryDependencies): void {
     {
       schema: {
         operationId: 'listEvents',
-        summary: 'Events, newest first',
+        summary: 'List events',
+        description: 'Newest first.',
         tags,
         querystring: EventsQuery,
-        response: { 200: EventsAnswer, ...answers(400, 401, 403, 404, 429, 503) },
+        response: { 200: EventsAnswer, ...problems('invalid_request', 'not_found') },
       },
     },
     async ({ caller, query }) => {
@@ -59,10 +60,11 @@ export function eventRoutes(app: App, parts: DeliveryDependencies): void {
     {
       schema: {
         operationId: 'getEvent',
-        summary: 'An event with its deliveries and their tries',
+        summary: 'Get an event',
+        description: 'The event with its deliveries and their tries.',
         tags,
         params: Type.Object({ id: Type.String() }),
-        response: { 200: EventAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: EventAnswer, ...problems('not_found') },
       },
     },
     async ({ caller, params }) => {
@@ -77,10 +79,11 @@ export function eventRoutes(app: App, parts: DeliveryDependencies): void {
     {
       schema: {
         operationId: 'redeliverEvent',
-        summary: 'Send an event again, with the same id and the same bytes',
+        summary: 'Redeliver an event',
+        description: 'Sends the event again, with the same id and the same body.',
         tags,
         params: Type.Object({ id: Type.String() }),
-        response: { 200: RedeliverAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: RedeliverAnswer, ...problems('not_found') },
       },
     },
     async ({ caller, params }) => {
@@ -95,10 +98,11 @@ export function eventRoutes(app: App, parts: DeliveryDependencies): void {
       attachValidation: true,
       schema: {
         operationId: 'redeliverGivenUp',
-        summary: 'Send again all that was given up in a time',
+        summary: 'Redeliver exhausted events',
+        description: 'Sends all events again whose deliveries were exhausted in a range of time.',
         tags,
         body: ref(RedeliverRequest),
-        response: { 200: RedeliverAnswer, ...answers(400, 401, 403, 413, 415, 429, 503) },
+        response: { 200: RedeliverAnswer, ...problems(...BODY_PROBLEMS) },
       },
     },
     async (request) => {

@@ -8,8 +8,8 @@ import { priceOf } from '../../payments/state/payment-options.ts'
 import type { Providers } from '../../providers/provider.ts'
 import type { App } from '../server/framework.ts'
 import { knownFields, readBody } from '../server/read-body.ts'
-import { answers } from './contract/answers.ts'
 import { QuoteAnswer, QuoteRequest } from './contract/attempt.ts'
+import { BODY_PROBLEMS, problems } from './contract/problem.ts'
 import { ref } from './contract/schema.ts'
 
 const KNOWN = knownFields(QuoteRequest)
@@ -22,10 +22,11 @@ export function feeRoutes(app: App, { database, providers }: { database: Databas
       attachValidation: true,
       schema: {
         operationId: 'quoteFees',
-        summary: 'What a payment would cost, with each provider and channel',
+        summary: 'Quote fees',
+        description: 'The fee of a payment with each provider and channel.',
         tags: ['Integrations'],
         body: ref(QuoteRequest),
-        response: { 200: QuoteAnswer, ...answers(400, 401, 403, 413, 415, 429, 503) },
+        response: { 200: QuoteAnswer, ...problems(...BODY_PROBLEMS) },
       },
     },
     async (request) => {

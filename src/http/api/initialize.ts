@@ -10,8 +10,8 @@ import type { App } from '../server/framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
 import { type AllowPrivate, knownFields, readBody } from '../server/read-body.ts'
 import { commonRequestOf, DEFAULT_EXPIRY_SECONDS } from './checkouts.ts'
-import { answers } from './contract/answers.ts'
 import { InitializeAnswer, type Initialized, InitializeRequest } from './contract/attempt.ts'
+import { BODY_PROBLEMS, problems } from './contract/problem.ts'
 import { ref } from './contract/schema.ts'
 
 const KNOWN = knownFields(InitializeRequest)
@@ -26,13 +26,33 @@ export function initializeRoutes(
       attachValidation: true,
       schema: {
         operationId: 'initializePayment',
-        summary: 'Start a payment with a provider of your choice',
+        summary: 'Initialize a payment',
         description:
-          'The reference of a pending payment adds an attempt to it. The same provider again, while the link or account number of its attempt is open, answers with the same attempt. Another amount, currency or user than the payment’s is `409 reference_conflict`.',
+          'Starts a payment with a provider of your choice. The reference of a pending payment adds an attempt to it. The same provider again, while the link or account number of its attempt is open, returns the same attempt. Another amount, currency or user than the payment’s is `409 reference_conflict`.',
         tags: ['Payments'],
         headers: IdempotencyHeaders,
         body: ref(InitializeRequest),
-        response: { 200: InitializeAnswer, ...answers(400, 401, 403, 409, 413, 415, 422, 429, 502, 503, 504) },
+        response: {
+          200: InitializeAnswer,
+          ...problems(
+            ...BODY_PROBLEMS,
+            'reference_conflict',
+            'attempt_in_progress',
+            'too_many_attempts',
+            'payment_already_completed',
+            'payment_cancelled',
+            'payment_expired',
+            'idempotency_in_progress',
+            'idempotency_key_reused',
+            'unknown_provider',
+            'provider_not_configured',
+            'currency_not_supported',
+            'no_integration_available',
+            'amount_out_of_range',
+            'provider_error',
+            'provider_timeout',
+          ),
+        },
       },
     },
     async (request, reply) => {

@@ -23,7 +23,6 @@ import type { Links } from '../../payments/links.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
 import type { App } from '../server/framework.ts'
 import { knownFields, mistakesIn } from '../server/read-body.ts'
-import { answers } from './contract/answers.ts'
 import {
   IntegrationAnswer,
   IntegrationRequest,
@@ -31,6 +30,7 @@ import {
   IntegrationsAnswer,
   KeysAnswer,
 } from './contract/integration.ts'
+import { BODY_PROBLEMS, problems } from './contract/problem.ts'
 import { ref } from './contract/schema.ts'
 
 const Named = Type.Object({ provider: Type.String() })
@@ -66,13 +66,14 @@ export function integrationRoutes(app: App, parts: Parts): void {
     {
       schema: {
         operationId: 'listIntegrations',
-        summary: 'What the payment page would offer',
+        summary: 'List integrations',
+        description: 'The integrations that the payment page can use.',
         tags,
         querystring: Type.Object({
           country: Type.Optional(Type.String({ format: 'country' })),
           currency: Type.Optional(Type.String({ format: 'currency-code' })),
         }),
-        response: { 200: IntegrationsAnswer, ...answers(400, 401, 403, 429, 503) },
+        response: { 200: IntegrationsAnswer, ...problems('invalid_request') },
       },
     },
     async (request) => {
@@ -90,11 +91,11 @@ export function integrationRoutes(app: App, parts: Parts): void {
     {
       schema: {
         operationId: 'getIntegration',
-        summary: 'How a provider is set up',
-        description: 'One that was removed is still shown, with `enabled` false.',
+        summary: 'Get an integration',
+        description: 'A removed integration is shown with `enabled: false`.',
         tags,
         params: Named,
-        response: { 200: IntegrationAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: IntegrationAnswer, ...problems('not_found') },
       },
     },
     async ({ caller, params }) => {
@@ -111,15 +112,13 @@ export function integrationRoutes(app: App, parts: Parts): void {
       attachValidation: true,
       schema: {
         operationId: 'setIntegration',
-        summary: 'Set a provider up, change it, or bring it back',
+        summary: 'Set up or change an integration',
         description:
-          'What you leave out stays as it is, secrets too. New payments use the change at once. ' +
-          'Payments under way are checked and refunded with the keys that they were started with, so new keys may be those of another account. ' +
-          'Keys in the request are checked with the provider for up to 5 seconds; `warning` says so when it refuses them or does not answer. They are saved in any case.',
+          'Fields that you leave out stay unchanged, secrets too. New payments use the change at once. Payments in progress are checked and refunded with the keys that they were started with, so the new keys may belong to another account. The provider is asked for up to 5 seconds whether it accepts new keys; `warning` says when it rejects them or does not answer. The keys are saved in any case.',
         tags,
         params: Named,
         body: ref(IntegrationRequest),
-        response: { 200: IntegrationSetAnswer, ...answers(400, 401, 403, 404, 413, 415, 429, 503) },
+        response: { 200: IntegrationSetAnswer, ...problems(...BODY_PROBLEMS, 'not_found') },
       },
     },
     async (request) => {
@@ -139,12 +138,12 @@ export function integrationRoutes(app: App, parts: Parts): void {
     {
       schema: {
         operationId: 'removeIntegration',
-        summary: 'Use a provider for no new payment',
+        summary: 'Remove an integration',
         description:
-          'What is under way can still be finished and refunded, so the keys are kept, sealed, and its notices are still taken. To end that too, revoke the keys in the provider’s dashboard.',
+          'New payments no longer use it. Payments in progress can still be finished and refunded, so the keys are kept, encrypted, and notices are still accepted. To end that too, revoke the keys in the provider’s dashboard.',
         tags,
         params: Named,
-        response: { 200: IntegrationAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: IntegrationAnswer, ...problems('not_found') },
       },
     },
     async ({ caller, params }) => {
@@ -160,10 +159,11 @@ export function integrationRoutes(app: App, parts: Parts): void {
     {
       schema: {
         operationId: 'checkIntegration',
-        summary: 'Ask the provider whether the keys work',
+        summary: 'Check an integration',
+        description: 'Asks the provider whether the keys work. The check changes nothing.',
         tags,
         params: Named,
-        response: { 200: KeysAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: KeysAnswer, ...problems('not_found') },
       },
     },
     async ({ caller, params }) => {

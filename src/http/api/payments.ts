@@ -12,10 +12,10 @@ import { refundsOfAll } from '../../payments/store/refunds.ts'
 import { timelineOf } from '../../payments/store/timeline.ts'
 import { widgetToken } from '../checkout/embed.ts'
 import type { App } from '../server/framework.ts'
-import { answers } from './contract/answers.ts'
 import { Timeline } from './contract/attempt.ts'
 import { makeCursor, readCursor } from './contract/cursor.ts'
 import * as contract from './contract/payment.ts'
+import { problems } from './contract/problem.ts'
 
 const DEFAULT_PAGE_SIZE = 20
 
@@ -32,10 +32,10 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
     {
       schema: {
         operationId: 'getPayment',
-        summary: 'A payment, by its reference or its id',
+        summary: 'Get a payment',
         tags: ['Payments'],
         params: contract.PaymentName,
-        response: { 200: contract.PaymentAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: contract.PaymentAnswer, ...problems('not_found') },
       },
     },
     async (request) => ({ data: await view(await ownPayment(database, request.caller, request.params.reference)) }),
@@ -46,10 +46,11 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
     {
       schema: {
         operationId: 'listPayments',
-        summary: 'Payments, newest first',
+        summary: 'List payments',
+        description: 'Newest first.',
         tags: ['Payments'],
         querystring: contract.PaymentsQuery,
-        response: { 200: contract.PaymentsAnswer, ...answers(400, 401, 403, 429, 503) },
+        response: { 200: contract.PaymentsAnswer, ...problems('invalid_request') },
       },
     },
     async (request) => {
@@ -80,10 +81,20 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
     {
       schema: {
         operationId: 'cancelPayment',
-        summary: 'Give a pending payment up',
+        summary: 'Cancel a payment',
+        description: 'Only a pending payment without an attempt in `processing` can be cancelled.',
         tags: ['Payments'],
         params: contract.PaymentName,
-        response: { 200: contract.PaymentAnswer, ...answers(401, 403, 404, 409, 429, 503) },
+        response: {
+          200: contract.PaymentAnswer,
+          ...problems(
+            'not_found',
+            'payment_already_completed',
+            'payment_cancelled',
+            'payment_expired',
+            'attempt_in_progress',
+          ),
+        },
       },
     },
     async (request) => {
@@ -97,10 +108,11 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
     {
       schema: {
         operationId: 'createWidgetToken',
-        summary: 'Let a strict widget open a payment, for 15 minutes',
+        summary: 'Create a widget token',
+        description: 'The token opens this payment in the widget for 15 minutes.',
         tags: ['Payments'],
         params: contract.PaymentName,
-        response: { 201: contract.WidgetTokenAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 201: contract.WidgetTokenAnswer, ...problems('not_found') },
       },
     },
     async (request, reply) => {
@@ -115,10 +127,11 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
     {
       schema: {
         operationId: 'getTimeline',
-        summary: 'All that happened to a payment, as one story',
+        summary: 'Get the timeline of a payment',
+        description: 'Requests, changes, provider calls, notices, money and refunds, oldest first.',
         tags: ['Payments'],
         params: contract.PaymentName,
-        response: { 200: Timeline, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: Timeline, ...problems('not_found') },
       },
     },
     async (request) => {

@@ -9,9 +9,9 @@ import { findRefund, refundsOf } from '../../payments/store/refunds.ts'
 import type { App } from '../server/framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
 import { knownFields, readBody } from '../server/read-body.ts'
-import { answers } from './contract/answers.ts'
 import { RefundAnswer, RefundId as RefundParams, RefundRequest, RefundsAnswer } from './contract/attempt.ts'
 import { PaymentName } from './contract/payment.ts'
+import { BODY_PROBLEMS, problems } from './contract/problem.ts'
 import { ref } from './contract/schema.ts'
 import { ownPayment } from './payments.ts'
 
@@ -26,12 +26,25 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
       attachValidation: true, // a misspelt `amount` would send all of it back
       schema: {
         operationId: 'refundPayment',
-        summary: 'Send money back, all of it or a part',
+        summary: 'Create a refund',
+        description: 'Refunds a payment, in full or in part, through the provider that took the money.',
         tags: ['Payments'],
         params: PaymentName,
         headers: IdempotencyHeaders,
         body: ref(RefundRequest),
-        response: { 201: RefundAnswer, ...answers(400, 401, 403, 404, 409, 413, 415, 422, 429, 503) },
+        response: {
+          201: RefundAnswer,
+          ...problems(
+            ...BODY_PROBLEMS,
+            'not_found',
+            'payment_not_completed',
+            'duplicate_refund',
+            'too_many_refunds',
+            'idempotency_in_progress',
+            'refund_exceeds_payment',
+            'idempotency_key_reused',
+          ),
+        },
       },
     },
     async (request, reply) => {
@@ -64,10 +77,11 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
     {
       schema: {
         operationId: 'listRefunds',
-        summary: 'Refunds of a payment, oldest first',
+        summary: 'List refunds of a payment',
+        description: 'Oldest first.',
         tags: ['Payments'],
         params: PaymentName,
-        response: { 200: RefundsAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: RefundsAnswer, ...problems('not_found') },
       },
     },
     async (request) => {
@@ -81,10 +95,10 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
     {
       schema: {
         operationId: 'getRefund',
-        summary: 'A refund',
+        summary: 'Get a refund',
         tags: ['Payments'],
         params: RefundParams,
-        response: { 200: RefundAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: RefundAnswer, ...problems('not_found') },
       },
     },
     async (request) => ({ data: refundView(await ownRefund(request.caller, request.params.id)) }),

@@ -2,8 +2,8 @@ import { Type } from 'typebox'
 import { type EndpointId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { actorOf } from '../../merchants/merchant.ts'
-import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import type { Answer } from '../../webhooks/delivery.ts'
+import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import { endpointView, ROTATION_HOURS } from '../../webhooks/endpoint.ts'
 import { endpointSecretPlace, findEndpoint, findEndpointSecret, listEndpoints } from '../../webhooks/endpoint-store.ts'
 import {
@@ -16,7 +16,7 @@ import {
 import { tryEndpoint } from '../../webhooks/try-endpoint.ts'
 import type { App } from '../server/framework.ts'
 import { knownFields, readBody } from '../server/read-body.ts'
-import { answers } from './contract/answers.ts'
+import { BODY_PROBLEMS, problems } from './contract/problem.ts'
 import { ref } from './contract/schema.ts'
 import {
   EndpointAnswer,
@@ -43,9 +43,9 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
     {
       schema: {
         operationId: 'listWebhookEndpoints',
-        summary: 'Your webhook endpoints',
+        summary: 'List webhook endpoints',
         tags,
-        response: { 200: EndpointsAnswer, ...answers(401, 403, 429, 503) },
+        response: { 200: EndpointsAnswer, ...problems() },
       },
     },
     async ({ caller }) => ({ data: (await listEndpoints(database, caller)).map(endpointView), nextCursor: null }),
@@ -57,10 +57,10 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
       attachValidation: true,
       schema: {
         operationId: 'createWebhookEndpoint',
-        summary: 'Hear of payments at an address of yours',
+        summary: 'Create a webhook endpoint',
         tags,
         body: ref(EndpointRequest),
-        response: { 201: NewEndpointAnswer, ...answers(400, 401, 403, 409, 413, 415, 429, 503) },
+        response: { 201: NewEndpointAnswer, ...problems(...BODY_PROBLEMS, 'too_many_endpoints') },
       },
     },
     async (request, reply) => {
@@ -78,11 +78,11 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
       attachValidation: true,
       schema: {
         operationId: 'changeWebhookEndpoint',
-        summary: 'Change where, what, or whether',
+        summary: 'Change a webhook endpoint',
         tags,
         params: Named,
         body: ref(EndpointChanges),
-        response: { 200: EndpointAnswer, ...answers(400, 401, 403, 404, 413, 415, 429, 503) },
+        response: { 200: EndpointAnswer, ...problems(...BODY_PROBLEMS, 'not_found') },
       },
     },
     async (request) => {
@@ -102,10 +102,10 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
     {
       schema: {
         operationId: 'deleteWebhookEndpoint',
-        summary: 'Send nothing there any more',
+        summary: 'Delete a webhook endpoint',
         tags,
         params: Named,
-        response: { 200: EndpointAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: EndpointAnswer, ...problems('not_found') },
       },
     },
     async ({ caller, params }) => ({
@@ -118,10 +118,11 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
     {
       schema: {
         operationId: 'rotateWebhookEndpointSecret',
-        summary: 'A new secret; both sign for a day',
+        summary: 'Rotate the secret of a webhook endpoint',
+        description: 'Both secrets sign for 24 hours.',
         tags,
         params: Named,
-        response: { 200: SecretAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: SecretAnswer, ...problems('not_found') },
       },
     },
     async ({ caller, params }) => ({
@@ -137,10 +138,11 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
     {
       schema: {
         operationId: 'testWebhookEndpoint',
-        summary: 'Send a signed test and see the answer',
+        summary: 'Test a webhook endpoint',
+        description: 'Sends a signed `endpoint.test` now and returns the response of the endpoint.',
         tags,
         params: Named,
-        response: { 200: TestAnswer, ...answers(401, 403, 404, 429, 503) },
+        response: { 200: TestAnswer, ...problems('not_found') },
       },
     },
     async ({ caller, params }) => {
@@ -158,9 +160,10 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
     {
       schema: {
         operationId: 'rotateWebhookSecret',
-        summary: 'A new secret for the `webhook` of your requests; both sign for a day',
+        summary: 'Rotate the default webhook secret',
+        description: 'This secret signs events that go to the `webhook` of a request. Both secrets sign for 24 hours.',
         tags,
-        response: { 200: SecretAnswer, ...answers(401, 403, 429, 503) },
+        response: { 200: SecretAnswer, ...problems() },
       },
     },
     async ({ caller }) => ({

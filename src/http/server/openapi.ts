@@ -2,18 +2,29 @@ import swagger from '@fastify/swagger'
 import scalar from '@scalar/fastify-api-reference'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../kernel/problem.ts'
-import { Card, Initialized, InitializeRequest, QuoteRequest, Refund, RefundRequest } from '../api/contract/attempt.ts'
+import { sandboxOperations } from '../../providers/sandbox-servers.ts'
+import {
+  Attempt,
+  Card,
+  Initialized,
+  InitializeRequest,
+  QuoteRequest,
+  Refund,
+  RefundRequest,
+} from '../api/contract/attempt.ts'
 import { Checkout, CheckoutRequest } from '../api/contract/checkout.ts'
 import { Dispute } from '../api/contract/dispute.ts'
 import { Integration, IntegrationRequest } from '../api/contract/integration.ts'
 import { Payment, WidgetToken } from '../api/contract/payment.ts'
-import { ProblemAnswer } from '../api/contract/problem.ts'
+import { ProblemAnswer, problemExamples, problemResponse } from '../api/contract/problem.ts'
 import { Endpoint, EndpointChanges, EndpointRequest, RedeliverRequest } from '../api/contract/webhook.ts'
+import { webhookEvents } from '../api/contract/webhook-events.ts'
 import type { App } from './framework.ts'
 import type { Limits } from './limits.ts'
+import { addExamples } from './openapi-examples.ts'
 
 const DOCS_HEADERS = {
-  // The reader is a large script of its own, served by us. It may talk to this server and to nobody else.
+  // Scalar needs inline script and style. It may connect to this server only.
   'content-security-policy':
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
@@ -30,6 +41,7 @@ const SCHEMAS = [
   Checkout,
   InitializeRequest,
   Initialized,
+  Attempt,
   Payment,
   WidgetToken,
   RefundRequest,
@@ -46,7 +58,7 @@ const SCHEMAS = [
   ProblemAnswer,
 ]
 
-/** The API in the words of OpenAPI 3.1, made from the very schemas that check and shape its messages. */
+/** OpenAPI 3.1, generated from the schemas that validate requests and serialise responses. */
 export async function describeApi(app: App, baseUrl: () => string, limits: Limits): Promise<void> {
   for (const schema of SCHEMAS) app.addSchema(schema)
   await app.register(swagger, {
@@ -57,9 +69,10 @@ export async function describeApi(app: App, baseUrl: () => string, limits: Limit
         title: 'Manilla',
         version: '1',
         description:
-          'Hosted checkout links and payments you can trust. Amounts are integers in the lowest denomination of their currency. ' +
-          'Every 2xx answer is `{"data": …}`; every refusal is a problem (RFC 9457) with a stable `code`. ' +
-          'Ignore members that you do not know: v1 changes by addition only.',
+          'Hosted checkout links and payments through a provider of your choice. ' +
+          'Amounts are integers in the lowest denomination of their currency. ' +
+          'Each 2xx answer is `{"data": …}`. Each error is problem+json (RFC 9457) with a stable `code`. ' +
+          'Ignore fields that you do not know: v1 changes by addition only.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       components: {
@@ -67,6 +80,7 @@ export async function describeApi(app: App, baseUrl: () => string, limits: Limit
           clientId: { type: 'apiKey', in: 'header', name: 'client-id' },
           clientSecret: { type: 'apiKey', in: 'header', name: 'client-secret' },
         },
+        examples: problemExamples,
       },
       security: [{ clientId: [], clientSecret: [] }],
       tags: [
@@ -75,8 +89,10 @@ export async function describeApi(app: App, baseUrl: () => string, limits: Limit
         { name: 'Cards' },
         { name: 'Integrations' },
         { name: 'Webhooks' },
+        { name: 'Sandbox', description: 'Control calls for your own tests. They take sandbox credentials only.' },
       ],
     },
+    transformObject: (document) => completeDocument(document as { openapiObject: Document }),
   })
   const onRequest = (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
     limits.docs(request)
@@ -86,7 +102,7 @@ export async function describeApi(app: App, baseUrl: () => string, limits: Limit
     reply.type('application/json; charset=utf-8').send(description()),
   )
 
-  // Made once for each base URL: writing it out takes milliseconds.
+  // Cached for each base URL: serialising takes milliseconds.
   let made: { url: string; text: string } | undefined
   function description(): string {
     const url = baseUrl()
@@ -108,7 +124,7 @@ export async function describeApi(app: App, baseUrl: () => string, limits: Limit
       configuration: {
         url: '/openapi.json',
         pageTitle: 'Manilla API',
-        // A reader and a "try it", nothing that talks to anyone else.
+        // No requests to other hosts.
         withDefaultFonts: false,
         telemetry: false,
         hideClientButton: true,
@@ -118,4 +134,44 @@ export async function describeApi(app: App, baseUrl: () => string, limits: Limit
       },
     })
   })
+}
+
+interface Document {
+  // biome-ignore lint/suspicious/noExplicitAny: the generator's types do not know `webhooks` beside sandbox paths
+  paths: Record<string, any>
+}
+
+/** Adds the sections that no route of ours declares: webhooks, the sandbox's control calls and examples. */
+function completeDocument({ openapiObject }: { openapiObject: Document }): Document {
+  const document = { ...openapiObject, paths: { ...openapiObject.paths, ...sandboxPaths() }, webhooks: webhookEvents }
+  addExamples(document)
+  return document
+}
+
+function sandboxPaths() {
+  const problems = {
+    401: problemResponse(['invalid_credentials']),
+    404: problemResponse(['not_found']),
+    default: problemResponse(['invalid_request']),
+  }
+  return mapValues(sandboxOperations(), (operations) =>
+    mapValues(operations, ({ body, status, answer, ...operation }) => ({
+      ...operation,
+      tags: ['Sandbox'],
+      ...(body && { requestBody: { required: true, content: jsonContent(body) } }),
+      responses: { [status]: { description: 'Done', content: jsonContent(answerSchema(answer)) }, ...problems },
+    })),
+  )
+}
+
+function answerSchema(answer: object) {
+  return { properties: { data: { type: 'object' } }, required: ['data'], example: { data: answer } }
+}
+
+function jsonContent({ example, ...schema }: { properties: object; required?: string[]; example: object }) {
+  return { 'application/json': { schema: { type: 'object', ...schema }, example } }
+}
+
+function mapValues<From, To>(entries: Record<string, From>, change: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(entries).map(([name, value]) => [name, change(value)]))
 }

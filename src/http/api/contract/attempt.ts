@@ -3,6 +3,14 @@ import type { Channel } from '../../../kernel/channel.ts'
 import { ATTEMPT_STATUSES, type AttemptStatus } from '../../../payments/state/attempt.ts'
 import { FAILURE_CODES, type FailureCode } from '../../../providers/provider.ts'
 import { CheckoutRequest, User } from './checkout.ts'
+import {
+  attemptExample,
+  cardExample,
+  initializedExample,
+  quoteExample,
+  refundExample,
+  timelineExample,
+} from './examples.ts'
 import { dataOf, nullable, optional, ref, wholeListOf } from './schema.ts'
 
 const Time = Type.String({ format: 'date-time' })
@@ -11,14 +19,23 @@ export const ChannelName = Type.Unsafe<Channel>({ type: 'string', enum: ['card',
 export const Attempt = Type.Object(
   {
     id: Type.String(),
-    reference: Type.String({ description: 'The payment’s reference with something added; unique.' }),
+    reference: Type.String({ description: 'The payment’s reference with a unique suffix.' }),
     number: Type.Integer(),
     provider: Type.String(),
     channel: ChannelName,
-    status: Type.Unsafe<AttemptStatus>({ type: 'string', enum: [...ATTEMPT_STATUSES] }),
-    amountCharged: Type.Integer({ description: 'What the customer is asked to pay.' }),
-    fee: Type.Integer({ description: 'What the provider keeps of it.' }),
-    amountReceived: Type.Integer({ description: 'What has arrived through this attempt so far.' }),
+    status: Type.Unsafe<AttemptStatus>({
+      type: 'string',
+      enum: [...ATTEMPT_STATUSES],
+      description:
+        '`pending`: the customer has a link or an account number and has not paid yet. ' +
+        '`processing`: the provider is working on it or did not answer, so the outcome is not known yet. ' +
+        '`successful`: it paid the payment. `failed`: see `failure`; the customer can try again. ' +
+        '`abandoned`: the payment ended in another way first. ' +
+        '`surplus`: it was paid after the payment had already been paid; the money is refunded.',
+    }),
+    amountCharged: Type.Integer({ description: 'The amount that the customer pays.' }),
+    fee: Type.Integer({ description: 'The provider’s fee, part of `amountCharged`.' }),
+    amountReceived: Type.Integer({ description: 'The amount that has arrived through this attempt so far.' }),
     failure: Type.Unsafe<null | {
       code: FailureCode
       message: string
@@ -33,17 +50,17 @@ export const Attempt = Type.Object(
         providerCode: { type: ['string', 'null'] },
       },
     }),
-    needsReview: nullable(Type.String({ description: 'Why a person has to look at it.' })),
+    needsReview: nullable(Type.String({ description: 'Why a person must check this attempt.' })),
     providerReference: Type.String(),
     instructions: Type.Unsafe<Record<string, unknown> | null>({
       type: ['object', 'null'],
       additionalProperties: true,
-      description: 'What the customer needs to pay: a link, or an account to transfer to.',
+      description: 'How the customer pays: a link, or an account to transfer to.',
     }),
     createdAt: Time,
     resolvedAt: nullable(Time),
   },
-  { description: 'One try at paying, through one provider.' },
+  { $id: 'Attempt', description: 'One try at paying a payment, through one provider.', examples: [attemptExample] },
 )
 
 const { amount, reference, redirectURL, webhook, currency, customerBearsCharge, metadata, expiresIn } =
@@ -54,7 +71,7 @@ export const InitializeRequest = Type.Object(
     provider: Type.String({
       minLength: 1,
       maxLength: 100,
-      description: 'Name of a provider for its card channel, or the name with `-virtual-bank-account` behind it.',
+      description: 'Name of a provider for its card channel, or the name followed by `-virtual-bank-account`.',
     }),
     amount,
     user: User,
@@ -69,12 +86,19 @@ export const InitializeRequest = Type.Object(
     saveCard: optional(
       Type.Boolean({
         default: false,
-        description:
-          'The customer agreed that the card be kept for the next time. Only for providers whose own page does not ask them.',
+        description: 'The customer agreed to save the card. Only for providers whose own page does not ask.',
       }),
     ),
   },
-  { $id: 'InitializeRequest' },
+  {
+    $id: 'InitializeRequest',
+    examples: [
+      {
+        ...{ provider: initializedExample.provider, amount: 1_250_000, reference: 'ORD-20932' },
+        user: { email: 'ada@example.com' },
+      },
+    ],
+  },
 )
 export type InitializeRequest = Type.Static<typeof InitializeRequest>
 
@@ -82,16 +106,16 @@ export const Initialized = Type.Object(
   {
     provider: Type.String(),
     channel: ChannelName,
-    reference: Type.String({ description: 'Reference of the attempt. Pass it to the inline widget.' }),
+    reference: Type.String({ description: 'Reference of the attempt. The widget accepts it.' }),
     amount: Type.Integer(),
     data: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       additionalProperties: true,
       description:
-        'card: `message`, `link`, `reference`, `publicKey` (null while a saved card waits for a PIN or code that was asked for on the payment page). virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`, `amountToTransfer`.',
+        'card: `message`, `link`, `reference`, `publicKey` (null while a saved card waits for a PIN or code). virtual-bank-account: `message`, `accountName`, `accountNumber`, `bankName`, `expiresAt`, `amountToTransfer`.',
     }),
   },
-  { $id: 'Initialized' },
+  { $id: 'Initialized', examples: [initializedExample] },
 )
 export type Initialized = Type.Static<typeof Initialized>
 export const InitializeAnswer = dataOf(ref(Initialized))
@@ -102,7 +126,7 @@ export const RefundRequest = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 999_999_999_999,
-        description: 'In the lowest denomination. Absent: all that can still be refunded.',
+        description: 'In the lowest denomination. Absent: the whole amount that can still be refunded.',
       }),
     ),
     reason: optional(Type.String({ format: 'plain-text', maxLength: 200 })),
@@ -110,11 +134,11 @@ export const RefundRequest = Type.Object(
       Type.Boolean({
         default: false,
         description:
-          'Without an Idempotency-Key, the same amount of the same payment within a minute is refused as `duplicate_refund`. `true` makes it all the same.',
+          'Without an Idempotency-Key, the same amount of the same payment within a minute is rejected as `duplicate_refund`. `true` allows it.',
       }),
     ),
   },
-  { $id: 'RefundRequest' },
+  { $id: 'RefundRequest', examples: [{ amount: 250_000, reason: 'one item returned' }] },
 )
 export type RefundRequest = Type.Static<typeof RefundRequest>
 
@@ -128,31 +152,36 @@ export const Refund = Type.Object(
       type: 'string',
       enum: ['merchant', 'surplus', 'provider', 'chargeback'],
       description:
-        '`merchant`: asked for through this API. `surplus`: sent back by Manilla, because the payment had been paid already. `provider`: made at the provider, for example in its dashboard. `chargeback`: taken back by the customer’s bank after a lost dispute.',
+        '`merchant`: requested through this API. `surplus`: made by Manilla, because the payment had already been paid. `provider`: made at the provider, for example in its dashboard. `chargeback`: taken by the customer’s bank after a lost dispute.',
     }),
     status: Type.Unsafe<string>({ type: 'string', enum: ['pending', 'successful', 'failed'] }),
     reason: nullable(Type.String()),
     failure: nullable(Type.String()),
     needsReview: nullable(
-      Type.String({ description: 'Why a person has to look at it: the provider has not finished it within 3 days.' }),
+      Type.String({
+        description: 'Why a person must check this refund: the provider has not finished it within 3 days.',
+      }),
     ),
     createdAt: Time,
     resolvedAt: nullable(Time),
   },
-  { $id: 'Refund' },
+  { $id: 'Refund', examples: [refundExample] },
 )
 export const RefundAnswer = dataOf(ref(Refund))
 export const RefundId = Type.Object({ id: Type.String({ description: 'Id of the refund: `rfd_…`.' }) })
 export const RefundsAnswer = wholeListOf(ref(Refund))
 
 export const Timeline = wholeListOf(
-  Type.Object({
-    at: Time,
-    kind: Type.String({ description: '`request`, `change`, `call`, `notice`, `money` or `refund`.' }),
-    what: Type.String(),
-    attempt: nullable(Type.String()),
-    detail: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
-  }),
+  Type.Object(
+    {
+      at: Time,
+      kind: Type.String({ description: '`request`, `change`, `call`, `notice`, `money` or `refund`.' }),
+      what: Type.String(),
+      attempt: nullable(Type.String()),
+      detail: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
+    },
+    { examples: [timelineExample] },
+  ),
 )
 
 export const Card = Type.Object(
@@ -160,30 +189,33 @@ export const Card = Type.Object(
     id: Type.String(),
     provider: Type.String(),
     userId: nullable(Type.String({ description: 'The `user.id` that the card belongs to. Null: the e-mail address.' })),
-    email: Type.String({ description: 'The address that the card was saved with.' }),
+    email: Type.String({ description: 'The e-mail address that the card was saved with.' }),
     brand: Type.String(),
     last4: Type.String(),
     expiryMonth: Type.Integer(),
     expiryYear: Type.Integer(),
     createdAt: Time,
   },
-  { $id: 'Card' },
+  { $id: 'Card', examples: [cardExample] },
 )
 export const CardsAnswer = wholeListOf(ref(Card))
 export const CardAnswer = dataOf(ref(Card))
 
 export const QuoteRequest = Type.Object(
   { amount, currency, country: CheckoutRequest.properties.country, customerBearsCharge },
-  { $id: 'QuoteRequest' },
+  { $id: 'QuoteRequest', examples: [{ amount: 1_250_000, currency: 'NGN', country: 'NG' }] },
 )
 export type QuoteRequest = Type.Static<typeof QuoteRequest>
 
 export const QuoteAnswer = wholeListOf(
-  Type.Object({
-    provider: Type.String(),
-    channel: ChannelName,
-    fee: Type.Integer(),
-    amountCharged: Type.Integer({ description: 'What the customer pays.' }),
-    amountSettled: Type.Integer({ description: 'What the merchant gets.' }),
-  }),
+  Type.Object(
+    {
+      provider: Type.String(),
+      channel: ChannelName,
+      fee: Type.Integer(),
+      amountCharged: Type.Integer({ description: 'The amount that the customer pays.' }),
+      amountSettled: Type.Integer({ description: 'The amount that the merchant gets.' }),
+    },
+    { examples: [quoteExample] },
+  ),
 )

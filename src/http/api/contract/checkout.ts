@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { DEFAULT_CURRENCY, MAX_AMOUNT } from '../../../kernel/money.ts'
+import { checkoutExample } from './examples.ts'
 import { dataOf, optional, ref } from './schema.ts'
 
 export const User = Type.Object(
@@ -7,13 +8,13 @@ export const User = Type.Object(
     email: Type.String({
       format: 'e-mail',
       maxLength: 254,
-      description: 'E-mail address of the customer. Kept as given, matched in any case.',
+      description: 'E-mail address of the customer. Stored as given, compared case-insensitively.',
     }),
     id: optional(
       Type.String({
         format: 'user-id',
         description:
-          'Your own id of a customer who is signed in with you: 1 to 64 characters of `A-Z a-z 0-9 _ . : @ -`. Saved cards belong to it; the payment page offers saved cards only for a payment that has it. Never take it from what a visitor typed.',
+          'Your own id of a customer who is signed in with you: 1 to 64 characters of `A-Z a-z 0-9 _ . : @ -`. Saved cards belong to it. The payment page offers saved cards only for a payment that has it. Never take it from user input.',
       }),
     ),
     phoneNumber: optional(
@@ -30,7 +31,7 @@ export const Metadata = Type.Object(
     additionalProperties: Type.String({ maxLength: 500 }),
     propertyNames: { minLength: 1, maxLength: 40 },
     maxProperties: 50,
-    description: 'Flat, strings only. Returned with the payment and in webhooks.',
+    description: 'A flat object of strings. It is returned with the payment and in webhooks.',
   },
 )
 
@@ -46,7 +47,7 @@ export const CheckoutRequest = Type.Object(
       Type.String({
         format: 'reference',
         description:
-          'Your own reference, unique for each payment: 1 to 100 printable ASCII characters without spaces. Absent: one is made.',
+          'Your own reference, unique for each payment: 1 to 100 printable ASCII characters without spaces. Absent: Manilla generates one.',
       }),
     ),
     currency: optional(
@@ -64,11 +65,12 @@ export const CheckoutRequest = Type.Object(
     redirectURL: optional(
       Type.String({
         format: 'web-address',
-        description: 'Where the customer is sent afterwards, with `status` and `reference`. In live mode https only.',
+        description:
+          'The customer returns here after the payment, with `status` and `reference` as query parameters. In live mode https only.',
       }),
     ),
     customerBearsCharge: optional(
-      Type.Boolean({ default: false, description: 'The customer pays the provider charge on top.' }),
+      Type.Boolean({ default: false, description: 'The customer pays the provider’s fee on top of the amount.' }),
     ),
     webhook: optional(
       Type.String({
@@ -91,7 +93,9 @@ export const CheckoutRequest = Type.Object(
     examples: [
       {
         amount: 1_250_000,
+        currency: 'NGN',
         country: 'NG',
+        reference: 'ORD-20932',
         user: { email: 'ada@example.com', name: 'Ada' },
         redirectURL: 'https://shop.example/thanks',
       },
@@ -105,10 +109,10 @@ export const Checkout = Type.Object(
     id: Type.String({ description: 'Identifier of the checkout; `url` ends with it.' }),
     url: Type.String({ format: 'uri', description: 'Long link to the payment page.' }),
     shortURL: Type.String({ format: 'uri', description: 'Short link to the payment page.' }),
-    reference: Type.String({ description: 'Reference of the payment: yours, or the one that was made.' }),
+    reference: Type.String({ description: 'Reference of the payment: yours, or the generated one.' }),
     amount: Type.Integer({ description: 'Amount of the payment.' }),
   },
-  { $id: 'Checkout' },
+  { $id: 'Checkout', examples: [checkoutExample] },
 )
 export type Checkout = Type.Static<typeof Checkout>
 

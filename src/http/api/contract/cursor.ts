@@ -2,7 +2,7 @@ import { type Id, type IdKind, parseId } from '../../../kernel/ids.ts'
 
 const PREFIX = 'after:'
 
-/** Where the next page begins. Opaque, so that nobody builds one by hand and we may change what is inside. */
+/** Keyset pagination: the cursor holds the id of the last row. It is opaque, so that its content may change. */
 export function makeCursor(last: Id<IdKind>): string {
   return Buffer.from(PREFIX + last).toString('base64url')
 }

@@ -4,8 +4,8 @@ import { isWebAddress } from '../../../kernel/web-address.ts'
 import { readCursor } from './cursor.ts'
 
 /**
- * The kinds of text that a request may hold, each with its test and with the sentence for whoever got it wrong. Ajv runs the tests;
- * `mistakes.ts` says the sentences.
+ * String formats of requests, each with its test and the sentence for an error message. Ajv runs the tests;
+ * `validation-errors.ts` builds the messages.
  */
 export const FORMATS: Record<string, { test(text: string): boolean; sentence: string }> = {
   'e-mail': {
@@ -59,7 +59,7 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
   },
 }
 
-/** JavaScript takes the 30th of February for the 2nd of March; we do not. */
+/** `Date` turns February 30 into March 2, so the day is compared. */
 function isDay(text: string): boolean {
   const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
   return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day && !Number.isNaN(Date.parse(text))

@@ -1,18 +1,21 @@
 import { Type } from 'typebox'
 import { DEFAULT_PRIORITY, MAX_PRIORITY } from '../../../integrations/integration.ts'
 import { ChannelName } from './attempt.ts'
+import { integrationExample } from './examples.ts'
 import { dataOf, nullable, optional, ref, wholeListOf } from './schema.ts'
 
+const { channels, countries, currencies, provider, priority } = integrationExample
+const offeredExample = { provider, channels, countries, currencies, priority }
 const Time = Type.String({ format: 'date-time' })
-const Priority = Type.Integer({ description: 'The lower number is asked first.' })
-const MOST_CHOICES = 300
+const Priority = Type.Integer({ description: 'The integration with the lowest number is used first.' })
+const MAX_CHOICES = 300
 
-/** Some of what the provider can do. Which values those are depends on the provider, so they are checked where it is known. */
+/** A subset of the provider's capabilities. The allowed values depend on the provider, so the operation checks them. */
 const some = (what: string) =>
   optional(
     Type.Array(Type.String({ maxLength: 100 }), {
-      maxItems: MOST_CHOICES,
-      description: `${what} Absent or null: as before, and at first all that the provider can do. Empty: all of them.`,
+      maxItems: MAX_CHOICES,
+      description: `${what} Absent or null: unchanged (a new integration uses all). Empty: all.`,
     }),
   )
 
@@ -25,7 +28,7 @@ export const IntegrationRequest = Type.Object(
           additionalProperties: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
           maxProperties: 50,
           description:
-            'What you copy from the provider’s dashboard. Secrets are sealed, and never shown again. What you leave out stays as it is; an empty text takes an optional one away. ' +
+            'Keys and ids from the provider’s dashboard. Secrets are stored encrypted and never shown again. Settings that you leave out stay unchanged; an empty string removes an optional one. ' +
             'With another `baseURL` every secret must be sent again.',
         },
       ),
@@ -34,48 +37,48 @@ export const IntegrationRequest = Type.Object(
       Type.String({
         maxLength: 2_048,
         description:
-          'Where the provider’s API is, if not where it usually is. Absent or null: as before. Empty: the provider’s own again. In live mode https only.',
+          'Another base URL for the provider’s API. Absent or null: unchanged. Empty: the provider’s default. In live mode https only.',
       }),
     ),
-    channels: some('Which channels to use it for.'),
-    countries: some('Which countries to use it in, in any spelling.'),
-    currencies: some('Which currencies to use it for.'),
+    channels: some('The channels to use it for.'),
+    countries: some('The countries to use it in: alpha-2, alpha-3 or English name.'),
+    currencies: some('The currencies to use it for.'),
     priority: optional(
       Type.Integer({
         minimum: 0,
         maximum: MAX_PRIORITY,
-        description: `The lower number is asked first. Absent or null: as before, and at first ${DEFAULT_PRIORITY}.`,
+        description: `The integration with the lowest number is used first. Absent or null: unchanged (a new integration has ${DEFAULT_PRIORITY}).`,
       }),
     ),
   },
   {
     $id: 'IntegrationRequest',
-    examples: [{ settings: { secretKey: 'sk_test_…' }, currencies: ['NGN'], priority: 10 }],
+    examples: [{ settings: { secretKey: 'sk_test_5f2a9c' }, currencies: ['NGN'], priority: 10 }],
   },
 )
 
 export const Integration = Type.Object(
   {
     provider: Type.String(),
-    enabled: Type.Boolean({ description: 'False: removed.' }),
+    enabled: Type.Boolean({ description: '`false` when the integration was removed.' }),
     settings: Type.Unsafe<Record<string, string>>({
       type: 'object',
       additionalProperties: { type: 'string' },
-      description: 'Those that are no secret.',
+      description: 'The settings that are not secret.',
     }),
     secretsSet: Type.Array(Type.String(), {
-      description: 'The names of the secrets that are set. Their values are never shown.',
+      description: 'Names of the secrets that are set. Their values are never shown.',
     }),
-    baseURL: nullable(Type.String({ description: 'Null: the provider is part of this service.' })),
+    baseURL: nullable(Type.String({ description: '`null` when the provider is part of this service.' })),
     channels: Type.Array(ChannelName),
     countries: Type.Array(Type.String()),
     currencies: Type.Array(Type.String()),
     priority: Priority,
-    noticeURL: Type.String({ description: 'Paste it into the provider’s dashboard, as the address of its webhooks.' }),
+    noticeURL: Type.String({ description: 'Enter it in the provider’s dashboard as the webhook URL.' }),
     createdAt: Time,
     updatedAt: Time,
   },
-  { $id: 'Integration' },
+  { $id: 'Integration', examples: [integrationExample] },
 )
 export const IntegrationAnswer = dataOf(ref(Integration))
 
@@ -90,28 +93,37 @@ export const IntegrationSetAnswer = Type.Object({
         }),
         message: Type.String(),
       },
-      { description: 'Null: the provider accepts the keys, or the request set none.' },
+      {
+        description: '`null` when the provider accepts the keys, or the request set none.',
+        examples: [{ code: 'keys_not_checked', message: 'The provider did not answer in 5 s.' }],
+      },
     ),
   ),
 })
 
 export const IntegrationsAnswer = wholeListOf(
-  Type.Object({
-    provider: Type.String(),
-    channels: Type.Array(ChannelName),
-    countries: Type.Array(Type.String()),
-    currencies: Type.Array(Type.String()),
-    priority: Priority,
-  }),
+  Type.Object(
+    {
+      provider: Type.String(),
+      channels: Type.Array(ChannelName),
+      countries: Type.Array(Type.String()),
+      currencies: Type.Array(Type.String()),
+      priority: Priority,
+    },
+    { examples: [offeredExample] },
+  ),
 )
 
 export const KeysAnswer = dataOf(
-  Type.Object({
-    keys: Type.Unsafe<'good' | 'bad' | 'unknown'>({
-      type: 'string',
-      enum: ['good', 'bad', 'unknown'],
-      description: '`unknown`: the provider did not say. Ask again.',
-    }),
-    reason: nullable(Type.String({ description: 'Why they are bad, or why nobody knows.' })),
-  }),
+  Type.Object(
+    {
+      keys: Type.Unsafe<'good' | 'bad' | 'unknown'>({
+        type: 'string',
+        enum: ['good', 'bad', 'unknown'],
+        description: '`unknown`: the provider did not answer. Try again.',
+      }),
+      reason: nullable(Type.String({ description: 'Why they are bad, or why the check failed.' })),
+    },
+    { examples: [{ keys: 'bad', reason: 'the provider answered 401' }] },
+  ),
 )

@@ -1,9 +1,16 @@
 import { Type } from 'typebox'
 import { PAYMENT_STATUSES, type PaymentStatus } from '../../../payments/state/payment.ts'
 import { Attempt, Refund } from './attempt.ts'
+import { paymentExample } from './examples.ts'
 import { dataOf, listOf, nullable, ref } from './schema.ts'
 
-const Status = Type.Unsafe<PaymentStatus>({ type: 'string', enum: [...PAYMENT_STATUSES] })
+const Status = Type.Unsafe<PaymentStatus>({
+  type: 'string',
+  enum: [...PAYMENT_STATUSES],
+  description:
+    '`pending`: not paid yet; a failed attempt leaves it `pending`. `successful`: paid. ' +
+    '`cancelled`, `expired`: ended unpaid; money that arrives later still makes it `successful`, with `late: true`.',
+})
 const Time = Type.String({ format: 'date-time' })
 
 export const Payment = Type.Object(
@@ -12,7 +19,7 @@ export const Payment = Type.Object(
     reference: Type.String(),
     mode: Type.Union([Type.Literal('sandbox'), Type.Literal('live')]),
     status: Status,
-    late: Type.Boolean({ description: 'The money came after the payment was cancelled or had expired.' }),
+    late: Type.Boolean({ description: 'The money arrived after the payment was cancelled or had expired.' }),
     amount: Type.Integer(),
     currency: Type.String(),
     country: Type.String(),
@@ -32,13 +39,13 @@ export const Payment = Type.Object(
     metadata: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
     url: Type.String({ format: 'uri' }),
     shortURL: Type.String({ format: 'uri' }),
-    attempts: Type.Array(Attempt),
+    attempts: Type.Array(ref(Attempt)),
     refunds: Type.Array(ref(Refund)),
     createdAt: Time,
     expiresAt: Time,
     completedAt: nullable(Time),
   },
-  { $id: 'Payment' },
+  { $id: 'Payment', examples: [paymentExample] },
 )
 export type Payment = Type.Static<typeof Payment>
 
@@ -47,10 +54,13 @@ export const PaymentsAnswer = listOf(ref(Payment))
 
 export const WidgetToken = Type.Object(
   {
-    token: Type.String({ description: 'For `Pay.open({ reference, token })`. Good for this payment only.' }),
+    token: Type.String({ description: 'For `Pay.open({ reference, token })`. Valid for this payment only.' }),
     expiresAt: Time,
   },
-  { $id: 'WidgetToken' },
+  {
+    $id: 'WidgetToken',
+    examples: [{ token: 'wgt_4vJ8sKq2mN7xRb', expiresAt: '2026-11-15T07:31:33.470Z' }],
+  },
 )
 export const WidgetTokenAnswer = dataOf(ref(WidgetToken))
 
@@ -67,6 +77,6 @@ export const PaymentsQuery = Type.Object({
   from: Type.Optional(Type.String({ format: 'moment', description: 'Created at or after: RFC 3339, or a date.' })),
   to: Type.Optional(Type.String({ format: 'moment', description: 'Created before: RFC 3339, or a date.' })),
   limit: Type.Optional(Type.String({ format: 'page-size', description: '1 to 100; default 20.' })),
-  cursor: Type.Optional(Type.String({ format: 'cursor', description: '`nextCursor` of the page before.' })),
+  cursor: Type.Optional(Type.String({ format: 'cursor', description: '`nextCursor` of the previous page.' })),
 })
 export type PaymentsQuery = Type.Static<typeof PaymentsQuery>

@@ -1,5 +1,7 @@
 import { Type } from 'typebox'
-import { PROBLEMS } from '../../../kernel/problem.ts'
+import { PROBLEMS, type ProblemCode } from '../../../kernel/problem.ts'
+import { STATUS } from '../../server/problems.ts'
+import { ref } from './schema.ts'
 
 export const ProblemAnswer = Type.Object(
   {
@@ -12,7 +14,7 @@ export const ProblemAnswer = Type.Object(
     errors: Type.Optional(
       Type.Array(
         Type.Object({
-          pointer: Type.String({ description: 'JSON pointer to the member at fault.' }),
+          pointer: Type.String({ description: 'JSON pointer to the field.' }),
           code: Type.String(),
           message: Type.String(),
         }),
@@ -21,5 +23,42 @@ export const ProblemAnswer = Type.Object(
     retryable: Type.Boolean({ description: 'The same request may succeed later.' }),
     requestId: Type.String(),
   },
-  { $id: 'Problem', additionalProperties: true, description: 'RFC 9457. Every refusal has this shape.' },
+  { $id: 'Problem', additionalProperties: true, description: 'The error format of RFC 9457.' },
+)
+
+const EVERY_CALL: ProblemCode[] = ['invalid_credentials', 'merchant_suspended', 'rate_limited', 'unavailable']
+
+/** Errors of each call with a JSON body. */
+export const BODY_PROBLEMS: ProblemCode[] = [
+  'malformed_json',
+  'invalid_request',
+  'unknown_field',
+  'body_too_large',
+  'unsupported_media_type',
+]
+
+/** The error responses of an operation, one per status, each with its codes. */
+export function problems(...codes: ProblemCode[]): Record<number, unknown> {
+  const byStatus = Map.groupBy([...codes, ...EVERY_CALL], (code) => STATUS[code])
+  return Object.fromEntries([...byStatus].map(([status, each]) => [status, problemResponse(each)]))
+}
+
+export function problemResponse(codes: ProblemCode[]) {
+  const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]))
+  return {
+    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
+    content: { 'application/problem+json': { schema: ref(ProblemAnswer), examples } },
+  }
+}
+
+/** One example per error code, for `components` of the OpenAPI document. */
+export const problemExamples = Object.fromEntries(
+  (Object.keys(PROBLEMS) as ProblemCode[]).map((code) => {
+    const { title, retryable } = PROBLEMS[code]
+    const value = {
+      ...{ type: `urn:manilla:problem:${code}`, title, status: STATUS[code], detail: `${title}.` },
+      ...{ instance: '/payments/v1/payments', code, retryable, requestId: 'k3v9q2-0001' },
+    }
+    return [code, { summary: title, value }]
+  }),
 )

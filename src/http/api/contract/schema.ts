@@ -1,18 +1,18 @@
 import { type TSchema, Type } from 'typebox'
 
-/** An optional member of a request: absent and null mean the same. One type list instead of a union keeps one mistake one error. */
+/** An optional field of a request: absent and null mean the same. A type list, not a union, gives one error per mistake. */
 export function optional<Schema extends TSchema>(schema: Schema) {
   const type = (schema as { type?: string }).type
   return Type.Optional(Type.Unsafe<Type.Static<Schema> | null>({ ...schema, type: [type, 'null'] }))
 }
 
-/** A member of an answer that is always there, if only as null. */
+/** A field of an answer that is always present and may be null. */
 export function nullable<Schema extends TSchema>(schema: Schema) {
   const type = (schema as { type?: string }).type
   return Type.Unsafe<Type.Static<Schema> | null>({ ...schema, type: [type, 'null'] })
 }
 
-/** Another schema by its name. The app knows it by its `$id`, and the description lists it once. */
+/** A reference to a schema that `describeApi` registers by its `$id`. */
 export function ref<Schema extends TSchema>(schema: Schema) {
   return Type.Unsafe<Type.Static<Schema>>({ $ref: `${(schema as { $id?: string }).$id}#` })
 }
@@ -22,10 +22,13 @@ export function dataOf<Schema extends TSchema>(schema: Schema) {
 }
 
 export function listOf<Schema extends TSchema>(schema: Schema) {
-  return Type.Object({ data: Type.Array(schema), nextCursor: nullable(Type.String()) })
+  return Type.Object({
+    data: Type.Array(schema),
+    nextCursor: nullable(Type.String({ examples: ['YWZ0ZXI6Y2hrXzFDaDRKYQ'] })),
+  })
 }
 
-/** A list that has no second page. */
+/** A list without further pages. */
 export function wholeListOf<Schema extends TSchema>(schema: Schema) {
   return Type.Object({ data: Type.Array(schema), nextCursor: Type.Null() })
 }

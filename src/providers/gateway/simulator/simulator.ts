@@ -12,6 +12,8 @@ import { pageRoutes } from './page-routes.ts'
 import { notFound, problemOf, Refusal } from './refusal.ts'
 import { noticeSender } from './send-notices.ts'
 
+export { controlOperations } from './openapi.ts'
+
 export interface SimulatorParts {
   database: Database
   clock: Clock
