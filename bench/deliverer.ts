@@ -5,7 +5,7 @@ import { listen } from '../src/database/listen.ts'
 import { DELIVERIES_CHANNEL } from '../src/events/outbox-store.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
-import { guardedHttp } from '../src/outbound/guarded-http.ts'
+import { webhookHttp } from '../src/outbound/webhook-http.ts'
 import { startDelivering } from '../src/webhooks/delivery-loop.ts'
 
 /**
@@ -26,7 +26,7 @@ const STARTERS: Record<string, () => Promise<void>> = {
       clock: systemClock,
       log: pino({ level: 'warn' }),
       secrets: secretBox(Buffer.alloc(32)),
-      http: guardedHttp(),
+      http: webhookHttp(),
       allowPrivate: () => true,
     })
     listen(url, { [DELIVERIES_CHANNEL]: { heard: engine.wake, missed: engine.wake } })

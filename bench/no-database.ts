@@ -8,7 +8,7 @@ import { systemClock } from '../src/kernel/clock.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
 import { createLog } from '../src/log.ts'
 import { credentialVerifier } from '../src/merchants/verify-credential.ts'
-import { guardedHttp } from '../src/outbound/guarded-http.ts'
+import { webhookHttp } from '../src/outbound/webhook-http.ts'
 import { buildAssets } from '../web/build.ts'
 
 /**
@@ -39,7 +39,7 @@ const app = await buildApp({
     allowPrivate: () => false,
   }),
   secrets,
-  http: guardedHttp(),
+  http: webhookHttp(),
   allowPrivate: () => false,
   baseUrl: () => baseUrl,
   isStopping: () => false,

@@ -23,7 +23,7 @@ import { secretBox } from './kernel/secret-box.ts'
 import { createLog } from './log.ts'
 import type { NewCredential } from './merchants/credential.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
-import { guardedHttp } from './outbound/guarded-http.ts'
+import { webhookHttp } from './outbound/webhook-http.ts'
 import { paymentBatch } from './payments/create-payment.ts'
 import type { PaymentDependencies } from './payments/dependencies.ts'
 import { linksOn } from './payments/links.ts'
@@ -144,7 +144,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   const hasDemo = config.demo && config.role !== 'worker'
   const assets = await buildAssets()
   const demo = hasDemo ? [openDemo(keys, assets, { baseUrl: () => baseUrl, serverUrl: () => serverUrl })] : []
-  const http = guardedHttp()
+  const http = webhookHttp()
   const live = livePayments({ ...parts, log })
   const app = await buildApp({
     ...attemptParts,

@@ -19,7 +19,7 @@ import { STATUS } from '../src/http/server/problems.ts'
 import { PROBLEMS, type ProblemCode } from '../src/kernel/problem.ts'
 import { findBranding } from '../src/merchants/branding-store.ts'
 import { logoOf } from '../src/merchants/logo.ts'
-import { guardedHttp } from '../src/outbound/guarded-http.ts'
+import { webhookHttp } from '../src/outbound/webhook-http.ts'
 import { isRetryable } from '../src/payments/state/attempt.ts'
 import { TEST_CARDS } from '../src/providers/gateway/simulator/cards.ts'
 import { FAULT_KINDS } from '../src/providers/gateway/simulator/faults.ts'
@@ -156,7 +156,7 @@ test('every handler in the docs takes a real webhook, once, and refuses what is 
       (output) => output.includes('ORD-20932 is successful'),
     )
 
-    const http = guardedHttp()
+    const http = webhookHttp()
     const keepsIds = program.includes('handled')
     const readActed = async () => (await fetch(handler.url)).text()
     const grades = await gradeHandler(http.post, {
@@ -192,7 +192,7 @@ test('the handler in the docs, changed to drop whatever has a lower sequence, is
     .join('\n')
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
   const { url } = await startHandler({ language: 'js', program: wrong }, { WEBHOOK_SECRET: secret })
-  const http = guardedHttp()
+  const http = webhookHttp()
   const readActed = async () => (await fetch(url)).text()
   const handler = { url, secret, reference: undefined, readActed, actsWithinMs: 500 } as const
   const grades = await gradeHandler(http.post, handler)

@@ -4,15 +4,15 @@ import { carefulHandler } from '../../test/support/careful-handler.ts'
 import { type Manner, startListener } from '../../test/support/listener.ts'
 import { eventually, startPaying } from '../../test/support/paying.ts'
 import { ANNOUNCED } from '../events/event.ts'
-import { guardedHttp } from '../outbound/guarded-http.ts'
+import { webhookHttp } from '../outbound/webhook-http.ts'
 import { gradeHandler } from './grade-handler.ts'
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
 const TO_BE_ACCEPTED = ['a good event', 'the same again', 'old news', 'late money', 'a new type']
 const TO_BE_REFUSED = ['a stale one', 'a forged one', 'an altered one', 'an unsigned one']
 
-const http = guardedHttp()
-const impatient = guardedHttp({ deadlineMs: 200 })
+const http = webhookHttp()
+const impatient = webhookHttp({ deadlineMs: 200 })
 after(() => {
   http.close()
   impatient.close()

@@ -5,7 +5,7 @@ import type { Mode } from '../kernel/mode.ts'
 import { parseCurrency } from '../kernel/money.ts'
 import { type Mistake, pointerPart } from '../kernel/problem.ts'
 import { isWebAddress } from '../kernel/web-address.ts'
-import { isWebPort, leadsInside } from '../outbound/public-address.ts'
+import { isPrivateHost, isWebPort } from '../outbound/public-address.ts'
 import type { Provider, Setting } from '../providers/provider.ts'
 import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from './integration.ts'
 
@@ -150,7 +150,7 @@ function applyBaseURL(
   // SSRF guard, first half: the addresses that the host resolves to are checked when connecting.
   if (!allowPrivate) {
     const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
-    if (leadsInside(url.hostname))
+    if (isPrivateHost(url.hostname))
       return wrong('blocked_address', 'must not point to a private network or to this machine.')
     if (!isWebPort(port)) return wrong('invalid_format', `must not use port ${port}.`)
     if (mode === 'live' && url.protocol !== 'https:') return wrong('https_required', 'must be https in live mode.')

@@ -1,167 +1,176 @@
 import type { Dispatcher } from 'undici'
-import { excerptOf } from './excerpt.ts'
-import type { Connect } from './guarded-connect.ts'
-import type { Connection, createConnections } from './kept-connections.ts'
-import { type Failed, failed, failureOf, isReset } from './post-failure.ts'
-import type { Target } from './post-target.ts'
-import { readRetryAfter } from './retry-after.ts'
-import type { createLines } from './waiting-lines.ts'
+import type { Connection, ConnectionPool } from './connection-pool.ts'
+import type { HostQueues } from './host-queues.ts'
+import type { HttpClientOptions, HttpRequest } from './http-client.ts'
+import { type Failed, failed, failureOf } from './http-failure.ts'
+import type { Target } from './request-target.ts'
 
-export type Outcome =
-  | { kind: 'answer'; status: number; retryAfterSeconds: number | null; excerpt: string; tookMs: number }
-  | (Failed & { tookMs: number })
+export type HttpOutcome = HttpResponse | HttpFailure
 
-export interface ExchangeParts {
-  connections: ReturnType<typeof createConnections>
-  lines: ReturnType<typeof createLines>
-  underWay: Set<Exchange>
-  deadlineMs: number
-  /** To wait in line. */
-  patienceMs: number
-  maxReadBytes: number
-  keepBytes: number
+export interface HttpResponse {
+  kind: 'response'
+  status: number
+  retryAfter: string | undefined
+  body: Buffer
+  /** The body was longer than the limit. */
+  isCut: boolean
+  tookMs: number
 }
 
-/** Where to, with whose permission: calls to the same place share connections. */
-export interface Place {
-  name: string
-  target: Target
-  connect: Connect
+export interface HttpFailure extends Failed {
+  /** The server cannot have received the request. */
+  neverSent: boolean
+  responseStarted: boolean
+  tookMs: number
 }
 
-const MAX_INTERIM = 8
+export interface ExchangeContext {
+  options: HttpClientOptions
+  pool: ConnectionPool
+  queues: HostQueues
+  inFlight: Set<HttpExchange>
+}
 
-/** One call, from its place in the line to its end. An object rather than closures: there are thousands a second. */
-export class Exchange implements Dispatcher.DispatchHandler {
-  private readonly startedAt = performance.now()
-  private readonly parts: ExchangeParts
-  private readonly place: Place
-  private readonly line: string
-  private readonly request: Dispatcher.DispatchOptions
-  private readonly resolve: (outcome: Outcome) => void
-  private readonly deadline: NodeJS.Timeout
-  private patience: NodeJS.Timeout | undefined
-  private connection: Connection | undefined
-  private isOver = false
-  private interim = 0
-  private status = 0
-  private retryAfterSeconds: number | null = null
-  private kept: Buffer[] | undefined
-  private size = 0
+const MAX_INTERIM_RESPONSES = 8
+
+/** One request and its response. A class with few closures, because there are thousands of exchanges a second. */
+export class HttpExchange implements Dispatcher.DispatchHandler {
+  readonly #startedAt = performance.now()
+  readonly #context: ExchangeContext
+  readonly #target: Target
+  readonly #queue: string
+  readonly #request: Dispatcher.DispatchOptions
+  readonly #mayRepeat: boolean
+  readonly #resolve: (outcome: HttpOutcome) => void
+  readonly #deadline: NodeJS.Timeout
+  #queueTimeout: NodeJS.Timeout | undefined
+  #connection: Connection | undefined
+  #isOver = false
+  #neverSent = true
+  #interimResponses = 0
+  #status = 0
+  #retryAfter: string | undefined
+  readonly #chunks: Buffer[] = []
+  #size = 0
 
   constructor(
-    parts: ExchangeParts,
-    place: Place,
-    { headers, body, destination }: { headers: Record<string, string>; body: string; destination?: string },
-    resolve: (outcome: Outcome) => void,
+    context: ExchangeContext,
+    target: Target,
+    { method, headers = {}, body, queue, mayRepeat }: HttpRequest,
+    resolve: (outcome: HttpOutcome) => void,
   ) {
-    this.parts = parts
-    this.place = place
-    this.line = destination ?? place.name
-    this.request = { method: 'POST', path: place.target.path, headers: headersOf(headers, place.target), body }
-    this.resolve = resolve
-    this.deadline = setTimeout(pastDeadline, parts.deadlineMs, this)
-    parts.underWay.add(this)
-    if (!parts.lines.enter(this.line, this)) {
+    const { deadlineMs, queueMs } = context.options
+    this.#context = context
+    this.#target = target
+    this.#queue = queue ?? target.origin
+    this.#request = { method, path: target.path, headers: headersOf(headers, target), body: body ?? null }
+    this.#mayRepeat = mayRepeat
+    this.#resolve = resolve
+    this.#deadline = setTimeout(pastDeadline, deadlineMs, this)
+    context.inFlight.add(this)
+    if (!context.queues.enter(this.#queue, this)) {
       this.fail(failed('too_many', 'too many calls to this host are waiting'))
-    } else if (!this.connection && !this.isOver) {
-      this.patience = setTimeout(outOfPatience, parts.patienceMs, this)
+    } else if (!this.#connection && !this.#isOver && queueMs !== undefined) {
+      this.#queueTimeout = setTimeout(waitedTooLong, queueMs, this)
     }
   }
 
-  /** Its turn has come. */
+  /** Called by the queue when a connection may be used. */
   begin(): void {
-    clearTimeout(this.patience)
-    this.sendOn(this.parts.connections.take(this.place.name) ?? this.openConnection())
+    clearTimeout(this.#queueTimeout)
+    const { pool } = this.#context
+    this.#sendOn(pool.take(this.#target) ?? pool.open(this.#target))
   }
 
-  private openConnection(): Connection {
-    const { name, target, connect } = this.place
-    return this.parts.connections.open(name, target, connect)
-  }
-
-  private sendOn(connection: Connection): void {
-    this.connection = connection
-    connection.send(this.request, this)
+  #sendOn(connection: Connection): void {
+    this.#connection = connection
+    connection.send(this.#request, this)
   }
 
   fail(failure: Failed): void {
-    this.settle({ ...failure, tookMs: this.tookMs() }, false)
+    const responseStarted = this.#status > 0
+    this.#settle({ ...failure, neverSent: this.#neverSent, responseStarted, tookMs: this.#tookMs() }, 'close')
   }
 
-  private answer(isWhole: boolean): void {
-    const { kept, status, retryAfterSeconds } = this
-    const excerpt = kept ? excerptOf(Buffer.concat(kept), this.parts.keepBytes) : ''
-    this.settle({ kind: 'answer', status, retryAfterSeconds, excerpt, tookMs: this.tookMs() }, isWhole)
-  }
-
-  /** When the answer is not whole, nobody knows what is still to come on its connection. */
-  private settle(outcome: Outcome, isWhole: boolean): void {
-    if (this.isOver) return
-    this.isOver = true
-    const { connection, line, parts } = this
-    clearTimeout(this.deadline)
-    clearTimeout(this.patience)
-    parts.underWay.delete(this)
-    if (!connection) {
-      parts.lines.giveUp(line, this)
-    } else {
-      if (isWhole) parts.connections.keep(connection)
-      else connection.destroy()
-      parts.lines.leave(line)
+  #respond(isCut: boolean): void {
+    const body = Buffer.concat(this.#chunks)
+    const outcome: HttpResponse = {
+      kind: 'response',
+      status: this.#status,
+      retryAfter: this.#retryAfter,
+      body,
+      isCut,
+      tookMs: this.#tookMs(),
     }
-    this.resolve(outcome)
+    this.#settle(outcome, isCut ? 'close' : 'keep')
   }
 
-  private tookMs(): number {
-    return Math.round(performance.now() - this.startedAt)
+  #settle(outcome: HttpOutcome, connectionThen: 'keep' | 'close'): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const { pool, queues, inFlight } = this.#context
+    clearTimeout(this.#deadline)
+    clearTimeout(this.#queueTimeout)
+    inFlight.delete(this)
+    if (!this.#connection) {
+      queues.giveUp(this.#queue, this)
+    } else {
+      if (connectionThen === 'keep') pool.keep(this.#connection)
+      else this.#connection.destroy()
+      queues.leave(this.#queue)
+    }
+    this.#resolve(outcome)
   }
 
-  onRequestStart(): void {}
+  #tookMs(): number {
+    return Math.round(performance.now() - this.#startedAt)
+  }
+
+  /** undici calls it with a connected socket, right before it writes the request. */
+  onRequestStart(): void {
+    this.#neverSent = false
+  }
 
   onResponseStart(_: unknown, status: number, headers: { [name: string]: string | string[] | undefined }): void {
     if (status === 101) {
-      this.fail(failed('other', 'a change of protocol that nobody asked for'))
+      this.fail(failed('other', 'the response changes the protocol, which was not requested'))
     } else if (status < 200) {
-      if (++this.interim > MAX_INTERIM) this.fail(failed('other', 'one interim answer after the other'))
+      if (++this.#interimResponses > MAX_INTERIM_RESPONSES) this.fail(failed('other', 'too many interim responses'))
     } else {
-      this.status = status
+      this.#status = status
       const retryAfter = headers['retry-after']
-      this.retryAfterSeconds = readRetryAfter(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter)
+      this.#retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter
     }
   }
 
   onResponseData(_: unknown, chunk: Buffer): void {
-    if (this.isOver) return
-    const room = this.parts.keepBytes + 1 - this.size // one more than is kept tells that there is more
-    if (room > 0) {
-      this.kept ??= []
-      this.kept.push(chunk.length > room ? chunk.subarray(0, room) : chunk)
-    }
-    this.size += chunk.length
-    if (this.size > this.parts.maxReadBytes) this.answer(false)
+    if (this.#isOver) return
+    this.#chunks.push(chunk)
+    this.#size += chunk.length
+    if (this.#size > this.#context.options.maxBodyBytes) this.#respond(true)
   }
 
   onResponseEnd(): void {
-    if (this.connection) this.connection.hasServed = true
-    this.answer(true)
+    if (this.#connection) this.#connection.hasServed = true
+    this.#respond(false)
   }
 
   onResponseError(_: unknown, error: Error): void {
-    if (this.isOver) return
-    // The other side closed a connection that we had kept, just as we used it. Once more on a new one: a webhook may
-    // arrive twice, and this is no failure of the endpoint.
-    if (this.connection?.hasServed && this.status === 0 && isReset(error)) {
-      this.connection.destroy()
-      this.sendOn(this.openConnection())
+    if (this.#isOver || !this.#connection) return
+    const { hasServed, endedByPeer } = this.#connection
+    const failure = failureOf(error, { endedByPeer })
+    // The server closed a kept connection while it was used again. This says nothing about the server.
+    if (this.#mayRepeat && hasServed && this.#status === 0 && failure.because === 'reset') {
+      this.#connection.destroy()
+      this.#sendOn(this.#context.pool.open(this.#target))
     } else {
-      this.fail(failureOf(error))
+      this.fail(failure)
     }
   }
 }
 
-const pastDeadline = (exchange: Exchange) => exchange.fail(failed('timeout', 'no whole answer before the deadline'))
-const outOfPatience = (exchange: Exchange) => exchange.fail(failed('too_many', 'no connection was free in time'))
+const pastDeadline = (exchange: HttpExchange) => exchange.fail(failed('timeout', 'no whole answer before the deadline'))
+const waitedTooLong = (exchange: HttpExchange) => exchange.fail(failed('too_many', 'no connection was free in time'))
 
 function headersOf(headers: Record<string, string>, { host }: Target): Record<string, string> {
   const all: Record<string, string> = { host, 'user-agent': 'manilla', 'accept-encoding': 'identity' }

@@ -14,7 +14,7 @@ export function isPublic(address: string): boolean {
 }
 
 /** Whether a host leads inside, as far as that can be known before it is looked up. Of a URL: its parser has spelled every literal in the one canonical way. */
-export function leadsInside(hostname: string): boolean {
+export function isPrivateHost(hostname: string): boolean {
   const bare = hostname.replace(/^\[|\]$/g, '')
   return isIP(bare) ? !isPublic(bare) : LOCALHOST.test(bare)
 }

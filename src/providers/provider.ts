@@ -3,6 +3,9 @@ import type { FeeSchedule } from '../kernel/fee.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Money } from '../kernel/money.ts'
 import type { Scope } from '../kernel/scope.ts'
+import type { ProviderHttp, Unknown } from '../outbound/provider-http.ts'
+
+export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../outbound/provider-http.ts'
 
 /**
  * The port: how we speak with whoever moves the money. It knows channels, not brands.
@@ -217,16 +220,6 @@ export interface Declined {
   keysRefused?: true
 }
 
-/** Silence, an error of theirs, an answer that makes no sense. Money may or may not have moved: ask again, never guess. */
-export interface Unknown {
-  kind: 'unknown'
-  because: string
-  /** Set when the request certainly never left us, so that nothing can have happened. */
-  neverSent?: boolean
-  /** Set when they answered, with an error of their own: 5xx, or 429. */
-  errorStatus?: number
-}
-
 export interface Receipt {
   /** The provider's id of the transaction; unique within the account. */
   transactionId: string
@@ -326,22 +319,6 @@ export type RefundOutcome =
   | { kind: 'pending'; refundId: string | null }
   | { kind: 'refused'; because: string }
   | Unknown
-
-/** The way out, handed to an adapter: a deadline on every call, connections kept open, a breaker per account. */
-export interface ProviderHttp {
-  request(call: ProviderCall): Promise<ProviderAnswer>
-}
-
-export interface ProviderCall {
-  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  url: string
-  headers?: Record<string, string>
-  body?: string
-}
-
-export type ProviderAnswer =
-  /** Any HTTP answer below 500 other than 429: the provider understood us. */
-  { kind: 'answer'; status: number; text: string } | Unknown
 
 /** Thrown when a merchant has no such provider in that mode, and never had. */
 export class NotSetUp extends Error {}

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { sql } from '../../src/database/sql.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
-import { guardedHttp } from '../../src/outbound/guarded-http.ts'
+import { webhookHttp } from '../../src/outbound/webhook-http.ts'
 import { startDelivering } from '../../src/webhooks/delivery-loop.ts'
 import { createDatabase } from '../support/database.ts'
 import { startListener, takes } from '../support/listener.ts'
@@ -52,7 +52,7 @@ const kill = async ({ child, exited }: Awaited<ReturnType<typeof startForTest>>)
 
 test('D5: after kill -9 a surviving worker takes over the deliveries within 10 s, and none while the owner lives', async (t) => {
   const { database, secretKey, listener, owner } = await withDeliveryInFlight()
-  const http = guardedHttp()
+  const http = webhookHttp()
   const survivor = startDelivering({
     database,
     clock: systemClock,

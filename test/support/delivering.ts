@@ -6,7 +6,7 @@ import { DELIVERIES_CHANNEL } from '../../src/events/outbox-store.ts'
 import { findDefaultSecret } from '../../src/events/webhook-secret-store.ts'
 import { type EventId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
-import { guardedHttp } from '../../src/outbound/guarded-http.ts'
+import { webhookHttp } from '../../src/outbound/webhook-http.ts'
 import { type DeliveryDependencies, type DeliveryEngine, startDelivering } from '../../src/webhooks/delivery-loop.ts'
 import { scheduleRetries } from '../../src/webhooks/retry-store.ts'
 import { createDatabase } from './database.ts'
@@ -32,7 +32,7 @@ export async function startDeliveringService(): Promise<DeliveringService> {
     ...service,
     databaseUrl: url,
     startEngine({ deadlineMs = 15_000, ...changes } = {}) {
-      const http = guardedHttp({ deadlineMs })
+      const http = webhookHttp({ deadlineMs })
       const allowPrivate = (mode: Mode) => mode === 'sandbox'
       const engine = startDelivering({ ...service.parts, allowPrivate, ...changes, http })
       const listening = listen(url, { [DELIVERIES_CHANNEL]: { heard: engine.wake, missed: engine.wake } })

@@ -18,7 +18,7 @@ import type { Mode } from '../../src/kernel/mode.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
-import { guardedHttp } from '../../src/outbound/guarded-http.ts'
+import { webhookHttp } from '../../src/outbound/webhook-http.ts'
 import { paymentBatch } from '../../src/payments/create-payment.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { linksOn } from '../../src/payments/links.ts'
@@ -112,7 +112,7 @@ export async function openPaying(
     }),
     secrets,
   }
-  const http = guardedHttp()
+  const http = webhookHttp()
   const live = livePayments({ database, log })
   const app = await buildApp({
     ...parts,

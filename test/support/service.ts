@@ -16,7 +16,7 @@ import { secretBox } from '../../src/kernel/secret-box.ts'
 import type { NewCredential } from '../../src/merchants/credential.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
-import { guardedHttp } from '../../src/outbound/guarded-http.ts'
+import { webhookHttp } from '../../src/outbound/webhook-http.ts'
 import { paymentBatch } from '../../src/payments/create-payment.ts'
 import { buildAssets } from '../../web/build.ts'
 import { createDatabase } from './database.ts'
@@ -57,7 +57,7 @@ export async function startOn(database: Database, changes: Partial<HttpParts> = 
       allowPrivate,
     }),
     secrets,
-    http: guardedHttp(),
+    http: webhookHttp(),
     allowPrivate,
     baseUrl: () => BASE_URL,
     isStopping: () => false,

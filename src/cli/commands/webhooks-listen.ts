@@ -14,7 +14,7 @@ import { type Currency, formatMoney } from '../../kernel/money.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { findMerchant } from '../../merchants/merchant-store.ts'
-import { guardedHttp } from '../../outbound/guarded-http.ts'
+import { webhookHttp } from '../../outbound/webhook-http.ts'
 import { webhookHeaders } from '../../webhooks/signature.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { followEvents } from '../follow-events.ts'
@@ -46,7 +46,7 @@ export const webhooksListen: Command = {
       signal: ending,
     }
     const follower = followEvents(session.owner)
-    const http = guardedHttp()
+    const http = webhookHttp()
     let waitsFor: string | undefined
     while (!ending.aborted) {
       try {
@@ -99,7 +99,7 @@ function forwardOption(options: Options): string | undefined {
 async function follow(
   { config, owner, url, show, signal }: Session,
   follower: ReturnType<typeof followEvents>,
-  http: ReturnType<typeof guardedHttp>,
+  http: ReturnType<typeof webhookHttp>,
   onReady: () => void,
 ): Promise<void> {
   const parts = await openParts(config, 'find')
@@ -154,7 +154,7 @@ async function secretReader(config: Config, database: Database, owner: Session['
 }
 
 async function forward(
-  { http, url, show, signal }: Pick<Session, 'show' | 'signal'> & { http: ReturnType<typeof guardedHttp>; url: string },
+  { http, url, show, signal }: Pick<Session, 'show' | 'signal'> & { http: ReturnType<typeof webhookHttp>; url: string },
   { id, body }: RecordedEvent,
   secret: WebhookSecret,
 ): Promise<void> {

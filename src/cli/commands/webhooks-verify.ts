@@ -3,7 +3,7 @@ import { isWebhookSecret, type WebhookSecret } from '../../events/webhook-secret
 import { findDefaultSecret } from '../../events/webhook-secret-store.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
-import { guardedHttp } from '../../outbound/guarded-http.ts'
+import { webhookHttp } from '../../outbound/webhook-http.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { type Grade, gradeHandler } from '../grade-handler.ts'
 import { print, table } from '../print.ts'
@@ -28,7 +28,7 @@ export const webhooksVerify: Command = {
     if (!url || !/^https?:$/.test(url.protocol))
       throw new UsageError('Name the address of your handler: manilla webhooks verify http://localhost:8080/webhooks')
     const secret = givenSecret(options) ?? (await sandboxSecret())
-    const http = guardedHttp()
+    const http = webhookHttp()
     const acted = options.text('acted')
     const grades = await gradeHandler(http.post, {
       url: url.href,

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Mistake, refuse } from '../../kernel/problem.ts'
-import { aim } from '../../outbound/post-target.ts'
+import { parseTarget } from '../../outbound/request-target.ts'
 import { User } from '../api/contract/checkout.ts'
 import { nearMisses } from './unknown-fields.ts'
 import { mistakesOf } from './validation-errors.ts'
@@ -64,6 +64,6 @@ function inwardAddresses(body: Record<string, unknown>, isAllowed: (url: string)
 }
 
 function isInward(url: string): boolean {
-  const target = aim(url, { allowPrivate: false })
+  const target = parseTarget(url, { allowPrivate: false })
   return 'because' in target && target.because === 'blocked_address'
 }

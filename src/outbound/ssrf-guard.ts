@@ -1,37 +1,51 @@
 import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'node:net'
 import { createSecureContext, type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls'
-import type { Resolve } from './dns-resolve.ts'
-import { codeOf, failed, failureOf, NOT_PUBLIC, Refusal } from './post-failure.ts'
-import type { Target } from './post-target.ts'
+import { type Resolve, resolveAsSystem } from './dns-resolve.ts'
+import { codeOf, failed, failureOf, NOT_PUBLIC, Refusal } from './http-failure.ts'
+import type { Target } from './request-target.ts'
 
-/** Opens a connection, or says why not, once. What it returns gives up. */
+/** Where connections may lead, for a URL that a merchant chose. */
+export interface Guard {
+  resolve: Resolve
+  mayConnect(address: string): boolean
+}
+
+/** Opens a connection and calls back once. The returned function stops connecting. */
 export type Connect = (target: Target, done: Connected) => () => void
 export type Connected = (...result: [null, Socket] | [Error, null]) => void
 
-// Node gives an address a quarter of a second before it tries the next, which is less than some continents are apart.
+// Node tries the next address after 250 ms, which is less than a round trip between some continents.
 const NEXT_ADDRESS_MS = 1_000
 const MAX_ADDRESSES = 8
 const MAX_SESSIONS = 200
 
 export interface ConnectOptions {
-  resolve: Resolve
-  mayConnect: (address: string) => boolean
-  /** For name, connection and TLS. */
+  /** Absent: every address is allowed. */
+  guard: Guard | undefined
+  /** Used without a guard. */
+  resolve: Resolve | undefined
+  /** For DNS, TCP and TLS. */
   connectMs: number
   ca: string | undefined
 }
 
 /**
- * Every address is checked, a literal like those of a name, and those that were checked are connected to: nobody is asked a second
- * time, whose answer could differ.
+ * SSRF guard, second part: a merchant's URL may lead into a private network, at once or after a change of DNS. Every resolved address is
+ * checked at connect time, and the socket connects to the checked addresses. The name is not resolved again, so DNS rebinding has no effect.
  */
-export function guardedConnect({ resolve, mayConnect, connectMs, ca }: ConnectOptions): Connect {
+export function guardedConnect({
+  guard,
+  resolve: unguarded = resolveAsSystem,
+  connectMs,
+  ca,
+}: ConnectOptions): Connect {
+  const { resolve, mayConnect } = guard ?? { resolve: unguarded, mayConnect: () => true }
   const sessions = new Map<string, Buffer>()
   let context: SecureContext | undefined
 
   async function addressesOf(hostname: string): Promise<string[]> {
     const found = isIP(hostname) ? [{ address: hostname }] : await lookUp(hostname)
-    // One that leads inside is enough: whoever answers so does not mean well, or not us.
+    // Reject the host if any resolved address is private.
     if (!found.every(({ address }) => isIP(address) && mayConnect(address))) {
       throw new Refusal(failed('blocked_address', NOT_PUBLIC))
     }
@@ -46,13 +60,13 @@ export function guardedConnect({ resolve, mayConnect, connectMs, ca }: ConnectOp
     return found
   }
 
-  function secure({ hostname, host }: Target, where: ReturnType<typeof whereTo>): TLSSocket {
+  function secure({ hostname, host }: Target, where: ReturnType<typeof addressOptions>): TLSSocket {
     context ??= createSecureContext({ ca })
     const socket = tlsConnect({
       ...where,
       secureContext: context,
-      servername: isIP(hostname) ? '' : hostname.replace(/\.$/, ''), // of an address, the certificate must name the address
-      rejectUnauthorized: true, // said here, so that no variable of the environment can say otherwise
+      servername: isIP(hostname) ? '' : hostname.replace(/\.$/, ''), // SNI does not allow an IP address
+      rejectUnauthorized: true, // explicit, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect
       ALPNProtocols: ['http/1.1'],
       session: sessions.get(host),
     })
@@ -61,7 +75,7 @@ export function guardedConnect({ resolve, mayConnect, connectMs, ca }: ConnectOp
       sessions.set(host, session)
       if (sessions.size > MAX_SESSIONS) sessions.delete(sessions.keys().next().value as string)
     }
-    // Not before the certificate was found to be good: whoever resumes is not asked for it again.
+    // Only after the certificate was verified: a resumed session is not verified again.
     socket.once('secureConnect', () => {
       socket.on('session', remember)
       const session = socket.getProtocol() === 'TLSv1.2' ? socket.getSession() : undefined
@@ -82,11 +96,11 @@ export function guardedConnect({ resolve, mayConnect, connectMs, ca }: ConnectOp
       sessions.delete(target.host)
       done(new Refusal(failureOf(error, { duringTls: isSecure })), null)
     }
-    const timer = setTimeout(() => fail(TOO_LATE), connectMs)
+    const timer = setTimeout(() => fail(CONNECT_TIMEOUT), connectMs)
 
     addressesOf(target.hostname).then((addresses) => {
       if (over) return
-      const where = whereTo(target, addresses)
+      const where = addressOptions(target, addresses)
       const opened = isSecure ? secure(target, where) : netConnect(where)
       socket = opened
       opened.on('error', fail)
@@ -98,18 +112,18 @@ export function guardedConnect({ resolve, mayConnect, connectMs, ca }: ConnectOp
         done(null, opened)
       })
     }, fail)
-    return () => fail(GIVEN_UP)
+    return () => fail(STOPPED)
   }
 }
 
-const TOO_LATE = new Refusal(failed('timeout', 'no connection was made in time'))
+const CONNECT_TIMEOUT = new Refusal(failed('timeout', 'no connection was made in time'))
 const CLOSED = new Refusal(failed('reset', 'closed without an answer'))
-const GIVEN_UP = new Refusal(failed('other', 'closed'))
+const STOPPED = new Refusal(failed('other', 'closed'))
 
-function whereTo({ hostname, port }: Target, addresses: string[]) {
+function addressOptions({ hostname, port }: Target, addresses: string[]) {
   const [first] = addresses
   if (addresses.length === 1) return { host: first, port, noDelay: true }
-  // Only a name has several, and for a name Node asks this lookup, which has the answer already.
+  // Node calls this lookup for a name. It returns the checked addresses.
   const lookup: LookupFunction = (_hostname, _options, callback) =>
     callback(
       null,

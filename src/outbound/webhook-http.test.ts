@@ -11,8 +11,8 @@ import type { TLSSocket } from 'node:tls'
 import { promisify } from 'node:util'
 import { createDnsResolve } from './dns-resolve.ts'
 import { excerptOf } from './excerpt.ts'
-import { type Answer, type GuardedHttpOptions, guardedHttp, type Post } from './guarded-http.ts'
 import { readRetryAfter } from './retry-after.ts'
+import { type WebhookAnswer, type WebhookCall, type WebhookHttpOptions, webhookHttp } from './webhook-http.ts'
 
 /** For the name `hooks.test` and the address 127.0.0.1, until 2126, by nobody. Made with openssl, for this file alone. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
@@ -63,10 +63,10 @@ async function rawMerchant(t: TestContext, bytes: string, after = (_: net.Socket
   return `http://127.0.0.1:${await listen(t, server)}`
 }
 
-function client(t: TestContext, options: GuardedHttpOptions = {}) {
-  const guarded = guardedHttp(options)
+function client(t: TestContext, options: WebhookHttpOptions = {}) {
+  const guarded = webhookHttp(options)
   t.after(() => guarded.close())
-  return (url: string, call: Partial<Post> = {}) =>
+  return (url: string, call: Partial<WebhookCall> = {}) =>
     guarded.post({
       url,
       headers: { 'content-type': 'application/json', 'webhook-id': 'evt_1' },
@@ -81,7 +81,7 @@ const resolvesTo = (...addresses: string[]) => ({
 })
 
 /** All but the time that it took, which must be a whole number. */
-function withoutTime({ tookMs, ...rest }: Answer) {
+function withoutTime({ tookMs, ...rest }: WebhookAnswer) {
   assert.ok(Number.isInteger(tookMs) && tookMs >= 0)
   return rest
 }
@@ -250,7 +250,7 @@ test('D6: huge headers, endless interim answers and an unasked change of protoco
   const post = client(t, { deadlineMs: 5_000 })
   assert.deepEqual(withoutTime(await post(huge)), failed('other', 'HPE_HEADER_OVERFLOW'))
   const interim = await rawMerchant(t, 'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n'.repeat(1_000))
-  assert.deepEqual(withoutTime(await post(interim)), failed('other', 'one interim answer after the other'))
+  assert.deepEqual(withoutTime(await post(interim)), failed('other', 'too many interim responses'))
   const upgrade = await rawMerchant(t, 'HTTP/1.1 101 Switching\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n')
   const answer = await post(upgrade)
   assert.equal(answer.kind, 'failed')
@@ -378,7 +378,7 @@ test('D7: a silent host takes nothing from another', async (t) => {
 test('closing ends what is under way and what waits, and refuses what comes', async (t) => {
   const arrived = Promise.withResolvers<void>()
   const url = await merchant(t, () => arrived.resolve())
-  const guarded = guardedHttp({ maxConnectionsPerHost: 1 })
+  const guarded = webhookHttp({ maxConnectionsPerHost: 1 })
   const call = { url, headers: {}, body: '', allowPrivate: true }
   const calls = [guarded.post(call), guarded.post(call)]
   await arrived.promise
@@ -393,7 +393,7 @@ test('a header that is none is a failure, not an exception, and holds no place i
   const post = client(t, { maxConnectionsPerHost: 1 })
   for (let i = 0; i < 3; i++) {
     const answer = withoutTime(await post(url, { headers: { 'x-a': 'a\r\nx-b: c' } }))
-    assert.deepEqual(answer, failed('other', 'the request could not be made: UND_ERR_INVALID_ARG'))
+    assert.deepEqual(answer, failed('invalid_request', 'UND_ERR_INVALID_ARG'))
   }
   assert.deepEqual(withoutTime(await post(url)), answered(200))
 })
@@ -499,8 +499,8 @@ test('D8: a proxy that the environment names is not used', async (t) => {
   })
   const url = await merchant(t, (_, response) => response.end('from the merchant'))
   const script = `
-    import { guardedHttp } from ${JSON.stringify(join(import.meta.dirname, 'guarded-http.ts'))}
-    const guarded = guardedHttp()
+    import { webhookHttp } from ${JSON.stringify(join(import.meta.dirname, 'webhook-http.ts'))}
+    const guarded = webhookHttp()
     const answer = await guarded.post({ url: ${JSON.stringify(url)}, headers: {}, body: '', allowPrivate: true })
     guarded.close()
     console.log(answer.excerpt)`
@@ -698,7 +698,7 @@ test('D8: without permission, only the ports of the web and those that nobody ow
   const post = client(t, { resolve })
   for (const port of [1, 21, 22, 23, 25, 53, 79, 81, 110, 111, 389, 442, 444, 445, 587, 993, 1023]) {
     const answer = withoutTime(await post(`https://port-${port}.test:${port}/`, { allowPrivate: false }))
-    assert.deepEqual(answer, failed('invalid_url', `port ${port} is not for webhooks`))
+    assert.deepEqual(answer, failed('invalid_url', `port ${port} is not allowed`))
   }
   assert.deepEqual(resolved, [])
   for (const port of [80, 443, 1024, 8443, 65535])
