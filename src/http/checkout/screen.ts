@@ -74,8 +74,7 @@ export type Screen =
     }
   /** Nobody knows yet whether money has moved. */
   | { state: 'confirming' }
-  | { state: 'succeeded'; paid: number; refunded: number; at: Date }
-  | { state: 'already_paid'; paid: number; refunded: number; at: Date }
+  | { state: 'succeeded' | 'already_paid'; paid: number; excess: number; refunded: number; at: Date }
   | { state: 'cancelled' }
   | { state: 'expired' }
   | { state: 'account_expired'; offer: Offer }
@@ -92,7 +91,7 @@ export function screenOf({ payment, attempts }: PaymentState, offer: Offer, wish
     case 'successful': {
       const state = wish.following ? 'succeeded' : 'already_paid'
       const { amountPaid: paid, amountRefunded: refunded, completedAt, createdAt } = payment
-      return { state, paid, refunded, at: completedAt ?? createdAt }
+      return { state, paid, excess: excessOf(attempts, refunded), refunded, at: completedAt ?? createdAt }
     }
     case 'cancelled':
       return { state: 'cancelled' }
@@ -101,6 +100,12 @@ export function screenOf({ payment, attempts }: PaymentState, offer: Offer, wish
     case 'pending':
       return openScreen({ payment, attempts }, offer, wish, now)
   }
+}
+
+/** Money that a transfer brought beyond the amount due, until it is refunded. */
+function excessOf(attempts: Attempt[], refunded: number): number {
+  const paid = attempts.find(({ status }) => status === 'successful')
+  return paid ? Math.max(0, paid.amountReceived - paid.amountReturned - paid.amountCharged - refunded) : 0
 }
 
 function openScreen({ payment, attempts }: PaymentState, offer: Offer, wish: Wish, now: Date): Screen {

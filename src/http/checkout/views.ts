@@ -79,7 +79,7 @@ export function spoken(screen: Screen, view: View): string | undefined {
     case 'processing':
       return `${texts.processing}.`
     case 'provider':
-      return texts.providerNote
+      return providerNote(screen, view)
     case 'awaiting':
       return texts.detailsShown
     case 'checking':
@@ -121,7 +121,7 @@ ${method.name === 'card' ? cardForm(method, offer, view) : bankForm(method, view
   return html`<h2 id="heading" class="away" tabindex="-1">${texts.payWith}</h2>
 ${offer.methods.length > 1 ? methodTabs(chosen, offer, view) : null}
 ${all(panels)}
-${cancelNow(view)}`
+${cancel(view)}`
 }
 
 function methodTabs(chosen: Method, { methods }: Offer, { texts, here }: View): Html {
@@ -189,17 +189,22 @@ export function processing(texts: Texts): Html {
 <span data-reload-after="90" hidden></span></div>`
 }
 
-function provider({ provider, link, offer }: Of<'provider'>, view: View): Html {
+function provider(screen: Of<'provider'>, view: View): Html {
+  const { provider, link, offer } = screen
   const { texts, embedded } = view
   const where = view.mayFrame(provider) ? 'data-frame' : 'data-go'
   const target = embedded ? html` target="_blank" rel="noopener"` : null
   return html`<div class="frame" ${new Html(where)}="${link}">
 <h2 id="heading" tabindex="-1">${texts.provider}</h2>
-<p>${texts.providerNote}</p>
+<p>${providerNote(screen, view)}</p>
 <p><a class="button" href="${link}"${target}>${texts.providerOpen}</a></p>
 </div>
 ${another('card', offer, view)}
-${cancelAsking(view)}`
+${cancel(view)}`
+}
+
+function providerNote({ provider }: Of<'provider'>, { texts, mayFrame }: View): string {
+  return mayFrame(provider) ? texts.providerFramedNote : texts.providerNote
 }
 
 function awaiting(screen: Of<'awaiting' | 'partial'>, view: View): Html {
@@ -217,7 +222,7 @@ ${accountRows(account, view)}
 ${form(view, 'check', html`<button class="main">${texts.sentIt}</button>`)}
 ${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankOf(screen.offer))}<button class="quiet">${texts.newAccount}</button>`)}
 ${another('bank', screen.offer, view)}
-${cancelAsking(view)}`
+${cancel(view)}`
 }
 
 function partialText({ received, amountToTransfer }: AccountDetails, { texts, show }: View): string {
@@ -252,7 +257,7 @@ function checking({ account, offer }: Of<'checking'>, view: View): Html {
 ${form(view, 'check', html`<button class="main">${texts.checkNow}</button>`)}
 <a class="button quiet" href="${here}" data-panel>${texts.showDetails}</a>
 ${another('bank', offer, view)}
-${cancelAsking(view)}`
+${cancel(view)}`
 }
 
 function failed(screen: Of<'failed'>, view: View): Html {
@@ -280,7 +285,7 @@ function failed(screen: Of<'failed'>, view: View): Html {
 <p>${failureText(screen, texts)}</p></div>
 ${otherFirst ? html`${elsewhere}${again}` : html`${again}${elsewhere}`}
 <p class="small"><bdi>${failure}</bdi> &#183; <bdi>${payment.reference}</bdi></p>
-${cancelNow(view)}`
+${cancel(view)}`
 }
 
 function failureText({ failure, notCharged }: Of<'failed'>, texts: Texts): string {
@@ -313,6 +318,7 @@ function paid(screen: Of<'succeeded' | 'already_paid'>, view: View): Html {
   return html`<div class="state"><span class="mark good" aria-hidden="true">&#10003;</span>
 <h2 id="heading" tabindex="-1">${isNews ? texts.succeeded : texts.alreadyPaid}</h2>
 <p>${texts.paidTo(view.show(screen.paid), merchantName)}${isNews ? null : html` ${texts.nothingMore}`}</p>
+${screen.excess > 0 ? html`<p>${texts.overpaidNote(view.show(screen.excess), merchantName)}</p>` : null}
 ${screen.refunded > 0 ? html`<p>${texts.refundedNote(view.show(screen.refunded))}</p>` : null}
 <p class="note">${texts.paidOn(`${when.format(screen.at)} UTC`)}</p></div>
 ${referenceRow(view)}
@@ -341,7 +347,7 @@ function accountExpired({ offer }: Of<'account_expired'>, view: View): Html {
 <p>${texts.accountExpiredNote}</p></div>
 ${form(view, 'new-account', html`${shownTotal(bankOf(offer))}<button class="main">${texts.newAccount}</button>`)}
 ${another('bank', offer, view)}
-${cancelAsking(view)}`
+${cancel(view)}`
 }
 
 function referenceRow({ texts, payment }: View): Html {
@@ -366,13 +372,8 @@ function another(method: MethodName, { methods }: Offer, { texts, here }: View):
     : null
 }
 
-function cancelNow(view: View): Html | null {
-  if (!view.mayCancel) return null
-  return form(view, 'cancel', html`<button class="quiet cancel">${view.texts.cancel}</button>`)
-}
-
-/** Asks first, for money may already be on its way. */
-function cancelAsking(view: View): Html | null {
+/** Asks before it cancels. A details element does so without scripts. */
+function cancel(view: View): Html | null {
   if (!view.mayCancel) return null
   const { texts } = view
   return html`<details class="ask"><summary>${texts.cancel}</summary>

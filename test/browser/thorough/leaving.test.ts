@@ -171,7 +171,8 @@ test('giving up when the answer is lost: sent again, and back in the shop', asyn
     },
     { times: 1 },
   )
-  await page.getByRole('button', { name: 'Cancel payment' }).click()
+  await page.getByText('Cancel payment').click()
+  await page.getByRole('button', { name: 'Stop' }).click()
   await page.waitForURL(`${redirectURL}?status=cancelled&reference=${reference}`)
 })
 

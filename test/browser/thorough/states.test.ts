@@ -53,7 +53,7 @@ test('by transfer, state by state: each is said, has the focus, and is there aga
   assert.equal(await stateOf(page), 'choose')
   assert.equal(await spokenOn(page), '', 'whoever opens a page reads it')
   await page.getByRole('button', { name: /^Pay/ }).click()
-  await comesUpAndStays(page, 'provider', 'Enter your card', 'Continue on your bank’s secure page.')
+  await comesUpAndStays(page, 'provider', 'Enter your card', 'Enter your card in the payment provider’s form.')
   await page.getByRole('link', { name: 'Use another method' }).click()
   await reaches(page, 'choose')
   assert.equal(await focusedOn(page), 'Pay with')

@@ -26,7 +26,7 @@ export const ar: Texts = {
   bank: 'تحويل مصرفي',
   newCard: 'بطاقة جديدة',
   savedCard: (brand, last4) => `${brand} تنتهي بـ ${last4}`,
-  cardNote: 'تُدخل بيانات بطاقتك في صفحة مصرفك الآمنة. لا يراها المتجر أبدًا.',
+  cardNote: 'تُدخل بيانات بطاقتك لدى مزوّد الدفع. لا يراها المتجر أبدًا.',
   saveCard: 'احفظ هذه البطاقة للمرة القادمة',
   bankNote: 'تحصل على رقم حساب لهذه الدفعة وحدها، وتحوّل من تطبيق مصرفك.',
   amount: 'المبلغ',
@@ -43,6 +43,7 @@ export const ar: Texts = {
 
   provider: 'أدخل بطاقتك',
   providerNote: 'تابع في صفحة مصرفك الآمنة.',
+  providerFramedNote: 'أدخل بطاقتك في نموذج مزوّد الدفع.',
   providerOpen: 'المتابعة إلى الصفحة الآمنة',
   useAnotherMethod: 'استخدم طريقة أخرى',
 
@@ -108,6 +109,7 @@ export const ar: Texts = {
   nothingMore: 'لا شيء آخر للدفع.',
   paidOn: (date) => `دُفعت في ${date}`,
   refundedNote: (amount) => `أُعيد إليك ${amount}.`,
+  overpaidNote: (excess, merchant) => `أرسلت ${excess} أكثر من المطلوب. اطلب من ${merchant} إعادتها إليك.`,
 
   cancelled: 'أُلغيت الدفعة',
   expired: 'انتهت صلاحية رابط الدفع',

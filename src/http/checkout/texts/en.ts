@@ -26,7 +26,7 @@ export const en: Texts = {
   bank: 'Bank transfer',
   newCard: 'New card',
   savedCard: (brand, last4) => `${brand} ending ${last4}`,
-  cardNote: 'You enter your card on your bank’s secure page. The shop never sees it.',
+  cardNote: 'You enter your card with the payment provider. The shop never sees it.',
   saveCard: 'Keep this card for next time',
   bankNote: 'You get an account number for this payment alone, and transfer from your bank’s app.',
   amount: 'Amount',
@@ -43,6 +43,7 @@ export const en: Texts = {
 
   provider: 'Enter your card',
   providerNote: 'Continue on your bank’s secure page.',
+  providerFramedNote: 'Enter your card in the payment provider’s form.',
   providerOpen: 'Continue to the secure page',
   useAnotherMethod: 'Use another method',
 
@@ -108,6 +109,7 @@ export const en: Texts = {
   nothingMore: 'Nothing more to pay.',
   paidOn: (date) => `Paid on ${date}`,
   refundedNote: (amount) => `${amount} was sent back to you.`,
+  overpaidNote: (excess, merchant) => `You sent ${excess} more than was due. Ask ${merchant} to send it back.`,
 
   cancelled: 'Payment cancelled',
   expired: 'This payment link has expired',

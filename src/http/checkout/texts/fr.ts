@@ -26,7 +26,7 @@ export const fr: Texts = {
   bank: 'Virement bancaire',
   newCard: 'Nouvelle carte',
   savedCard: (brand, last4) => `${brand} se terminant par ${last4}`,
-  cardNote: 'Vous saisissez votre carte sur la page sécurisée de votre banque. La boutique ne la voit jamais.',
+  cardNote: 'Vous saisissez votre carte chez le prestataire de paiement. La boutique ne la voit jamais.',
   saveCard: 'Garder cette carte pour la prochaine fois',
   bankNote:
     'Vous recevez un numéro de compte réservé à ce paiement et faites le virement depuis l’application de votre banque.',
@@ -44,6 +44,7 @@ export const fr: Texts = {
 
   provider: 'Saisissez votre carte',
   providerNote: 'Continuez sur la page sécurisée de votre banque.',
+  providerFramedNote: 'Saisissez votre carte dans le formulaire du prestataire de paiement.',
   providerOpen: 'Continuer vers la page sécurisée',
   useAnotherMethod: 'Payer autrement',
 
@@ -110,6 +111,7 @@ export const fr: Texts = {
   nothingMore: 'Il n’y a plus rien à payer.',
   paidOn: (date) => `Payé le ${date}`,
   refundedNote: (amount) => `${amount} vous ont été renvoyés.`,
+  overpaidNote: (excess, merchant) => `Vous avez envoyé ${excess} de trop. Demandez à ${merchant} de vous les rendre.`,
 
   cancelled: 'Paiement annulé',
   expired: 'Ce lien de paiement a expiré',

@@ -42,7 +42,10 @@ export interface Texts {
   processingLong: string
 
   provider: string
+  /** The provider's page opens by a redirect. */
   providerNote: string
+  /** The provider's page is shown in a frame. */
+  providerFramedNote: string
   providerOpen: string
   useAnotherMethod: string
 
@@ -89,6 +92,7 @@ export interface Texts {
   nothingMore: string
   paidOn(date: string): string
   refundedNote(amount: string): string
+  overpaidNote(excess: string, merchant: string): string
 
   cancelled: string
   expired: string

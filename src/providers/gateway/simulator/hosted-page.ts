@@ -12,12 +12,18 @@ export interface Mistake {
   message: string
 }
 
+export interface PageOptions {
+  mistake?: Mistake
+  /** Inside a frame: the page around it shows the merchant, the amount and a way to cancel. */
+  framed?: boolean
+}
+
 /** The card form, empty each time: what was typed into it is never sent back. */
-export function cardPage(payment: Payment, mistake?: Mistake): string {
-  const input = (field: Field, attributes: Html) => inputFor(field, attributes, mistake)
+export function cardPage(payment: Payment, options: PageOptions): string {
+  const input = (field: Field, attributes: Html) => inputFor(field, attributes, options.mistake)
   return paymentPage(
     payment,
-    mistake,
+    options,
     html`<form method="post">
 <div><label for="number">Card number</label>
 ${input('number', html`autocomplete="cc-number" maxlength="23" placeholder="0000 0000 0000 0000"`)}</div>
@@ -41,10 +47,10 @@ function inputFor(field: Field, attributes: Html, mistake: Mistake | undefined):
   return html`<input type="text" id="${field}" name="${field}" inputmode="numeric" ${attributes} required${flag}>${note}`
 }
 
-export function savedCardPage(payment: Payment, card: Card, mistake?: Mistake): string {
+export function savedCardPage(payment: Payment, card: Card, options: PageOptions): string {
   return paymentPage(
     payment,
-    mistake,
+    options,
     html`<form method="post">
 <button name="action" value="saved">Pay ${amountOf(payment)} with ${card.brand} ending ${card.last4}</button>
 </form>
@@ -52,15 +58,15 @@ export function savedCardPage(payment: Payment, card: Card, mistake?: Mistake): 
   )
 }
 
-export function codePage(payment: Payment, card: Card, mistake?: Mistake): string {
+export function codePage(payment: Payment, card: Card, options: PageOptions): string {
   return paymentPage(
     payment,
-    mistake,
+    options,
     html`<h2>Confirm it is you</h2>
 <p class="note">Enter the code that your bank sent you for ${card.brand} ending ${card.last4}.</p>
 <form method="post">
 <div><label for="otp">One-time code</label>
-${inputFor('otp', html`autocomplete="one-time-code" maxlength="10"`, mistake)}</div>
+${inputFor('otp', html`autocomplete="one-time-code" maxlength="10"`, options.mistake)}</div>
 <button name="action" value="otp">Pay ${amountOf(payment)}</button>
 </form>
 <form method="post" class="next"><button class="quiet" name="action" value="other">Use another card</button></form>`,
@@ -89,15 +95,14 @@ export function troublePage(heading: string, note: string): string {
   )
 }
 
-function paymentPage(payment: Payment, mistake: Mistake | undefined, body: Html): string {
+function paymentPage(payment: Payment, { mistake, framed }: PageOptions, body: Html): string {
   const title = `Pay ${amountOf(payment)} to ${payment.merchantName}`
   return render(
     mistake ? `Error: ${title}` : title, // the first thing that a screen reader says
-    html`<h1>${payment.merchantName}</h1>
-<p class="amount">${amountOf(payment)}</p>
+    html`${framed ? html`<h1>Card details</h1>` : html`<h1>${payment.merchantName}</h1><p class="amount">${amountOf(payment)}</p>`}
 ${mistake && !mistake.field ? html`<p class="alert" role="alert">${mistake.message}</p>` : null}
 ${body}
-<form method="post" class="next"><button class="quiet" name="action" value="cancel">Cancel</button></form>`,
+${framed ? null : html`<form method="post" class="next"><button class="quiet" name="action" value="cancel">Cancel</button></form>`}`,
     { below: testCards() },
   )
 }

@@ -128,6 +128,7 @@ function show(reply: FastifyReply, status: number, books: Books, showing: Showin
   const { mistake, newCard, leave = false } = showing
   const { payment, transactions } = books
   const page = (text: string) => send(reply, status, text)
+  const options = { ...(mistake && { mistake }), framed: reply.request.headers['sec-fetch-dest'] === 'iframe' }
   if (isSilent(payment, transactions)) {
     return page(
       endPage(payment, 'Your payment is being processed', 'You need not pay again. The shop will hear of it shortly.'),
@@ -142,10 +143,10 @@ function show(reply: FastifyReply, status: number, books: Books, showing: Showin
     return page(endPage(payment, 'This link has expired', 'You have not been charged. Ask the shop for a new link.'))
   }
   if (payment.awaitingCode && (!mistake || mistake.field === 'otp')) {
-    return page(codePage(payment, payment.awaitingCode, mistake))
+    return page(codePage(payment, payment.awaitingCode, options))
   }
-  if (payment.offeredCard && !newCard) return page(savedCardPage(payment, payment.offeredCard, mistake))
-  return page(cardPage(payment, mistake))
+  if (payment.offeredCard && !newCard) return page(savedCardPage(payment, payment.offeredCard, options))
+  return page(cardPage(payment, options))
 }
 
 /**
