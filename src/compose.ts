@@ -74,6 +74,8 @@ async function startEmbedded(config: Config, purpose: Purpose, log?: Logger) {
 
 export interface Service {
   baseUrl: string
+  /** Reaches this process from its own machine. */
+  serverUrl: string
   sandbox: NewCredential
   sandboxWebhookSecret: string
   /** Where the demo shop is, if it is open. */
@@ -187,6 +189,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
 
   return {
     baseUrl,
+    serverUrl,
     sandbox: keys.sandbox,
     sandboxWebhookSecret: keys.sandboxWebhookSecret,
     demoUrl: hasDemo ? `${baseUrl}/demo` : undefined,

@@ -6,16 +6,18 @@ import { knownKeys } from '../generated-keys.ts'
 import { providerConnections } from '../integrations/provider-connections.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Provider, Providers } from '../providers/provider.ts'
+import { findServiceUrls } from './running-service.ts'
 
-/** Connections to the merchants' providers, as the service makes them. The sandbox provider is part of the running service at `serverUrl`. */
+/** Connections to the merchants' providers, as the service makes them. The sandbox provider is part of the running service. */
 export async function openProviders(
   config: Config,
   { database, secrets }: { database: Database; secrets: SecretBox },
   providers: readonly Provider[],
-  serverUrl: string = config.publicUrl ?? `http://localhost:${config.port}`,
+  url?: string,
 ): Promise<Providers> {
   const { secretKey: masterKey } = await knownKeys(config)
-  assert(masterKey, 'the secrets have been opened with it')
+  assert(masterKey, 'openSecrets has checked it')
+  const serverUrl = url ?? (await findServiceUrls(config)).serverUrl
   return providerConnections({
     database,
     secrets,

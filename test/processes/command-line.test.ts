@@ -70,6 +70,7 @@ test('a merchant made here, with a credential made here, works on the running se
   const service = await startForTest(env)
   const merchant = await json('merchant', 'create', '--name', 'Second Shop', '--country', 'Nigeria')
   assert.match(merchant.id, /^mer_/)
+  for (const mode of ['sandbox', 'live']) assert.match(merchant.webhookSecrets[mode], /^whsec_/, mode)
   const credential = await json('credential', 'create', '--merchant', merchant.id, '--mode', 'sandbox')
   assert.match(credential.clientId, /^cid_sandbox_/)
   const list = () =>
@@ -157,7 +158,7 @@ test('commands work on the embedded database, while the service runs and while i
   const service = await startForTest(settings)
   assert.match(
     (await manilla(['merchant', 'create', '--name', 'During', '--country', 'NG'], settings)).out,
-    /Created merchant/,
+    /Created merchant[\s\S]*webhook secret \(sandbox\) +whsec_[\s\S]*webhook secret \(live\) +whsec_/,
   )
   const { out } = await manilla(['merchant', 'list'], settings)
   for (const name of ['Before', 'During', 'Demo Store']) assert.ok(out.includes(name), name)

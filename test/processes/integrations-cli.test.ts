@@ -78,7 +78,7 @@ test('a provider is set up with a secret from standard input or a file, listed, 
   assert.match(made.out, /secrets set +secretKey\n/)
   assert.match(made.out, /Next: manilla integration check acme/)
   const checked = await see(['check', 'acme'])
-  assert.deepEqual([checked.code, checked.out], [0, 'acme takes the sandbox keys.\n'])
+  assert.deepEqual([checked.code, checked.out], [0, 'acme accepts the sandbox keys.\n'])
 
   const changed = JSON.parse(
     (await see(['set', 'acme', '--setting', `secretKey=@${key}`, '--currencies', 'all', '--json'])).out,
@@ -89,10 +89,10 @@ test('a provider is set up with a secret from standard input or a file, listed, 
   const refused = await see(['set', 'acme', '--setting', 'secretKey=sk_test_revoked'])
   assert.match(refused.out, /Warning: acme refused the sandbox keys: it refused the key\. They are saved\.\n/)
   const bad = await see(['check', 'acme'])
-  assert.deepEqual([bad.code, bad.out], [1, 'acme does not take the sandbox keys: it refused the key.\n'])
+  assert.deepEqual([bad.code, bad.out], [1, 'acme refuses the sandbox keys: it refused the key.\n'])
 
   const removed = await see(['remove', 'acme'])
-  assert.match(removed.out, /takes no new payment in sandbox mode.*\n.*keys are kept, sealed/)
+  assert.match(removed.out, /takes no new payments in sandbox mode.*\n.*encrypted keys are kept/)
   assert.equal(JSON.parse((await see(['list', '--json'])).out)[0].enabled, false)
   const printed = JSON.stringify(seen)
   for (const secret of [secretKey, 'sk_test_revoked']) assert.ok(!printed.includes(secret))
@@ -110,7 +110,7 @@ test('what is wrong is told in sentences, all of it, with exit code 2 and withou
   const live = await addMerchant(database, { mode: 'live' })
   const owner = ['--merchant', live.merchantId, '--mode', 'live']
   const cases: [string[], RegExp][] = [
-    [['set', 'nobody'], /There is no provider "nobody"\. There are: .*acme\./],
+    [['set', 'nobody'], /There is no provider "nobody"\. Providers: .*acme\./],
     [['set'], /--provider is missing/],
     [['set', 'acme', '--mode', 'test'], /--mode must be sandbox or live/],
     [
@@ -141,5 +141,5 @@ test('the program itself has these commands, and says how to keep a secret out o
     assert.match(out, new RegExp(`Usage: manilla integration ${verb}`))
     if (verb === 'set') assert.match(out, /NAME=@FILE .*NAME=- .*history/)
   }
-  assert.match((await run(['list'], { script })).out, /Can be set up: /)
+  assert.match((await run(['list'], { script })).out, /Not set up: /)
 })

@@ -8,10 +8,10 @@ import { merchantOption } from './merchant.ts'
 
 export const credentialCreate: Command = {
   name: 'credential create',
-  summary: 'Give a merchant a client-id and client-secret (the secret is shown once)',
+  summary: 'Create a client-id and client-secret for a merchant (the secret is shown once)',
   options: {
-    merchant: { value: 'mer_…', summary: 'Whose', required: true },
-    mode: { value: 'sandbox|live', summary: 'For play money or for real', required: true },
+    merchant: { value: 'mer_…', summary: 'The merchant', required: true },
+    mode: { value: 'sandbox|live', summary: 'sandbox for tests, live for real money', required: true },
   },
   async run(options) {
     const merchantId = merchantOption(options)
@@ -21,15 +21,15 @@ export const credentialCreate: Command = {
     print(
       options.json,
       { ...credential, merchantId, mode },
-      `client-id      ${credential.clientId}\nclient-secret  ${credential.clientSecret}\n\nThe secret is not stored and will not be shown again: keep it now.`,
+      `client-id      ${credential.clientId}\nclient-secret  ${credential.clientSecret}\n\nThe secret is not shown again: store it now.`,
     )
   },
 }
 
 export const credentialList: Command = {
   name: 'credential list',
-  summary: 'Show credentials, live and revoked (never a secret)',
-  options: { merchant: { value: 'mer_…', summary: 'Of one merchant only' } },
+  summary: 'List active and revoked credentials (without secrets)',
+  options: { merchant: { value: 'mer_…', summary: 'Only this merchant' } },
   async run(options) {
     const merchantId = options.text('merchant') === undefined ? undefined : merchantOption(options)
     const credentials = await withParts(({ database }) => listCredentials(database, merchantId))
@@ -41,17 +41,17 @@ export const credentialList: Command = {
       'last used': lastUsedAt?.toISOString() ?? 'never',
       revoked: revokedAt?.toISOString() ?? '-',
     }))
-    print(options.json, credentials, rows.length > 0 ? table(rows) : 'There are none.')
+    print(options.json, credentials, rows.length > 0 ? table(rows) : 'No credentials.')
   },
 }
 
 export const credentialRevoke: Command = {
   name: 'credential revoke',
-  summary: 'End a credential, everywhere within 2 s',
-  options: { 'client-id': { value: 'cid_…', summary: 'Which one', required: true } },
+  summary: 'Revoke a credential; every process refuses it within 2 s',
+  options: { 'client-id': { value: 'cid_…', summary: 'The credential', required: true } },
   async run(options) {
     const clientId = options.required('client-id')
     await withParts((parts) => revokeCredential(parts, actor(), clientId))
-    print(options.json, { clientId, revoked: true }, `Revoked ${clientId}; it is refused everywhere within 2 s.`)
+    print(options.json, { clientId, revoked: true }, `Revoked ${clientId}. Every process refuses it within 2 s.`)
   },
 }

@@ -20,21 +20,22 @@ import type { Provider } from '../../providers/provider.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
 import { openProviders } from '../provider-accounts.ts'
+import { findServiceUrls, type ServiceUrls } from '../running-service.ts'
 import { actor, openSecrets, withParts } from '../with-parts.ts'
 import { readChanges } from './integration-options.ts'
 import { merchantOption } from './merchant.ts'
 
-const OWNER: Command['options'] = {
-  merchant: { value: 'mer_…', summary: 'Whose (default: the sandbox merchant)' },
-  mode: { value: 'sandbox|live', summary: 'Which one (default: sandbox)' },
+const SCOPE: Command['options'] = {
+  merchant: { value: 'mer_…', summary: 'The merchant (default: the sandbox merchant)' },
+  mode: { value: 'sandbox|live', summary: 'The mode (default: sandbox)' },
 }
 
-/** Of these providers: what they are, need and can do is theirs to say. */
+/** The commands read names, settings and capabilities from the providers. */
 export function integrationCommands(providers: readonly Provider[]): Command[] {
   const names = providers.map(({ capabilities }) => capabilities.name)
   const ONE: Command['options'] = {
-    provider: { value: names.join('|'), summary: 'Which one', required: true },
-    ...OWNER,
+    provider: { value: names.join('|'), summary: 'The provider', required: true },
+    ...SCOPE,
   }
 
   const find = (name: string) => providers.find(({ capabilities }) => capabilities.name === name)
@@ -42,71 +43,74 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
   function providerOption(options: Options): Provider {
     const name = options.required('provider')
     const found = find(name)
-    if (!found) throw new UsageError(`There is no provider "${name}". There are: ${names.join(', ')}.`)
+    if (!found) throw new UsageError(`There is no provider "${name}". Providers: ${names.join(', ')}.`)
     return found
   }
 
   const set: Command = {
     name: 'integration set',
-    summary: 'Set a provider up for a merchant, or change it: what is not named stays as it is',
+    summary: 'Set up or change a provider of a merchant; options that are absent keep their values',
     word: 'provider',
     options: {
       ...ONE,
       setting: {
         value: 'NAME=VALUE',
         summary:
-          'A key and the like; repeat it for each. NAME=@FILE reads it from a file and NAME=- from standard input: those keep a secret out of the shell’s history. NAME= takes an optional one away',
+          'A setting, such as a key; repeat it for each. NAME=@FILE reads it from a file and NAME=- from standard input, which keeps a secret out of the shell’s history. NAME= removes an optional one',
         repeats: true,
       },
-      'base-url': { value: 'URL|none', summary: 'Where the provider’s API is; none: where it usually is' },
-      channels: { value: 'card,…|all', summary: 'Which channels to use it for' },
-      countries: { value: 'NG,…|all', summary: 'Which countries to use it in' },
-      currencies: { value: 'NGN,…|all', summary: 'Which currencies to use it for' },
+      'base-url': { value: 'URL|none', summary: 'URL of the provider’s API; none: the default' },
+      channels: { value: 'card,…|all', summary: 'Channels to use it for' },
+      countries: { value: 'NG,…|all', summary: 'Countries to use it in' },
+      currencies: { value: 'NGN,…|all', summary: 'Currencies to use it for' },
       priority: {
         value: `0..${MAX_PRIORITY}`,
-        summary: `The lower number is asked first (at first: ${DEFAULT_PRIORITY})`,
+        summary: `Lower numbers are used first (default: ${DEFAULT_PRIORITY})`,
       },
     },
     async run(options) {
       const provider = providerOption(options)
-      const owner = ownerOption(options)
-      const wish = await readChanges(options)
-      const { config, record, warning } = await withSecrets(async ({ config, ...parts }) => {
+      const scope = scopeOption(options)
+      const changes = await readChanges(options)
+      const { config, urls, record, warning } = await withSecrets(async ({ config, urls, ...parts }) => {
         const allowPrivate = privateAllowedBy(config)
-        const saved = await setIntegration({ ...parts, allowPrivate }, actor(), owner, provider, wish).catch(forPeople)
-        const accounts = setsKeys(provider, wish) ? await openProviders(config, parts, providers) : undefined
+        const saved = await setIntegration({ ...parts, allowPrivate }, actor(), scope, provider, changes).catch(
+          toUsageError,
+        )
+        const connections = setsKeys(provider, changes) ? await openProviders(config, parts, providers) : undefined
         const { name } = provider.capabilities
         return {
           config,
+          urls,
           record: saved,
-          warning: accounts ? await warnOfKeys({ providers: accounts }, owner, name) : null,
+          warning: connections ? await warnOfKeys({ providers: connections }, scope, name) : null,
         }
       })
-      const view = viewOf(config, owner, provider, record)
+      const view = viewOf(urls, scope, provider, record)
       const next = warning
-        ? `Warning: ${warning.message}\n${whatNext(config, owner, provider)}`
-        : whatNext(config, owner, provider)
+        ? `Warning: ${warning.message}\n${whatNext(config, scope, provider)}`
+        : whatNext(config, scope, provider)
       print(options.json, { ...view, warning }, `${describe(view)}\n\n${next}`)
     },
   }
 
   const check: Command = {
     name: 'integration check',
-    summary: 'Ask a provider whether the keys of a merchant work',
+    summary: 'Check a merchant’s keys with the provider',
     word: 'provider',
     options: ONE,
     async run(options) {
       const { name } = providerOption(options).capabilities
-      const owner = ownerOption(options)
+      const scope = scopeOption(options)
       const verdict = await withSecrets(async ({ config, database, secrets }) => {
-        const accounts = await openProviders(config, { database, secrets }, providers)
-        return checkIntegration({ database, secrets, providers: accounts }, owner, name)
+        const connections = await openProviders(config, { database, secrets }, providers)
+        return checkIntegration({ database, secrets, providers: connections }, scope, name)
       })
       const reason = verdict.kind === 'good' ? null : verdict.because
       const says = {
-        good: `${name} takes the ${owner.mode} keys.`,
-        bad: `${name} does not take the ${owner.mode} keys: ${reason}.`,
-        unknown: `${name} did not say whether it takes the ${owner.mode} keys: ${reason}. Try again.`,
+        good: `${name} accepts the ${scope.mode} keys.`,
+        bad: `${name} refuses the ${scope.mode} keys: ${reason}.`,
+        unknown: `${name} did not confirm the ${scope.mode} keys: ${reason}. Try again.`,
       }
       print(options.json, { keys: verdict.kind, reason }, says[verdict.kind])
       if (verdict.kind !== 'good') process.exitCode = 1
@@ -115,17 +119,17 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
 
   const list: Command = {
     name: 'integration list',
-    summary: 'Show how a merchant’s providers are set up, in the order in which they are asked (never a secret)',
-    options: OWNER,
+    summary: 'List a merchant’s integrations in the order of use (without secrets)',
+    options: SCOPE,
     async run(options) {
-      const owner = ownerOption(options)
-      const { config, records } = await withSecrets(async ({ config, database, secrets }) => ({
-        config,
-        records: await listIntegrations(database, secrets, owner),
+      const scope = scopeOption(options)
+      const { urls, records } = await withSecrets(async ({ urls, database, secrets }) => ({
+        urls,
+        records: await listIntegrations(database, secrets, scope),
       }))
       const views = records.flatMap((record) => {
         const provider = find(record.provider)
-        return provider ? [viewOf(config, owner, provider, record)] : []
+        return provider ? [viewOf(urls, scope, provider, record)] : []
       })
       const rows = views.map((view) => ({
         provider: view.provider,
@@ -137,35 +141,35 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
         settings: [...Object.keys(view.settings), ...view.secretsSet].join(' ') || '-',
       }))
       const others = providers
-        .filter(({ capabilities }) => owner.mode === 'sandbox' || !capabilities.sandboxOnly)
+        .filter(({ capabilities }) => scope.mode === 'sandbox' || !capabilities.sandboxOnly)
         .filter(({ capabilities }) => !views.some(({ provider }) => provider === capabilities.name))
         .map(({ capabilities, settings }) =>
           [capabilities.name, settings.length > 0 ? `(${settings.map(({ name }) => name).join(', ')})` : '']
             .join(' ')
             .trim(),
         )
-      const more = others.length > 0 ? `\n\nCan be set up: ${others.join('; ')}.` : ''
-      print(options.json, views, (rows.length > 0 ? table(rows) : 'There are none.') + more)
+      const more = others.length > 0 ? `\n\nNot set up: ${others.join('; ')}.` : ''
+      print(options.json, views, (rows.length > 0 ? table(rows) : 'No integrations.') + more)
     },
   }
 
   const remove: Command = {
     name: 'integration remove',
-    summary: 'Use a provider for no new payment of a merchant; what is under way can still be finished and refunded',
+    summary: 'Stop using a provider for new payments; started payments can still be finished and refunded',
     word: 'provider',
     options: ONE,
     async run(options) {
       const provider = providerOption(options)
-      const owner = ownerOption(options)
+      const scope = scopeOption(options)
       const { name } = provider.capabilities
-      const { config, record } = await withSecrets(async ({ config, ...parts }) => ({
-        config,
-        record: await removeIntegration(parts, actor(), owner, name),
+      const { urls, record } = await withSecrets(async ({ urls, ...parts }) => ({
+        urls,
+        record: await removeIntegration(parts, actor(), scope, name),
       }))
       print(
         options.json,
-        viewOf(config, owner, provider, record),
-        `${name} takes no new payment in ${owner.mode} mode.\nWhat is under way can still be finished and refunded, so its keys are kept, sealed.`,
+        viewOf(urls, scope, provider, record),
+        `${name} takes no new payments in ${scope.mode} mode.\nStarted payments can still be finished and refunded, so the encrypted keys are kept.`,
       )
     },
   }
@@ -173,7 +177,7 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
   return [set, check, list, remove]
 }
 
-function ownerOption(options: Options): Scope {
+function scopeOption(options: Options): Scope {
   const merchantId = options.text('merchant') === undefined ? SANDBOX_MERCHANT_ID : merchantOption(options)
   const mode = (options.text('mode') ?? 'sandbox') as Mode
   if (!MODES.includes(mode)) throw new UsageError('--mode must be sandbox or live.')
@@ -181,27 +185,30 @@ function ownerOption(options: Options): Scope {
 }
 
 function withSecrets<Result>(
-  work: (parts: Parts & { config: Config; secrets: SecretBox }) => Promise<Result>,
+  work: (parts: Parts & { config: Config; urls: ServiceUrls; secrets: SecretBox }) => Promise<Result>,
 ): Promise<Result> {
   const config = readConfig(process.env)
-  return withParts(async (parts) => work({ ...parts, config, secrets: await openSecrets(config, parts.database) }))
+  return withParts(async (parts) =>
+    work({
+      ...parts,
+      config,
+      urls: await findServiceUrls(config),
+      secrets: await openSecrets(config, parts.database),
+    }),
+  )
 }
 
-/** One mistake a line. */
-function forPeople(error: unknown): never {
+/** Prints one mistake per line. */
+function toUsageError(error: unknown): never {
   if (!(error instanceof Problem) || !error.mistakes) throw error
   throw new UsageError(error.mistakes.map(({ message }) => message).join('\n'))
 }
 
-function baseUrlOf({ publicUrl, port }: Config): string {
-  return publicUrl ?? `http://localhost:${port}`
-}
-
 type View = ReturnType<typeof integrationView>
 
-function viewOf(config: Config, owner: Scope, provider: Provider, record: IntegrationRecord): View {
-  const noticeURL = linksOn(() => baseUrlOf(config)).notices(owner, record.provider)
-  return integrationView(record, owner.mode, provider, noticeURL)
+function viewOf({ baseUrl }: ServiceUrls, scope: Scope, provider: Provider, record: IntegrationRecord): View {
+  const noticeURL = linksOn(() => baseUrl).notices(scope, record.provider)
+  return integrationView(record, scope.mode, provider, noticeURL)
 }
 
 function describe(view: View): string {
@@ -223,11 +230,11 @@ function describe(view: View): string {
 }
 
 function whatNext({ publicUrl }: Config, { merchantId, mode }: Scope, { capabilities, baseURL }: Provider): string {
-  const known = 'New payments use it now.'
-  if (baseURL === null) return known
+  const active = 'New payments use it now.'
+  if (baseURL === null) return active
   const unreachable = publicUrl
     ? ''
-    : '\nPUBLIC_URL is not set, so the notice URL names this machine, which no provider can reach.'
+    : '\nPUBLIC_URL is not set, so the notice URL is on this machine and providers cannot reach it.'
   const check = `manilla integration check ${capabilities.name} --merchant ${merchantId} --mode ${mode}`
-  return `${known} Paste the notice URL into the dashboard of ${capabilities.title}, as the address of its webhooks.${unreachable}\nNext: ${check}`
+  return `${active} Set the notice URL as the webhook URL in the dashboard of ${capabilities.title}.${unreachable}\nNext: ${check}`
 }

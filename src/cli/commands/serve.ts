@@ -3,6 +3,7 @@ import { readConfig } from '../../config.ts'
 import { createLog } from '../../log.ts'
 import { banner } from '../banner.ts'
 import type { Command } from '../command.ts'
+import { forgetRunningService, recordRunningService } from '../running-service.ts'
 
 const STOP_WITHIN_MS = 9_500
 
@@ -13,7 +14,7 @@ export const serve: Command = {
   async run() {
     const config = readConfig(process.env)
     const log = createLog(config.logLevel)
-    // In doubt we do not go on: whoever supervises us starts a fresh process, and the database has all that matters.
+    // After an unexpected error the state of the process is unknown. A supervisor starts a new one, and all state is in the database.
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
       process.on(event, (err) => {
         log.fatal({ err }, event)
@@ -29,6 +30,7 @@ export const serve: Command = {
       log.info({ signal }, 'stopping')
       setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref()
       const service = await starting
+      await forgetRunningService(config)
       await service.stop(signal === 'SIGTERM')
       log.info('stopped')
       log.flush(() => process.exit(0))
@@ -37,6 +39,10 @@ export const serve: Command = {
     process.on('SIGINT', stop)
 
     const service = await starting
+    if (config.role !== 'worker')
+      await recordRunningService(config, service).catch((err) =>
+        log.warn({ err }, 'the URL of the service was not recorded in DATA_DIR; commands need --url'),
+      )
     process.stdout.write(banner(service, config))
   },
 }

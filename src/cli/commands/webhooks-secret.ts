@@ -12,22 +12,22 @@ import { merchantOption } from './merchant.ts'
 
 export const webhooksSecret: Command = {
   name: 'webhooks secret',
-  summary: 'Replace the secret that signs the `webhook` of a merchant’s requests (the new one is shown once)',
+  summary: 'Rotate the secret that signs the `webhook` of a merchant’s requests (the new one is shown once)',
   options: {
-    merchant: { value: 'mer_…', summary: 'Whose (default: the sandbox merchant)' },
-    mode: { value: 'sandbox|live', summary: 'Which one (default: sandbox)' },
-    rotate: { summary: 'Do it; without this, only say what it would do' },
+    merchant: { value: 'mer_…', summary: 'The merchant (default: the sandbox merchant)' },
+    mode: { value: 'sandbox|live', summary: 'The mode (default: sandbox)' },
+    rotate: { summary: 'Rotate now; without it, only show what would happen' },
   },
   async run(options) {
     const config = readConfig(process.env)
     const merchantId = options.text('merchant') === undefined ? SANDBOX_MERCHANT_ID : merchantOption(options)
     const mode = (options.text('mode') ?? 'sandbox') as Mode
     if (!MODES.includes(mode)) throw new UsageError('--mode must be sandbox or live.')
-    const isChosen =
+    const isSetByOperator =
       merchantId === SANDBOX_MERCHANT_ID && mode === 'sandbox' && config.sandboxWebhookSecret !== undefined
-    if (isChosen && options.on('rotate'))
+    if (isSetByOperator && options.on('rotate'))
       throw new OperatorError(
-        `SANDBOX_WEBHOOK_SECRET chooses this secret: set another one there and start the service again. Both sign for ${ROTATION_HOURS} hours then.`,
+        `SANDBOX_WEBHOOK_SECRET sets this secret. Change it there and restart the service; both secrets then sign for ${ROTATION_HOURS} hours.`,
       )
 
     const { name, secret } = await withParts(async (parts) => {
@@ -45,8 +45,8 @@ export const webhooksSecret: Command = {
       options.json,
       { merchantId, mode, rotated: secret !== null, secret },
       secret === null
-        ? `The ${mode} webhook secret of ${name} is stored sealed and not shown again.${known}\nmanilla webhooks secret --merchant ${merchantId} --mode ${mode} --rotate makes a new one; the old one signs beside it for ${ROTATION_HOURS} hours.`
-        : `${secret}\n\nThis is the new ${mode} webhook secret of ${name}. The one before signs beside it for ${ROTATION_HOURS} hours; change it in your handler by then.${known || ' It will not be shown again: keep it now.'}`,
+        ? `The ${mode} webhook secret of ${name} is stored encrypted and is not shown again.${known}\nmanilla webhooks secret --merchant ${merchantId} --mode ${mode} --rotate creates a new one; the old one keeps signing for ${ROTATION_HOURS} hours.`
+        : `${secret}\n\nThis is the new ${mode} webhook secret of ${name}. The previous one keeps signing for ${ROTATION_HOURS} hours; update your handler by then.${known || ' It is not shown again: store it now.'}`,
     )
   },
 }
