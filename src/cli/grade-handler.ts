@@ -5,12 +5,12 @@ import { SANDBOX_MERCHANT_ID } from '../integrations/create-merchant.ts'
 import type { Country } from '../kernel/country.ts'
 import { newAttemptReference, newId, newReference, newShortCode } from '../kernel/ids.ts'
 import { DEFAULT_CURRENCY } from '../kernel/money.ts'
+import type { WebhookAnswer } from '../outbound/webhook-http.ts'
 import { linksOn } from '../payments/links.ts'
 import { attemptView, viewOf } from '../payments/payment-view.ts'
 import type { Attempt } from '../payments/state/attempt.ts'
 import type { Payment } from '../payments/state/payment.ts'
 import type { PaymentState } from '../payments/state/payment-state.ts'
-import type { Answer } from '../webhooks/delivery.ts'
 import { webhookHeaders } from '../webhooks/signature.ts'
 
 /** What a handler of webhooks did with one message, and whether that was right. */
@@ -34,7 +34,7 @@ type Post = (call: {
   headers: Record<string, string>
   body: string
   allowPrivate: boolean
-}) => Promise<Answer>
+}) => Promise<WebhookAnswer>
 
 interface Handler {
   url: string
@@ -82,7 +82,7 @@ async function hasActed({ readActed, actsWithinMs = 5_000 }: Handler, id: string
   }
 }
 
-function whyNoAnswer(answer: Answer): string {
+function whyNoAnswer(answer: WebhookAnswer): string {
   if (answer.kind === 'failed' && answer.because === 'timeout')
     return 'There was no answer within 15 s. Keep the event, answer 2xx at once, and do the work afterwards.'
   return 'Nothing answered. Is it running, and is this its address?'

@@ -1,12 +1,12 @@
 /**
- * Limits for background calls to providers, for each provider account in this process: calls in flight, and calls a second. So a silent
- * provider occupies a few places, and many open links do not become a flood of calls.
+ * Rate limit and backpressure for background calls to providers, for each provider account in this process: calls in flight, and calls a
+ * second. A silent provider occupies a few slots, and many open links do not become a flood of calls.
  *
- * The rate is the generic cell rate algorithm (a token bucket): each call moves the account's next slot by one interval. Work that finds no
- * place is postponed, one interval after the work that was postponed before it, so that it does not come back all at once.
+ * The rate limit is the generic cell rate algorithm (a token bucket): each call moves the account's next slot by one interval. Work without
+ * a slot is postponed, one interval after the work that was postponed before it, so that it does not return all at once.
  */
 export interface AccountLimits {
-  /** A place for one call, to be left afterwards, or how long to wait for one. */
+  /** A slot for one call, which must be left afterwards, or how long to wait for one. */
   enter(account: string): { leave(): void } | { waitMs: number }
 }
 
@@ -18,7 +18,7 @@ export interface AccountLimitOptions {
   now?: () => number
 }
 
-interface Lane {
+interface AccountState {
   inFlight: number
   /** Moved by calls that were made. */
   nextSlotMs: number
@@ -26,32 +26,32 @@ interface Lane {
   queueEndMs: number
 }
 
-const LEAST_WAIT_MS = 1_000
-const MOST_WAIT_MS = 600_000
+const MIN_WAIT_MS = 1_000
+const MAX_WAIT_MS = 600_000
 
 export const NO_LIMITS: AccountLimits = { enter: () => ({ leave: () => {} }) }
 
 export function accountLimits(options: AccountLimitOptions): AccountLimits {
   const { maxInFlight, perSecond, burst, now = () => performance.now() } = options
   const intervalMs = 1_000 / perSecond
-  const lanes = new Map<string, Lane>()
+  const accounts = new Map<string, AccountState>()
 
   return {
     enter(account) {
       const nowMs = now()
-      const lane = lanes.get(account) ?? { inFlight: 0, nextSlotMs: 0, queueEndMs: 0 }
-      lanes.set(account, lane)
-      const aheadMs = Math.max(0, lane.nextSlotMs - nowMs) - (burst - 1) * intervalMs
-      if (lane.inFlight >= maxInFlight || aheadMs > 0) {
-        lane.queueEndMs = Math.min(nowMs + MOST_WAIT_MS, Math.max(nowMs, lane.queueEndMs) + intervalMs)
-        return { waitMs: Math.max(LEAST_WAIT_MS, lane.queueEndMs - nowMs) }
+      const state = accounts.get(account) ?? { inFlight: 0, nextSlotMs: 0, queueEndMs: 0 }
+      accounts.set(account, state)
+      const aheadMs = Math.max(0, state.nextSlotMs - nowMs) - (burst - 1) * intervalMs
+      if (state.inFlight >= maxInFlight || aheadMs > 0) {
+        state.queueEndMs = Math.min(nowMs + MAX_WAIT_MS, Math.max(nowMs, state.queueEndMs) + intervalMs)
+        return { waitMs: Math.max(MIN_WAIT_MS, state.queueEndMs - nowMs) }
       }
-      lane.nextSlotMs = Math.max(nowMs, lane.nextSlotMs) + intervalMs
-      lane.inFlight++
+      state.nextSlotMs = Math.max(nowMs, state.nextSlotMs) + intervalMs
+      state.inFlight++
       return {
         leave() {
-          lane.inFlight--
-          if (lane.inFlight === 0 && Math.max(lane.nextSlotMs, lane.queueEndMs) <= now()) lanes.delete(account)
+          state.inFlight--
+          if (state.inFlight === 0 && Math.max(state.nextSlotMs, state.queueEndMs) <= now()) accounts.delete(account)
         },
       }
     },
@@ -69,7 +69,7 @@ export interface Postponed<Item> {
   waitMs: number
 }
 
-/** Starts the work for which its account has a place, without waiting for it, and postpones the rest. */
+/** Starts the work whose account has a slot, without waiting for it, and postpones the rest. */
 export async function startWithin<Item>(
   limits: AccountLimits,
   items: Item[],
@@ -87,9 +87,9 @@ export async function startWithin<Item>(
   const running: Promise<void>[] = []
   const late: Postponed<Item>[] = []
   for (const item of items) {
-    const place = limits.enter(accountOf(item))
-    if ('waitMs' in place) late.push({ item, waitMs: place.waitMs })
-    else running.push(work(item).finally(place.leave))
+    const slot = limits.enter(accountOf(item))
+    if ('waitMs' in slot) late.push({ item, waitMs: slot.waitMs })
+    else running.push(work(item).finally(slot.leave))
   }
   if (late.length > 0) await postpone(late)
   return { claimed: items.length, done: Promise.all(running).then(() => {}) }

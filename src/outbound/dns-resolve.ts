@@ -6,8 +6,8 @@ export type Resolve = (hostname: string) => Promise<Pick<LookupAddress, 'address
 export const resolveAsSystem: Resolve = (hostname) => dns.lookup(hostname, { all: true })
 
 /**
- * DNS itself rather than getaddrinfo, which blocks one of the few threads that the whole process has for names: two merchants
- * with a silent name server would stop every other name. Nor do /etc/hosts and search domains, which are inside, take part.
+ * Resolves by DNS. getaddrinfo would block one of the few libuv threads for each name, so that two merchants with a silent name server
+ * would stop every other lookup. It would also read /etc/hosts and search domains, which are private.
  */
 export function createDnsResolve(servers?: string[]): Resolve {
   const resolver = new dns.Resolver({ timeout: 1_000, tries: 2 })

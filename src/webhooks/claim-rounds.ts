@@ -2,20 +2,20 @@ import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 
 const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
 
-/** What a claim returned. `idle`: destinations with nothing due. */
+/** The result of a claim. `idle`: destinations with nothing due. */
 interface Claimed {
   deliveries: { merchantId: MerchantId; destination: string }[]
   idle: string[]
 }
 
 /**
- * Where the next claim begins. Merchants take turns, and so do the destinations of each, so that neither a merchant with many destinations
- * nor a destination with many deliveries is served before the others.
+ * Round robin over merchants, and over the destinations of each merchant, so that neither a merchant with many destinations nor a
+ * destination with many deliveries delays the others.
  */
 export class ClaimRounds {
-  /** The merchant after which to go on, by uuid. */
+  /** The next claim starts after this merchant, by uuid. */
   after = FIRST_UUID
-  /** The destination after which to go on, for merchants with more than one claim may take. */
+  /** The next claim starts after this destination, for merchants with more destinations than one claim may take. */
   readonly past = new Map<string, string>()
   maxDestinations: number
   readonly #max: number
@@ -52,7 +52,7 @@ export class ClaimRounds {
     return isFull || isMidway || this.past.size > 0
   }
 
-  /** After a claim that failed, by the statement timeout maybe: the next one is smaller, so that it can succeed. */
+  /** After a failed claim, which may have reached the statement timeout, the next one is smaller. */
   shrink(): void {
     this.maxDestinations = Math.max(1, Math.floor(this.maxDestinations / 4))
   }

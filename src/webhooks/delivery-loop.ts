@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { batch } from '../database/batch.ts'
 import type { Database } from '../database/database.ts'
 import { destinationOf } from '../events/outbox-store.ts'
+import type { WebhookAnswer } from '../outbound/webhook-http.ts'
 import { ClaimRounds } from './claim-rounds.ts'
 import { type Claim, type Claimed, claimAt, claimFirstTries, claimRetries, type DueDelivery } from './claim-store.ts'
-import type { Answer } from './delivery.ts'
 import type { TryResult } from './delivery-store.ts'
 import { type DestinationQueue, DestinationQueues, MAX_IN_FLIGHT_PER_DESTINATION } from './destination-queues.ts'
 import { markHolding } from './held-delivery-store.ts'
@@ -69,7 +69,7 @@ class DeliveryLoop implements DeliveryEngine {
   #mode: 'running' | 'draining' | 'stopped' = 'running'
   #claimMode: 'idle' | 'scheduled' | 'claiming' = 'idle'
   readonly #dependencies: DeliveryDependencies
-  readonly #send: (delivery: DueDelivery) => Promise<Answer>
+  readonly #send: (delivery: DueDelivery) => Promise<WebhookAnswer>
   readonly #lease: WorkerLease
   readonly #queues = new DestinationQueues()
   readonly #inFlight = new Set<Promise<void>>()
@@ -308,7 +308,7 @@ const ROUND_LIMITS = {
   perMerchant: DESTINATIONS_PER_MERCHANT_AND_CLAIM,
 }
 
-const isFast = (answer: Answer) => answer.kind === 'answer' && answer.status < 300 && answer.tookMs < FAST_MS
+const isFast = (answer: WebhookAnswer) => answer.kind === 'answer' && answer.status < 300 && answer.tookMs < FAST_MS
 
 export function startDelivering(dependencies: DeliveryDependencies): DeliveryEngine {
   const loop = new DeliveryLoop(dependencies)

@@ -17,7 +17,7 @@ export interface TryResult {
   tookMs: number
 }
 
-/** Writes the results of many tries in one statement. What another process has written meanwhile stands. */
+/** Writes the results of many tries in one statement. A result that another worker wrote first is kept. */
 export async function writeTries(db: Queries, results: TryResult[]): Promise<void> {
   const column = (pick: (result: TryResult) => string | null) => textArray(results.map(pick))
   await db.rows(sql`
@@ -40,7 +40,7 @@ export async function writeTries(db: Queries, results: TryResult[]): Promise<voi
     select n.id, n.tries, r.status, r.error, r.answer, r.took_ms from noted n join results r on r.id = n.id`)
 }
 
-/** Sends the deliveries of an event again, from the first wait on. Returns how many there are. */
+/** Makes the deliveries of an event due again, with the waits of a new delivery. Returns how many there are. */
 export async function requeueEvent(tx: Transaction, { merchantId, mode }: Scope, eventId: EventId): Promise<number> {
   const rows = await tx.rows(sql`
     update deliveries d set state = 'waiting', tries_before = tries, due_at = now(), done_at = null
@@ -51,7 +51,7 @@ export async function requeueEvent(tx: Transaction, { merchantId, mode }: Scope,
   return rows.length
 }
 
-/** Sends again what was given up in that time, at most `limit` of it. Returns how many there were. */
+/** Makes exhausted and disabled deliveries of that time due again, at most `limit`. Returns how many there were. */
 export async function requeueGivenUp(
   tx: Transaction,
   { merchantId, mode }: Scope,
@@ -89,7 +89,7 @@ export async function deliveriesOf(db: Queries, eventId: EventId): Promise<Deliv
     tries: (Omit<DeliveryRecord['tries'][number], 'at'> & { at: string })[] | null
   }>(sql`
     select d.id, d.endpoint_id, d.url, d.due_at,
-           -- The rows of an endpoint that was switched off are updated later, in chunks.
+           -- The rows of a disabled endpoint are updated later, in chunks.
            case when d.state = 'waiting' and not coalesce(w.enabled, true) then 'disabled' else d.state end as state,
            (select json_agg(json_build_object('number', t.number, 'at', t.at, 'status', t.status, 'error', t.error,
                                               'tookMs', t.took_ms, 'answer', t.answer) order by t.number)

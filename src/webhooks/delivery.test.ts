@@ -3,19 +3,20 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { destinationOf } from '../events/outbox-store.ts'
 import { newId } from '../kernel/ids.ts'
-import { type Answer, judge } from './delivery.ts'
+import type { WebhookAnswer } from '../outbound/webhook-http.ts'
+import { judge } from './delivery.ts'
 
 const HOUR = 3_600
 const WAITS = [5, 300, 1_800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
 
-const answered = (status: number, retryAfterSeconds: number | null = null): Answer => ({
+const answered = (status: number, retryAfterSeconds: number | null = null): WebhookAnswer => ({
   kind: 'answer',
   status,
   retryAfterSeconds,
   excerpt: '',
   tookMs: 1,
 })
-const reset: Answer = { kind: 'failed', because: 'reset', detail: 'ECONNRESET', tookMs: 1 }
+const reset: WebhookAnswer = { kind: 'failed', because: 'reset', detail: 'ECONNRESET', tookMs: 1 }
 
 test('D1: every 2xx is a delivery, on whichever try', () => {
   fc.assert(

@@ -1,7 +1,8 @@
 import type { DeliveryId, EndpointId, EventId, MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
+import type { WebhookAnswer } from '../outbound/webhook-http.ts'
 
-/** One event on its way to one place. It has tries; attempts are for payments. */
+/** The delivery of one event to one URL. It has tries; the word attempt is reserved for payments. */
 export interface Delivery {
   id: DeliveryId
   eventId: EventId
@@ -11,43 +12,39 @@ export interface Delivery {
   url: string
   destination: string
   tries: number
-  /** Of these, in rounds before somebody asked for it to be sent again. */
+  /** How many of the tries were made before the event was last redelivered on request. */
   triesBefore: number
 }
 
 export type DeliveryState = 'waiting' | 'delivered' | 'exhausted' | 'disabled'
 
-export type Answer =
-  | { kind: 'answer'; status: number; retryAfterSeconds: number | null; excerpt: string; tookMs: number }
-  | { kind: 'failed'; because: string; detail: string; tookMs: number }
-
-/** What follows from a try. */
+/** The consequence of a try. */
 export interface Verdict {
   state: DeliveryState
   /** Until the next try. */
   waitSeconds: number
-  /** The endpoint said that it is gone for good. */
+  /** The endpoint answered 410 Gone. */
   gone: boolean
 }
 
 const SECOND = 1
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
-/** Waits between tries: the first try at once, the tenth about 75 hours after it. */
+/** Exponential backoff between tries: the first try is made at once, the tenth about 75 hours later. */
 const WAITS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR]
-const MOST_RETRY_AFTER = HOUR
+const MAX_RETRY_AFTER = HOUR
 
-/** `number`: which try this was, from 1. `chance`: 0 to 1, spreads the next tries of many who failed together. */
-export function judge(answer: Answer, number: number, chance: number): Verdict {
+/** `number`: which try this was, from 1. `chance`: 0 to 1, for the jitter that spreads the retries of deliveries that failed together. */
+export function judge(answer: WebhookAnswer, number: number, chance: number): Verdict {
   if (answer.kind === 'answer' && answer.status >= 200 && answer.status < 300) {
     return { state: 'delivered', waitSeconds: 0, gone: false }
   }
   const gone = answer.kind === 'answer' && answer.status === 410
   const wait = WAITS[number - 1]
   if (gone || wait === undefined) return { state: 'exhausted', waitSeconds: 0, gone }
-  const spread = wait * (0.9 + 0.2 * chance)
-  // It may ask for more patience, not for less.
+  const withJitter = wait * (0.9 + 0.2 * chance)
+  // Retry-After can lengthen a wait, not shorten it.
   const asked =
     answer.kind === 'answer' && (answer.status === 429 || answer.status === 503) ? (answer.retryAfterSeconds ?? 0) : 0
-  return { state: 'waiting', waitSeconds: Math.max(spread, Math.min(asked, MOST_RETRY_AFTER)), gone: false }
+  return { state: 'waiting', waitSeconds: Math.max(withJitter, Math.min(asked, MAX_RETRY_AFTER)), gone: false }
 }

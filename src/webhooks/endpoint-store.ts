@@ -45,7 +45,7 @@ export async function listEndpoints(db: Queries, owner: Scope): Promise<Endpoint
   return rows.map(endpointOf)
 }
 
-/** Locked, so that two changes of one merchant's endpoints come one after the other. */
+/** Locked, so that changes of one merchant's endpoints are serialized. */
 export async function lockEndpoints(tx: Transaction, owner: Scope): Promise<Endpoint[]> {
   await tx.rows(sql`select id from merchants where id = ${uuidOf(owner.merchantId)} for update`)
   return listEndpoints(tx, owner)
@@ -96,8 +96,8 @@ export async function findEndpointSecret(db: Queries, id: EndpointId): Promise<B
   return row?.sealed_secret
 }
 
-/** Good news ends a row of failures, bad news begins one. Returns those that have done nothing but fail for that long. */
-export async function noteHealth(
+/** A success ends a series of failures, a failure starts one. Returns the endpoints that have only failed for `maxDays`. */
+export async function recordHealth(
   tx: Transaction,
   { healthy, failing, maxDays }: { healthy: EndpointId[]; failing: EndpointId[]; maxDays: number },
 ): Promise<EndpointId[]> {
@@ -114,7 +114,7 @@ export async function noteHealth(
   return rows.filter(({ too_long }) => too_long).map(({ id }) => idOf('endpoint', id))
 }
 
-/** Switched off by us, with the reason; false when it was off already. */
+/** Disables an endpoint with a reason. Returns its merchant, or undefined when it was disabled already. */
 export async function disableEndpoint(
   tx: Transaction,
   id: EndpointId,

@@ -2,13 +2,13 @@ import type { AnnouncedType } from '../events/event.ts'
 import type { EndpointId, MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 
-/** Where a merchant wants to hear of its payments, besides each payment's own `webhook`. */
+/** A webhook endpoint that a merchant configured. Payments can name a `webhook` of their own besides. */
 export interface Endpoint {
   id: EndpointId
   merchantId: MerchantId
   mode: Mode
   url: string
-  /** Empty: all of them. */
+  /** Empty: all event types. */
   events: AnnouncedType[]
   enabled: boolean
   disabledReason: string | null
@@ -21,7 +21,7 @@ export const MAX_ENDPOINTS = 16
 /** How long both secrets sign after a rotation. */
 export const ROTATION_HOURS = 24
 
-/** What a merchant may see of an endpoint; its secret is shown when it is made or rotated, and never again. */
+/** The fields that a merchant may see. The secret is shown only when it is created or rotated. */
 export function endpointView({ id, url, events, enabled, disabledReason, failingSince, createdAt }: Endpoint) {
   return {
     id,

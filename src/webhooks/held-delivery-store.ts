@@ -3,17 +3,17 @@ import { sql } from '../database/sql.ts'
 import { DELIVERIES_CHANNEL } from '../events/outbox-store.ts'
 import { type EndpointId, idOf, uuidOf } from '../kernel/ids.ts'
 
-/** Tells every process to send nothing more to this endpoint of what it has taken already. */
-export async function tellSwitchedOff(db: Queries, endpointId: EndpointId): Promise<void> {
+/** Notifies every worker to drop the deliveries that it has claimed for this endpoint. */
+export async function notifyDisabled(db: Queries, endpointId: EndpointId): Promise<void> {
   await db.rows(sql`select pg_notify(${DELIVERIES_CHANNEL}, ${endpointId})`)
 }
 
-/** Tells every process which of these endpoints are off, and leaves their rows to the worker. */
+/** Notifies every worker which of these endpoints are disabled, and leaves their deliveries to the scheduled job. */
 export async function markHolding(db: Queries, endpointIds: EndpointId[]): Promise<void> {
   const rows = await db.rows<{ id: string }>(sql`
     update webhook_endpoints set holds_deliveries = true
      where id = any(${endpointIds.map(uuidOf)}::uuid[]) and not enabled and not holds_deliveries returning id`)
-  for (const { id } of rows) await tellSwitchedOff(db, idOf('endpoint', id))
+  for (const { id } of rows) await notifyDisabled(db, idOf('endpoint', id))
 }
 
 interface HoldingEndpoint {
@@ -28,11 +28,11 @@ export async function lockHolding(tx: Transaction): Promise<HoldingEndpoint | un
   return row && { id: idOf('endpoint', row.id), enabled: row.enabled }
 }
 
-/** They are kept, listed, and sent again when somebody asks. */
+/** Disabled deliveries are kept and listed, and can be redelivered. */
 export async function disableWaiting(tx: Transaction, destination: string, limit: number): Promise<number> {
   const row = await tx.row<{ count: number }>(sql`
     with held as (
-      -- By ctid: a join with the ids would read the whole table. The rows are locked, so that their ctid stays what it is.
+      -- By ctid: a join with the ids would read the whole table. The rows are locked, so their ctid does not change.
       update deliveries set state = 'disabled', done_at = now()
        where ctid = any (array(select ctid from deliveries where state = 'waiting' and destination = ${destination}
                                 limit ${limit} for update))

@@ -1,30 +1,30 @@
 import type { Database, Transaction } from '../database/database.ts'
 import { destinationOf } from '../events/outbox-store.ts'
 import type { EndpointId } from '../kernel/ids.ts'
-import { disableWaiting, endHolding, lockHolding, markHolding, tellSwitchedOff } from './held-delivery-store.ts'
+import { disableWaiting, endHolding, lockHolding, markHolding, notifyDisabled } from './held-delivery-store.ts'
 
-/** As many rows as an update in the merchant's own call may take. */
+/** Rows that are updated during the merchant's own request. */
 const AT_ONCE = 200
 
 /**
- * An endpoint was switched off or deleted. What waits for it is not sent from now on: a claim sees that the endpoint is off. Rows
- * beyond the first ones, hundreds of thousands maybe, are updated later by the worker.
+ * Stops the deliveries of an endpoint that was disabled or deleted. A claim sees that the endpoint is disabled. The first rows are updated
+ * here; the scheduled job updates the others, which can be hundreds of thousands.
  */
 export async function holdDeliveries(tx: Transaction, id: EndpointId): Promise<void> {
   await markHolding(tx, [id])
-  // It may hold from an earlier time: switched off, on and off again within a second.
-  await tellSwitchedOff(tx, id)
+  // It may hold deliveries already: it was disabled, enabled and disabled again within a second.
+  await notifyDisabled(tx, id)
   const destination = destinationOf({ endpointId: id })
   if ((await disableWaiting(tx, destination, AT_ONCE)) === 0) await endHolding(tx, { id, enabled: false }, destination)
 }
 
-/** Updates the next rows of an endpoint that was switched off. Returns whether there is more to do. */
+/** Updates the next rows of a disabled endpoint. Returns whether there is more to do. */
 export function holdNextDeliveries(database: Database, limit: number): Promise<boolean> {
   return database.transaction(async (tx) => {
     const endpoint = await lockHolding(tx)
     if (!endpoint) return false
     const destination = destinationOf({ endpointId: endpoint.id })
-    // Switched on again: what still waits is sent.
+    // It was enabled again: its waiting deliveries are sent.
     const count = endpoint.enabled ? 0 : await disableWaiting(tx, destination, limit)
     if (count === 0) await endHolding(tx, endpoint, destination)
     return true

@@ -26,7 +26,7 @@ interface Parts {
   secrets: SecretBox
 }
 
-/** The only time that its secret is shown. */
+/** Its secret is shown only here and after a rotation. */
 export function createEndpoint(
   parts: Parts,
   actor: string,
@@ -94,7 +94,7 @@ export function deleteEndpoint(parts: Parts, actor: string, owner: Scope, id: En
   })
 }
 
-/** Both secrets sign for a day, so that nobody has to change theirs in the same second. */
+/** Both secrets sign for a day, so that a shop can change its secret at any time of that day. */
 export function rotateEndpointSecret(
   parts: Parts,
   actor: string,
@@ -110,7 +110,7 @@ export function rotateEndpointSecret(
   })
 }
 
-/** The secret of every `webhook` that this merchant names in its requests. */
+/** Rotates the secret for the `webhook` URLs that this merchant names in its requests. */
 export function rotateDefaultSecret(parts: Parts, actor: string, owner: Scope): Promise<WebhookSecret> {
   const secret = newWebhookSecret()
   return parts.database.transaction(async (tx) => {
@@ -120,7 +120,7 @@ export function rotateDefaultSecret(parts: Parts, actor: string, owner: Scope): 
   })
 }
 
-/** For a secret that an operator chose. The one before signs beside it for a day. */
+/** Sets a secret that an operator chose. The previous one signs as well for a day. */
 export async function setDefaultSecret(parts: Parts, owner: Scope, secret: WebhookSecret): Promise<void> {
   if ((await findDefaultSecret(parts.database, parts.secrets, owner)) === secret) return
   await replaceDefaultSecret(parts.database, parts.secrets, owner, secret, { overlapHours: ROTATION_HOURS })

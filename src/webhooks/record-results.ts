@@ -3,13 +3,13 @@ import type { Database } from '../database/database.ts'
 import { recordAct } from '../events/audit-log-store.ts'
 import type { EndpointId } from '../kernel/ids.ts'
 import type { TryResult } from './delivery-store.ts'
-import { disableEndpoint, noteHealth } from './endpoint-store.ts'
+import { disableEndpoint, recordHealth } from './endpoint-store.ts'
 import { holdDeliveries } from './hold-deliveries.ts'
 import { recordTries } from './record-tries.ts'
 
 const FAILING_DAYS = 5
 
-/** Writes the results of tries, and the health of their endpoints. Returns the endpoints that were switched off. */
+/** Records the results of tries and the health of their endpoints. Returns the endpoints that this disabled. */
 export async function recordResults(
   { database, log }: { database: Database; log: Logger },
   results: TryResult[],
@@ -22,10 +22,10 @@ export async function recordResults(
   const failing = idsOf(configured.filter(({ state }) => state !== 'delivered')).filter((id) => !healthy.includes(id))
   const gone = idsOf(configured.filter(({ status }) => status === 410))
   return database.transaction(async (tx) => {
-    const switchedOff: EndpointId[] = []
-    const sick = await noteHealth(tx, { healthy, failing, maxDays: FAILING_DAYS })
+    const disabled: EndpointId[] = []
+    const sick = await recordHealth(tx, { healthy, failing, maxDays: FAILING_DAYS })
     const reasons = new Map<EndpointId, string>([
-      ...sick.map((id) => [id, `It has done nothing but fail for ${FAILING_DAYS} days.`] as const),
+      ...sick.map((id) => [id, `It has only failed for ${FAILING_DAYS} days.`] as const),
       ...gone.map((id) => [id, 'It answered 410 Gone.'] as const),
     ])
     for (const [id, reason] of reasons) {
@@ -34,8 +34,8 @@ export async function recordResults(
       await holdDeliveries(tx, id)
       await recordAct(tx, { actor: 'worker', act: 'webhook_endpoint.disabled', merchantId, subject: id })
       log.warn({ merchantId, endpointId: id }, 'webhook endpoint disabled')
-      switchedOff.push(id)
+      disabled.push(id)
     }
-    return switchedOff
+    return disabled
   })
 }

@@ -2,14 +2,14 @@ import type { Database } from '../database/database.ts'
 import { type TryResult, writeTries } from './delivery-store.ts'
 import { hostsOverLimit, scheduleRetries } from './retry-store.ts'
 
-/** How many hosts of requests' own `webhook`s may wait for a retry, for each merchant and mode. */
+/** Limits the hosts of `webhook` URLs in requests that wait for a retry, for each merchant and mode. */
 export const MAX_WAITING_HOSTS = 1_000
 
 const TOO_MANY_HOSTS =
-  `too_many_hosts: ${MAX_WAITING_HOSTS} other hosts of yours wait for a retry, so this one is not tried again by itself. ` +
+  `too_many_hosts: ${MAX_WAITING_HOSTS} other hosts of yours wait for a retry, so this one is not retried automatically. ` +
   'The event can be sent again.'
 
-/** Writes the results of tries, and with them when each destination is tried again. */
+/** Records the results of tries and schedules the retries of their destinations. */
 export async function recordTries(
   database: Database,
   results: TryResult[],
@@ -17,7 +17,7 @@ export async function recordTries(
 ): Promise<void> {
   const failed = results.filter(({ state }) => state === 'waiting')
   const retried = results.filter(({ delivery }) => delivery.tries > delivery.triesBefore)
-  // The usual case: first tries that arrived. They are on no schedule.
+  // The usual case: first tries that succeeded. They are not on the retry schedule.
   if (failed.length + retried.length === 0) return writeTries(database, results)
   await database.transaction(async (tx) => {
     const toHosts = failed.map(({ delivery }) => delivery).filter(({ endpointId }) => endpointId === null)

@@ -3,7 +3,7 @@ import type { EventId } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
 import { requeueEvent, requeueGivenUp } from './delivery-store.ts'
 
-/** Sends an event again to wherever it went, whatever became of it. Same id, same bytes. */
+/** Sends an event again to its destinations, in any state of delivery. The id and the bytes stay the same. */
 export function redeliverEvent({ database }: { database: Database }, owner: Scope, id: EventId): Promise<number> {
   return database.transaction((tx) => requeueEvent(tx, owner, id))
 }
@@ -11,7 +11,7 @@ export function redeliverEvent({ database }: { database: Database }, owner: Scop
 /** Keeps each transaction well below the statement timeout. */
 const CHUNK = 5_000
 
-/** Sends again all that was given up in that time. */
+/** Sends the exhausted and disabled deliveries of that time again. */
 export async function redeliverGivenUp(
   { database }: { database: Database },
   owner: Scope,

@@ -5,8 +5,8 @@ import { uuidOf } from '../kernel/ids.ts'
 import type { DueDelivery } from './claim-store.ts'
 
 /**
- * Sets the time of the next retry at each of these destinations: when the earliest delivery that waits there is due. Destinations where
- * nothing waits lose their row. Call it after the deliveries have been written, in the same transaction.
+ * Sets the time of the next retry at each of these destinations to that of its earliest waiting delivery. A destination without one
+ * loses its row. Call it after the deliveries have been written, in the same transaction.
  */
 export async function scheduleRetries(db: Queries, destinations: string[]): Promise<void> {
   await db.rows(sql`
@@ -23,9 +23,9 @@ export async function scheduleRetries(db: Queries, destinations: string[]): Prom
 }
 
 /**
- * Puts retries on schedule that are overdue and are not on it: those of an older version of the service that runs beside this one, and
- * those that two processes rescheduled at the same moment. Looks at the next `limit` destinations after that one; returns where to go on,
- * or undefined at the end.
+ * Schedules overdue retries that are missing on the schedule: those of an older version of the service that runs beside this one, and
+ * those that two workers rescheduled at the same moment. Reads the next `limit` destinations after that one. Returns where to continue, or
+ * undefined at the end.
  */
 export async function scheduleMissedRetries(db: Queries, after: string, limit: number): Promise<string | undefined> {
   const row = await db.row<{ last: string | null; count: number }>(sql`

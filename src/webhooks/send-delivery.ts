@@ -4,8 +4,9 @@ import { defaultSecretPlace } from '../events/webhook-secret-store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
+import type { WebhookAnswer, WebhookHttp } from '../outbound/webhook-http.ts'
 import type { DueDelivery } from './claim-store.ts'
-import { type Answer, judge } from './delivery.ts'
+import { judge } from './delivery.ts'
 import type { TryResult } from './delivery-store.ts'
 import { endpointSecretPlace } from './endpoint-store.ts'
 import { signingKeys, webhookHeaders } from './signature.ts'
@@ -14,21 +15,13 @@ export interface SendDependencies {
   clock: Clock
   log: Logger
   secrets: SecretBox
-  http: {
-    post(call: {
-      url: string
-      headers: Record<string, string>
-      body: string
-      allowPrivate: boolean
-      destination?: string
-    }): Promise<Answer>
-  }
+  http: Pick<WebhookHttp, 'post'>
   /** Whether webhooks of a mode, or one webhook URL, may have a private address. */
   allowPrivate: (mode: Mode, url?: string) => boolean
 }
 
 /** Signs deliveries and sends them. The result never throws. */
-export function deliverySender(dependencies: SendDependencies): (delivery: DueDelivery) => Promise<Answer> {
+export function deliverySender(dependencies: SendDependencies): (delivery: DueDelivery) => Promise<WebhookAnswer> {
   const { clock, log, secrets, http, allowPrivate } = dependencies
   const keyOf = signingKeys((sealed, place) => secrets.open(sealed, place))
 
@@ -53,7 +46,7 @@ export function deliverySender(dependencies: SendDependencies): (delivery: DueDe
   }
 }
 
-export function resultOf(delivery: DueDelivery, answer: Answer): TryResult {
+export function resultOf(delivery: DueDelivery, answer: WebhookAnswer): TryResult {
   const { state, waitSeconds } = judge(answer, delivery.tries - delivery.triesBefore + 1, Math.random())
   return {
     delivery,

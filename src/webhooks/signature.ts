@@ -1,12 +1,12 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { secretBytes, type WebhookSecret } from '../events/webhook-secret.ts'
 
-/** A secret made ready to sign with, which costs six times what a signature does. */
+/** The HMAC key of a secret. To create it costs six times as much as a signature. */
 function signingKey(secret: WebhookSecret): KeyObject {
   return createSecretKey(secretBytes(secret))
 }
 
-/** Keys of sealed secrets, which come in base64. Remembers the last ones: to open a secret is cheap, but not thousands of times a second. */
+/** Cache of HMAC keys by sealed secret, because thousands of deliveries a second need them. */
 export function signingKeys(open: (sealed: Buffer, place: string) => WebhookSecret) {
   const opened = new Map<string, { sealed: string; key: KeyObject }[]>()
   const MOST = 10_000
@@ -16,12 +16,12 @@ export function signingKeys(open: (sealed: Buffer, place: string) => WebhookSecr
     if (found) return found.key
     const key = signingKey(open(Buffer.from(sealed, 'base64'), place))
     if (opened.size >= MOST) opened.clear()
-    opened.set(place, [{ sealed, key }, ...known.slice(0, 1)]) // a place has one, and for a while the one before it
+    opened.set(place, [{ sealed, key }, ...known.slice(0, 1)]) // after a rotation the previous secret is valid for a day
     return key
   }
 }
 
-/** All headers of a webhook, the same whoever sends it. */
+/** All headers of a webhook. */
 export function webhookHeaders(
   secrets: readonly (WebhookSecret | KeyObject)[],
   message: { id: string; body: string; at: Date },
@@ -33,7 +33,7 @@ export function webhookHeaders(
   }
 }
 
-/** The headers that prove a webhook to be ours: by Standard Webhooks, with a signature for each secret that is valid now. */
+/** The signature headers of Standard Webhooks: an HMAC for each secret that is valid now. */
 export function signedHeaders(
   secrets: readonly (WebhookSecret | KeyObject)[],
   { id, body, at }: { id: string; body: string; at: Date },

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { type EndpointId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { actorOf } from '../../merchants/merchant.ts'
-import type { Answer } from '../../webhooks/delivery.ts'
+import type { WebhookAnswer } from '../../outbound/webhook-http.ts'
 import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import { endpointView, ROTATION_HOURS } from '../../webhooks/endpoint.ts'
 import { endpointSecretPlace, findEndpoint, findEndpointSecret, listEndpoints } from '../../webhooks/endpoint-store.ts'
@@ -185,7 +185,7 @@ function unknownEndpoint(): Problem {
   return new Problem('not_found', 'You have no webhook endpoint with this id in this mode.')
 }
 
-function testView(answer: Answer) {
+function testView(answer: WebhookAnswer) {
   return answer.kind === 'answer'
     ? {
         delivered: answer.status >= 200 && answer.status < 300,

@@ -17,7 +17,7 @@ export interface Merchant extends Pick<Shop, 'merchantId' | 'headers'> {
 }
 
 /** A run of minutes cannot wait half a minute for each answer that does not come, nor a minute for a provider that is well again. */
-export const IN_A_HURRY = { deadlineMs: 1_500, breaker: { openMs: 1_500, openMostMs: 6_000 } }
+export const IN_A_HURRY = { deadlineMs: 1_500, breaker: { openMs: 1_500, maxOpenMs: 6_000 } }
 
 const COPIES = 2
 
