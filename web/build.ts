@@ -3,20 +3,23 @@ import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** What browsers get from us, each as one small text. */
+/** Scripts and styles for browsers, each as one minified text. */
 export interface Assets {
   checkoutScript: string
   checkoutStyle: string
   /** The widget for a `<script>` tag, and the same as a module. */
   widgetScript: string
   widgetModule: string
-  /** The types of both. */
+  /** TypeScript declarations of the widget. */
   widgetTypes: string
   demoScript: string
   demoStyle: string
 }
 
-/** Of the widget. Shops pin it by its hash: whatever changes the script raises it, and the one before is then to be kept and served as well. */
+/**
+ * Version of the widget. Shops pin it by hash, so every change of the script raises it, and older versions stay
+ * available.
+ */
 export const WIDGET_VERSION = '1.0.0'
 
 const TYPES = 'widget/types.d.ts'
@@ -29,17 +32,17 @@ const ENTRIES: Record<Exclude<keyof Assets, 'widgetTypes'>, { file: string; form
   demoStyle: { file: 'demo/style.css' },
 }
 const FOLDERS = ['checkout', 'widget', 'demo']
-// Old phones are how most people pay.
+// Supports old phones.
 const TARGET = ['chrome100', 'safari15.4', 'firefox100']
 const CACHE = join(import.meta.dirname, '../node_modules/.cache/manilla')
 
-/** Built when the sources have changed since the last time, else read from disk: a second start must not wait for a compiler. */
+/** Cached on disk by a hash of the sources, so that a restart does not compile. */
 export async function buildAssets(): Promise<Assets> {
   const kept = join(CACHE, `web-${await digestOfSources()}.json`)
   const known = await readFile(kept, 'utf8').catch(() => undefined)
   if (known) return JSON.parse(known)
   const assets = await compile()
-  await keep(kept, JSON.stringify(assets)).catch(() => {}) // a folder that we may not write to costs time, nothing else
+  await keep(kept, JSON.stringify(assets)).catch(() => {}) // a read-only folder only costs time
   return assets
 }
 
@@ -71,7 +74,7 @@ async function compile(): Promise<Assets> {
   return { ...Object.fromEntries(await Promise.all(compiled)), widgetTypes }
 }
 
-/** By a rename, so that a second process never reads half of it. */
+/** Renames the file into place, so that another process never reads half of it. */
 async function keep(path: string, text: string): Promise<void> {
   await mkdir(CACHE, { recursive: true })
   const fresh = `${path}.${process.pid}`

@@ -1,14 +1,14 @@
-/** What the shop did, and what was done to it: one line each, for the panel beside the shop. */
+/** The demo shop's activity log: one line per API call, redirect and webhook. */
 export interface Line {
-  /** Rises from line to line, over restarts too, so that a browser can say which one it saw last. */
+  /** Increases across restarts, so that a browser can resume after the last line it saw. */
   number: number
   at: Date
   kind: 'request' | 'redirect' | 'widget' | 'webhook'
   title: string
-  /** How it went: 201, "signature verified". */
+  /** Outcome: 201, "signature verified". */
   outcome?: string
   ok: boolean
-  /** The order that it belongs to. What cannot be trusted belongs to none. */
+  /** The order of the line. Unverified webhooks have none. */
   reference?: string
   bodies?: { label: string; body: unknown }[]
 }
@@ -17,7 +17,7 @@ type Listener = (line: Line) => void
 
 const MOST_LINES = 200
 
-/** The last lines, in memory, the same for everyone who looks. */
+/** The latest lines, in memory, shared by all visitors. */
 export class LiveLog {
   readonly #lines: Line[] = []
   readonly #listeners = new Set<Listener>()

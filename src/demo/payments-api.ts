@@ -1,6 +1,6 @@
 import type { LiveLog } from './live-log.ts'
 
-/** As much of the service's answers as the shop needs. */
+/** The fields of API responses that the shop uses. */
 export interface Payment {
   reference: string
   status: 'pending' | 'successful' | 'cancelled' | 'expired'
@@ -29,7 +29,7 @@ export interface Account {
   amountToTransfer: number
 }
 
-/** The service said no, or nothing. */
+/** The service refused the call or did not answer. */
 export class Refused extends Error {
   readonly status: number
   constructor(status: number, message: string) {
@@ -49,12 +49,12 @@ export interface Order {
 }
 
 const PATIENCE_MS = 20_000
-// The sandbox provider: a merchant names the one that it wants.
+// The sandbox provider.
 const PROVIDER = 'gateway'
 
 export type PaymentsApi = ReturnType<typeof paymentsApi>
 
-/** The shop's backend calls the service as any merchant's does: over HTTP, with its credential, which never leaves this file. */
+/** The shop's API client. It calls the service over HTTP with a merchant's credential. */
 export function paymentsApi({
   address,
   credential,
@@ -97,7 +97,7 @@ export function paymentsApi({
         country: 'NG',
       }),
 
-    /** An account number for this order alone. */
+    /** Opens an account number for this order. */
     openAccount: (order: Order) =>
       call<{ data: Account }>('POST', '/payments/v1/payments/initialize', order.reference, {
         provider: `${PROVIDER}-virtual-bank-account`,
@@ -107,7 +107,7 @@ export function paymentsApi({
     payment: (reference: string) =>
       call<Payment>('GET', `/payments/v1/payments/${encodeURIComponent(reference)}`, reference),
 
-    /** Plays the customer's bank; in the sandbox alone is there such a call. */
+    /** Simulates the customer's bank. Sandbox only. */
     sendTransfer: (reference: string, accountNumber: string, amount: number) =>
       call<unknown>('POST', `/sandbox/${PROVIDER}/transfers`, reference, { accountNumber, amount }),
   }

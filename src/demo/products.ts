@@ -11,7 +11,7 @@ export interface Product {
 
 const naira = (amount: number) => money(amount * 100, 'NGN' as Currency)
 
-/** Prices are known here and nowhere else: a browser only says which product. */
+/** Prices are defined on the server only; the browser sends the product's id. */
 export const PRODUCTS: Product[] = [
   {
     id: 'jollof',

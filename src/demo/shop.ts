@@ -21,9 +21,9 @@ import {
 } from './views.ts'
 
 export interface DemoParts {
-  /** Where the world finds the service, without a slash at its end. */
+  /** Public URL of the service, without a trailing slash. */
   baseUrl: () => string
-  /** Where the shop's backend reaches it. */
+  /** URL at which the shop's backend calls the service. */
   serverUrl: () => string
   credential: { clientId: string; clientSecret: string }
   webhookSecret: string
@@ -34,7 +34,7 @@ export interface DemoParts {
 export interface DemoShop {
   prefix: string
   routes(app: FastifyInstance): Promise<void>
-  /** How much of it a stranger may use: each order makes a payment. Our own webhooks are not limited. */
+  /** Rate limit of a request: each order creates a payment. Webhooks are not limited. */
   limitOf(method: string, path: string): 'sandboxPages' | 'demoOrders' | undefined
 }
 
@@ -43,16 +43,16 @@ export const DEMO_WEBHOOK_PATH = `${PREFIX}/webhook`
 const HIDDEN = { schema: { hide: true } }
 const REFERENCE = /^DEMO-[1-9A-HJ-NP-Za-km-z]{9}$/
 const MOST_WATCHERS = 100
-// So that whatever stands between us and a browser does not think us gone.
+// Keeps proxies from closing an idle stream.
 const BREATH_MS = 25_000
-// A browser that reads this slowly does not watch; it comes back by itself and asks for what it missed.
+// Backpressure: a slow reader is disconnected; its browser reconnects and resumes.
 const MOST_UNREAD_BYTES = 512 * 1024
 
 type Query = FastifyRequest<{ Querystring: Record<string, string | string[] | undefined> }>
 
 /**
- * A merchant in small, for newcomers to watch. It lives in this process and knows nothing of it: it calls the service over HTTP, as any merchant
- * does, and hears of payments by webhooks. It keeps no orders: what became of one, the service knows.
+ * An example merchant. It runs in this process but uses the service over HTTP only, and learns about payments from
+ * webhooks. It stores no orders: it reads payments from the API.
  */
 export function demoShop(parts: DemoParts): DemoShop {
   const log = new LiveLog()
@@ -84,7 +84,7 @@ export function demoShop(parts: DemoParts): DemoShop {
     }
   }
 
-  /** Makes the order and says where the customer goes now. */
+  /** Creates the payment and returns the customer's next URL. */
   async function buy(order: Order, way: string | null, staysHere: boolean): Promise<string> {
     const { reference } = order
     if (way === 'transfer') {
@@ -145,7 +145,7 @@ export function demoShop(parts: DemoParts): DemoShop {
         customerBearsCharge: fields.get('bears') === 'yes',
       }
       const way = fields.get('way')
-      // The page's script opens the widget by itself. Without it the way of the link is the next best.
+      // The page's script opens the widget. Without scripts the customer is redirected to the link.
       const staysHere = way === 'widget' && request.headers.accept === 'application/json'
       try {
         const order = orderFrom(form, customerOf(request, reply, frame().path))
@@ -163,7 +163,7 @@ export function demoShop(parts: DemoParts): DemoShop {
       const { reference } = request.query
       const status = shown(request.query.status)
       const from = ['onSuccess', 'onCancel', 'onClose'].find((name) => name === request.query.from)
-      // The page's script asks again when a webhook has come: that is nobody coming back.
+      // The page's script reloads the order after a webhook; that is not a returning customer.
       const isRefresh = request.headers['x-panel'] !== undefined
       if (!isRefresh && typeof reference === 'string' && REFERENCE.test(reference)) {
         log.add(
@@ -240,7 +240,7 @@ export function demoShop(parts: DemoParts): DemoShop {
         clearInterval(breath)
         watchers.delete(stream)
       })
-      // A connection that stayed open after its stream would hold up the end of the service.
+      // An open keep-alive connection would delay the shutdown.
       const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', connection: 'close' }
       return reply.headers(headers).send(stream)
     })
@@ -261,7 +261,7 @@ interface WebhookEvent {
   data: { payment: { reference: string } }
 }
 
-/** A shop with orders of its own would keep these with them. */
+/** A real shop stores event ids with its orders, for idempotency. */
 function remember(seen: Set<string>, id: string): void {
   seen.add(id)
   for (const oldest of seen) {
@@ -270,7 +270,7 @@ function remember(seen: Set<string>, id: string): void {
   }
 }
 
-/** What came in the address, short enough to be shown. */
+/** A query parameter, shortened for display. */
 function shown(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value.slice(0, 40) : undefined
 }
@@ -282,12 +282,13 @@ function queryOf(values: Record<string, string | undefined>): string {
     .join('&')
 }
 
-/** As strict as the payment page's own, but for what the widget needs: its script, and a frame. */
+/** CSP of the payment page, plus the widget's script and frame. */
 function pageHeaders({ script, style, baseUrl }: DemoParts): () => Record<string, string> {
   const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
   const [scriptHash, styleHash] = [hash(script), hash(style)]
   return () => {
-    // Browsers hold the redirect after a form against form-action too. Who came by another name of this machine is still sent to the links' one.
+    // Browsers apply form-action to redirects after a form, so the public origin is allowed for visitors who used
+    // another host name.
     const { origin } = new URL(baseUrl())
     return {
       'content-type': 'text/html; charset=utf-8',

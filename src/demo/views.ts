@@ -4,23 +4,23 @@ import type { Line } from './live-log.ts'
 import type { Account, Payment } from './payments-api.ts'
 import { PRODUCTS, productOf } from './products.ts'
 
-/** What every page of the shop has. */
+/** Data of every page of the shop. */
 export interface Frame {
-  /** Where the shop is, as a path: "/demo". */
+  /** Path of the shop: "/demo". */
   path: string
-  /** Where the service is, as a path: "". */
+  /** Path prefix of the service: "". */
   servicePath: string
   clientId: string
   script: string
   style: string
 }
 
-/** The panel of a page: what it shows from the start, and where it goes on. */
+/** The activity log beside the page: initial lines and the stream's position. */
 export interface Panel {
   lines: Line[]
-  /** The newest line when this page was begun. */
+  /** The newest line when the page was rendered. */
   after: number
-  /** Of this order alone. */
+  /** Only lines of this order. */
   reference?: string
 }
 
@@ -86,7 +86,7 @@ ${mistake ? html`<p class="alert" role="alert">${mistake}</p>` : null}
   )
 }
 
-/** Where customers come back to. What the address says may be typed by anyone; so the shop asks. */
+/** The page that customers return to. Query parameters can be forged, so the shop asks the API. */
 export function thanksPage(
   frame: Frame,
   panel: Panel,
@@ -185,7 +185,7 @@ ${webhooks.length > 0 ? html`<ul class="webhooks">${joined(webhooks)}</ul>` : ht
 
 const KIND = { request: 'Shop → service', redirect: 'Browser', widget: 'Widget', webhook: 'Service → shop' }
 
-/** A line of the panel. The browser puts it in as it is. */
+/** One line of the log, as HTML that the browser inserts. */
 export function lineItem({ number, at, kind, title, outcome, ok, bodies = [] }: Line): Html {
   const details = bodies.map(({ label, body }) => {
     const short = JSON.stringify(body, masked)
@@ -195,7 +195,7 @@ export function lineItem({ number, at, kind, title, outcome, ok, bodies = [] }: 
 <p class="title">${title}${outcome ? html` <b>${outcome}</b>` : null}</p>${joined(details)}</li>`
 }
 
-/** Whoever has the shop open reads these lines: an e-mail is theirs alone who typed it. */
+/** Every visitor sees these lines, so e-mail addresses are redacted. */
 function masked(_name: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/([^\s@])[^\s@]*@(?=[^\s@])/g, '$1•••@') : value
 }

@@ -1,4 +1,4 @@
-/** The demo shop's page: opens the widget, and shows what happens as it happens. Every text comes from the server. */
+/** Script of the demo shop: opens the widget and appends log lines. All texts come from the server. */
 interface Result {
   reference: string
   status: string
@@ -23,7 +23,7 @@ const form = document.querySelector<HTMLFormElement>('#buy')
 const lines = document.querySelector<HTMLElement>('#lines')
 const thanks = document.querySelector<HTMLElement>('main')?.dataset.thanks ?? ''
 
-/** Puts the order of that page into this one. One after the other, so that the newest word stands last. Who was elsewhere may be led there. */
+/** Updates the order from a fetched page. Updates run one after another, so the latest one wins. */
 let showing = Promise.resolve()
 let shownAddress = location.pathname + location.search
 function show(address: string, headers: Record<string, string> = {}, leadsThere = false): void {
@@ -36,7 +36,7 @@ function show(address: string, headers: Record<string, string> = {}, leadsThere 
     order.replaceChildren(...next.childNodes)
     if (hadFocus || leadsThere) order.querySelector('h1')?.focus()
   })
-  showing = showing.catch(() => {}) // the next webhook shows it, or a reload
+  showing = showing.catch(() => {}) // the next webhook or a reload shows it
 }
 
 function watch(): void {
@@ -53,7 +53,7 @@ function watch(): void {
       lines.lastElementChild?.classList.add('new')
       if (atEnd) lines.scrollTop = lines.scrollHeight
     }
-    // A webhook is a shop's reason to look again.
+    // A webhook means that the order may have changed.
     if (webhookOf && shownAddress.includes(webhookOf)) show(shownAddress, { 'x-panel': '1' })
   }
 }
@@ -88,7 +88,7 @@ form?.addEventListener('submit', (event) => {
   button.disabled = true
   openWidget(form, window.Pay)
     .catch(() => {
-      // The server says what is wrong, on a page; or takes the way of the link.
+      // The server answers with an error page or a redirect.
       const way = document.createElement('input')
       way.type = 'hidden'
       way.name = 'way'

@@ -1,19 +1,19 @@
 import type { Options } from './types.d.ts'
 
-/** What the customer sees of the widget itself: a dialog over the shop, and in it the frame that the payment page is in. */
+/** The dialog over the shop and the iframe with the payment page. */
 export interface Modal {
   dialog: HTMLDialogElement
   frame: HTMLIFrameElement
   closeButton: HTMLButtonElement
-  /** The page is there, and has a × of its own: away with ours, and with the words about loading. */
+  /** The page has loaded and has its own close button, so ours and the loading text are removed. */
   showPage(): void
-  /** A link to the full page, and when it failed for good a sentence about that. */
+  /** Shows a link to the full page and, after a final failure, a message. */
   offerFullPage(hasFailed: boolean): void
   show(): void
   close(): void
 }
 
-/** Of the frame itself; the page inside has its own. */
+/** Accessible name of the iframe. */
 const WORDS: Record<string, [title: string, loading: string, fullPage: string, failed: string, close: string]> = {
   en: ['Payment', 'Loading secure payment…', 'Open the payment page', 'This payment can’t be shown here.', 'Close'],
   fr: [
@@ -60,7 +60,7 @@ export function modalFor(
   card.append(frame, note, closeButton)
   dialog.append(card)
 
-  // The dialog fills the screen and is its own backdrop: the real one can be styled by a style sheet only.
+  // The dialog fills the screen and acts as its own backdrop: ::backdrop needs a style sheet.
   dress(
     dialog,
     'display:grid;grid:100%/100%;place-items:center;width:100%;height:100%;max-width:none;max-height:none;margin:0;padding:0;border:0;overflow:hidden;background:#0009',
@@ -123,7 +123,7 @@ function make<Name extends keyof HTMLElementTagNameMap>(name: Name): HTMLElement
   return document.createElement(name)
 }
 
-/** Through the object model, which `style-src 'none'` allows, and upon the browser's own look rather than the shop's. */
+/** Sets styles through the CSSOM, which `style-src 'none'` allows. */
 function dress(element: HTMLElement, css: string): void {
   element.style.cssText = `all:revert;box-sizing:border-box;${css}`
 }

@@ -1,7 +1,7 @@
 import { modalFor } from './modal.ts'
 import type { Failure, Handle, Options, Result, Widget } from './types.d.ts'
 
-/** What the framed page says, always to the origin of the shop. */
+/** Messages of the framed page, sent to the shop's origin only. */
 export interface FrameMessage {
   pay: 1
   type: 'ready' | 'status' | 'close' | 'error'
@@ -9,7 +9,7 @@ export interface FrameMessage {
   code?: string
 }
 
-/** What the shop says to the page. `ask-close` is answered: by `close`, or by `status` when the page asks the customer first. */
+/** Messages to the page. It answers `ask-close` with `close`, or with `status` if it asks the customer first. */
 export interface ShopMessage {
   pay: 1
   type: 'ask-close' | 'theme'
@@ -17,7 +17,7 @@ export interface ShopMessage {
 }
 
 const LOAD_MS = 15_000
-// A page that does not answer for this long is not there any more.
+// Timeout for an answer of the page.
 const ANSWER_MS = 2_000
 const STATUSES = ['pending', 'cancelled', 'expired', 'successful']
 
@@ -35,8 +35,8 @@ interface Opened {
 }
 
 /**
- * The widget of the service that its script came from. `open` takes one thing more than the public one: the element that was pressed,
- * which gets the focus back, and whose link, if it is one, is the full page.
+ * The widget. `open` has an additional parameter: the clicked element, which gets the focus back and whose href is the
+ * full page.
  */
 export function widgetFrom(
   script: string,
@@ -106,7 +106,7 @@ export function widgetFrom(
     }
 
     function learn(said: Result['status']): void {
-      if (said === status || status === 'successful') return // nothing undoes a success
+      if (said === status || status === 'successful') return // a success is final
       status = said
       call(options.onStatus, now())
       if (said === 'successful') call(options.onSuccess, now())
@@ -119,7 +119,7 @@ export function widgetFrom(
       call(options.onError, { ...now(), code, message: REASONS[code] })
     }
 
-    /** The page knows whether the customer has something to lose. Before it is there, nobody has. */
+    /** The page decides whether closing needs a question. Before it has loaded, nothing can be lost. */
     function ask(event: Event): void {
       event.preventDefault()
       if (isReady) {
@@ -128,7 +128,7 @@ export function widgetFrom(
       } else finish()
     }
 
-    // Besides the dialog's own event, which browsers leave out when the key is pressed twice.
+    // Browsers skip the dialog's cancel event when Esc is pressed twice.
     function onKey(event: KeyboardEvent): void {
       if (event.key === 'Escape') ask(event)
     }
@@ -170,7 +170,7 @@ export function widgetFrom(
   return { open, preload }
 }
 
-/** A mistake in the shop's code is reported there, and stops nothing here. */
+/** Reports an error in a callback of the shop without stopping the widget. */
 function call<Told extends unknown[]>(tell: ((...told: Told) => void) | undefined, ...told: Told): void {
   try {
     tell?.(...told)

@@ -1,14 +1,15 @@
 import { widgetFrom } from './pay.ts'
 import type { Options, Result } from './types.d.ts'
 
-// For a script tag: makes `Pay`, and lets every element with `data-pay-reference` open the widget, also those added later.
+// Entry point of the script tag: defines `Pay` and opens the widget for elements with `data-pay-reference`, including
+// later ones.
 const script = document.currentScript as HTMLScriptElement
 const { open, preload } = widgetFrom(script.src, script.dataset.clientId)
 window.Pay = { open: (options) => open(options), preload }
 
 document.addEventListener('click', (event) => {
   const element = (event.target as Element).closest<HTMLElement>('[data-pay-reference]')
-  // A link that is opened in another tab stays a link.
+  // Modified clicks open the link in another tab.
   if (!element || event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
   const { payReference: reference = '', payToken: token, payLocale: locale, payTheme: theme } = element.dataset
   const fire = (type: string) => (detail: Result) =>
@@ -27,5 +28,5 @@ document.addEventListener('click', (event) => {
     },
     element,
   )
-  event.preventDefault() // only now: if it could not be opened, the link still leads to the page
+  event.preventDefault() // after open() succeeded: otherwise the link still leads to the page
 })

@@ -2,7 +2,9 @@ import type { Clock } from '../../kernel/clock.ts'
 import { type PaymentId, parseId } from '../../kernel/ids.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 
-/** Something sealed that names a payment until its time is over. One of a kind does not open where another is asked for. */
+/**
+ * A sealed (encrypted and authenticated) payment id with an expiry time. One kind cannot be used in place of another.
+ */
 interface Kind {
   prefix: string
   place: string
@@ -11,36 +13,39 @@ interface Kind {
 
 const MINUTES_MS = 60_000
 const EMBED: Kind = { prefix: 'emb_', place: 'embed', lifetimeMs: 24 * 60 * MINUTES_MS }
-// The merchant's own server asked for this page with a widget token, so its customer may cancel.
+// Requested with a widget token of the merchant's server, so the customer may cancel.
 const EMBED_BY_TOKEN: Kind = { prefix: 'emt_', place: 'embed by token', lifetimeMs: 24 * 60 * MINUTES_MS }
-// Long enough to press a button and to find a signal, too short to be passed around.
+// Long enough to open the widget on a slow network, too short to be shared.
 const WIDGET_TOKEN: Kind = { prefix: 'wgt_', place: 'widget token', lifetimeMs: 15 * MINUTES_MS }
 
 /**
- * Stands for a payment's id in the widget's frame. Whoever knows a reference gets one, so it must not lead to the real link: it is
- * sealed, it is another one each time, and a day later it is nothing.
+ * Replaces the payment id in the widget's URL. A reference is public, so this id must not reveal the payment's link:
+ * it is sealed, differs each time and expires after a day.
  */
 export function embedId(secrets: SecretBox, paymentId: PaymentId, now: Date): string {
   return seal(secrets, EMBED, paymentId, now).text
 }
 
-/** The same for a widget that was opened with a valid token. */
+/** The same for a widget that was opened with a valid widget token. */
 export function tokenEmbedId(secrets: SecretBox, paymentId: PaymentId, now: Date): string {
   return seal(secrets, EMBED_BY_TOKEN, paymentId, now).text
 }
 
-/** The payment that it stands for, until its time is over; undefined for anything else, however long or odd. */
+/** The payment of an embed id; undefined if the text is invalid or expired. */
 export function readEmbedId(secrets: SecretBox, text: string, now: Date): PaymentId | undefined {
   return unseal(secrets, EMBED, text, now)
 }
 
-/** Says that the merchant's own server wants this payment opened: what a strict widget asks for besides the reference. */
+/**
+ * Proves that the merchant's server wants this payment opened. Merchants in strict mode require it besides the
+ * reference.
+ */
 export function widgetToken(secrets: SecretBox, paymentId: PaymentId, now: Date): { token: string; expiresAt: Date } {
   const { text, until } = seal(secrets, WIDGET_TOKEN, paymentId, now)
   return { token: text, expiresAt: until }
 }
 
-/** The one payment that it is good for, until its time is over; undefined for anything else. */
+/** The payment of a widget token; undefined if the text is invalid or expired. */
 export function readWidgetToken(secrets: SecretBox, text: string, now: Date): PaymentId | undefined {
   return unseal(secrets, WIDGET_TOKEN, text, now)
 }
@@ -58,7 +63,7 @@ function unseal(secrets: SecretBox, { prefix, place }: Kind, text: string, now: 
     const [id = '', until] = secrets.open(Buffer.from(sealed, 'base64url'), place).split(' ')
     return now.getTime() < Number(until) ? parseId('payment', id) : undefined
   } catch {
-    return undefined // not ours, or altered
+    return undefined // sealed with another key, or altered
   }
 }
 
@@ -66,11 +71,14 @@ export interface PageAddress {
   id: PaymentId
   /** Opened without the link: nothing private is shown and no saved card is used. */
   bare: boolean
-  /** Opened with the link or with a widget token. A client-id and a reference are public, so they cannot cancel. */
+  /**
+   * Opened with the link or with a widget token. A client-id and a reference are public, so a page opened with them
+   * cannot cancel.
+   */
   mayCancel: boolean
 }
 
-/** The payment that a page's address names, and what its visitor may do. */
+/** Resolves the id in a page's URL to a payment and to the visitor's permissions. */
 export function pageOf(
   { secrets, clock }: { secrets: SecretBox; clock: Clock },
   text: string,

@@ -7,17 +7,23 @@ import { type PaymentId, uuidOf } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { findPaymentVersions, type PaymentVersion } from '../../payments/store/payments.ts'
 
-/** Keeps open payment pages up to date: each has a stream of server-sent events, fed by what the database notifies. */
+/**
+ * Live updates of open payment pages: one stream of server-sent events (SSE) per page, driven by PostgreSQL
+ * notifications.
+ */
 export interface LivePayments {
-  /** How it stands now; undefined when there is no such payment. */
+  /** The current state; undefined if there is no such payment. */
   stateOf(paymentId: PaymentId): Promise<PaymentVersion | undefined>
-  /** Answers with its state at once and after each change. False, with nothing answered, when there is no such payment. */
+  /**
+   * Opens a stream that sends the current state and each change. Returns false, without an answer, if there is no such
+   * payment.
+   */
   follow(paymentId: PaymentId, reply: FastifyReply): Promise<boolean>
   changed(paymentUuid: string): void
-  /** Any of them may have changed. */
+  /** Rereads every followed payment: notifications may have been lost. */
   missed(): void
   streams(): number
-  /** Ends every stream; browsers come back by themselves, to whoever is there then. */
+  /** Ends every stream. Browsers reconnect by themselves, to another process. */
   stop(): void
 }
 
@@ -28,15 +34,15 @@ export interface LiveParts {
   maxStreams?: number
 }
 
-/** A payment and the pages that show it. Each, once open, was sent what is in `told`, so none is ever sent anything older. */
+/** A payment and the open pages that show it. `told` was sent to every page, and nothing older is sent after it. */
 interface Followed {
   id: PaymentId
   told: PaymentVersion | undefined
   pages: Set<ServerResponse>
 }
 
-const HEARTBEAT_MS = 25_000 // proxies hang up on what is silent for 30 or 60 s
-const MAX_STREAMS = 10_000 // 7 KB each (npm run bench), and half of the connections that the door allows
+const HEARTBEAT_MS = 25_000 // proxies close connections that are silent for 30 or 60 s
+const MAX_STREAMS = 10_000 // 7 KB each (npm run bench), and half of MAX_CONNECTIONS
 const MAX_UNREAD_BYTES = 64 * 1024
 const LOOK_AGAIN_AFTER_MS = 1_000
 const RETRY_AFTER_SECONDS = 30
@@ -69,7 +75,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
 
   const heartbeat = setInterval(() => {
     for (const { pages } of followed.values()) for (const page of pages) write(page, ':\n\n')
-    missed() // a notice can be lost with its connection, and that go unnoticed for a while
+    missed() // a lost connection may have lost notifications unnoticed
   }, heartbeatMs)
   heartbeat.unref()
 
@@ -78,13 +84,13 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
     const uuid = uuidOf(paymentId)
     const one = followed.get(uuid) ?? { id: paymentId, told: undefined, pages: new Set() }
     const page = reply.raw
-    page.shouldKeepAlive = false // or the connection would outlive its stream, and hold up a stop until it was idle for long enough
+    page.shouldKeepAlive = false // else the idle connection would delay the shutdown
     const leave = () => {
       if (!one.pages.delete(page)) return
       streams--
       if (one.pages.size === 0) followed.delete(uuid)
     }
-    // Before the question, so that no change falls between its answer and the first that we are told of.
+    // Registers before it reads the state, so that no change is missed in between.
     followed.set(uuid, one)
     one.pages.add(page)
     streams++
@@ -102,7 +108,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
       return false
     }
     if (one.pages.has(page)) open(reply, one.told)
-    else reply.hijack() // gone while we asked
+    else reply.hijack() // the client disconnected meanwhile
     return true
   }
 
@@ -112,7 +118,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
     for (const page of one.pages) write(page, message(state))
   }
 
-  /** One question at a time, about all that changed since the last: however often that was, and however many look at it. */
+  /** Runs one query at a time, for all payments that changed since the last query. */
   async function look(): Promise<void> {
     if (looking) return
     looking = true
@@ -150,7 +156,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
       const one = followed.get(paymentUuid)
       if (!one) return
       changed.add(one)
-      setImmediate(look) // after what was notified together
+      setImmediate(look) // batches notifications that arrive together
     },
     missed,
     streams: () => streams,
@@ -171,7 +177,7 @@ function open(reply: FastifyReply, state: PaymentVersion): void {
   const headers = reply.getHeaders()
   reply.hijack()
   const page = reply.raw
-  page.on('error', () => {}) // its close follows
+  page.on('error', () => {}) // a close event follows
   page.writeHead(200, { ...headers, ...HEADERS } as Record<string, string>)
   page.write(`retry: 2000\n\n${message(state)}`)
 }
@@ -181,9 +187,9 @@ function message({ sequence, status }: PaymentVersion): string {
 }
 
 function write(page: ServerResponse, text: string): void {
-  if (!page.headersSent) return // it is about to be opened, with what is newest then
+  if (!page.headersSent) return // open() sends the newest state
   page.write(text)
-  // Whoever does not read is no reader. A browser that comes back starts with the present state.
+  // Backpressure: disconnects a client that does not read. Its browser reconnects and gets the current state.
   if (page.writableLength > MAX_UNREAD_BYTES) page.destroy()
 }
 

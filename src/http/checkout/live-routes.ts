@@ -8,21 +8,24 @@ import type { LivePayments } from './live-payments.ts'
 interface Parts {
   live: LivePayments
   limits: Limits
-  /** What stands in the address of a page; undefined when it can be no payment's. */
+  /** The payment of the id in a page's URL; undefined if the id is invalid. */
   paymentIdOf(text: string): PaymentId | undefined
 }
 
-/** How an open payment page hears of changes: told as they happen, or by asking. The page itself holds what they mean. */
+/**
+ * Endpoints for live updates of an open payment page: an SSE stream, and polling as the fallback. Both only say that
+ * something changed.
+ */
 export function liveRoutes(app: App, { live, limits, paymentIdOf }: Parts): void {
   app.addHook('onRequest', async (request) => {
     limits.status(request)
     limits.beforeLink(request)
   })
-  // Before the door waits for the last answer, which these would never give by themselves.
+  // The streams never end by themselves, so they are ended before the server waits for open requests.
   app.addHook('preClose', async () => live.stop())
 
   const schema = { hide: true }
-  // Without HEAD: an answer without a body would be a stream without a word.
+  // No HEAD route: it would open a stream without a body.
   const unending = { schema, exposeHeadRoute: false }
 
   app.get<{ Params: { id: string } }>('/pay/:id/live', unending, async (request, reply) => {

@@ -41,12 +41,12 @@ export type PageParts = PaymentDependencies & {
 
 type PageRequest = FastifyRequest<{ Params: { id: string }; Querystring: Record<string, unknown> }>
 
-// A provider that hangs must not hold the customer, who has been there already: the page goes on without its answer.
+// Timeout for the check of a returning customer: after it the page is shown without the provider's answer.
 const WAIT_FOR_PROVIDER_MS = 4_000
 const FORM_LIMIT = 4 * 1024
 const HIDDEN = { schema: { hide: true } }
 
-/** What customers open. They are people: whatever goes wrong, they get a page. */
+/** The hosted payment page. Every error is answered with an HTML page, because customers see it. */
 export function pageRoutes(app: App, parts: PageParts): void {
   const { database, links, limits, log, documents } = parts
   const readPage = pageReader(parts)
@@ -88,7 +88,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
     return answerAnew(request, reply, meant, 200, done)
   })
 
-  /** A payment goes on, or it does not; either way the page says how it stands. */
+  /** Applies a submitted form. The page that is rendered afterwards shows the payment's state. */
   async function act({ state }: Shown, form: URLSearchParams, bare: boolean): Promise<Done> {
     const { payment } = state
     const action = form.get('action')
@@ -115,10 +115,10 @@ export function pageRoutes(app: App, parts: PageParts): void {
         return { sent: true }
       }
     } catch (error) {
-      // What the payment itself tells is told by the page; the rest is trouble.
+      // The page shows the payment's own refusals; other errors get an error page.
       if (!(error instanceof Problem) || STATUS[error.code] >= 500) throw error
       if (error.code === 'too_many_attempts') throw error
-      if (action === 'cancel' && error.code === 'payment_cancelled') return { leave: true } // pressed again, for its answer was lost
+      if (action === 'cancel' && error.code === 'payment_cancelled') return { leave: true } // submitted again after its response was lost
     }
     return {}
   }
@@ -128,7 +128,10 @@ export function pageRoutes(app: App, parts: PageParts): void {
     if (open) await askAbout(open)
   }
 
-  /** Within 3 seconds of the last time the page shows what the database has; a check follows when the 3 seconds are over. */
+  /**
+   * Asks the provider at most every 3 seconds per attempt; otherwise the page shows the stored state and the scheduled
+   * check follows.
+   */
   async function askAbout(attempt: Attempt): Promise<void> {
     if (!(await claimProviderCheck(database, attempt))) return
     const asked = checkAttempt(parts, attempt, { source: 'return' }).catch((err) => {
@@ -137,7 +140,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
     await Promise.race([asked, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
   }
 
-  /** The page, or for one that is open already its panel. */
+  /** The whole page, or only its panel for the script of an open page. */
   async function answer(request: PageRequest, reply: FastifyReply, shown: Shown): Promise<FastifyReply> {
     const visit = visitOf(request, shown)
     if (!isPanelWanted(request)) return sendPage(request, reply, 200, paymentPage(documents, shown, visit))
@@ -160,7 +163,8 @@ export function pageRoutes(app: App, parts: PageParts): void {
       return sendPanel(reply, status, paymentPanel(shown, visit))
     }
     if (status !== 200) return sendPage(request, reply, status, paymentPage(documents, shown, visit))
-    // Chromium holds every redirect after a form against form-action, the shop's own site included: so back to this page, which has a link.
+    // Chromium applies form-action to redirects after a form, the merchant's site included, so this redirects to the
+    // page itself.
     const query = new URL(request.raw.url ?? '/', 'http://here').searchParams
     query.delete('method')
     query.delete('sent')
@@ -176,7 +180,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
     return reply.headers(NO_TRACE).redirect(links.payment(id), 302)
   })
 
-  /** Says nothing that its address does not say, so nothing is looked up. */
+  /** The QR code of a short link. It needs no lookup, because it only encodes its own URL. */
   app.get<{ Params: { code: string } }>('/s/:code/qr.svg', HIDDEN, async (request, reply) => {
     const { code } = request.params
     if (!SHORT_CODE.test(code)) return sendUnknownPayment(request, reply, parts)
@@ -185,7 +189,10 @@ export function pageRoutes(app: App, parts: PageParts): void {
       .send(renderSVG(links.short(code), { border: 1 }))
   })
 
-  /** Back from the provider's page. What the address says proves nothing: we ask the provider, then send the customer on. */
+  /**
+   * Return from the provider's page. The query proves nothing, so the provider is asked before the customer is sent
+   * on.
+   */
   app.get<{ Params: { attempt: string } }>('/return/:attempt', HIDDEN, async (request, reply) => {
     const id = parseId('attempt', request.params.attempt)
     const attempt = id && (await findAttempt(database, id))
@@ -202,18 +209,18 @@ export function pageRoutes(app: App, parts: PageParts): void {
   })
 
   /**
-   * The page of a payment for whoever comes back. They may have set out with no more than its reference, so they are not given the
-   * link, which would show them the customer's cards to pay with.
+   * The page of a pending payment for a returning customer. An embed id, because the customer may have known the
+   * reference only, and the link would show saved cards.
    */
   function standInFor(id: PaymentId): string {
     return new URL(embedId(parts.secrets, id, parts.clock.now()), links.payment(id)).href
   }
 }
 
-/** What came of a form, beside what the payment tells. */
+/** The result of a submitted form, besides the payment's new state. */
 interface Done {
   sent?: boolean
-  /** The customer gave it up. */
+  /** The customer cancelled. */
   leave?: boolean
 }
 
@@ -225,7 +232,7 @@ const TROUBLE: Partial<Record<string, Trouble>> = {
   unavailable: 'cannotShow',
 }
 
-/** What an open page shows while it can still be paid: even late, money is money. */
+/** Statuses that an open page may have shown before a success: late money still completes a payment. */
 const FOLLOWING: ReadonlySet<string> = new Set(['pending', 'cancelled', 'expired'])
 
 function visitOf(request: PageRequest, { branding }: Shown, changes: { sent?: boolean } = {}): Visit {
@@ -235,13 +242,13 @@ function visitOf(request: PageRequest, { branding }: Shown, changes: { sent?: bo
   const theme = text('theme')
   const posted = request.method === 'POST'
   return {
-    path: `./${request.params.id}`, // relative: the service may live under a path of somebody's host
+    path: `./${request.params.id}`, // relative: the service may run under a path prefix
     wish: {
       method: posted ? undefined : methodNamed(text('method')),
       sent: changes.sent ?? text('sent') === '1',
       following: FOLLOWING.has(String(headers['x-panel'])) || text('back') === '1',
     },
-    language: parseLanguage((text('lang') ?? '').slice(0, 2).toLowerCase()), // of fr-CA its fr
+    language: parseLanguage((text('lang') ?? '').slice(0, 2).toLowerCase()), // fr-CA becomes fr
     acceptLanguage: headers['accept-language'],
     theme: theme === 'dark' || theme === 'light' ? theme : 'auto',
     embeddedIn: origin !== undefined && allowsOrigin(branding, origin) ? origin : undefined,
@@ -249,14 +256,14 @@ function visitOf(request: PageRequest, { branding }: Shown, changes: { sent?: bo
   }
 }
 
-/** Whoever has only a stand-in for the link may be anybody: no card of the customer's is charged or kept for them, even if they know its id. */
+/** A page without the link never charges or saves a card of the customer, even for a known card id. */
 function cardWish(form: URLSearchParams, bare: boolean): Pick<PageChoice, 'card' | 'saveCard'> {
   if (bare) return { card: 'new' }
   const card = parseId('card', form.get('card') ?? '') ?? 'new'
   return { card, ...(form.get('save') === '1' && { saveCard: true }) }
 }
 
-/** What the page said they would pay. One who leaves it out has seen nothing, and pays what it costs. */
+/** The highest amount that the page showed. Without it the customer pays the current price. */
 function atMost(form: URLSearchParams): { atMost?: number } {
   const total = form.get('total') ?? ''
   return /^\d{1,15}$/.test(total) ? { atMost: Number(total) } : {}
@@ -270,7 +277,7 @@ function isPanelWanted({ headers }: FastifyRequest): boolean {
   return headers['x-panel'] !== undefined
 }
 
-/** Browsers say where a form comes from. ("null" where they were told to keep quiet, as our own page tells them.) */
+/** CSRF protection by Origin and Sec-Fetch-Site. Browsers send "null" for our own page, because it sets no-referrer. */
 function isFromAnotherSite({ headers }: FastifyRequest, ownAddress: string): boolean {
   const { origin } = headers
   const site = headers['sec-fetch-site']
@@ -279,7 +286,7 @@ function isFromAnotherSite({ headers }: FastifyRequest, ownAddress: string): boo
   return origin !== URL.parse(ownAddress)?.origin && URL.parse(origin)?.host !== headers.host
 }
 
-/** Whether a customer's link was meant, however broken it is. */
+/** Whether the URL is a customer's link, valid or not. */
 export function isLink(request: FastifyRequest): boolean {
   return /^\/(pay|s|return)\//.test(request.raw.url ?? '')
 }

@@ -9,12 +9,12 @@ import { languageFor, TEXTS, type Texts } from './texts/texts.ts'
 import { themeStyle } from './theme.ts'
 import { confirming, copyButton, panel, processing, spoken, type View } from './views.ts'
 
-/** What the address and the browser ask for. */
+/** The visitor's request: query parameters and headers. */
 export interface Visit {
-  /** This page, as seen from itself. */
+  /** The page's URL, relative to itself. */
   path: string
   wish: Wish
-  /** One that we speak. Whatever else an address says is not repeated, and no page is kept for it. */
+  /** A supported language; undefined for any other text. */
   language: Language | undefined
   acceptLanguage: string | undefined
   theme: Frame['theme']
@@ -65,7 +65,7 @@ function showIn(currency: Currency, locale: string): (minor: number) => string {
   return (minor) => formatMoney(money(minor, currency), locale)
 }
 
-/** What must not be lost on the way: where it is embedded, and how it is to look. */
+/** Query parameters that every link and form of the page keeps. */
 function keptQuery({ embeddedIn, language, theme }: Visit): string {
   const kept = new URLSearchParams()
   if (embeddedIn !== undefined) {
@@ -78,7 +78,7 @@ function keptQuery({ embeddedIn, language, theme }: Visit): string {
   return query && `?${query}`
 }
 
-/** The panel alone, for a page that is open already. */
+/** The panel alone, for the script of an open page. */
 export function paymentPanel(shown: Shown, visit: Visit): string {
   const view = viewOf(shown, visit)
   return panel(screenFor(shown, visit), view).text
@@ -146,7 +146,7 @@ function initials(name: string): string {
     .toUpperCase()
 }
 
-// Some turn around the text that follows, which would be ours: an amount, a sentence. Others are what gaps in a page are marked with.
+// Control and bidirectional characters could reorder the text after the name, such as the amount.
 const CONTROLS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
 function shortened(name: string): string {
@@ -158,15 +158,15 @@ function shortened(name: string): string {
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/
 
-/** A name of the other direction stands by itself in a sentence, or it would take the full stop and the amount beside it along. */
+/** Isolates a name of the other text direction, so that it does not reorder the amount or the full stop beside it. */
 function inSentence(name: string, direction: Texts['direction']): string {
   return RIGHT_TO_LEFT.test(name) === (direction === 'rtl') ? name : `\u2068${name}\u2069`
 }
 
-/** Nothing to go on with, there or here. */
+/** States in which a phone could not continue either. */
 const ENDED: ReadonlySet<Screen['state']> = new Set(['expired', 'unpayable'])
 
-/** Shut until it is asked for, and its picture is not loaded before that: on a phone it would be of no use. */
+/** Collapsed, with a lazy image: the QR code is not loaded before it is opened. */
 function onPhone({ shortLink }: Shown, { texts, embedded }: View): Html | null {
   if (shortLink === undefined || embedded) return null
   return html`<aside class="phone" aria-label="${texts.continueOnPhone}"><details><summary>${texts.continueOnPhone}</summary>
@@ -181,7 +181,10 @@ function closing({ texts }: View): Html {
 <div class="pair"><button type="button" class="main" data-keep-open>${texts.keepOpen}</button><button type="button" class="quiet" data-close-now>${texts.closeAnyway}</button></div></dialog>`
 }
 
-/** Our own sandbox provider is at home here; whoever else is to be framed is named when it comes to that. */
+/**
+ * CSP frame-src: the sandbox provider has our own origin; another provider's origin is added in the state that frames
+ * it.
+ */
 function frameSource(screen: Screen, { mayFrame, payment }: View): string {
   const self = payment.mode === 'sandbox' && payment.status === 'pending' ? "'self'" : "'none'"
   if (screen.state !== 'provider' || !mayFrame(screen.provider)) return self
@@ -190,8 +193,8 @@ function frameSource(screen: Screen, { mayFrame, payment }: View): string {
 }
 
 /**
- * What the provider's page leaves in its frame when the customer is through. In a frame of ours the page around it goes on by itself; a shop
- * that opened in there would be a shop in a letterbox. In a frame of the merchant's own the script sees that it is not ours, and goes on.
+ * The page that a provider's frame returns to. Inside our own page the outer page continues by itself; in a merchant's
+ * frame the script goes on to `onwards`.
  */
 export function framedReturnPage(
   documents: Documents,
@@ -214,7 +217,7 @@ export function framedReturnPage(
 
 export type Trouble = 'notFound' | 'tooManyTries' | 'tooManyAttempts' | 'wentWrong' | 'cannotShow'
 
-/** Whatever goes wrong, customers are people, and get a page. The same for a link that is wrong and for one that never was. */
+/** Error page. An invalid link and an unknown link get the same page, so that links cannot be probed. */
 export function troublePage(documents: Documents, trouble: Trouble, acceptLanguage: string | undefined): Page {
   const language = languageFor(undefined, null, acceptLanguage)
   const texts = TEXTS[language]

@@ -19,7 +19,7 @@ import { methodOf, type Offer } from './screen.ts'
 
 export type ReadPage = (page: PageAddress) => Promise<Shown | undefined>
 
-/** Everything that a page shows. Those who open pages at the same moment share one question to the database. */
+/** Reads all data of a page. Requests that arrive together share one database query (batch). */
 export function pageReader(
   parts: PaymentDependencies & { findBranding: FindBranding; integrationCache: IntegrationCache },
 ): ReadPage {
@@ -39,7 +39,7 @@ export function pageReader(
     const found = await readPayment(id)
     const branding = found && (await findBranding(found.payment))
     if (!found || !branding || branding.suspended) return undefined
-    // A payment that nothing has happened to has no attempts.
+    // Sequence 0: nothing has happened yet, so there are no attempts to read.
     const whole = found.payment.sequence === 0 ? undefined : await findPaymentStateById(database, id)
     const state = whole ?? { payment: found.payment, attempts: [] }
     const { payment } = state
@@ -47,7 +47,7 @@ export function pageReader(
     return {
       state: withoutSavedCards(state, bare),
       branding,
-      // Whoever has only the reference learns nothing about the customer, and gets no link to pass on.
+      // A bare page shows no saved cards and no link.
       offer: isOpen
         ? await offerFor(state, {
             withCards: !bare && (found.hasCards || state.attempts.some(awaitsConfirmation)),
@@ -70,7 +70,8 @@ export function pageReader(
     const { payment } = state
     const integrations = await integrationCache.get(payment)
     const cached = bestOptions(payment, integrations, providers)
-    // The cache may be older than an integration that was just set up, so an empty list is checked against the database.
+    // The cache may be older than an integration that was just set up, so an empty list is checked against the
+    // database.
     const current = cached.length > 0 ? integrations : await listEnabledIntegrations(database, payment)
     const offers = cached.length > 0 ? cached : bestOptions(payment, current, providers)
     const byCard = offers.find(({ channel }) => channel === 'card')
@@ -81,7 +82,7 @@ export function pageReader(
     }
   }
 
-  /** Of every provider that could charge them, at the price that is shown. */
+  /** Saved cards of every provider that can charge them at the shown price. */
   async function cardsOf(
     state: PaymentState,
     integrations: Integration[],
@@ -98,8 +99,8 @@ export function pageReader(
 }
 
 /**
- * Leaves out the attempts that show a saved card and charge it. On a bare page that is every one of them; on a page without `user.id` it
- * is a provider's page that offers the last card of the e-mail address: initialize handed that link to the merchant, not to this page.
+ * Removes attempts whose instructions show a saved card: all of them on a bare page, and links without `user.id`,
+ * which initialize gave to the merchant only.
  */
 function withoutSavedCards({ payment, attempts }: PaymentState, bare: boolean): PaymentState {
   const offersCard = ({ status, instructions }: Attempt) =>

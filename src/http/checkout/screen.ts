@@ -4,7 +4,7 @@ import type { Attempt } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import type { FailureCode } from '../../providers/provider.ts'
 
-/** The words of the page's address for what merchants call channels. */
+/** Names of the payment channels in the page's URL. */
 export type MethodName = 'card' | 'bank'
 
 export const CHANNEL: Record<MethodName, Channel> = { card: 'card', bank: 'virtual-bank-account' }
@@ -13,7 +13,7 @@ export function methodOf(channel: Channel): MethodName {
   return channel === 'card' ? 'card' : 'bank'
 }
 
-/** A way to pay, and what it would cost the customer. */
+/** A payment method and its price for the customer. */
 export interface Method {
   name: MethodName
   amountCharged: number
@@ -25,20 +25,20 @@ export interface CardChoice {
   last4: string
 }
 
-/** What may be on offer, for a payment that is still open. */
+/** Payment methods and saved cards of a pending payment. */
 export interface Offer {
   methods: Method[]
   cards: CardChoice[]
-  /** We ask whether to keep a new card, for the provider's page does not. */
+  /** Our page asks whether to save the card, because the provider's page does not. */
   asksToSave: boolean
 }
 
-/** What whoever looks at the page asked to see. It changes what is shown, never what is so. */
+/** The visitor's input from the query. It selects a view and never changes the payment. */
 export interface Wish {
   method: MethodName | undefined
-  /** They say that the transfer is on its way. */
+  /** The customer said that the transfer was sent. */
   sent: boolean
-  /** They have been here while it was open, so its success is news. */
+  /** The page was open before the success, so the success is shown as news. */
   following: boolean
 }
 
@@ -51,12 +51,12 @@ export interface AccountDetails {
   expiresAt: Date
 }
 
-/** What is to be shown: one of these, by what the database says and nothing else. */
+/** The states of the page. They depend on stored data and the clock only. */
 export type Screen =
   | { state: 'choose'; chosen: Method; offer: Offer }
   /** The provider has been called and has not answered yet. */
   | { state: 'processing' }
-  /** The provider's own page is where it goes on. */
+  /** The customer continues on the provider's page. */
   | { state: 'provider'; provider: string; link: string; offer: Offer }
   | { state: 'awaiting'; account: AccountDetails; offer: Offer }
   | { state: 'checking'; account: AccountDetails; offer: Offer }
@@ -66,24 +66,24 @@ export type Screen =
       failure: FailureCode
       method: MethodName
       failures: number
-      /** Nothing of this try is with the provider, so we may say so. */
+      /** The provider holds no money of this attempt, so the page may say "not charged". */
       notCharged: boolean
-      /** They agreed that the card be kept, and need not say so again. */
+      /** The customer agreed to save the card, and the retry keeps that. */
       saveCard: boolean
       offer: Offer
     }
-  /** Nobody knows yet whether money has moved. */
+  /** The outcome at the provider is unknown. */
   | { state: 'confirming' }
   | { state: 'succeeded' | 'already_paid'; paid: number; excess: number; refunded: number; at: Date }
   | { state: 'cancelled' }
   | { state: 'expired' }
   | { state: 'account_expired'; offer: Offer }
-  /** Still open, but nothing that is set up can take it. */
+  /** Pending, but no integration can take it. */
   | { state: 'unpayable' }
 
 export type State = Screen['state']
 
-/** How long a call to a provider may look like work in progress. After that we say that we do not know. */
+/** How long a provider call is shown as processing; after that the state is `confirming`. */
 export const PROCESSING_MS = 90_000
 
 export function screenOf({ payment, attempts }: PaymentState, offer: Offer, wish: Wish, now: Date): Screen {
@@ -111,7 +111,7 @@ function excessOf(attempts: Attempt[], refunded: number): number {
 function openScreen({ payment, attempts }: PaymentState, offer: Offer, wish: Wish, now: Date): Screen {
   const underWay = attempts.find(({ status }) => status === 'processing')
   if (underWay) {
-    // Once the customer has been given something to pay with, only they and the provider know what became of it.
+    // With instructions issued, the outcome depends on the customer, so it is not "processing" any more.
     const called = underWay.instructions === null && now.getTime() - underWay.askedAt.getTime() < PROCESSING_MS
     return { state: called ? 'processing' : 'confirming' }
   }
@@ -125,7 +125,7 @@ function openScreen({ payment, attempts }: PaymentState, offer: Offer, wish: Wis
   }
   if (!asked && last?.status === 'failed' && last.failure && last.failure.code !== 'customer_cancelled') {
     const failures = attempts.filter(({ status, channel }) => status === 'failed' && channel === last.channel).length
-    // Money that was taken and given back is told by the reason itself.
+    // The reason `reversed` already mentions the returned money.
     const notCharged = last.amountReceived === last.amountReturned && last.failure.code !== 'reversed'
     const { saveCard } = last
     const method = methodOf(last.channel)
@@ -138,7 +138,7 @@ function openScreen({ payment, attempts }: PaymentState, offer: Offer, wish: Wis
 function instructionsScreen(attempt: Attempt, offer: Offer, wish: Wish, now: Date): Screen | undefined {
   const { instructions, instructionsExpireAt, provider } = attempt
   const received = attempt.amountReceived - attempt.amountReturned
-  // What waits for the customer's yes is asked for among the other ways to pay.
+  // A confirmation is shown among the payment methods.
   if (!instructions || instructions.kind === 'confirm') return undefined
   const isOver = instructionsExpireAt !== null && instructionsExpireAt <= now
   if (instructions.kind !== 'account') {

@@ -4,8 +4,8 @@ type Rgb = [number, number, number]
 
 const WHITE: Rgb = [255, 255, 255]
 const BLACK: Rgb = [0, 0, 0]
-// What accents stand on. In the light the ground around the card is the darker of the two, in the dark it is the card: what can be
-// read there can be read on both.
+// Backgrounds of the accent colour. Light: the page is darker than the card; dark: the card is lighter. The worse of
+// the two is checked.
 const LIGHT = { card: WHITE, ground: rgb('#f4f5f7') }
 const DARK = { card: rgb('#1a1d24') }
 const DEFAULT = { light: rgb('#0b6e4f'), dark: rgb('#4cc38a') }
@@ -22,9 +22,9 @@ const CORNERS: Record<Corners, string> = {
 }
 
 /**
- * A merchant's colours as a style sheet: `--accent` and `--hover` under `--on-accent`, `--edge` around them, `--link` for text on the card
- * or the ground, `--focus` for the ring, `--corner` for controls. Whatever the colour, it can be read. Every value is made here, from
- * numbers; nothing of a merchant's is copied.
+ * A merchant's colours as CSS variables: `--accent` and `--hover` behind `--on-accent`, `--edge` around them, `--link`
+ * for text, `--focus` for the ring, `--corner` for controls. Contrast meets WCAG for every colour. Values are computed
+ * from numbers, so no merchant text reaches the style sheet.
  */
 export function themeStyle(brand: Pick<Brand, 'colour' | 'corners'>): string {
   const known = STYLES.get(brand)
@@ -34,7 +34,7 @@ export function themeStyle(brand: Pick<Brand, 'colour' | 'corners'>): string {
   return style
 }
 
-// A brand is looked up every few seconds, and its page is opened many times in between.
+// Cache: a brand object is reused for many page views.
 const STYLES = new WeakMap<object, string>()
 
 function styleOf(brand: Pick<Brand, 'colour' | 'corners'>): string {
@@ -51,25 +51,25 @@ function lightColours(accent: Rgb): string {
   return declarations(accent, link, edge ? hex(edge) : 'transparent')
 }
 
-/** Lightened until it can be read on the dark card, and so never in need of an edge. */
+/** Lightened until it is readable on the dark card; then it needs no edge. */
 function darkColours(colour: Rgb): string {
   const accent = towards(WHITE, colour, (lighter) => contrast(lighter, DARK.card) >= TEXT)
   return declarations(accent, accent, 'transparent')
 }
 
 function declarations(accent: Rgb, link: Rgb, edge: string): string {
-  // White looks better on most colours; where it cannot be read, black can: one of the two always reaches 4.58.
+  // White unless its contrast is too low; black or white always reaches 4.58.
   const ink = contrast(WHITE, accent) >= TEXT ? WHITE : BLACK
   return `--accent:${hex(accent)};--on-accent:${hex(ink)};--hover:${hex(hover(accent, ink))};--link:${hex(link)};--focus:${hex(link)};--edge:${edge}`
 }
 
-/** A shade nearer to the text on it, as long as that can be read; else a shade away. */
+/** Mixes in the text colour while the text stays readable; otherwise mixes away from it. */
 function hover(accent: Rgb, ink: Rgb): Rgb {
   const nearer = mix(accent, ink, HOVER_SHARE)
   return contrast(nearer, ink) >= TEXT ? nearer : mix(accent, ink === WHITE ? BLACK : WHITE, HOVER_SHARE)
 }
 
-/** As little as will do. Black and white themselves always do. */
+/** The smallest change that is enough. Black and white always are. */
 function towards(end: Rgb, from: Rgb, isEnough: (colour: Rgb) => boolean): Rgb {
   for (let percent = 0; percent < 100; percent++) {
     const colour = mix(from, end, percent / 100)
@@ -83,7 +83,7 @@ function mix(from: Rgb, to: Rgb, share: number): Rgb {
   return [channel(0), channel(1), channel(2)]
 }
 
-/** As WCAG defines it: 1 for the same, 21 for black and white. */
+/** WCAG contrast ratio: 1 to 21. */
 function contrast(one: Rgb, other: Rgb): number {
   const [darker, lighter] = [luminance(one), luminance(other)].sort((a, b) => a - b) as [number, number]
   return (lighter + 0.05) / (darker + 0.05)

@@ -5,31 +5,31 @@ import { addTo, all, attributes, flag } from './markup.ts'
 import type { AccountDetails, Method, MethodName, Offer, Screen, State } from './screen.ts'
 import type { Texts } from './texts/texts.ts'
 
-/** All that a view needs to know beside the screen itself. */
+/** Input of every view besides the screen. */
 export interface View {
   texts: Texts
   payment: Payment
-  /** An amount of the payment's money, for people to read: ₦12,500.00. */
+  /** Formats an amount of the payment's currency: ₦12,500.00. */
   show(minor: number): string
   merchantName: string
-  /** This page's own address, with what must stay in it. */
+  /** The page's URL with the query parameters to keep. */
   here: string
-  /** Proves that a form is from this page, and makes one press one press. */
+  /** CSRF token (HMAC over the payment id) and idempotency key of each form. */
   token: string
   key: string
-  /** Inside a shop's page: nothing leads away from it. */
+  /** Embedded in a shop's page: no link leaves the frame. */
   embedded: boolean
   returnTo: string | undefined
   returnAfterSeconds: number | null
   mayCancel: boolean
-  /** Whether this provider's page may stand in a frame of ours. */
+  /** Whether this provider allows its page in our frame. */
   mayFrame(provider: string): boolean
   now: Date
 }
 
 type Of<S extends State> = Extract<Screen, { state: S }>
 
-/** The one part of the page that changes. Every state can be shown by this alone, so it works without scripts, too. */
+/** The part of the page that changes with the state. It is complete HTML, so the page works without scripts. */
 export function panel(screen: Screen, view: View): Html {
   const { payment } = view
   return html`<main id="panel" data-state="${screen.state}" data-version="${payment.sequence}" data-status="${payment.status}"${attributes(
@@ -70,7 +70,7 @@ function body(screen: Screen, view: View): Html {
   }
 }
 
-/** What a screen reader says when this comes up. */
+/** Text for screen readers when the state appears. */
 export function spoken(screen: Screen, view: View): string | undefined {
   const { texts, merchantName } = view
   switch (screen.state) {
@@ -105,7 +105,7 @@ export function spoken(screen: Screen, view: View): string | undefined {
   }
 }
 
-/** By itself only after a success that the customer has just seen, and never out of a shop's own page. */
+/** Automatic return: only after a success that the customer saw happen, and never when embedded. */
 function leaving(screen: Screen, { returnTo, returnAfterSeconds, embedded }: View): Record<string, string> {
   if (screen.state !== 'succeeded' || !returnTo || returnAfterSeconds === null || embedded) return {}
   return { 'data-return': returnTo, 'data-return-after': String(returnAfterSeconds) }
@@ -169,12 +169,12 @@ ${priceRows(method, view)}
 
 const bankOf = ({ methods }: Offer) => methods.find(({ name }) => name === 'bank')
 
-/** What the page says they pay, so that nobody is charged more than they have seen. */
+/** The shown price, so that the customer is never charged more than the page showed. */
 function shownTotal(method: Method | undefined): Html | null {
   return method ? html`<input type="hidden" name="total" value="${method.amountCharged}">` : null
 }
 
-/** Only where the customer pays more than the price: what for, before they press the button. */
+/** Explains the charge before the customer submits, if the customer bears it. */
 function priceRows({ amountCharged }: Method, { texts, payment, show }: View): Html | null {
   if (!payment.customerBearsCharge) return null
   const row = (label: string, amount: number) => html`<div><dt>${label}</dt><dd>${show(amount)}</dd></div>`
@@ -236,7 +236,7 @@ function accountRows(account: AccountDetails, { texts, payment, show }: View): H
   return html`<dl class="rows account">${row(texts.bankName, account.bankName)}${row(texts.accountNumber, account.accountNumber, account.accountNumber)}${row(texts.accountName, account.accountName)}${row(texts.amount, show(rest), plainAmount(money(rest, payment.currency)))}</dl>`
 }
 
-/** Time left, not a time of day: the clock of the phone may be wrong. */
+/** Remaining time rather than a time of day: the phone's clock may be wrong. */
 function countdown({ expiresAt }: AccountDetails, { texts, now }: View): Html | null {
   const left = Math.ceil((expiresAt.getTime() - now.getTime()) / 1000)
   if (left <= 0) return null
@@ -268,7 +268,7 @@ function failed(screen: Of<'failed'>, view: View): Html {
   const otherFirst = other && (failures >= 3 || OTHER_METHOD_FIRST.has(failure))
   const style = (first: boolean) => (first ? 'main' : 'second')
   const retry = failure === 'card_expired' ? texts.useAnotherCard : texts.tryAgain
-  // With saved cards there is something to choose again; without, the next try can begin at once.
+  // With saved cards the customer chooses again; without any, the retry starts directly.
   const again =
     method === 'card' && offer.cards.length > 0
       ? html`<a class="button ${style(!otherFirst)}" href="${addTo(here, 'method=card')}" data-panel>${retry}</a>`
@@ -292,7 +292,7 @@ function failureText({ failure, notCharged }: Of<'failed'>, texts: Texts): strin
   return notCharged ? `${texts.reason[failure]} ${texts.notCharged}` : texts.reason[failure]
 }
 
-// Another try with the same card would only be declined again.
+// The bank would decline the same card again.
 const OTHER_METHOD_FIRST: ReadonlySet<string> = new Set([
   'insufficient_funds',
   'card_declined',
@@ -335,7 +335,7 @@ ${referenceRow(view)}
 ${onwards(view)}`
 }
 
-/** Part of the money may have come before it ended. */
+/** Part of the money may have arrived before the payment ended. */
 function whatCameIn({ texts, payment, show }: View): string {
   return payment.amountPaid > 0 ? texts.partial(show(payment.amountPaid), show(payment.amount)) : texts.notCharged
 }

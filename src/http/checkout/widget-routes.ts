@@ -30,7 +30,7 @@ interface Parts {
   findBranding: FindBranding
 }
 
-/** What shops load, and where their customers' frames begin. */
+/** The widget's scripts, and the URL that its frame opens first. */
 export async function widgetRoutes(app: App, parts: Parts): Promise<void> {
   await serveScripts(app, parts.assets)
   await app.register(async (opening: App) => openingRoute(opening, parts))
@@ -56,7 +56,7 @@ async function serveScripts(app: App, assets: Assets): Promise<void> {
   }
 }
 
-/** Every script of ours that a customer's browser runs, for the records that merchants keep of them. */
+/** Hashes of every script that a customer's browser runs, for merchants' PCI records. */
 function integrityOf(assets: Assets, exact: string): string {
   const file = (path: string, text: string) => ({ path, inline: false, integrity: hashOf('sha384', text) })
   const inline = (path: string, text: string) => ({ path, inline: true, integrity: hashOf('sha256', text) })
@@ -75,8 +75,8 @@ function hashOf(algorithm: 'sha256' | 'sha384', text: string): string {
 }
 
 /**
- * From a public client-id and a reference to the page. Anyone may ask, so the answer is a stand-in for the link, and the page behind it
- * shows nothing private; a strict shop wants a token as well. Without an `origin` it is the full page, for browsers and moments in which no frame will do.
+ * Resolves a client-id and a reference to an embed id. Both are public, so the page behind it shows nothing private;
+ * merchants in strict mode also require a widget token. Without `origin` it is the full page instead of a frame.
  */
 function openingRoute(app: App, parts: Parts): void {
   const { database, secrets, clock, log, limits, findBranding } = parts
@@ -99,7 +99,7 @@ function openingRoute(app: App, parts: Parts): void {
       const shop = await findShop(asked('client-id'))
       const isFramed = request.query.origin !== undefined
       const origin = asked('origin') ?? ''
-      // Before the payment is looked for: where a shop has no business, a reference that exists is like one that does not.
+      // Checked before the payment is read, so that a foreign site cannot probe references.
       if (shop && isFramed && !(isOrigin(origin) && allowsOrigin(shop, origin)))
         return sendError(reply, 403, 'origin_not_allowed')
 
@@ -132,14 +132,14 @@ function openingRoute(app: App, parts: Parts): void {
 
   async function findAllowed(shop: Branding, reference: string, token = ''): Promise<PaymentState | undefined> {
     if (shop.widget === 'open') return findPaymentState(database, shop, reference)
-    // Before the payment is looked for: even the time that it takes tells nothing to whoever has no token.
+    // The token is checked before the payment is read, so that response times reveal nothing.
     const id = readWidgetToken(secrets, token, clock.now())
     const state = id && (await findPaymentState(database, shop, reference))
     return state?.payment.id === id ? state : undefined
   }
 }
 
-/** A client-id, a reference, a token, an origin: printable ASCII all of them. Anything else names nothing. */
+/** A client-id, reference, token or origin: 1 to 200 printable ASCII characters. */
 function readName(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\x21-\x7e]{1,200}$/.test(value) ? value : undefined
 }
@@ -155,7 +155,7 @@ type ErrorCode = 'not_found' | 'origin_not_allowed' | 'unknown'
 const ERROR_SCRIPT = `{const{code,to}=document.documentElement.dataset;parent.postMessage({pay:1,type:'error',code},to)}`
 const ERROR_SCRIPT_HASH = hashOf('sha256', ERROR_SCRIPT)
 
-/** Tells the widget around it why there is no payment here. Only a shop that is known hears of it as itself. */
+/** Reports the error to the widget by postMessage, to the merchant's registered origin if it is known. */
 function sendError(reply: FastifyReply, status: number, code: ErrorCode, to = '*'): FastifyReply {
   const page = html`<!doctype html>
 <html lang="en" data-code="${code}" data-to="${to}">

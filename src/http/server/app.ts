@@ -52,17 +52,17 @@ export interface HttpParts
   integrationCache: IntegrationCache
   paymentBatch: PaymentBatch
   live: LivePayments
-  /** What browsers get from us. */
+  /** Scripts and styles for browsers. */
   assets: Assets
   baseUrl: () => string
   isStopping: () => boolean
-  /** `operations`: health and metrics alone, for a process that only works off the clock. */
+  /** `operations`: health and metrics only, for a worker process. */
   serves?: 'everything' | 'operations'
   rateLimit: boolean
-  /** Load shedding: refuse new work while the event loop lags (default). Tests do not shed: their machine may be slow, and they know why. */
+  /** Load shedding: refuse new work while the event loop lags. Tests on slow machines turn it off. */
   shedsLoad?: boolean
   trustProxy: string[]
-  /** Servers of others that live in this process: the providers we play ourselves. */
+  /** HTTP servers mounted into this process: simulated providers and the demo shop. */
   guests?: Guest[]
   /** How long a client may take to send a request. */
   requestTimeoutMs?: number
@@ -71,16 +71,16 @@ export interface HttpParts
 export interface Guest {
   prefix: string
   routes(app: App): void | Promise<void>
-  /** What of it strangers may use, and how much of it: pages, or orders that are stored. Given the path after the prefix. */
+  /** The rate limit of a request, by method and path after the prefix. */
   limitOf?(method: string, path: string): 'sandboxPages' | 'demoOrders' | undefined
 }
 
 const KIB = 1024
 const HOST = /^[\w.:[\]-]+$/
 const MAX_URL_LENGTH = 8 * KIB
-const MAX_CONNECTIONS = 20_000 // twice as many as there can be streams, so that those never shut merchants out
+const MAX_CONNECTIONS = 20_000 // twice the number of SSE streams, so that streams never use up all connections
 
-/** The door of merchants and customers. */
+/** The HTTP server of merchants, customers and providers. */
 export async function buildApp(parts: HttpParts): Promise<App> {
   const { log, database, assets } = parts
   const limits = new Limits(parts.rateLimit)
@@ -89,11 +89,11 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   let requests = 0
 
   const app: App = Fastify({
-    logger: false, // one line of ours per answer, below; the framework's own would hold headers
+    logger: false, // answerLog writes one line per response; Fastify's lines would contain headers
     genReqId: () => `${requestIdPrefix}${(requests++).toString(36).padStart(4, '0')}`,
     requestIdHeader: false,
     bodyLimit: 64 * KIB,
-    routerOptions: { maxParamLength: 16 * KIB }, // never met: the address as a whole is limited below
+    routerOptions: { maxParamLength: 16 * KIB }, // never reached: the length of the URL is limited below
     serverFactory: (handle) =>
       createServer(
         {
@@ -106,10 +106,10 @@ export async function buildApp(parts: HttpParts): Promise<App> {
         handleInTurn(handle),
       ),
     forceCloseConnections: 'idle',
-    return503OnClosing: false, // what is under way when we stop is still answered
+    return503OnClosing: false, // requests in progress are still answered during shutdown
     trustProxy: parts.trustProxy.length > 0 ? parts.trustProxy : false,
     ajv: {
-      // Fastify's own defaults would turn "100" into 100 and drop what they do not know, both without a word.
+      // Fastify's defaults would coerce "100" to 100 and silently drop unknown fields.
       customOptions: {
         coerceTypes: false,
         removeAdditional: false,
@@ -128,7 +128,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.server.maxConnections = MAX_CONNECTIONS
-  // Node would answer this by itself, without a word; we answer as if nothing special had been expected.
+  // Node's own answer to an unknown Expect header has no body; the header is ignored instead.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   const metrics = new Metrics(database, parts.live)
@@ -136,9 +136,9 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   const methods = collectMethods(app)
 
   app.removeAllContentTypeParsers()
-  // Callbacks rather than promises here and in the hooks: each promise costs every request a turn of the microtask queue.
+  // Callbacks, not promises: each promise costs every request a turn of the microtask queue.
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    // Many clients name a type even when they send nothing. Where no body is asked for, that is fine.
+    // Many clients send a content type without a body.
     if (body.length === 0 && !request.routeOptions.schema?.body) return done(null, undefined)
     if (!isPlainUtf8(request.headers)) {
       return done(
@@ -194,7 +194,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   return app
 }
 
-/** What merchants and customers come for. A process that only works off the clock leaves it out. */
+/** Routes of merchants and customers. A worker process does not serve them. */
 async function openToCallers(
   app: App,
   parts: HttpParts,
@@ -239,7 +239,9 @@ async function openToCallers(
   await app.register(async (live: App) => liveRoutes(live, { live: parts.live, limits, paymentIdOf }))
 }
 
-/** Backpressure: refuses POST requests while the event loop lags or the heap is nearly full. Reads are still answered. */
+/**
+ * Backpressure: refuses POST requests while the event loop lags or the heap is nearly full. Reads are still answered.
+ */
 async function shedLoad(api: App): Promise<void> {
   await api.register(underPressure, {
     maxEventLoopDelay: 1_000,
@@ -252,7 +254,7 @@ async function shedLoad(api: App): Promise<void> {
   })
 }
 
-/** Where providers tell us things, and the providers that we play ourselves. Every process has these, so that each can do without the others. */
+/** Provider notices and mounted servers. Every process serves them, so that each works alone. */
 async function openToProviders(
   app: App,
   parts: HttpParts & { links: Links; limits: Limits },
@@ -306,7 +308,7 @@ function collectMethods(app: App): Map<string, Set<string>> {
   return methods
 }
 
-/** An address that is right with a method that is wrong: 405 and what would be right, in place of a puzzling 404. */
+/** Answers 405 with an Allow header for a known URL with another method, rather than 404. */
 function refuseOtherMethods(app: App, routes: Map<string, Set<string>>): void {
   for (const [url, known] of [...routes]) {
     if (url.includes('*')) continue
@@ -317,7 +319,7 @@ function refuseOtherMethods(app: App, routes: Map<string, Set<string>>): void {
       method: [...others],
       url,
       schema: { hide: true },
-      // Before a body is read: whatever it holds, the answer is the same.
+      // In onRequest: the body is not read.
       onRequest: async (request, reply) => {
         reply.header('allow', allow)
         throw new Problem('method_not_allowed', `${url} does not take ${request.method}, only ${allow}.`)
@@ -327,7 +329,7 @@ function refuseOtherMethods(app: App, routes: Map<string, Set<string>>): void {
   }
 }
 
-/** What Node could not read as HTTP at all. There is no request yet, so the answer is written by hand. */
+/** Answers bytes that are not HTTP. There is no request object, so the response is written by hand. */
 function answerBrokenRequest(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   const problem =

@@ -6,14 +6,14 @@ import type { Limits } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is calling. Set on every route behind `authentication`. */
+    /** The authenticated merchant and mode. Set on every route behind `authentication`. */
     caller: Caller
   }
 }
 
 const MAX_ID_LENGTH = 200
 
-/** Before anything else of the request is read: whose call is this? */
+/** Runs before the rest of the request is read. */
 export function authentication(verify: VerifyCredential, limits: Limits, onWrong: () => void) {
   return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const clientId = header(request, 'client-id')
@@ -27,12 +27,15 @@ export function authentication(verify: VerifyCredential, limits: Limits, onWrong
       }
       limits.call(reply, caller.mode, clientId)
       if (caller.suspended) {
-        throw new Problem('merchant_suspended', 'This merchant is suspended. Ask whoever runs this service to lift it.')
+        throw new Problem(
+          'merchant_suspended',
+          'This merchant is suspended. Ask the operator of this service to lift it.',
+        )
       }
       request.caller = caller
     }
 
-    const plausible = clientId !== '' && clientSecret !== '' && clientId.length <= MAX_ID_LENGTH // what we remember of strangers stays small
+    const plausible = clientId !== '' && clientSecret !== '' && clientId.length <= MAX_ID_LENGTH // bounds the memory that unknown callers can use
     const found = plausible ? verify(clientId, clientSecret) : undefined
     if (found instanceof Promise) {
       found.then(admit).then(() => done(), done)
@@ -53,7 +56,7 @@ function header(request: FastifyRequest, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-// Unknown, wrong, revoked: one answer. Which of them it was is nobody's business.
+// Unknown, wrong and revoked credentials get the same answer, so that client-ids cannot be probed.
 function refusal(clientId: string, clientSecret: string): Problem {
   const missing = [!clientId && 'client-id', !clientSecret && 'client-secret'].filter(Boolean)
   if (missing.length > 0) {

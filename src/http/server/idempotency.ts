@@ -12,7 +12,7 @@ export const IdempotencyHeaders = Type.Object({
   ),
 })
 
-/** The caller's key with a fingerprint of what it was sent with; undefined without a key. */
+/** The idempotency key and a digest of the request's body; undefined without a key. */
 export function readIdempotencyKey(request: FastifyRequest): { key: string; digest: Buffer } | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
@@ -25,7 +25,7 @@ export function readIdempotencyKey(request: FastifyRequest): { key: string; dige
   return { key, digest: createHash('sha256').update(canonical(request.body)).digest() }
 }
 
-/** The same text for the same value, whatever the order of its keys: of the parsed body, so that what we checked is what we compare. */
+/** JSON with sorted keys. It is made of the parsed body, so the compared value is the validated one. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) => {
     if (typeof member !== 'object' || member === null || Array.isArray(member)) return member

@@ -5,8 +5,8 @@ const MAX_DEPTH = 10
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
- * A body as a value, or a problem. Beyond what JSON.parse refuses: bytes that are not UTF-8 (they would be replaced silently), deep nesting,
- * keys that reach into objects, and text that PostgreSQL cannot keep. Of duplicate keys the last one counts, here and everywhere after.
+ * Parses a JSON body. Beyond JSON.parse it refuses invalid UTF-8 (which would be replaced silently), deep nesting,
+ * prototype keys and text that PostgreSQL cannot store. The last of duplicate keys counts.
  */
 export function parseJsonBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw new Problem('malformed_json', 'The body is not UTF-8. JSON is always sent as UTF-8.')
@@ -25,10 +25,10 @@ export function parseJsonBody(body: Buffer): unknown {
   throw new Problem('invalid_request', mistakes.map(({ message }) => message).join(' '), { mistakes })
 }
 
-// Only such a number can come out of the parser as another one than was written. (Text may look like one; that costs a moment.)
+// Only fractions and exponents can be rounded by the parser. Text that looks like a number costs a second parse.
 const UNUSUAL_NUMBER = /\d\.\d|\d[eE]/
 
-/** 100.000000000000000001 is parsed as 100. We do not round money, not even down to what was surely meant. */
+/** 100.000000000000000001 is parsed as 100. Amounts are never rounded. */
 function refuseRounding(text: string): void {
   const reviver = (_: string, value: unknown, context: { source?: string }) => {
     const fraction = /\.(\d*[1-9])/.exec(context.source ?? '')
@@ -43,15 +43,15 @@ function refuseRounding(text: string): void {
   JSON.parse(text, reviver as (key: string, value: unknown) => unknown)
 }
 
-/** The parser's own words without the excerpt of the body, which may hold anything. */
+/** The parser's message without its excerpt of the body, which may contain private data. */
 function describe(error: unknown): string {
   const message = error instanceof Error ? error.message : ''
   return /at position \d+|end of JSON input/.exec(message)?.[0] ?? 'it cannot be parsed'
 }
 
 /**
- * The same rules as `inspect`, without a word: nearly every body is sound, and building pointers for it would be wasted. In sound UTF-8 only
- * an escape can make text that cannot be stored.
+ * The rules of `inspect` without messages: nearly every body is valid. In valid UTF-8 only an escape can produce text
+ * that cannot be stored.
  */
 function isSound(value: unknown, depth: number, escaped: boolean): boolean {
   if (typeof value === 'string') return !escaped || isStorable(value)
@@ -86,7 +86,7 @@ function inspect(value: unknown, pointer: string, depth: number, mistakes: Mista
   }
 }
 
-/** PostgreSQL refuses U+0000, and half of a surrogate pair is not text at all. */
+/** PostgreSQL refuses U+0000, and a lone surrogate is not valid Unicode. */
 function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }

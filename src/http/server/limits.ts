@@ -9,16 +9,19 @@ const MINUTE_SECONDS = 60
 export const LIMITS = {
   live: { perSecond: 100, burst: 200 },
   sandbox: { perSecond: 25, burst: 50 },
-  /** Only failures cost a token, and only failures are turned away: a valid credential never suffers for its neighbours. */
+  /**
+   * Only failures take a token and only failures are refused, so a valid credential is never limited by others at its
+   * address.
+   */
   wrongCredentials: { perSecond: 5 / MINUTE_SECONDS, burst: 5 },
   page: { perSecond: 10, burst: 20 },
   logo: { perSecond: 10, burst: 20 },
-  /** How often a customer's impatience reaches the provider: by payment. */
+  /** Checks at the provider that a customer triggers, per payment. */
   asks: { perSecond: 0.5, burst: 3 },
-  /** How a payment stands, asked by open pages: an office or a carrier has hundreds of them behind one address. */
+  /** Status polls of open pages. An office or a mobile carrier has hundreds of customers behind one address. */
   status: { perSecond: 100, burst: 500 },
   wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
-  /** Documentation is large, and metrics take some work. */
+  /** The API reference is large, and metrics are expensive to collect. */
   docs: { perSecond: 2, burst: 30 },
   metrics: { perSecond: 2, burst: 20 },
   /** The sandbox provider's card pages and the demo shop. Each order of the shop is stored. */
@@ -31,11 +34,11 @@ export const LIMITS = {
   noticeLookUps: { perSecond: 5, burst: 50 },
 } satisfies Record<string, RateLimit>
 
-/** Pages that are kept up to date at one time. Whoever is over it polls. */
+/** Open SSE streams. Pages above the limit poll. */
 export const MAX_STREAMS = { perAddress: 500, perAddressAndPayment: 10 }
 const STREAM_RETRY_SECONDS = 30
 
-/** Every limit of the HTTP door. With RATE_LIMIT=off none of them bites. */
+/** All rate limits of the HTTP server. RATE_LIMIT=off disables them. */
 export class Limits {
   readonly #on: boolean
   readonly #limiters: Record<keyof typeof LIMITS, RateLimiter>
@@ -47,7 +50,7 @@ export class Limits {
     this.#limiters = Object.fromEntries(entries) as Record<keyof typeof LIMITS, RateLimiter>
   }
 
-  /** A call of the API by a known client; its headers tell the client how much is left. */
+  /** An authenticated API call. The headers tell the client how many calls are left. */
   call(reply: FastifyReply, mode: Mode, clientId: string): void {
     if (!this.#on) return
     const limiter = this.#limiters[mode]
@@ -75,12 +78,12 @@ export class Limits {
     this.#spend('page', request.ip, 'Too many requests from this address.')
   }
 
-  /** Apart from pages: whoever opens one for the first time asks for both. */
+  /** Separate from pages: the first view of a page requests both. */
   logo(request: FastifyRequest): void {
     this.#spend('logo', request.ip, 'Too many requests from this address.')
   }
 
-  /** Whether the provider is asked now because a customer wishes it. */
+  /** Whether a customer's request may trigger a check at the provider now. */
   mayAsk(paymentId: string): boolean {
     return !this.#on || this.#limiters.asks.take(paymentId).allowed
   }
@@ -89,7 +92,7 @@ export class Limits {
     this.#spend('status', request.ip, 'Too many requests from this address.')
   }
 
-  /** Counts a stream for as long as its answer lasts. */
+  /** Counts an SSE stream until its response closes. */
   stream(request: FastifyRequest, reply: FastifyReply, paymentId: PaymentId): void {
     if (!this.#on) return
     const address = request.ip
@@ -108,7 +111,7 @@ export class Limits {
     reply.raw.once('close', () => count(-1))
   }
 
-  /** Before a link is looked up: whoever guessed wrong too often is not told more, right or wrong. */
+  /** Runs before the lookup of a link, so that an address with too many wrong guesses learns nothing. */
   beforeLink(request: FastifyRequest): void {
     if (!this.#on) return
     const verdict = this.#limiters.wrongLinks.look(request.ip)
@@ -145,7 +148,10 @@ export class Limits {
     this.#spend('noticeLookUps', request.ip, 'Too many notices for unknown accounts from this address.')
   }
 
-  /** The account exists: a provider sends the notices of all merchants from a few addresses, so this look-up is not counted. */
+  /**
+   * The account exists: a provider sends the notices of all merchants from a few addresses, so this look-up is not
+   * counted.
+   */
   noticeLookUpFound(request: FastifyRequest): void {
     this.#limiters.noticeLookUps.releaseCall(request.ip)
   }

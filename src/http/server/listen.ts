@@ -6,12 +6,15 @@ export class PortIsBusy extends OperatorError {}
 
 const OTHER_PORTS = 20
 
-/** Opens the door, and returns its port. A port that nobody asked for by name may be another one when it is busy. */
+/**
+ * Listens and returns the port. A default port that is in use is replaced by the next free one; a configured port is
+ * not.
+ */
 export async function listen(app: App, wanted: { host: string; port: number; portIsFixed: boolean }): Promise<number> {
   const { host } = wanted
   if (wanted.portIsFixed) return listenOn(app, host, wanted.port)
   for (let port = wanted.port; port < wanted.port + OTHER_PORTS; port++) {
-    // Something on the other face of "localhost" would get the calls that are meant for us.
+    // A server on the IPv6 address of "localhost" would get requests that are meant for this one.
     if (await answersOnIpv6(port)) continue
     try {
       return await listenOn(app, host, port)

@@ -10,9 +10,9 @@ interface Parts {
   isStopping: () => boolean
 }
 
-/** For whoever runs the service: is it alive, may it be sent work, how is it doing. */
+/** Liveness, readiness and metrics, for operators. */
 export function operationsRoutes(app: App, { database, metrics, limits, isStopping }: Parts): void {
-  // However many ask at once, the database is asked once.
+  // Concurrent readiness checks share one ping.
   let asking: Promise<void> | undefined
   function ping(): Promise<void> {
     asking ??= database.ping().finally(() => {
@@ -21,7 +21,7 @@ export function operationsRoutes(app: App, { database, metrics, limits, isStoppi
     return asking
   }
 
-  // Alive means that restarting would not help: a database that is away is not our illness.
+  // Liveness: a restart does not repair a database, so the database is not checked.
   app.get('/healthz', { schema: { hide: true } }, async () => ({ status: 'ok' }))
 
   app.get('/readyz', { schema: { hide: true } }, async (_, reply) => {

@@ -41,7 +41,7 @@ export const STATUS: Record<ProblemCode, number> = {
   provider_timeout: 504,
 }
 
-/** RFC 9457. The type is a name rather than an address, so that it is the same wherever Manilla runs. */
+/** RFC 9457. The type is a URN, so it is the same on every installation. */
 export function problemBody(problem: Problem, where: { path: string; requestId: string }) {
   const { title } = PROBLEMS[problem.code]
   return {
@@ -72,10 +72,10 @@ export function pathOf(request: FastifyRequest): string {
   return (request.raw.url ?? '/').split('?', 1)[0] ?? '/'
 }
 
-// Every request fails while the database is away, and each line holds a stack.
+// Rate limit: every request fails while the database is down, and each line contains a stack trace.
 const awayLines = new RateLimiter({ perSecond: 1, burst: 20 })
 
-/** Whatever was thrown, as a problem. What we did not foresee is a bug: logged in full, answered with nothing of it. */
+/** Maps any error to a problem. An unexpected error is logged with its stack and answered without details. */
 export function toProblem(error: unknown, request: FastifyRequest, log: Logger): Problem {
   if (error instanceof Problem) {
     if (error.code === 'unavailable' && error.cause && awayLines.take('').allowed)

@@ -1,6 +1,6 @@
 /**
- * Token buckets: each key may use `perSecond` on average and `burst` at once. In the memory of this process, on purpose: a limit protects
- * a process from its callers, and must not cost a question to the database.
+ * Token buckets, kept in memory: a limit protects this process, and must not cost a database query. Each key may use
+ * `perSecond` on average and `burst` at once.
  */
 export interface RateLimit {
   perSecond: number
@@ -33,13 +33,13 @@ export class RateLimiter {
     return this.#verdict(bucket.tokens, allowed)
   }
 
-  /** Returns a token that was taken for something that turned out to be legitimate. */
+  /** Returns a token of a request that turned out to be legitimate. */
   releaseCall(key: string): void {
     const bucket = this.#bucket(key)
     bucket.tokens = Math.min(this.limit.burst, bucket.tokens + 1)
   }
 
-  /** Whether there is a token, without using it: for limits on what goes wrong, where only a failure costs one. */
+  /** Whether there is a token, without taking it: for limits that only failures use up. */
   look(key: string): Verdict {
     const { tokens } = this.#bucket(key)
     return this.#verdict(tokens, tokens >= 1)
@@ -53,7 +53,7 @@ export class RateLimiter {
       known.atMs = nowMs
       return known
     }
-    // The oldest key goes: at worst a stranger who was forgotten starts with a full bucket again.
+    // Evicts the oldest key: at worst that caller starts with a full bucket again.
     if (this.#buckets.size >= MAX_KEYS) this.#buckets.delete(this.#buckets.keys().next().value as string)
     const bucket = { tokens: this.limit.burst, atMs: nowMs }
     this.#buckets.set(key, bucket)

@@ -18,14 +18,14 @@ export function knownFields(schema: { properties: Record<string, unknown> }): Kn
 /** Whether webhooks of a mode, or one webhook URL, may have a private address. */
 export type AllowPrivate = (mode: Mode, url?: string) => boolean
 
-/** The body with every mistake in it found at once, or the request is refused. For routes with `attachValidation`. */
+/** Returns the validated body, or throws all its mistakes at once. For routes with `attachValidation`. */
 export function readBody<Body>(request: FastifyRequest, known: KnownFields, allowPrivate?: AllowPrivate): Body {
   const mistakes = mistakesIn(request, known, allowPrivate)
   if (mistakes.length > 0) refuse(mistakes)
   return request.body as Body
 }
 
-/** The same for whoever has more to find before refusing. */
+/** The same list, for routes that add mistakes of their own. */
 export function mistakesIn(request: FastifyRequest, known: KnownFields, allowPrivate?: AllowPrivate): Mistake[] {
   const { body } = request
   return [
@@ -41,7 +41,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** With real money, what travels over the network is encrypted. */
+/** Live mode requires HTTPS. */
 function plainAddresses(body: Record<string, unknown>, mode: Mode): Mistake[] {
   if (mode !== 'live') return []
   return ['redirectURL', 'webhook', 'url']
@@ -49,7 +49,7 @@ function plainAddresses(body: Record<string, unknown>, mode: Mode): Mistake[] {
     .map((field) => ({ pointer: `/${field}`, code: 'https_required', message: `${field} must be https in live mode.` }))
 }
 
-/** What can be known of an address that we are to call before it is looked up. Each call looks again, at what it leads to then. */
+/** SSRF guard, first stage: checks the URL without resolving it. Each request checks the resolved address again. */
 function inwardAddresses(body: Record<string, unknown>, isAllowed: (url: string) => boolean): Mistake[] {
   return ['webhook', 'url']
     .filter((field) => {

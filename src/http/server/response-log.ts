@@ -2,12 +2,12 @@ import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { RateLimiter } from './rate-limit.ts'
 
-/** For each status. What is left out is counted on the next line of that status. */
+/** Per status. The next line of the same status has the number of skipped ones. */
 const REFUSAL_LINES = { perSecond: 5, burst: 100 }
-/** For each route and status, where a request costs a stranger nothing: scripts, health, pages. Counted in the same way. */
+/** Per route and status of unauthenticated requests: scripts, health, pages. */
 const OTHER_LINES = { perSecond: 20, burst: 500 }
 
-/** One line per answer, except that answers to unknown callers are sampled: a stranger must not fill the disk with log lines. */
+/** One log line per response. Responses to unauthenticated callers are sampled, so that they cannot fill the disk. */
 export function answerLog(log: Logger): (reply: FastifyReply) => void {
   const refusals = new RateLimiter(REFUSAL_LINES)
   const others = new RateLimiter(OTHER_LINES)

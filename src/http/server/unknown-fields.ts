@@ -1,12 +1,12 @@
 import { isMisspellingOf } from '../../kernel/misspelling.ts'
 import { type Mistake, pointerPart } from '../../kernel/problem.ts'
 
-// Nobody misspells one field among thousands; comparing them all would only cost us time.
+// Bounds the comparisons for a body with thousands of fields.
 const MAX_FIELDS = 200
 
 /**
- * Fields that we do not know are ignored, so that clients may send more than we need. But `redirectUrl` is surely meant as
- * `redirectURL`, and ignoring it would cost the merchant their redirect: such a one is pointed out.
+ * Unknown fields are ignored, for forward compatibility. A likely misspelling such as `redirectUrl` is refused,
+ * because ignoring it would lose the merchant's redirect.
  */
 export function nearMisses(body: Record<string, unknown>, known: readonly string[], pointer = ''): Mistake[] {
   return Object.keys(body)

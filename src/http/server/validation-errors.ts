@@ -3,12 +3,12 @@ import { DEFAULT_CURRENCY, lowestDenomination, MAX_AMOUNT, parseCurrency } from 
 import { type Mistake, pointerPart } from '../../kernel/problem.ts'
 import { FORMATS } from '../api/contract/formats.ts'
 
-// A body of nothing but mistakes must not make an answer many times its size.
+// Bounds the size of the response.
 const MAX_MISTAKES = 100
 
-/** What the schema found, in sentences for the person who wrote the request. */
+/** Translates schema errors into sentences. */
 export function mistakesOf(errors: readonly FastifySchemaValidationError[], body: unknown): Mistake[] {
-  // A wrong type also fails the rules that need the right one; the first sentence about a member says enough.
+  // A wrong type also fails other rules; the first message per field is enough.
   const byPointer = new Map<string, Mistake>()
   for (const error of errors) {
     for (const mistake of explain(error, body)) {
@@ -23,7 +23,7 @@ function explain(error: FastifySchemaValidationError, body: unknown): Mistake[] 
   const { keyword, params, instancePath } = error
   const name = nameOf(instancePath)
   const at = (code: string, message: string, pointer = instancePath): Mistake[] => [{ pointer, code, message }]
-  if (keyword !== 'propertyNames' && error.schemaPath.includes('/propertyNames/')) return [] // told once, by the rule above it
+  if (keyword !== 'propertyNames' && error.schemaPath.includes('/propertyNames/')) return [] // the rule above it reports this
   if (instancePath === '/amount' && keyword !== 'required')
     return at(`invalid_${keyword}`, explainAmount(keyword, body))
   switch (keyword) {
