@@ -1,12 +1,12 @@
 import { type Currency, parseCurrency } from '../kernel/money.ts'
 
 /**
- * What somebody else's server said, read at the door. Nothing here throws, whatever was said, and nothing comes out that a database or a
- * page would not take. What is not as it should be is undefined; where nothing hangs on it, null.
+ * Parsers for provider JSON. They never throw: an invalid required field gives undefined, an invalid optional one null. Their results are safe
+ * for the database and for pages: no NUL, no lone surrogates, no control characters, bounded length.
  */
 export type Fields = Record<string, unknown>
 
-/** A number as it was written: ids have 64 bits, of which a double keeps 53, and 5000.10 is none that a double could be. */
+/** A JSON number as its digits. A double has 53 bits, ids have 64; and a double cannot hold 5000.10 exactly. */
 export class Numeral {
   readonly digits: string
   constructor(digits: string) {
@@ -16,7 +16,7 @@ export class Numeral {
 
 export const asWritten = (digits: string): Numeral => new Numeral(digits)
 
-/** Text; none for bytes that are no UTF-8, since a character put in their place was never signed. */
+/** Decodes UTF-8. Invalid bytes give an empty text: a replacement character was never signed. */
 export function decode(body: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
@@ -25,7 +25,7 @@ export function decode(body: Buffer): string {
   }
 }
 
-/** JSON. `numberOf` is given the digits of each number as they stand in the text, where a double would not do. */
+/** Parses JSON. `numberOf` gets the digits of each number, for exact conversion. */
 export function parse(text: string, numberOf?: (digits: string) => unknown): unknown {
   const revive = (_key: string, value: unknown, context?: { source?: string }) =>
     typeof value === 'number' ? numberOf?.(context?.source ?? '') : value
@@ -41,19 +41,19 @@ export function fields(value: unknown): Fields | undefined {
   return isObject ? (value as Fields) : undefined
 }
 
-/** A list of which every part can be read: one that cannot may be the one that matters. */
+/** Reads every entry of a list. One invalid entry makes the list undefined: it may be the one that matters. */
 export function all<T>(value: unknown, read: (one: unknown) => T | undefined): T[] | undefined {
   if (!Array.isArray(value)) return undefined
   const parts = value.map((one) => read(one))
   return parts.includes(undefined) ? undefined : (parts as T[])
 }
 
-/** An id, a code, a status: something that can be stored and compared. */
+/** An id, a code or a status: printable ASCII without spaces. */
 export function word(value: unknown, longest = 255): string | undefined {
   return typeof value === 'string' && value.length <= longest && /^[\x21-\x7e]+$/.test(value) ? value : undefined
 }
 
-/** A line for people. PostgreSQL takes neither NUL nor half a character, and nobody wants a control character on a page. */
+/** One line of text for people. Control characters become spaces; PostgreSQL rejects NUL and lone surrogates. */
 export function line(value: unknown): string | null {
   if (typeof value !== 'string') return null
   return (
@@ -65,7 +65,7 @@ export function line(value: unknown): string | null {
   )
 }
 
-/** A number as its digits, or a text that may hold one: the same thing often comes as both. */
+/** The digits of a number, or a text as it is: providers send the same field as both. */
 export function digitsOf(value: unknown): string | undefined {
   const digits = value instanceof Numeral ? value.digits : value
   return typeof digits === 'string' ? digits : undefined
@@ -79,20 +79,20 @@ export function currencyOf(value: unknown): Currency | undefined {
   return typeof value === 'string' ? parseCurrency(value) : undefined
 }
 
-/** A date with its time and zone. Without the zone it may be hours off, so it is none. */
+/** A date with time and zone. Without a zone it may be hours off and is rejected. */
 export function date(value: unknown): Date | undefined {
   if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT[\d:.]{5,18}(Z|[+-]\d\d:\d\d)$/.test(value)) return undefined
   const at = new Date(value)
   return Number.isNaN(at.getTime()) ? undefined : at
 }
 
-/** Customers are sent there, so it is a web page or nothing. */
+/** An http(s) URL. Customers are redirected to it, so other schemes are rejected. */
 export function webAddress(value: unknown, longest = 2_048): string | null {
   const url = typeof value === 'string' && value.length <= longest ? URL.parse(value) : null
   return url && /^https?:$/.test(url.protocol) ? url.href : null
 }
 
-/** A card that cannot be read is no card: the money that came with it counts all the same. */
+/** A saved card, or null when a field is invalid. The payment itself still counts. */
 export function wholeCard(said: {
   token: string | undefined
   brand: string | null | undefined

@@ -8,7 +8,7 @@ import type { ProviderHttp, Unknown } from '../outbound/provider-http.ts'
 export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../outbound/provider-http.ts'
 
 /**
- * The port: how we speak with whoever moves the money. It knows channels, not brands.
+ * The port: the interface of every payment provider. It knows channels, not brands.
  *
  * - An *order* is one attempt as the provider sees it: one reference, one amount.
  * - A *receipt* is money that the provider says it has taken: one transaction of theirs, with its own id.
@@ -99,7 +99,7 @@ export interface Connection {
   /** The reference of the order that a transaction belongs to, for a provider with notices that name the transaction alone. */
   findReference?(transactionId: string): Promise<{ kind: 'found'; reference: string } | { kind: 'missing' } | Unknown>
   refund(wanted: RefundOrder): Promise<RefundOutcome>
-  /** Refunds and disputes of one order, as the provider lists them now, whoever made them. For reconciliation. */
+  /** Refunds and disputes of one order, as the provider lists them now, including those made in its dashboard. For reconciliation. */
   listReturns?(order: OrderHandle, transactionIds: string[]): Promise<ReturnsAnswer>
   /** Money that the provider took in a range of time, page by page. For `manilla audit --provider`. */
   listTransactions?(range: { from: Date; to: Date }, cursor: string | null): Promise<TransactionsAnswer>
@@ -199,7 +199,7 @@ export type AccountStart =
   | Unknown
 
 export type Outcome =
-  /** `savedCard`: whenever there is one; whether the customer agreed to keep it is known to whoever asked. */
+  /** `savedCard`: whenever the provider returns one. The caller knows whether the customer agreed to save it. */
   | { kind: 'paid'; receipts: Receipt[]; savedCard?: SavedCard }
   /** The customer's turn. Part of the money may be there. */
   | { kind: 'pending'; receipts: Receipt[] }
@@ -235,7 +235,7 @@ export interface Failure {
   code: FailureCode
   /** For the customer, in plain words. */
   message: string
-  /** The provider's own code, whatever it is. */
+  /** The provider's own code. */
   providerCode: string | null
 }
 

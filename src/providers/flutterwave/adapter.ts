@@ -41,7 +41,7 @@ function connect(account: Account): Connection {
       const answer = await flw.get('/transactions/verify_by_reference', { tx_ref: 'manilla-verifies-its-keys' })
       if (answer.kind === 'unknown') return answer
       if (answer.status === 401 || answer.status === 403) return { kind: 'bad', because: 'it refused the key' }
-      // Whoever may ask hears that there is no such transaction.
+      // A valid key gets the answer that there is no such transaction.
       return readEnvelope(answer.text) && [200, 400, 404].includes(answer.status)
         ? { kind: 'good' }
         : unreadable(answer.status)
@@ -85,7 +85,7 @@ function connect(account: Account): Connection {
 function readSettings({ secretKey, publicKey, secretHash }: Record<string, string>) {
   assert(secretKey, 'flutterwave needs the setting secretKey')
   assert(publicKey, 'flutterwave needs the setting publicKey')
-  assert(secretHash, 'flutterwave needs the setting secretHash') // an empty one would let anybody send notices
+  assert(secretHash, 'flutterwave needs the setting secretHash') // with an empty key anyone could sign a notice
   return { secretKey, publicKey, secretHash }
 }
 

@@ -67,7 +67,7 @@ export async function checkOrder(api: Api, order: OrderHandle): Promise<Outcome>
   const tries = await findTries(api, reference)
   if ('kind' in tries) return tries
   if (tries.length === 0) {
-    // They gave us a link or an account, which has a name of its own, and nobody has used it yet. Without one they never heard of the order.
+    // A link or an account has a provider reference of its own and is unused. Without one, Flutterwave does not know the order.
     return providerReference === reference ? { kind: 'missing' } : { kind: 'pending', receipts: [] }
   }
   const returned = await returnedOf(api, tries.filter(isPaid))

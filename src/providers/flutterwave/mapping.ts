@@ -29,7 +29,7 @@ const STATES = new Map<string, State>([
 
 export const stateOf = ({ status }: Transaction): State => STATES.get(status) ?? 'new to us'
 
-/** Money was taken; of a reversed one it went back. */
+/** Money was taken. A reversed transaction was paid and then returned. */
 export function isPaid(transaction: Transaction): boolean {
   const state = stateOf(transaction)
   return state === 'successful' || state === 'reversed'
@@ -39,8 +39,8 @@ export function isPaid(transaction: Transaction): boolean {
 export type Returned = ReadonlyMap<string, number>
 
 /**
- * Every try at an order, as one outcome. Money comes first: a try that failed before or after it says nothing. Then whatever may yet become
- * money; only when each of them has failed is the order declined, by the last.
+ * All tries of an order as one outcome, in this order: a paid try wins; else a pending one; only when every try has failed is the order
+ * declined, with the reason of the last try.
  */
 export function outcomeOf(
   tries: Transaction[],
@@ -61,13 +61,13 @@ export function outcomeOf(
   return failedTry(last.id, last.reason, stateOf(last) === 'cancelled')
 }
 
-/** A charge that asks nobody for anything is theirs to finish; else the customer is at it. */
+/** `noauth` needs no action of the customer, so Flutterwave is processing it. */
 function waiting(open: Transaction[]): Outcome {
   const nobodyIsAsked = open.every(({ authModel }) => authModel?.toLowerCase() === 'noauth')
   return nobodyIsAsked ? { kind: 'processing' } : { kind: 'pending', receipts: [] }
 }
 
-/** A card pays at once, whatever the amount; what comes into an account may be less than was asked for. */
+/** A card payment is always whole. A transfer may be less than the order. */
 function isShort(paid: Transaction[], { channel, amount }: { channel: Channel; amount?: Money | undefined }): boolean {
   if (channel === 'card') return false
   const total = paid.reduce((sum, one) => sum + received(one), 0)
@@ -187,7 +187,7 @@ export function failedTry(tryId: string, reason: string | null, isCancelled: boo
 
 /** A refusal of the request itself: they have done nothing. */
 export function refused(status: number, message: string | null): Declined {
-  // Whoever refuses our key has not looked at the card, whatever they call the key: a card is forgotten for what is said of the card alone.
+  // With a refused key the card was not checked, so a message about a token does not mean the saved card.
   const isOfKey = status === 401 || status === 403
   const isForgotten = !isOfKey && isForgottenToken(message)
   const code = isForgotten ? 'invalid_token' : (status === 400 && codeOf(message)) || 'provider_error'
@@ -221,7 +221,7 @@ function isForgottenToken(message: string | null): boolean {
 
 const codeOf = (reason: string | null) => REASONS.find(([pattern]) => pattern.test(reason ?? ''))?.[1]
 
-/** Their sentence is the only code there is, so it is kept; but for what may be somebody's number or address in it, a key or a token. */
+/** The message is the only code there is. It is kept, redacted: e-mail addresses, numbers, keys and tokens become `…`. */
 function failureOf(code: FailureCode, reason: string): Failure {
   const providerCode = reason
     .replaceAll(/\S*@\S*|flw-\S*|(?=\S{10})\S*\d\S*|\S{20,}|[\d*]{4,}/gi, '…')

@@ -4,15 +4,14 @@ import { receiptOf, stateOf } from './mapping.ts'
 import type { NoticeBody } from './wire.ts'
 
 /**
- * Why a notice is not to be believed; undefined when it comes from somebody who knows the secret hash.
+ * Verifies a notice. Returns the reason for rejecting it, or undefined when the secret hash is right.
  *
- * `verif-hash` is that secret itself, sent along: it covers neither the body nor the time. So what a notice says is never taken for true:
- * it is a reason to ask, and the answer counts.
+ * `verif-hash` is the secret itself. It covers neither the body nor the time, so the content is not trusted: it triggers a check of the order.
  */
 export function findForgery(secretHash: string, { headers }: RawNotice): string | undefined {
   const said = headers['verif-hash']
   if (!said) return 'no verif-hash'
-  // Digests are of one length, so that not even the length of the secret can be felt.
+  // Constant-time comparison. Digests have equal lengths, so the length of the secret does not leak.
   return timingSafeEqual(digest(said), digest(secretHash)) ? undefined : 'a wrong verif-hash'
 }
 
@@ -35,13 +34,13 @@ export function readingOf({ about: subject, reference, transactionId, data }: No
   }
   switch (stateOf(data)) {
     case 'successful':
-      // Part of the money is not paid. Whoever acts on this asks first.
+      // A partial amount is not paid. The order is checked before anything is recorded.
       return { ...about, says: data.charged < data.amount ? 'pending' : 'paid', receipts: [receiptOf(data)] }
     case 'reversed':
       return { ...about, says: 'refund', receipts: [] }
     case 'failed':
     case 'cancelled':
-      // The event is called completed all the same, and the page stays open for the next try.
+      // The event name is `completed` for a failure, too. The page stays open for the next try.
       return { ...about, says: 'failed', receipts: [] }
     case 'pending':
       return { ...about, says: 'pending', receipts: [] }

@@ -15,8 +15,8 @@ import {
 import type { SavedCard } from '../provider.ts'
 
 /**
- * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined: an answer that we understand by half is one
- * that we do not understand. Statuses stay text here, for new ones will come.
+ * Parsers of Flutterwave's JSON, validated at the boundary. They never throw: an invalid required field makes the whole object undefined. Statuses
+ * stay text, because new ones may be added.
  */
 export interface Envelope {
   isSuccess: boolean
@@ -78,7 +78,7 @@ export interface NoticeBody {
   data: Transaction | undefined
 }
 
-/** Undefined when somebody else has answered in their place. */
+/** The envelope of every answer; undefined for any other body, such as the error page of a proxy. */
 export function readEnvelope(text: string): Envelope | undefined {
   const envelope = fields(parseAsText(text))
   const status = envelope?.status
@@ -116,8 +116,8 @@ export function readTransaction(value: unknown, otherwise?: Date): Transaction |
 }
 
 /**
- * Those of one order, out of a list. Others are none of our business, whatever they look like; one of this order that cannot be read makes
- * the whole list unreadable, so that no money is left out by accident.
+ * The transactions of one order in a list. Other orders are skipped. An invalid transaction of this order makes the whole list undefined, so
+ * that no money is missed.
  */
 export function readTransactions(value: unknown, reference: string): Transaction[] | undefined {
   if (!Array.isArray(value)) return undefined
@@ -195,7 +195,7 @@ export function transactionIdOf(value: unknown): string | undefined {
 
 const PAID_STATUSES = new Set(['successful', 'reversed', 'refunded'])
 
-/** The paid transactions of a list, whoever made them. Others are left out, whether they can be read or not. */
+/** The paid transactions of a list, of any order. Others are skipped, valid or not. */
 export function readPaidTransactions(value: unknown): Transaction[] | undefined {
   if (!Array.isArray(value) || !value.every((one) => phrase(fields(one)?.status))) return undefined
   return all(
@@ -273,8 +273,7 @@ function moment(value: unknown): Date | undefined {
 }
 
 /**
- * They count in naira with decimals, we in kobo. Between the two there are digits only, never a fraction: 19.99 * 100 is 1998.9999…,
- * a kobo lost.
+ * Flutterwave uses decimal amounts, we use minor units. Conversion works on digits: 19.99 * 100 in floating point is 1998.9999….
  */
 export function majorOf(sum: Money): string {
   return plainAmount(sum)

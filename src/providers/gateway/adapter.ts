@@ -54,7 +54,7 @@ function connect({ settings, baseURL, http }: Account): Connection {
     async verifyKeys() {
       const answer = await get('/v1/payments/none')
       if (answer.kind === 'unknown') return answer
-      // Whoever may ask hears that there is no such payment.
+      // A valid key gets the answer that there is no such payment.
       if (answer.status === 404) return { kind: 'good' }
       return answer.status === 401 ? { kind: 'bad', because: 'it refused the key' } : unreadable(answer.status)
     },
@@ -129,7 +129,7 @@ function connect({ settings, baseURL, http }: Account): Connection {
 }
 
 function readSettings({ secretKey, publicKey }: Record<string, string>): { secretKey: string; publicKey: string } {
-  assert(secretKey, 'gateway needs the setting secretKey') // an empty one would let anybody sign
+  assert(secretKey, 'gateway needs the setting secretKey') // with an empty key anyone could sign a notice
   assert(publicKey, 'gateway needs the setting publicKey')
   return { secretKey, publicKey }
 }

@@ -28,6 +28,6 @@ export const capabilities: Capabilities = {
     'virtual-bank-account': fees({ basisPoints: 100, cap: 30_000 }, { basisPoints: 150 }),
   },
   accountLifetimeSeconds: 1_800,
-  // It runs beside us and answers in milliseconds, or by design not at all: nobody learns anything by waiting half a minute for that.
+  // It runs in the same process and answers in milliseconds, or by a simulated fault never. A long wait gains nothing.
   answersWithinMs: 5_000,
 }

@@ -7,7 +7,7 @@ export interface GatewayKeys {
 
 const SECRET_KEY = /^gsk_([0-9a-f]{32})_[0-9a-f]{40}$/
 
-/** A merchant's keys at the sandbox provider. They follow from our own key, so nobody has to store or copy them. */
+/** A merchant's keys at the sandbox provider. They are derived from the master key, so they are not stored. */
 export function gatewayKeys(masterKey: Buffer, merchantUuid: string): GatewayKeys {
   const hex = merchantUuid.replaceAll('-', '').toLowerCase()
   const proof = createHmac('sha256', masterKey).update(`gateway:${hex}`).digest('hex').slice(0, 40)
@@ -18,7 +18,7 @@ export function publicKeyOf(merchantUuid: string): string {
   return `gpk_${merchantUuid.replaceAll('-', '').toLowerCase()}`
 }
 
-/** Whose secret key this is: a merchant's uuid, or undefined when it is nobody's. Takes the same time for every guess. */
+/** The merchant's uuid for a secret key, or undefined. Compares in constant time. */
 export function merchantOfKey(masterKey: Buffer, secretKey: string): string | undefined {
   const hex = SECRET_KEY.exec(secretKey)?.[1]
   if (!hex) return undefined

@@ -115,7 +115,7 @@ function paid(record: GatewayRecord, receipts: Receipt[]): Outcome {
   return { kind: 'paid', receipts, ...(record.savedCard && { savedCard: record.savedCard }) }
 }
 
-/** A card pays at once, whatever the amount; transfers may come in parts. */
+/** A card payment is always whole. Transfers may be partial. */
 export function isWhole({ channel, requested }: GatewayRecord, receipts: Receipt[]): boolean {
   if (receipts.length === 0) return false
   return channel === 'card' || receipts.reduce((sum, { amount }) => sum + amount.amount, 0) >= requested

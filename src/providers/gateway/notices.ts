@@ -29,7 +29,7 @@ export function readingOf({ type, reference, data }: GatewayNotice): NoticeReadi
   }
   const receipts = receiptsOf(data)
   const says = SAYS.get(type) ?? 'other'
-  // Paid by no money makes no sense, and part of the money is not paid. Whoever acts on this asks first.
+  // No money or a partial amount is not paid. The order is checked before anything is recorded.
   if (says === 'paid' && !isWhole(data, receipts)) return { kind: 'notice', reference, says: 'pending', receipts }
   return { kind: 'notice', reference, says, receipts }
 }

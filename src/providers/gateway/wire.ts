@@ -25,7 +25,7 @@ export interface GatewayRecord {
   /** What was asked for. */
   requested: number
   currency: Currency
-  /** What was given back so far, for whatever reason. */
+  /** The sum of refunds and lost disputes so far. */
   refunded: number
   link: string | null
   account: { name: string | null; number: string; bank: string; expiresAt: Date | null } | null

@@ -107,7 +107,7 @@ function connect(account: Account): Connection {
       const { transactionReference } = started
       const body = JSON.stringify({ transactionReference })
       const said = read(await session.post('/api/v1/merchant/bank-transfer/init-payment', body), readAccount)
-      // Nobody has a number to pay to.
+      // The customer has not seen an account number, so no money can arrive.
       if (said.kind === 'refused') return refusalOf(said.code, 'start')
       if (said.kind === 'unknown') return wasSent(said)
       const { accountName, accountNumber, bankName, lifetimeSeconds, ...named } = said.body
@@ -177,7 +177,7 @@ async function check(
   if (said.kind === 'refused') return unreadable(said.status)
   if (said.body.paymentReference !== reference) return unknown('it answered about another order')
   // Of an order that was never answered for we have no name of theirs. If it is the charge of a saved card, it may be under way; if it is a
-  // page or an account number, nobody has seen it.
+  // page or an account number, the customer has not seen it.
   const isWithCustomer = channel !== 'card' || providerReference !== reference || said.body.startedAs === AS_A_PAGE
   const outcome = outcomeOf(said.body, { channel, otherwiseAt: startedAt, isWithCustomer })
   if ((outcome.kind !== 'paid' && outcome.kind !== 'pending') || said.body.status === 'REVERSED') return outcome
@@ -238,7 +238,7 @@ async function refund(session: Session, wanted: RefundOrder): Promise<RefundOutc
 
 function readSettings({ apiKey, secretKey, contractCode }: Record<string, string>) {
   assert(apiKey, 'monnify needs the setting apiKey')
-  assert(secretKey, 'monnify needs the setting secretKey') // an empty one would let anybody sign
+  assert(secretKey, 'monnify needs the setting secretKey') // with an empty key anyone could sign a notice
   assert(contractCode, 'monnify needs the setting contractCode')
   return { apiKey, secretKey, contractCode }
 }

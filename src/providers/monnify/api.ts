@@ -28,7 +28,7 @@ export function openSession({ baseURL, http }: Account, apiKey: string, secretKe
   let kept: Token | undefined
   let underWay: Promise<Login> | undefined
 
-  /** One at a time: whoever comes while it is under way waits for the same answer. */
+  /** One login at a time. Concurrent callers share its result. */
   function login(): Promise<Login> {
     underWay ??= logIn().finally(() => {
       underWay = undefined
@@ -45,7 +45,7 @@ export function openSession({ baseURL, http }: Account, apiKey: string, secretKe
     const given = answer.status === 200 && said ? readToken(said.body) : undefined
     if (!given) return { kind: 'unknown', because: `it answered ${answer.status} to a login with what we cannot read` }
     const { token, expiresInSeconds } = given
-    // Half of a life that is shorter than the margin, so that a token is used more than once whatever they say.
+    // For a lifetime shorter than the margin, half of it, so that a token is used more than once.
     const seconds = expiresInSeconds - Math.min(EARLY_SECONDS, expiresInSeconds / 2)
     kept = { kind: 'token', token, until: performance.now() + seconds * 1000 }
     return kept
@@ -60,11 +60,11 @@ export function openSession({ baseURL, http }: Account, apiKey: string, secretKe
 
   async function request(call: ProviderCall): Promise<SessionAnswer> {
     const first = await tokenNow()
-    // Whatever became of the login, the call itself never left.
+    // The login failed, so the call itself was never sent.
     if (first.kind !== 'token') return { ...withoutLogin(first), neverSent: true }
     const answer = await send(call, first)
     if (answer.kind === 'unknown' || answer.status !== 401) return answer
-    // A token may end before its time. A 401 has done nothing, whatever was asked for, so it may be asked for again: once.
+    // A token may end early. A request that got a 401 was not executed, so it is repeated once with a new token.
     if (kept === first) kept = undefined
     const second = await tokenNow()
     return second.kind === 'token' ? send(call, second) : withoutLogin(second)
@@ -85,7 +85,7 @@ function withoutLogin(login: Exclude<Login, Token>): Unknown & { keysRefused?: t
 
 export type Reading<T> = { kind: 'good'; body: T } | { kind: 'refused'; code: string; status: number } | Unknown
 
-/** A refusal is in their own envelope, whatever the status: HTTP 200 may carry one. */
+/** A refusal is in the envelope. HTTP 200 may carry one, too. */
 export function read<T>(answer: ProviderAnswer, readBody: (body: unknown) => T | undefined): Reading<T> {
   if (answer.kind === 'unknown') return withoutKeys(answer)
   const { status, text } = answer

@@ -2,7 +2,7 @@ import type { FeeSchedule } from '../../kernel/fee.ts'
 import { MAX_AMOUNT } from '../../kernel/money.ts'
 import type { Capabilities, Setting } from '../provider.ts'
 
-/** How long a link and an account number live. Nobody can choose. */
+/** The lifetime of a link and of an account number. It cannot be chosen. */
 export const LIFETIME_SECONDS = 2_400
 
 // Their headline price. What a merchant really pays is in its contract.

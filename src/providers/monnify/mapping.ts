@@ -18,7 +18,7 @@ export interface Asked {
   channel: Channel
   /** For receipts, when they do not tell the time. */
   otherwiseAt: Date
-  /** The customer has a page or an account number, so nothing may be happening for now. Else whatever is open is being worked on. */
+  /** The customer has a page or an account number, so an open payment waits for the customer. Else Monnify is processing it. */
   isWithCustomer: boolean
 }
 
@@ -55,7 +55,7 @@ export function outcomeOf(transaction: MonnifyTransaction, { channel, otherwiseA
  * The money, one receipt for each time that it came; undefined when they contradict themselves.
  *
  * Transfers have no ids of their own, so each is called by the transaction, its amount, and how many of that amount there are:
- * `MNFY|…#200000.1`. Whatever comes later, and in whatever order they list it, those that were there keep their names. (A place in the
+ * `MNFY|…#200000.1`. Transfers that arrive later, in any order, do not change these ids. (A place in the
  * list, or the payer's masked number, which they sometimes leave out, would not do that.)
  */
 export function receiptsOf(transaction: MonnifyTransaction, otherwiseAt: Date): Receipt[] | undefined {
@@ -84,10 +84,10 @@ function transfersIn({ transfers, amountPaid, status }: MonnifyTransaction): num
   return status === 'PAID' || status === 'OVERPAID' ? [amountPaid] : undefined
 }
 
-/** Whatever is not a card may come in parts. */
+/** Every method but a card may be paid in parts. */
 const isByTransfer = ({ method }: MonnifyTransaction) => method !== 'CARD'
 
-/** A card pays at once, whatever the amount. Some contracts call a transfer paid that was less than was asked for. */
+/** A card payment is always whole. Some contracts call a transfer paid that was less than was asked for. */
 export const isWhole = (transaction: MonnifyTransaction) =>
   !isByTransfer(transaction) || transaction.amountPaid >= transaction.totalPayable
 

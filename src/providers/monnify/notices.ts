@@ -16,7 +16,7 @@ export function readSignature(secretKey: string, { headers, body }: RawNotice): 
   return timingSafeEqual(Buffer.from(header, 'hex'), right) ? 'genuine' : 'wrong'
 }
 
-/** Nothing is believed of a notice that nobody signed; at most the order that it names is checked. */
+/** An unsigned notice is not trusted. At most the order that it names is checked. */
 export function hintOf(notice: MonnifyNotice | undefined): NoticeReading {
   const reference = notice?.paymentReference ?? notice?.transactionReference
   return reference ? { kind: 'hint', reference } : { kind: 'forged', because: 'not signed, and names no order' }

@@ -16,8 +16,8 @@ import {
 import type { SavedCard } from '../provider.ts'
 
 /**
- * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined: an answer that we understand by half is one
- * that we do not understand. Amounts are kobo from here on; statuses stay text, for new ones will come.
+ * Parsers of Monnify's JSON, validated at the boundary. They never throw: an invalid required field makes the whole object undefined. Statuses
+ * stay text, because new ones may be added. Amounts are kobo.
  */
 export interface MonnifyTransaction {
   /** Theirs, with `|` in it. */
@@ -82,7 +82,7 @@ export type Envelope = { kind: 'good'; body: unknown } | { kind: 'error'; code: 
 
 /**
  * `{ requestSuccessful, responseCode, responseBody }`. Some endpoints leave out the first, and an error may come with HTTP 200; undefined
- * when the two contradict each other, or when somebody else has answered in their place.
+ * when the two contradict each other, and for any other body, such as the error page of a proxy.
  */
 export function readEnvelope(text: string): Envelope | undefined {
   const { requestSuccessful, responseCode, responseBody } = fields(parse(text, asWritten)) ?? {}
@@ -254,8 +254,8 @@ function seconds(value: unknown): number | undefined {
 }
 
 /**
- * They speak naira with decimals, we speak kobo. Everything here goes through the digits: 5000.10 * 100 is 500010.00000000006, and
- * JSON.parse has turned digits into such a fraction before anybody can ask.
+ * Monnify uses naira with decimals, we use kobo. Conversion works on digits: 5000.10 * 100 in floating point is 500010.00000000006, and
+ * JSON.parse would return floating point numbers.
  */
 
 /** As a number in their JSON: 5000.10. */

@@ -63,7 +63,7 @@ export function readSettings({ secretKey, publicKey }: Record<string, string>): 
   secretKey: string
   publicKey: string
 } {
-  assert(secretKey, 'paystack needs the setting secretKey') // an empty one would let anybody sign
+  assert(secretKey, 'paystack needs the setting secretKey') // with an empty key anyone could sign a notice
   assert(publicKey, 'paystack needs the setting publicKey')
   return { secretKey, publicKey }
 }

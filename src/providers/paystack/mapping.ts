@@ -33,7 +33,7 @@ export function outcomeOf(transaction: PaystackTransaction, channel: Channel, re
     case 'queued':
       // A bank is at work on the card. An account only waits for its transfer.
       return channel === 'card' ? { kind: 'processing' } : { kind: 'pending', receipts: [] }
-    case 'abandoned': // also what a link is that nobody has opened yet
+    case 'abandoned': // also the status of a link that was not opened yet
     case 'ongoing':
     case 'pending_bank_transfer':
     case 'send_pin':
@@ -121,7 +121,7 @@ export function accountExpiry({ startedAt, expiresAt }: Order): Date {
   return new Date(startedAt.getTime() + Math.min(Math.max(ahead, LEAST_MS), MOST_MS))
 }
 
-/** For customers, in our own words: the bank's are for people at banks. */
+/** Messages for customers. The bank's texts are not shown to them. */
 const MESSAGES = {
   insufficient_funds: 'There is not enough money on this card.',
   card_declined: 'The bank declined this card.',

@@ -12,8 +12,8 @@ import {
 } from './wire.ts'
 
 /**
- * Why a notice is not to be believed; undefined when it is genuine. `x-paystack-signature` is the HMAC-SHA512 of the body in lowercase hex,
- * with the secret key. There is no time in it: an old notice is as genuine as a new one, and a check tells what is true now.
+ * Verifies a notice. Returns the reason for rejecting it, or undefined when it is genuine. `x-paystack-signature` is the HMAC-SHA512 of the body in lowercase hex,
+ * with the secret key. It covers no time, so a replayed notice is accepted: it only triggers a check of the order.
  */
 export function findForgery(secretKey: string, { headers, body }: RawNotice): string | undefined {
   const header = headers['x-paystack-signature']
@@ -59,7 +59,7 @@ function chargeReading(transaction: PaystackTransaction | undefined, mode: Mode)
   // Written after the refund. The check lists what was given back.
   if (isReversed(transaction)) return { kind: 'notice', reference, says: 'refund', receipts: [] }
   const outcome = outcomeOf(transaction, 'card')
-  // Whoever acts on this asks first, so one that contradicts its own name does no harm.
+  // The order is checked before anything is recorded, so a contradictory notice does no harm.
   return outcome.kind === 'paid'
     ? { kind: 'notice', reference, says: 'paid', receipts: outcome.receipts }
     : { kind: 'notice', reference, says: 'pending', receipts: [] }

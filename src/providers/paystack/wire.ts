@@ -17,8 +17,8 @@ import {
 import type { SavedCard } from '../provider.ts'
 
 /**
- * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined. What we do not need is not looked at:
- * `metadata` may be "", 0, null, text or an object, `plan`, `log` and `customer` change their shapes as well.
+ * Parsers of Paystack's JSON, validated at the boundary. They never throw: an invalid required field makes the whole object undefined. Fields
+ * that we do not need are not validated: `metadata` may be "", 0, null, text or an object, and `plan`, `log` and `customer` vary, too.
  */
 export interface PaystackTransaction {
   id: string
@@ -104,7 +104,7 @@ export function readPageCount(text: string): number | undefined {
   return wholeNumber(fields(fields(parse(text, asWritten))?.meta)?.pageCount)
 }
 
-/** A refusal; undefined when somebody else has answered in their place. */
+/** The body of a refusal; undefined for any other body, such as the error page of a proxy. */
 export function readError(text: string): PaystackError | undefined {
   const answer = fields(parse(text, asWritten))
   const message = line(answer?.message)
@@ -218,7 +218,7 @@ export function readRefund(value: unknown): PaystackRefund | undefined {
   return id && transactionId && domain && status && amount ? { id, transactionId, domain, status, amount } : undefined
 }
 
-/** Whatever has been noted on the refunds of a list; undefined when it is none. */
+/** The merchant notes on the refunds of a list; undefined when it is not a list of objects. */
 export function readNotes(value: unknown): { note: string; refund: unknown }[] | undefined {
   if (!Array.isArray(value)) return undefined
   const notes = value.map((refund) => ({ note: line(fields(refund)?.merchant_note) ?? '', refund }))
@@ -306,8 +306,7 @@ function wholeNumber(value: unknown): number | undefined {
 }
 
 /**
- * Paystack counts in hundredths, whatever the currency. So do we, but for a franc that has none: its amounts are sent a hundredfold,
- * and one that is no whole franc cannot be.
+ * Paystack counts every currency in hundredths. XOF has no minor unit, so its amounts are multiplied by 100 when sent.
  */
 const WITHOUT_HUNDREDTHS = new Set(['XOF'])
 

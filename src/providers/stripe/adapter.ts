@@ -144,7 +144,7 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
 
     async chargeSavedCard(order, savedCard) {
       const card = readToken(savedCard)
-      // Not one of ours, so there is nobody to ask.
+      // Not a token that this adapter made.
       if (!card) return { kind: 'declined', failure: failure('invalid_token', 'unreadable_token'), tryId: null }
       const answer = await post('/v1/payment_intents', keyOf(order), chargeFor(order, card))
       if (answer.kind === 'unknown') return answer
@@ -214,7 +214,7 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
     listTransactions: (range, cursor) => listCharges(get, range, cursor),
   }
 
-  /** The payment of an order; null when nobody has tried to pay it. */
+  /** The payment intent of an order; null before the first try to pay it. */
   async function intentOf(order: OrderHandle): Promise<string | null | { kind: 'missing' } | Unknown> {
     const { reference, providerReference } = order
     const found = providerReference === reference ? await findOrder(get, order) : { id: providerReference }
@@ -258,7 +258,7 @@ function notRead({ status, text }: { status: number; text: string }): Unknown {
 function readSettings({ secretKey, publicKey, webhookSecret }: Record<string, string>) {
   assert(secretKey, 'stripe needs the setting secretKey')
   assert(publicKey, 'stripe needs the setting publicKey')
-  assert(webhookSecret, 'stripe needs the setting webhookSecret') // an empty one would let anybody sign
+  assert(webhookSecret, 'stripe needs the setting webhookSecret') // with an empty key anyone could sign a notice
   return { secretKey, publicKey, webhookSecret }
 }
 

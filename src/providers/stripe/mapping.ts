@@ -27,14 +27,14 @@ export function outcomeOfSession({ status, paymentStatus, intent }: StripeSessio
     case 'complete':
       return outcome.kind === 'pending' ? { kind: 'processing' } : outcome
     case 'expired':
-      // Whoever tried hears why that failed, whoever did not that it is too late.
+      // After a failed try the reason is that failure, else that the session expired.
       return outcome.kind === 'pending' || (outcome.kind === 'declined' && !intent.lastError) ? closed() : outcome
     default:
       return outcome.kind === 'paid' ? outcome : unknown('a status of a session that is new to us')
   }
 }
 
-/** Nobody has tried to pay yet. */
+/** Before the first try to pay. */
 function outcomeWithoutIntent(status: string, paymentStatus: string): Outcome {
   if (paymentStatus !== 'unpaid') return unknown('it says paid, and names no money')
   if (status === 'open') return { kind: 'pending', receipts: [] }
@@ -53,7 +53,7 @@ export function outcomeOfIntent(intent: StripeIntent): Outcome {
     case 'succeeded':
       return received > 0 ? paid(intent) : unknown('it says succeeded, and names no money')
     case 'processing':
-    case 'requires_capture': // held, not taken: somebody has changed our order, and will take it or let it go
+    case 'requires_capture': // authorized, not captured: the capture mode was changed in the dashboard
       return { kind: 'processing' }
     case 'requires_action':
     case 'requires_confirmation':
@@ -95,7 +95,7 @@ export function chargeOf(intent: StripeIntent): SavedCardCharge {
   if (outcome.kind !== 'pending' || intent.status !== 'requires_action') return outcome
   const { id, stepLink } = intent
   if (stepLink) return { kind: 'step', link: stepLink, providerReference: id }
-  // It can be finished only by their script with a secret that we hand to nobody.
+  // It can be completed only by Stripe's script with the client secret, which we never expose.
   return { kind: 'declined', failure: failure('authentication_failed', 'use_stripe_sdk'), tryId: null }
 }
 
@@ -173,7 +173,7 @@ const CODES: [FailureCode, string][] = [
 ]
 const OURS = new Map(CODES.flatMap(([ours, theirs]) => theirs.split(' ').map((code) => [code, ours] as const)))
 
-/** For the customer. Nobody is told that a card was reported stolen: Stripe asks for that, and so does good sense. */
+/** Messages for the customer. As Stripe requires, they do not say that a card was reported stolen. */
 const MESSAGES: Partial<Record<FailureCode, string>> = {
   insufficient_funds: 'There is not enough money on this card.',
   card_expired: 'This card has expired.',
@@ -233,7 +233,7 @@ export function sessionFor(order: Order): Form {
   }
 }
 
-/** The customer is there, on a page of ours: so no `off_session`, and a way back for whoever has to prove something first. */
+/** The customer is there, on a page of ours: so no `off_session`, and a return URL for authentication. */
 export function chargeFor(order: Order, card: { customer: string; paymentMethod: string }): Form {
   const { reference, amount, merchantName, returnURL } = order
   return {
@@ -280,7 +280,7 @@ function endOf({ startedAt, expiresAt }: Order): number {
 const titleOf = (merchantName: string) =>
   merchantName ? `Payment to ${merchantName.slice(0, 200).toWellFormed()}` : 'Payment'
 
-/** They put the id into the template and add nothing by themselves. It is for whoever reads a log; we ask by what we have on disk. */
+/** Stripe replaces the placeholder by the session id. It is for logs only; checks use the stored reference. */
 function withSessionId(returnURL: string): string {
   const [address = '', ...fragment] = returnURL.split('#')
   const joined = `${address}${address.includes('?') ? '&' : '?'}session_id={CHECKOUT_SESSION_ID}`

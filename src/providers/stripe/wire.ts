@@ -13,8 +13,8 @@ import {
 import type { SavedCard } from '../provider.ts'
 
 /**
- * Their JSON, read at the door. What money depends on must be whole, or all of it is undefined: an answer that we
- * understand by half is one that we do not understand. Statuses stay text here, for new ones will come.
+ * Parsers of Stripe's JSON, validated at the boundary. They never throw: an invalid required field makes the whole object undefined. Statuses
+ * stay text, because new ones may be added.
  */
 export interface StripeSession {
   id: string
@@ -41,7 +41,7 @@ export interface StripeIntent {
   currency: Currency
   livemode: boolean
   createdAt: Date
-  /** The last try, whatever became of it. */
+  /** The last try, paid or failed. */
   charge: StripeTry | null
   lastError: StripeFailure | null
   cancellationReason: string | null
@@ -119,7 +119,7 @@ export const readSessionText = (text: string) => readSession(parse(text))
 export const readIntentText = (text: string) => readIntent(parse(text))
 export const readRefundText = (text: string) => readRefund(parse(text))
 
-/** `{ error: { type, … } }` of a refusal; undefined when somebody else has answered in their place. */
+/** `{ error: { type, … } }`; undefined for any other body, such as the error page of a proxy. */
 export function readError(text: string): StripeError | undefined {
   const error = fields(fields(parse(text))?.error)
   const failure = readFailure(error)
@@ -175,7 +175,7 @@ export function readDispute(value: unknown): StripeDispute | undefined {
   }
 }
 
-/** Null for a charge without our note: another business of the same account, in whatever currency. */
+/** Null for a charge without our metadata: the account is also used for other payments. */
 export function readCharge(value: unknown): StripeCharge | null | undefined {
   const charge = fields(value)
   if (charge?.object !== 'charge') return undefined

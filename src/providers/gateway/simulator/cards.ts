@@ -14,7 +14,7 @@ export interface Card {
 
 export type ChargeOutcome =
   | { kind: 'paid' }
-  /** Charged, but nobody is told for a while. */
+  /** Charged, but neither an answer nor a notice says so for a while. */
   | { kind: 'silent' }
   | { kind: 'code_required' }
   | { kind: 'failed'; code: FailureCode }

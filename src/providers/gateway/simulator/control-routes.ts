@@ -30,7 +30,7 @@ interface Parts {
 const HIDDEN = { schema: { hide: true } }
 const YEARS_TO_EXPIRY = 4
 
-/** With these a merchant's tests play the customer, and the weather. */
+/** Control routes: a merchant's tests act as the customer and set faults. */
 export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCredential }: Parts): void {
   const { database, clock } = ledger
 
@@ -50,7 +50,7 @@ export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCreden
     return payment
   }
 
-  /** What the provider's API says, but for the token: that is between the provider and whoever has the secret key. */
+  /** The record of the provider's API without the card token, which is for holders of the secret key only. */
   function shown({ payment, transactions }: Books) {
     const { savedCard, ...record } = recordOf(payment, transactions, ledger.publicUrl())
     if (!savedCard) return record

@@ -25,7 +25,7 @@ export class HeldSockets {
     return reply
   }
 
-  /** From now on nobody is held: a server that stops waits for nobody who will never be answered. */
+  /** Closes the held sockets, so that a stopping server does not wait for them. */
   stop(): void {
     this.#stopped = true
     for (const socket of this.#held) socket.destroy()

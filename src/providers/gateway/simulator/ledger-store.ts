@@ -36,7 +36,7 @@ const TRANSACTION =
   new Fixed(`id, payment_id as "paymentId", kind, status, amount, currency, failure_code as "failureCode",
   refund_reference as "refundReference", by_hand as "byHand", settles_at as "settlesAt", at`)
 
-/** The id of the new payment; undefined when its reference is taken. Waits for whoever is writing the same one. */
+/** The id of the new payment; undefined when its reference is taken. Waits for a concurrent insert of the same reference. */
 export async function insertPayment(tx: DatabaseTransaction, payment: NewPayment): Promise<number | undefined> {
   const isTransfer = payment.channel === 'transfer'
   const row = await tx.row<{ id: number }>(sql`
@@ -66,7 +66,7 @@ export function findPaymentByAccount(
   return queries.row(sql`${PAYMENT} where account_number = ${accountNumber} and payment.merchant_id = ${merchantUuid}`)
 }
 
-/** Until the transaction ends nobody else changes it: money is counted by one at a time. */
+/** Locks the row until the transaction ends, so that money is counted by one transaction at a time. */
 export async function lockPayment(tx: DatabaseTransaction, id: number): Promise<Payment> {
   await tx.row(sql`select id from gateway_payments where id = ${id} for update`)
   // A second question, because only a new one sees what was committed while we waited, cards included.

@@ -23,7 +23,7 @@ const HIDDEN = { schema: { hide: true } }
 const FORM_LIMIT = 8 * 1024
 const TOKEN = /^[1-9A-HJ-NP-Za-km-z]{30}$/
 
-/** The page on which a customer pays by card. The token in its address is the secret; whoever has it may pay. */
+/** The page on which a customer pays by card. The token in its URL is the only secret. */
 export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -109,7 +109,7 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): 
       return show(reply, 422, await find(request), { mistake, newCard: wish.card !== undefined })
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
-      // Finished meanwhile, perhaps by a second press of the same button: whoever has paid goes back as after the first.
+      // Finished meanwhile, perhaps by a second submit of the same form: the customer is redirected as after the first.
       const { payment: now, transactions } = await find(request)
       return now.taken > 0 && !isSilent(now, transactions) ? sendBack(reply, now) : reply.redirect(here, 303)
     }
@@ -151,7 +151,7 @@ function show(reply: FastifyReply, status: number, books: Books, showing: Showin
 
 /**
  * By way of a page that sends the customer on. Chromium holds every redirect that follows a form against form-action, the shop's own site
- * at the end of them included, and nobody here knows where that is: a customer who had paid would be left standing.
+ * at the end of them included, and that site is not known here: a customer who had paid would be stopped.
  */
 function sendBack(reply: FastifyReply, { pageToken }: Payment): FastifyReply {
   return reply.redirect(`./${pageToken}?done`, 303)
@@ -167,7 +167,7 @@ function readCard(form: URLSearchParams, now: Date): Card | Mistake {
   const expiry = /^(0?[1-9]|1[0-2])\s*[/ -]?\s*(?:20)?(\d\d)$/.exec((form.get('expiry') ?? '').trim())
   if (!expiry) return { field: 'expiry', message: 'Write the expiry date as on the card: MM / YY.' }
   const [month, year] = [Number(expiry[1]), 2000 + Number(expiry[2])]
-  // Once its last month is over everywhere on earth: nobody is refused while the card is still good.
+  // Once its last month is over everywhere on earth: a card that is still valid somewhere is accepted.
   if (now.getTime() >= Date.UTC(year, month, 1, 12)) return { field: 'expiry', message: 'This card has expired.' }
   if (!/^\d{3,4}$/.test((form.get('cvv') ?? '').trim())) {
     return { field: 'cvv', message: 'Enter the 3 or 4 digits of the security code.' }

@@ -11,7 +11,7 @@ export interface Payment {
   channel: 'card' | 'transfer'
   requested: number
   currency: string
-  /** What was truly taken and given back, whatever the provider says of it at the moment. */
+  /** The amounts really taken and returned. A simulated fault may report others. */
   taken: number
   refunded: number
   merchantName: string

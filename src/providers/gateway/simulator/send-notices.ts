@@ -59,7 +59,7 @@ export function noticeSender(parts: Parts): NoticeSender {
     }
   }
 
-  /** Claims for as long as there is room. Slow receivers take up room, but nobody waits for them. */
+  /** Claims for as long as there is room. Slow receivers occupy slots, but do not block the others. */
   async function claimWhatIsDue(): Promise<void> {
     claiming = true
     try {

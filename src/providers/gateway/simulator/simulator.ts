@@ -31,7 +31,7 @@ export interface Simulator {
   routes(app: FastifyInstance): Promise<void>
   /** Sends up to `limit` notices that are due and returns how many. Any number of processes may do so at once. */
   sendDueNotices(limit: number): Promise<number>
-  /** Lets go of whoever is held, starts nothing new, and waits for what is being sent. */
+  /** Closes held sockets, starts nothing new, and waits for notices that are being sent. */
   stop(): Promise<void>
 }
 

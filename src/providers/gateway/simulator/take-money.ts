@@ -37,7 +37,7 @@ export function chargeCard(parts: LedgerParts, chance: Chance, paymentId: number
   return changeBooks(parts, paymentId, (tx, books) => chargeInside(tx, parts, chance, books, wish))
 }
 
-/** Charges, with the payment's row locked by the caller. Whoever comes second finds it finished. */
+/** Charges, with the payment's row locked by the caller. A second charge finds it finished. */
 export async function chargeInside(
   tx: Transaction,
   parts: LedgerParts,
