@@ -34,7 +34,7 @@ import { startWorker } from './worker/worker.ts'
 
 const SANDBOX_OWNER = { merchantId: SANDBOX_MERCHANT_ID, mode: 'sandbox' as const }
 
-/** The parts that every door needs. */
+/** The dependencies of every command. */
 export interface Parts {
   database: Database
   databaseUrl: string
@@ -42,7 +42,7 @@ export interface Parts {
   close(): Promise<void>
 }
 
-/** A database to work on: the one that DATABASE_URL names, else the embedded one. */
+/** Connects to DATABASE_URL, or starts the embedded PostgreSQL. */
 export async function openParts(config: Config, purpose: Purpose, log?: Logger): Promise<Parts> {
   const server = config.databaseUrl
     ? { url: config.databaseUrl, stop: async () => {} }
@@ -63,12 +63,12 @@ export async function openParts(config: Config, purpose: Purpose, log?: Logger):
 }
 
 async function startEmbedded(config: Config, purpose: Purpose, log?: Logger) {
-  // Only here, so that nothing of the embedded server is even loaded when there is a DATABASE_URL.
+  // Loaded lazily: not needed with a DATABASE_URL.
   const embedded = await import('./database/embedded.ts')
   return embedded.startEmbedded({
     dataDir: config.dataDir,
     purpose,
-    onRestart: () => log?.warn('embedded PostgreSQL ended by itself and was started again'),
+    onRestart: () => log?.warn('embedded PostgreSQL exited unexpectedly and was restarted'),
   })
 }
 
@@ -78,15 +78,15 @@ export interface Service {
   serverUrl: string
   sandbox: NewCredential
   sandboxWebhookSecret: string
-  /** Where the demo shop is, if it is open. */
+  /** The URL of the demo shop, if enabled. */
   demoUrl: string | undefined
-  /** Finishes what is under way, then ends everything that was started. `patient`: lets clients notice first. */
+  /** Graceful shutdown. `patient`: waits first, so that load balancers notice. */
   stop(patient: boolean): Promise<void>
 }
 
-// A balancer or client that holds a connection hears "close" with its next answer; this is how long we wait for that.
+// Time for load balancers and keep-alive clients to receive "Connection: close".
 const DRAIN_MS = 500
-const HANG_UP_AFTER_MS = 5_000
+const DISCONNECT_AFTER_MS = 5_000
 
 export async function startService(config: Config, log: Logger): Promise<Service> {
   const parts = await openParts(config, 'own', log)
@@ -99,17 +99,17 @@ export async function startService(config: Config, log: Logger): Promise<Service
     await seedSandbox(parts.database, keys.sandbox)
     const secrets = secretBox(keys.secretKey)
     const inUse = await findDefaultSecret(parts.database, secrets, SANDBOX_OWNER)
-    // One that was rotated stays what it is now, unless an operator chose one by name.
+    // A rotated secret stays, unless the configuration sets one.
     const sandboxWebhookSecret = config.sandboxWebhookSecret ?? inUse ?? keys.sandboxWebhookSecret
     await setDefaultSecret({ ...parts, secrets }, SANDBOX_OWNER, sandboxWebhookSecret)
-    return await openDoors(config, log, { ...parts, clock }, { ...keys, sandboxWebhookSecret })
+    return await startHttp(config, log, { ...parts, clock }, { ...keys, sandboxWebhookSecret })
   } catch (error) {
     await parts.close()
     throw error
   }
 }
 
-async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys): Promise<Service> {
+async function startHttp(config: Config, log: Logger, parts: Parts, keys: Keys): Promise<Service> {
   const [{ buildApp }, { listen }, { livePayments }] = await loadHttp()
   let stopping = false
   let baseUrl = config.publicUrl ?? ''
@@ -126,7 +126,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
   })
   const secrets = secretBox(keys.secretKey)
   const isAllowed = privateAllowedBy(config)
-  // The demo shop is part of this service: its webhook works on a private address, too.
+  // SSRF guard: the demo shop's webhook is the only private address that is always allowed.
   const isDemoWebhook = (url?: string) => config.demo && url === `${baseUrl}${DEMO_WEBHOOK_PATH}`
   const allowPrivate = (mode: Mode, url?: string) => isAllowed(mode) || (mode === 'sandbox' && isDemoWebhook(url))
   const attemptParts: PaymentDependencies = {
@@ -142,7 +142,6 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     }),
     secrets,
   }
-  // Of the customers' side, as it were: a process that only works off the clock does without.
   const hasDemo = config.demo && config.role !== 'worker'
   const assets = await buildAssets()
   const demo = hasDemo ? [openDemo(keys, assets, { baseUrl: () => baseUrl, serverUrl: () => serverUrl })] : []
@@ -165,7 +164,7 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     trustProxy: config.trustProxy,
   })
   const port = await listen(app, config).catch(async (error) => {
-    await app.close() // or its timers would keep a process alive that has nothing to do
+    await app.close() // its timers would keep the process alive
     throw error
   })
   baseUrl ||= `http://localhost:${port}`
@@ -194,20 +193,20 @@ async function openDoors(config: Config, log: Logger, parts: Parts, keys: Keys):
     sandboxWebhookSecret: keys.sandboxWebhookSecret,
     demoUrl: hasDemo ? `${baseUrl}/demo` : undefined,
     async stop(patient) {
-      stopping = true // not ready any more, and every answer says "Connection: close"
+      stopping = true // readiness fails, and every answer has "Connection: close"
       if (patient) await new Promise((resolve) => setTimeout(resolve, DRAIN_MS))
-      // Whoever has not finished sending by then never will: one slow stranger must not turn our end into a crash.
-      const patience = setTimeout(() => app.server.closeAllConnections(), HANG_UP_AFTER_MS)
+      // Clients that are still sending after the timeout are disconnected.
+      const timeout = setTimeout(() => app.server.closeAllConnections(), DISCONNECT_AFTER_MS)
       await listening.stop()
       await Promise.all([app.close(), worker?.stop(), delivering?.stop(), ...servers.map((server) => server.stop())])
       http.close()
-      clearTimeout(patience)
+      clearTimeout(timeout)
       await parts.close()
     },
   }
 }
 
-/** A merchant's site in our own house. Of us it gets what every merchant has, and no part of the service. */
+/** The demo shop is a merchant: it gets credentials and URLs, and no dependency of the service. */
 function openDemo(keys: Keys, assets: Assets, urls: Pick<DemoParts, 'baseUrl' | 'serverUrl'>) {
   return demoShop({
     ...urls,
@@ -218,19 +217,19 @@ function openDemo(keys: Keys, assets: Assets, urls: Pick<DemoParts, 'baseUrl' | 
   })
 }
 
-/** Which modes may have us call addresses inside our own network. */
+/** SSRF guard: the modes in which private addresses may be called. */
 export function privateAllowedBy({ webhookAllowPrivate }: Config): (mode: Mode) => boolean {
   return (mode) => webhookAllowPrivate === 'always' || webhookAllowPrivate === mode
 }
 
-/** An address under which a process finds itself, whatever it listens on. */
+/** A host at which this process can reach itself. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === 'localhost') return '127.0.0.1'
   if (host === '::') return '[::1]'
   return host.includes(':') ? `[${host}]` : host
 }
 
-/** Only when the door is opened: the small commands start faster without a web framework. */
+/** Loaded lazily: commands without HTTP start faster without the web framework. */
 function loadHttp() {
   return Promise.all([
     import('./http/server/app.ts'),
@@ -239,11 +238,11 @@ function loadHttp() {
   ])
 }
 
-/** The API's description, straight from its routes: nothing is started, and nothing is asked of a database. */
+/** The OpenAPI document, generated from the routes without a database. */
 export async function describeService(): Promise<unknown> {
   const [{ buildApp }, , { livePayments }] = await loadHttp()
   const nothing = () => {
-    throw new Error('only the description is asked for')
+    throw new Error('not available while generating the OpenAPI document')
   }
   const parts = { database: {} as Database, log: createLog('silent') }
   const app = await buildApp({

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts'
 import type { ListedTransaction, Providers } from '../providers/provider.ts'
-import { type AuditScope, type BookedTransaction, findBooked, pageOfBooked } from './store/provider-audit.ts'
+import { type AuditScope, findRecorded, pageOfRecorded, type RecordedTransaction } from './store/provider-audit.ts'
 
 export interface Range {
   from: Date
@@ -40,31 +40,32 @@ export async function auditProvider(
   const differences: Difference[] = []
   let agreed = 0
   const seen = new Set<string>()
-  const returned = new Map<string, { booked: BookedTransaction; theirs: number; listed: Set<string> }>()
+  const returned = new Map<string, { recorded: RecordedTransaction; theirs: number; listed: Set<string> }>()
   for (const page of chunks(listing.transactions, 500)) {
-    const booked = await findBooked(
+    const recorded = await findRecorded(
       database,
       scope,
       page.map(({ transactionId }) => transactionId),
     )
     for (const theirs of page) {
-      const ours = booked.find((each) => isSame(each, theirs))
+      const ours = recorded.find((each) => isSame(each, theirs))
       if (ours) seen.add(ours.receiptId)
       const isInRange = theirs.at >= range.from && theirs.at < range.to
       const finding = compareTaken(ours, theirs)
       if (finding && isInRange) differences.push({ ...nameOf(ours, theirs), finding })
       else if (isInRange) agreed++
       if (!ours?.attemptId) continue
-      const sum = returned.get(ours.attemptId) ?? { booked: ours, theirs: 0, listed: new Set() }
+      const sum = returned.get(ours.attemptId) ?? { recorded: ours, theirs: 0, listed: new Set() }
       returned.set(ours.attemptId, { ...sum, theirs: sum.theirs + (theirs.returned ?? 0) })
       sum.listed.add(ours.receiptId)
     }
   }
-  for (const { booked, theirs, listed } of returned.values()) {
+  for (const { recorded, theirs, listed } of returned.values()) {
     // Some transactions of the attempt are outside the range, so the sum of its returns is not known.
-    if (listed.size < booked.receiptsOfAttempt) continue
-    const finding = compareReturned(booked, theirs)
-    if (finding) differences.push({ transactionId: booked.transactionId, reference: booked.orderReference, finding })
+    if (listed.size < recorded.receiptsOfAttempt) continue
+    const finding = compareReturned(recorded, theirs)
+    if (finding)
+      differences.push({ transactionId: recorded.transactionId, reference: recorded.orderReference, finding })
   }
   if (listing.incomplete === null) differences.push(...(await findUnlisted(database, scope, range, seen)))
   return { ...scope, agreed, differences, incomplete: listing.incomplete }
@@ -103,13 +104,13 @@ function incomplete(found: Map<string, ListedTransaction>, because: string): Lis
   return { transactions: [...found.values()], incomplete: because }
 }
 
-function isSame(ours: BookedTransaction, theirs: ListedTransaction): boolean {
+function isSame(ours: RecordedTransaction, theirs: ListedTransaction): boolean {
   if (ours.transactionId !== theirs.transactionId) return false
   if (theirs.reference === null || ours.orderReference === null) return true
   return theirs.reference === ours.orderReference || theirs.reference === ours.providerReference
 }
 
-function compareTaken(ours: BookedTransaction | undefined, theirs: ListedTransaction): string | undefined {
+function compareTaken(ours: RecordedTransaction | undefined, theirs: ListedTransaction): string | undefined {
   const { amount, currency } = theirs.amount
   if (!ours) return `the provider took ${amount} ${currency}, our records do not have it`
   if (ours.amount !== amount || ours.currency !== currency) {
@@ -118,13 +119,13 @@ function compareTaken(ours: BookedTransaction | undefined, theirs: ListedTransac
   return undefined
 }
 
-function compareReturned(ours: BookedTransaction, theirs: number): string | undefined {
+function compareReturned(ours: RecordedTransaction, theirs: number): string | undefined {
   // The provider may or may not have executed a pending refund.
   if (theirs >= ours.returned && theirs <= ours.returned + ours.returning) return undefined
   return `the provider gave back ${theirs} ${ours.currency}, our records have ${ours.returned}`
 }
 
-function nameOf(ours: BookedTransaction | undefined, theirs: ListedTransaction): Omit<Difference, 'finding'> {
+function nameOf(ours: RecordedTransaction | undefined, theirs: ListedTransaction): Omit<Difference, 'finding'> {
   return { transactionId: theirs.transactionId, reference: ours?.orderReference ?? theirs.reference }
 }
 
@@ -135,8 +136,8 @@ async function findUnlisted(
   seen: Set<string>,
 ): Promise<Difference[]> {
   const found: Difference[] = []
-  for (let after: (BookedTransaction & { account: number }) | undefined; ; ) {
-    const page = await pageOfBooked(database, scope, after)
+  for (let after: (RecordedTransaction & { account: number }) | undefined; ; ) {
+    const page = await pageOfRecorded(database, scope, after)
     for (const { receiptId, transactionId, orderReference, amount, currency, takenAt } of page) {
       if (takenAt < range.from || takenAt >= range.to || seen.has(receiptId)) continue
       const finding = `our records have ${amount} ${currency}, the provider does not list it`

@@ -50,7 +50,7 @@ export async function withIdempotencyKey<Answer>(
       throw new Problem('idempotency_in_progress', 'The first request with this Idempotency-Key is still running.', {
         retryAfterSeconds: 1,
       })
-    case 'yours':
+    case 'claimed':
       break
   }
   try {
@@ -60,7 +60,7 @@ export async function withIdempotencyKey<Answer>(
     return { answer, replayed: false }
   } catch (error) {
     // Delete the key only if nothing was started. After a retry, the refusal may be caused by the first run's own work.
-    const nothingStarted = !claim.again && error instanceof Problem && !PROBLEMS[error.code].retryable
+    const nothingStarted = !claim.isRetry && error instanceof Problem && !PROBLEMS[error.code].retryable
     await (nothingStarted ? deleteCall(database, caller, call) : releaseCall(database, caller, call)).catch(() => {})
     throw error
   }

@@ -3,7 +3,7 @@ import { callProvider } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import { disputeChange, withListed } from './state/dispute.ts'
-import { chargebackId, matchLoss, matchRefund, withoutRoom } from './state/match-returns.ts'
+import { chargebackId, matchLoss, matchRefund, whyExceeded } from './state/match-returns.ts'
 import type { Refund } from './state/refund.ts'
 import { lockPaymentState } from './store/attempts.ts'
 import { disputesOf } from './store/disputes.ts'
@@ -93,24 +93,24 @@ async function takeRefund(
 ): Promise<void> {
   const { refundId, reference, status } = listed
   const isAnother = reference !== null && done.has(reference)
-  const meaning = matchRefund(work, listed, isAnother)
+  const match = matchRefund(work, listed, isAnother)
   if (reference !== null) done.add(reference)
-  switch (meaning.kind) {
+  switch (match.kind) {
     case 'known':
-      if (isAnother && meaning.refund.status === 'successful' && status !== 'successful') return
-      return takeKnown(work, meaning.refund, listed, waits)
+      if (isAnother && match.refund.status === 'successful' && status !== 'successful') return
+      return takeKnown(work, match.refund, listed, waits)
     case 'settles':
-      return keepDispute(work, { ...meaning.dispute, settledBy: refundId })
+      return keepDispute(work, { ...match.dispute, settledBy: refundId })
     case 'adopts':
-      await nameRefund(work, meaning.refund, { amount: listed.amount.amount, providerRefundId: refundId })
+      await nameRefund(work, match.refund, { amount: listed.amount.amount, providerRefundId: refundId })
       return
     case 'new':
       return recordRefund(work, listed.amount.amount, refundId)
     case 'waits':
-      waits.push(meaning.because)
+      waits.push(match.because)
       return
     case 'unfit':
-      return markForReview(work, `refund_mismatch: ${meaning.because}.`)
+      return markForReview(work, `refund_mismatch: ${match.because}.`)
     case 'nothing':
       return
   }
@@ -125,9 +125,9 @@ async function takeKnown(work: Reconciliation, refund: Refund, listed: ListedRef
   if (status === 'failed' && !refund.counted && refund.kind === 'provider' && work.attempt.amountReversed > 0)
     return markForReview(work, `refund_failed: the provider kept ${refund.amount} that is on record as given back.`)
   if (status === 'failed') return failRefund(work, refund, FAILED)
-  const misfit = refund.status === 'failed' ? withoutRoom(work, refund.amount) : undefined
-  if (misfit?.kind === 'waits') waits.push(misfit.because)
-  else if (misfit) await markForReview(work, `refund_mismatch: ${misfit.because}.`)
+  const exceeded = refund.status === 'failed' ? whyExceeded(work, refund.amount) : undefined
+  if (exceeded?.kind === 'waits') waits.push(exceeded.because)
+  else if (exceeded) await markForReview(work, `refund_mismatch: ${exceeded.because}.`)
   else await completeRefund(work, refund, refundId)
 }
 

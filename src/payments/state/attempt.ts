@@ -4,72 +4,72 @@ import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import type { Failure, OrderHandle } from '../../providers/provider.ts'
 
-/** One try at paying a payment, through one provider and channel. */
+/** One attempt to pay a payment, through one provider and channel. Its statuses and transitions: see payment-state.ts. */
 export interface Attempt {
   id: AttemptId
   paymentId: PaymentId
   merchantId: MerchantId
   mode: Mode
   number: number
-  /** For the merchant: the payment's reference with something added. */
+  /** Shown to the merchant: the payment's reference with a suffix. */
   reference: string
   provider: string
-  /** The version of the provider's keys that it was started with: checks, notices and refunds use the same. */
+  /** Version of the provider keys at the start. Checks, notices and refunds use the same version. */
   account: number
   channel: Channel
   status: AttemptStatus
   currency: Currency
-  /** What the customer is to pay: the price, and the charge when they bear it. */
+  /** The amount for the customer: the price, plus the fee if the customer bears it. */
   amountCharged: number
   fee: number
-  /** Every unit that arrived for it in its currency, wanted or not. */
+  /** All money received in the attempt's currency, including surplus. */
   amountReceived: number
-  /** Of that: promised back or gone, for whatever reason. */
+  /** Of that: refunded, pending refund, charged back or reversed. */
   amountReturned: number
-  /** Of that: gone, and counted in the payment's `amountRefunded`. */
+  /** Of that: refunded and counted in the payment's `amountRefunded`. */
   amountRefunded: number
-  /** Of `amountReturned`: given back in full before we first saw it, so it never counted towards the payment. */
+  /** Of `amountReturned`: transactions returned in full before we first saw them. They never counted towards the payment. */
   amountReversed: number
-  /** For the provider: made from the id and on disk before the first call. */
+  /** Our reference at the provider. Derived from the id and stored before the first call. */
   orderReference: string
   providerReference: string
-  /** The customer agreed that the card be kept. */
+  /** The customer agreed to save the card. */
   saveCard: boolean
-  /** A saved card is charged without a page of anybody's. */
+  /** A saved card is charged directly, without a page. */
   chargedAtOnce: boolean
-  /** The provider has shown, in an answer or a notice, that it knows the order. */
+  /** An answer or notice of the provider has proved that it knows the order. */
   knownToProvider: boolean
   failure: Failure | null
-  /** Which try on the provider's page that failure was. */
+  /** The provider's id of the failed try. A customer can try several times on one provider page. */
   failedTryId: string | null
   instructions: Instructions | null
   instructionsExpireAt: Date | null
-  /** A signed notice said "paid" while the provider's own answer did not: nobody decides until they agree. */
+  /** A signed notice said "paid", and the check has not confirmed it yet. The attempt cannot fail until they agree. */
   noticeSaidPaid: boolean
-  /** Why a person has to look at it; null when nobody has to. */
+  /** Why a person has to review it; null if no review is needed. */
   needsReview: string | null
   createdAt: Date
-  /** When its provider was first asked for it: after the customer's yes, where one is needed. */
+  /** When the provider was first called; after the confirmation, if one is needed. */
   askedAt: Date
   resolvedAt: Date | null
   checks: CheckSchedule
 }
 
-/** When we ask the provider by ourselves, since notices get lost. */
+/** The state of the check schedule: see check-schedule.ts. */
 export interface CheckSchedule {
   since: Date
   count: number
   missingInARow: number
   nextAt: Date | null
-  /** The last return of the customer or notice; null when there was none. */
+  /** The last return of the customer, or the last notice. */
   lastActivityAt: Date | null
 }
 
 /**
- * - pending: instructions are out, it is the customer's turn
- * - processing: the provider is at it, or did not answer; money may have moved
- * - abandoned: the payment ended another way first
- * - surplus: it was paid too, after the payment had been
+ * - pending: the customer has instructions and has not paid yet
+ * - processing: the outcome is unknown; money may have moved
+ * - abandoned: the payment ended before this attempt was paid
+ * - surplus: paid after the payment was successful; the money is refunded
  */
 export type AttemptStatus = 'pending' | 'processing' | 'successful' | 'failed' | 'abandoned' | 'surplus'
 
@@ -82,17 +82,16 @@ export const ATTEMPT_STATUSES: readonly AttemptStatus[] = [
   'surplus',
 ]
 
-/** What the customer needs to pay. */
+/** How the customer pays. */
 export type Instructions =
-  /** A page of the provider's that takes a card. `savedCard`: the one that it offers. */
+  /** The provider's card page. `savedCard`: the saved card that it offers. */
   | { kind: 'link'; link: string; publicKey: string; savedCard?: SavedCardId }
-  /** A page of ours that asks for the customer's yes to charge this saved card. Nobody has been asked anything yet. */
+  /** The checkout page asks the customer to confirm the charge of this saved card. The provider was not called yet. */
   | { kind: 'confirm'; link: string; publicKey: string; savedCard: SavedCardId }
-  /** What the bank wants before it charges this saved card: a PIN, a code. */
+  /** The bank requires a PIN or a code before it charges this saved card. */
   | { kind: 'step'; link: string; savedCard: SavedCardId }
   | { kind: 'account'; accountName: string; accountNumber: string; bankName: string; amountToTransfer: number }
 
-/** The attempt as its provider knows it. */
 export function handleOf(attempt: Attempt): OrderHandle {
   const { orderReference: reference, providerReference, channel, askedAt: startedAt } = attempt
   const amount = money(attempt.amountCharged, attempt.currency)
@@ -100,8 +99,8 @@ export function handleOf(attempt: Attempt): OrderHandle {
 }
 
 /**
- * The provider did not answer the start. No link, account number or saved-card charge has left us, and the provider has never shown
- * that it knows the order, so nobody can have paid it.
+ * The provider did not answer the start, no instructions were handed out, no card was charged, and the provider does not know the order.
+ * Such an attempt cannot be paid.
  */
 export function isUnstarted(attempt: Attempt): boolean {
   const { status, instructions, chargedAtOnce, noticeSaidPaid, knownToProvider } = attempt
@@ -110,7 +109,7 @@ export function isUnstarted(attempt: Attempt): boolean {
 
 export const MAX_ATTEMPTS = 20
 
-// Another try with the same card, or a moment later, may go well.
+// All other failures may succeed with the same method later.
 const FINAL_FAILURES = new Set([
   'card_expired',
   'card_not_supported',
@@ -119,7 +118,6 @@ const FINAL_FAILURES = new Set([
   'amount_mismatch',
 ])
 
-/** Whether the same method may work the next time. */
 export function isRetryable(failure: Failure): boolean {
   return !FINAL_FAILURES.has(failure.code)
 }

@@ -3,7 +3,7 @@ import type { AttemptStatus } from './attempt.ts'
 import type { Payment } from './payment.ts'
 import type { PaymentState } from './payment-state.ts'
 
-/** Everything on record about a payment, to be derived again from its beginning. */
+/** All records of a payment, from which the audit derives its state again. */
 export interface Records {
   state: PaymentState
   events: { type: EventType; sequence: number; attemptReference: string | null; dispute?: string | null }[]
@@ -12,7 +12,7 @@ export interface Records {
   disputes: { id: string; attemptId: string; status: string; refundId: string | null }[]
 }
 
-/** What the books say that their own events, receipts and refunds do not. Empty when all is well. */
+/** Compares the stored state with the state derived from events, receipts and refunds. Returns the differences. */
 export function audit(records: Records): string[] {
   const { state, events, receipts, refunds } = records
   const { payment, attempts } = state
@@ -52,7 +52,7 @@ export function audit(records: Records): string[] {
   return [...found, ...auditDisputes(records)]
 }
 
-/** A dispute is what its events say; the money of a lost one is counted by one refund, and of no other. */
+/** A dispute's status must match its events, and exactly one refund must count the money of a lost one. */
 function auditDisputes({ state, events, refunds, disputes }: Records): string[] {
   const found: string[] = []
   for (const { id, attemptId, status, refundId } of disputes) {

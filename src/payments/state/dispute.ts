@@ -14,7 +14,7 @@ export interface Dispute {
   currency: string
   status: DisputeStatus
   reason: string | null
-  /** When the merchant has to have answered it at the provider. */
+  /** The merchant's deadline for a response at the provider. */
   respondBy: Date | null
   /** The refund that counts the lost money: a chargeback, or the provider's own refund of the same money. */
   refundId: RefundId | null
@@ -29,8 +29,8 @@ export type DisputeStatus = 'open' | 'won' | 'lost'
 export const DISPUTE_STATUSES: readonly DisputeStatus[] = ['open', 'won', 'lost']
 
 /**
- * What a listed dispute means for the one on record. A resolved dispute can change sides (a provider may reinstate the money), but it does
- * not open again: an old list must not undo a result.
+ * The change that a listed dispute causes. A resolved dispute can switch between won and lost (a provider may reinstate the money), but
+ * never reopens: a stale list must not undo a result.
  */
 export function disputeChange(known: Dispute, listed: ListedDispute): 'updated' | 'won' | 'lost' | null {
   if (listed.status !== 'open') return listed.status === known.status ? null : listed.status

@@ -3,31 +3,31 @@ import type { Attempt } from './attempt.ts'
 import type { Dispute } from './dispute.ts'
 import { type Refund, refundReference } from './refund.ts'
 
-/** What is on record about the money that went back through one attempt. */
+/** The recorded refunds and disputes of one attempt. */
 export interface OnRecord {
   attempt: Attempt
   refunds: Refund[]
   disputes: Dispute[]
 }
 
-/** What a refund in the provider's list is, compared with what is on record. */
-export type RefundMeaning =
+/** How a refund in the provider's list matches our records. */
+export type RefundMatch =
   /** A refund that is already in our records. */
   | { kind: 'known'; refund: Refund }
-  /** The money of a lost dispute, shown once more as a refund. */
+  /** The provider lists the money of a lost dispute as a refund, too. */
   | { kind: 'settles'; dispute: Dispute }
-  /** Part or all of the money that was given back before we first saw it, recorded without the provider's id of the refund. */
+  /** A part of money that was returned before we first saw it and recorded without the provider's refund id. */
   | { kind: 'adopts'; refund: Refund }
-  /** Made at the provider, and not on record. */
+  /** Made at the provider and not recorded yet. */
   | { kind: 'new' }
-  /** It cannot be told yet what it is: guessing could count money twice or never. */
+  /** Not decidable yet: guessing could count money twice or never. */
   | { kind: 'waits'; because: string }
-  /** There is no money on record that it could be of. A person has to look. */
+  /** It exceeds the recorded money. A person has to review it. */
   | { kind: 'unfit'; because: string }
   | { kind: 'nothing' }
 
-/** Explains one listed refund. `isAnother`: an earlier entry of the same list was the refund of ours with this reference. */
-export function matchRefund(onRecord: OnRecord, listed: ListedRefund, isAnother: boolean): RefundMeaning {
+/** Matches one listed refund. `isAnother`: an earlier entry of the list had the same reference. */
+export function matchRefund(onRecord: OnRecord, listed: ListedRefund, isAnother: boolean): RefundMatch {
   const { refunds, disputes } = onRecord
   const byId = refunds.find(
     ({ kind, providerRefundId }) => kind !== 'chargeback' && providerRefundId === listed.refundId,
@@ -37,12 +37,12 @@ export function matchRefund(onRecord: OnRecord, listed: ListedRefund, isAnother:
   if (known) return { kind: 'known', refund: known }
   if (disputes.some(({ settledBy }) => settledBy === listed.refundId)) return { kind: 'nothing' }
   if (listed.status === 'failed') return { kind: 'nothing' }
-  const meaning = explainUnknown(onRecord, listed)
-  // What was given back at first sight includes refunds under way. Such a one is told by its id from here on, should it fail.
-  return listed.status === 'successful' || meaning.kind === 'adopts' ? meaning : { kind: 'nothing' }
+  const match = matchUnknownRefund(onRecord, listed)
+  // Money that was returned at first sight includes pending refunds. With their id on record, a later failure is recognised.
+  return listed.status === 'successful' || match.kind === 'adopts' ? match : { kind: 'nothing' }
 }
 
-function explainUnknown({ attempt, refunds, disputes }: OnRecord, listed: ListedRefund): RefundMeaning {
+function matchUnknownRefund({ attempt, refunds, disputes }: OnRecord, listed: ListedRefund): RefundMatch {
   const { amount, currency } = listed.amount
   if (currency !== attempt.currency || amount < 1)
     return { kind: 'unfit', because: `a refund of ${amount} ${currency} is listed` }
@@ -51,27 +51,27 @@ function explainUnknown({ attempt, refunds, disputes }: OnRecord, listed: Listed
   if (linked) return { kind: 'settles', dispute: linked }
   const unanswered = refunds.filter(({ status, createdAt }) => status === 'pending' && mayBeAfter(listed.at, createdAt))
   if (listed.reference === null && unanswered.some((refund) => refund.amount === amount)) {
-    // It may be any of these, or none. Each is asked for again under its own reference; after that this one can be told from them.
+    // It may be one of these or another one. Each is retried under its own reference; after that it can be matched.
     return { kind: 'waits', because: 'a refund of ours of the same amount is not answered yet' }
   }
-  // Some providers list the money of a lost dispute as a refund, and do not say which dispute it settles.
+  // Some providers list the money of a lost dispute as a refund without naming the dispute.
   const settled =
     listed.disputeId === undefined && counted.find((dispute) => dispute.amount === amount && madeAfter(listed, dispute))
   if (settled) return { kind: 'settles', dispute: settled }
   const unnamed = covering(refunds, amount, listed.at)
   if (unnamed) return { kind: 'adopts', refund: unnamed }
-  const misfit = withoutRoom({ attempt, refunds }, amount)
-  return misfit ?? { kind: 'new' }
+  const exceeded = whyExceeded({ attempt, refunds }, amount)
+  return exceeded ?? { kind: 'new' }
 }
 
-/** Money that the provider had given back when we first saw it: on record as returned, without the provider's id of the refund. */
+/** Money that was returned before we first saw it, recorded without the provider's refund id. */
 function isUnnamed({ kind, status, providerRefundId }: Refund): boolean {
   return kind === 'provider' && status === 'successful' && providerRefundId === null
 }
 
 const CLOCKS_DIFFER_BY_MS = 5 * 60_000
 
-/** The row of such money that something which the provider lists with this time is a part of. One row may stand for several refunds. */
+/** The row of such money that covers this amount and time. One row may stand for several refunds. */
 function covering(refunds: Refund[], amount: number, at: Date): Refund | undefined {
   return refunds.find(
     (refund) =>
@@ -79,38 +79,38 @@ function covering(refunds: Refund[], amount: number, at: Date): Refund | undefin
   )
 }
 
-/** What the provider made before we asked for a refund is not that refund. */
+/** A refund that the provider made before our request is not ours. */
 function mayBeAfter(at: Date, asked: Date): boolean {
   return at.getTime() >= asked.getTime() - CLOCKS_DIFFER_BY_MS
 }
 
-/** Why so much cannot have gone back of what came in; undefined when it can. */
-export function withoutRoom(
+/** Why this amount cannot be a return of the received money; undefined if it can. */
+export function whyExceeded(
   { attempt, refunds }: Pick<OnRecord, 'attempt' | 'refunds'>,
   amount: number,
-): Extract<RefundMeaning, { kind: 'waits' | 'unfit' }> | undefined {
+): Extract<RefundMatch, { kind: 'waits' | 'unfit' }> | undefined {
   if (amount <= attempt.amountReceived - attempt.amountReturned) return undefined
-  // The provider was quicker than we are. Ours will be refused for that, and then there is room for this one.
+  // The provider will refuse our pending refund, because the money was returned already. Then this one fits.
   if (refunds.some(({ status }) => status === 'pending'))
     return { kind: 'waits', because: 'a refund of ours of this money is not answered yet' }
   // A refund can be announced before its payment, also for an attempt that had failed or was abandoned.
   if (attempt.status !== 'successful' && attempt.status !== 'surplus')
     return { kind: 'waits', because: 'the payment that it refunds is not on record yet' }
-  return { kind: 'unfit', because: `the provider gave ${amount} back beyond what is on record` }
+  return { kind: 'unfit', because: `the provider returned ${amount} more than is on record` }
 }
 
-/** How the money of a lost dispute is counted. */
-export type LossMeaning =
-  /** By a refund that is on record. */
+/** Which record counts the money of a lost dispute. */
+export type LossMatch =
+  /** A recorded refund. */
   | { kind: 'counted'; refund: Refund; settledBy: string | null }
-  /** By money that was given back before we first saw it. */
+  /** Money that was returned before we first saw it. */
   | { kind: 'adopts'; refund: Refund }
-  /** By a new refund of kind `chargeback`. `review`: why a person has to look, when not all of it can be counted. */
+  /** A new refund of kind `chargeback`. `review`: the reason if it cannot be counted in full. */
   | { kind: 'chargeback'; amount: number; review: string | null }
   | { kind: 'waits'; because: string }
 
-/** Lost money counts once: the refund that gave the same money back counts it, or else a chargeback does. */
-export function matchLoss(onRecord: OnRecord, dispute: Dispute, listed: ListedRefund[]): LossMeaning {
+/** Lost money counts once: by the refund of the same money if there is one, else by a chargeback. */
+export function matchLoss(onRecord: OnRecord, dispute: Dispute, listed: ListedRefund[]): LossMatch {
   const { attempt, refunds, disputes } = onRecord
   const taken = new Set(disputes.filter(({ id }) => id !== dispute.id).map(({ refundId }) => refundId))
   const free = refunds.filter(({ id, status }) => status === 'successful' && !taken.has(id))
@@ -125,8 +125,8 @@ export function matchLoss(onRecord: OnRecord, dispute: Dispute, listed: ListedRe
   }
   const unnamed = covering(free, dispute.amount, dispute.openedAt)
   if (unnamed) return { kind: 'adopts', refund: unnamed }
-  const misfit = dispute.currency === attempt.currency ? withoutRoom(onRecord, dispute.amount) : undefined
-  if (misfit?.kind === 'waits') return misfit
+  const exceeded = dispute.currency === attempt.currency ? whyExceeded(onRecord, dispute.amount) : undefined
+  if (exceeded?.kind === 'waits') return exceeded
   const room = dispute.currency === attempt.currency ? attempt.amountReceived - attempt.amountReturned : 0
   const amount = Math.min(room, dispute.amount)
   const review =
@@ -136,7 +136,7 @@ export function matchLoss(onRecord: OnRecord, dispute: Dispute, listed: ListedRe
   return { kind: 'chargeback', amount, review }
 }
 
-/** The id that a chargeback is recorded under, so that a dispute is counted once. */
+/** The provider refund id of a chargeback. It is unique, so that a dispute is counted once. */
 export function chargebackId({ providerDisputeId }: Pick<Dispute, 'providerDisputeId'>): string {
   return `dispute-${providerDisputeId}`
 }

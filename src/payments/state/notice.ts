@@ -2,7 +2,7 @@ import type { MerchantId } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { NoticeReading } from '../../providers/provider.ts'
 
-/** What a provider told us, as it said it. */
+/** A stored, verified notice (webhook) of a provider. */
 export interface Notice {
   id: number
   merchantId: MerchantId
@@ -10,11 +10,11 @@ export interface Notice {
   provider: string
   /** The account whose key signed it. */
   account: number
-  /** What its adapter read in it when it came, after the signature held. */
+  /** The content as the adapter parsed it after the signature check. */
   reading: Exclude<NoticeReading, { kind: 'forged' | 'hint' }>
 }
 
-/** `waiting` is worked off; `unmatched` names nothing of ours and is for a person to look at. */
+/** `waiting`: not processed yet. `unmatched`: it names no known order, and a person has to review it. */
 export type NoticeState = 'waiting' | 'done' | 'ignored' | 'unmatched'
 
 export const MAX_NOTICE_BYTES = 256 * 1024

@@ -5,7 +5,7 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Capabilities, Providers } from '../../providers/provider.ts'
 import type { Payment } from './payment.ts'
 
-/** A way to pay a payment on our page: the channel is the customer's choice, the provider behind it is ours. */
+/** A way to pay on the checkout page. The customer chooses the channel, the service chooses the provider. */
 export interface PaymentOption {
   channel: Channel
   capabilities: Capabilities
@@ -15,81 +15,81 @@ export interface PaymentOption {
 
 type Payable = Pick<Payment, 'amount' | 'currency' | 'country' | 'customerBearsCharge' | 'merchantId' | 'mode'>
 type Priced = Pick<Payable, 'amount' | 'currency' | 'customerBearsCharge'>
-type Known = Pick<Providers, 'find' | 'isWell'>
+type ProviderInfo = Pick<Providers, 'find' | 'isWell'>
 
-/** What our page offers: the best choice of each channel, in the order of the integrations. */
-export function bestOptions(payment: Payable, integrations: Integration[], providers: Known): PaymentOption[] {
+/** The best option of each channel, in the order of the integrations. */
+export function bestOptions(payment: Payable, integrations: Integration[], providers: ProviderInfo): PaymentOption[] {
   const best = new Map<Channel, PaymentOption>()
-  for (const choice of choicesFor(payment, integrations, providers)) {
-    if (!best.has(choice.channel)) best.set(choice.channel, choice)
+  for (const option of allOptions(payment, integrations, providers)) {
+    if (!best.has(option.channel)) best.set(option.channel, option)
   }
   return [...best.values()]
 }
 
-/** Every provider that could take it by a channel, the best first; or why there is none. */
+/** All options of a channel, the best first. Throws if there is none. */
 export function optionsForChannel(
   payment: Payable,
   integrations: Integration[],
-  providers: Known,
+  providers: ProviderInfo,
   channel: Channel,
 ): PaymentOption[] {
-  const choices = choicesFor(payment, integrations, providers).filter((each) => each.channel === channel)
-  if (choices.length > 0) return choices
+  const options = allOptions(payment, integrations, providers).filter((each) => each.channel === channel)
+  if (options.length > 0) return options
   const { amount, currency, country } = payment
-  throw fitting(payment, integrations).some(({ channels }) => channels.includes(channel))
+  throw integrationsFor(payment, integrations).some(({ channels }) => channels.includes(channel))
     ? new Problem(
         'amount_out_of_range',
-        `Nobody takes ${amount} ${currency} (in the lowest denomination) by ${channel}.`,
+        `No provider takes ${amount} ${currency} (in the lowest denomination) by ${channel}.`,
       )
-    : new Problem('no_integration_available', `Nothing is set up that takes ${currency} in ${country} by ${channel}.`)
+    : new Problem('no_integration_available', `No integration takes ${currency} in ${country} by ${channel}.`)
 }
 
-/** By health first, then as the merchant has ordered them: whoever has not been answering is the last resort, not out of the question. */
-function choicesFor(payment: Payable, integrations: Integration[], providers: Known): PaymentOption[] {
-  const choices: PaymentOption[] = []
-  for (const { provider, channels } of fitting(payment, integrations)) {
+/** All options, healthy providers first, then in the merchant's order. An unhealthy provider remains as the last option. */
+function allOptions(payment: Payable, integrations: Integration[], providers: ProviderInfo): PaymentOption[] {
+  const options: PaymentOption[] = []
+  for (const { provider, channels } of integrationsFor(payment, integrations)) {
     const capabilities = providers.find(provider)?.capabilities
     if (!capabilities) continue
     const limits = limitsOf(payment, capabilities)
     for (const channel of channels) {
       if (!takes(capabilities, channel, payment.currency)) continue
-      const price = reckon(payment, capabilities, channel)
-      if (isTaken(price.amountCharged, limits)) choices.push({ channel, capabilities, ...price })
+      const price = computePrice(payment, capabilities, channel)
+      if (isWithin(price.amountCharged, limits)) options.push({ channel, capabilities, ...price })
     }
   }
-  // Asked once for each: sorting asks more often, and the answer may change meanwhile.
-  const unwell = new Set(
-    choices.map(({ capabilities }) => capabilities.name).filter((name) => !providers.isWell(payment, name)),
+  // Health is read once per provider, because it may change while sorting.
+  const unhealthy = new Set(
+    options.map(({ capabilities }) => capabilities.name).filter((name) => !providers.isWell(payment, name)),
   )
-  if (unwell.size === 0) return choices
-  const rank = ({ capabilities }: PaymentOption) => Number(unwell.has(capabilities.name))
-  return choices.toSorted((a, b) => rank(a) - rank(b))
+  if (unhealthy.size === 0) return options
+  const rank = ({ capabilities }: PaymentOption) => Number(unhealthy.has(capabilities.name))
+  return options.toSorted((a, b) => rank(a) - rank(b))
 }
 
 export function takes({ channels, fees }: Capabilities, channel: Channel, currency: string): boolean {
   return channels.includes(channel) && Object.hasOwn(fees[channel], currency)
 }
 
-/** What the customer is charged, and what the provider keeps of it. */
+/** The amount for the customer and the provider's fee. Throws if the amount is outside the provider's limits. */
 export function priceOf(
   payment: Priced,
   capabilities: Capabilities,
   channel: Channel,
 ): { amountCharged: number; fee: number } {
-  const price = reckon(payment, capabilities, channel)
+  const price = computePrice(payment, capabilities, channel)
   const limits = limitsOf(payment, capabilities)
-  if (isTaken(price.amountCharged, limits)) return price
+  if (isWithin(price.amountCharged, limits)) return price
   throw new Problem(
     'amount_out_of_range',
     `${capabilities.name} takes ${limits.min} to ${limits.max} ${payment.currency} (in the lowest denomination) at once; this would be ${price.amountCharged}.`,
   )
 }
 
-function fitting({ country, currency }: Payable, integrations: Integration[]): Integration[] {
+function integrationsFor({ country, currency }: Payable, integrations: Integration[]): Integration[] {
   return integrations.filter((integration) => canTake(integration, country, currency))
 }
 
-function reckon(
+function computePrice(
   { amount, currency, customerBearsCharge }: Priced,
   { fees }: Capabilities,
   channel: Channel,
@@ -104,6 +104,6 @@ function limitsOf({ currency }: Pick<Payable, 'currency'>, { limits }: Capabilit
   return limits[currency] ?? { min: 1, max: Number.MAX_SAFE_INTEGER }
 }
 
-function isTaken(amountCharged: number, { min, max }: { min: number; max: number }): boolean {
+function isWithin(amountCharged: number, { min, max }: { min: number; max: number }): boolean {
   return amountCharged >= min && amountCharged <= max
 }

@@ -4,7 +4,7 @@ import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 
-/** What a merchant asked for: one reference, one amount. A checkout is a payment made through the first endpoint. */
+/** A payment: one reference, one amount. A checkout is a payment created with POST /checkouts. */
 export interface Payment extends PaymentRequest {
   id: PaymentId
   merchantId: MerchantId
@@ -12,11 +12,11 @@ export interface Payment extends PaymentRequest {
   reference: string
   shortCode: string
   status: PaymentStatus
-  /** The money came after the payment was cancelled or had expired. */
+  /** The money arrived after the payment was cancelled or expired. */
   late: boolean
   amountPaid: number
   amountRefunded: number
-  /** Counts the changes of this payment; each one's event carries the number. */
+  /** Number of changes of this payment. Each event carries its number. */
   sequence: number
   createdAt: Date
   expiresAt: Date
@@ -27,9 +27,9 @@ export type PaymentStatus = 'pending' | 'successful' | 'cancelled' | 'expired'
 
 export const PAYMENT_STATUSES: readonly PaymentStatus[] = ['pending', 'successful', 'cancelled', 'expired']
 
-/** The customer, as the merchant names them. */
+/** The customer. */
 export interface User {
-  /** The merchant's own id of a customer who is signed in with the merchant. Their saved cards belong to it. */
+  /** The merchant's id of a customer who is signed in at the merchant. Saved cards belong to this id. */
   id: string | null
   email: string
   phoneNumber: string | null
@@ -48,7 +48,7 @@ export interface PaymentRequest {
   metadata: Record<string, string>
 }
 
-/** Nothing but a pending payment can go on. */
+/** Throws the Problem for a payment that has ended. */
 export function assertPending({ status, reference, completedAt }: Payment): void {
   const when = completedAt ? ` at ${completedAt.toISOString()}` : ''
   switch (status) {

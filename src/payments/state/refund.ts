@@ -3,7 +3,7 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Attempt } from './attempt.ts'
 import type { PaymentState } from './payment-state.ts'
 
-/** Money that goes back, through the provider that took it. */
+/** A return of money through the provider that received it. */
 export interface Refund {
   id: RefundId
   paymentId: PaymentId
@@ -11,7 +11,7 @@ export interface Refund {
   amount: number
   currency: string
   kind: RefundKind
-  /** Of money that counts towards the payment: not what came beyond it. */
+  /** Whether it counts in the payment's totals. Refunds of surplus money do not. */
   counted: boolean
   status: 'pending' | 'successful' | 'failed'
   reason: string | null
@@ -19,16 +19,16 @@ export interface Refund {
   providerRefundId: string | null
   transactionIds: string[]
   tries: number
-  /** Why a person has to look at it; null when nobody has to. */
+  /** Why a person has to review it; null if no review is needed. */
   needsReview: string | null
   createdAt: Date
   resolvedAt: Date | null
 }
 
-/** By the merchant; by ourselves, for money beyond the payment; on the provider's side; or by the customer's bank. */
+/** merchant: by API or CLI. surplus: automatic. provider: made at the provider. chargeback: a lost dispute. */
 export type RefundKind = 'merchant' | 'surplus' | 'provider' | 'chargeback'
 
-/** What each attempt with money of this payment has left to refund, pending refunds taken off. */
+/** The refundable amount of each attempt, without pending refunds. */
 function refundable({ payment, attempts }: PaymentState, refunds: Refund[]): { attempt: Attempt; left: number }[] {
   const winner = attempts.find(({ status }) => status === 'successful')
   return (winner ? [winner] : attempts.filter(isCountable)).map((attempt) => {
@@ -36,7 +36,7 @@ function refundable({ payment, attempts }: PaymentState, refunds: Refund[]): { a
       .filter(({ attemptId, counted, status }) => attemptId === attempt.id && counted && status !== 'failed')
       .reduce((sum, refund) => sum + refund.amount, 0)
     const unpromised = (winner ? payment.amountPaid : attempt.amountReceived - attempt.amountReversed) - promised
-    // What went back at the provider beyond the payment is not there either.
+    // Money that the provider returned is not available, even if it did not count towards the payment.
     return { attempt, left: Math.min(unpromised, attempt.amountReceived - attempt.amountReturned) }
   })
 }
@@ -45,14 +45,14 @@ function isCountable({ amountReceived, amountReversed }: Attempt): boolean {
   return amountReceived > amountReversed
 }
 
-/** The reference that the provider is given: the same on every try, and in its list of refunds where it repeats it. */
+/** Our reference of the refund at the provider, the same on every retry. */
 export function refundReference(id: RefundId): string {
   return uuidOf(id).replaceAll('-', '')
 }
 
 /**
- * Which attempt's money to send back, and how much: never more than came in through it, pending refunds included. A payment that ended
- * unpaid may have parts on several attempts; each is sent back by a refund of its own.
+ * Chooses the attempt and the amount of a refund, never more than the attempt received. A payment that ended unpaid may have money on
+ * several attempts; each needs a refund of its own.
  */
 export function planRefund(
   { payment, attempts }: PaymentState,
@@ -66,7 +66,7 @@ export function planRefund(
     )
   }
   if (refunds.filter(({ kind }) => kind === 'merchant').length >= MAX_REFUNDS) {
-    throw new Problem('too_many_refunds', `This payment has had ${MAX_REFUNDS} refunds; it takes no more.`)
+    throw new Problem('too_many_refunds', `This payment has had ${MAX_REFUNDS} refunds, which is the maximum.`)
   }
   const held = refundable({ payment, attempts }, refunds)
   const most = Math.max(0, ...held.map(({ left }) => left))
@@ -84,13 +84,13 @@ export function planRefund(
   return { attempt: source.attempt, amount }
 }
 
-/** Of one payment, by the merchant. Each is a member of every answer and webhook about the payment. */
+/** Limit per payment, because every answer and webhook about the payment lists them. */
 const MAX_REFUNDS = 50
 const REPEATED_WITHIN_MS = 60_000
 
 /**
- * A second call without a key is more often a repeated click than a second refund. The same amount again, or all of it again when nothing is
- * left, is refused with the first one. A failed refund may be repeated.
+ * Refuses a probable double click: a refund without an idempotency key that repeats the amount, or the full refund, within a minute. A
+ * failed refund may be repeated.
  */
 export function assertNotRepeated(refunds: Refund[], state: PaymentState, wanted: number | undefined, now: Date): void {
   const recent = refunds.filter(
@@ -130,7 +130,7 @@ const SECOND = 1_000
 const DAY = 86_400 * SECOND
 const RETRY_AFTER = [10 * SECOND, 60 * SECOND, 600 * SECOND, 3_600 * SECOND, 21_600 * SECOND]
 
-/** When to ask the provider again about a refund that it has not answered, after so many tries. */
+/** Exponential backoff of a refund that the provider has not answered. */
 export function nextRefundTry(tries: number, now: Date): Date {
   return new Date(now.getTime() + (RETRY_AFTER[Math.min(Math.max(tries, 1), RETRY_AFTER.length) - 1] as number))
 }
@@ -138,8 +138,8 @@ export function nextRefundTry(tries: number, now: Date): Date {
 const FINISHES_WITHIN_MS = 3 * DAY
 
 /**
- * A refund after one more try that did not finish it, and when to try again. After three days a person has to look; from then on the provider
- * is asked once a day.
+ * The refund after a try without a final answer, and the time of the next retry. After three days it needs review and is retried once a
+ * day.
  */
 export function tryAgain(refund: Refund, now: Date): { refund: Refund; dueAt: Date } {
   if (now.getTime() - refund.createdAt.getTime() < FINISHES_WITHIN_MS)

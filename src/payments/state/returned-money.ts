@@ -1,23 +1,23 @@
 import type { Receipt } from '../../providers/provider.ts'
 
-// Transactions of which the provider had already given something back (reversal, refund in its dashboard, lost dispute) when we
-// first saw them.
+// Transactions that the provider had returned in part or in full (reversal, refund in its dashboard, lost dispute) before we first saw
+// them.
 
-/** What the provider had given back of the transaction: never more than its amount. */
+/** The returned amount of the transaction, at most its amount. */
 export function returnedOf({ amount, returned = 0 }: Receipt): number {
   return Math.min(Math.max(returned, 0), amount.amount)
 }
 
-/** Given back in full before we first saw it. Such a transaction never counts towards a payment. */
+/** Returned in full before we first saw it. Such a transaction never counts towards a payment. */
 export function isReversed(receipt: Receipt): boolean {
   return returnedOf(receipt) > 0 && returnedOf(receipt) === receipt.amount.amount
 }
 
 export interface Totals {
   received: number
-  /** Of that: given back. */
+  /** Of that: returned. */
   returned: number
-  /** Of that: by transactions that were given back in full. */
+  /** Of that: transactions that were returned in full. */
   reversed: number
 }
 
@@ -31,12 +31,12 @@ export function totalsOf(receipts: Receipt[]): Totals {
 }
 
 /**
- * Fresh transactions, without what is on record as returned already. Some providers refund an order, not a transfer of it: what they say was
- * given back of a new transfer may be a refund of an earlier one. `told`: every transaction of the answer.
+ * New receipts, without returns that are on record already. Some providers refund an order, not a transfer: the return that they report
+ * for a new transfer may be the refund of an earlier one. `receipts`: all receipts of the answer.
  */
-export function withoutKnownReturns(fresh: Receipt[], told: Receipt[], onRecord: number): Receipt[] {
-  let left = Math.max(0, totalsOf(told).returned - onRecord)
-  return fresh.map((receipt) => {
+export function withoutKnownReturns(newReceipts: Receipt[], receipts: Receipt[], onRecord: number): Receipt[] {
+  let left = Math.max(0, totalsOf(receipts).returned - onRecord)
+  return newReceipts.map((receipt) => {
     const { returned: _, returnedIsOfOrder: __, ...rest } = receipt
     const returned = Math.min(returnedOf(receipt), left)
     left -= returned

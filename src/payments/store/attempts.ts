@@ -108,26 +108,26 @@ async function attemptsOf(db: Queries, paymentIds: PaymentId[]): Promise<Attempt
   return rows.map(attemptOf)
 }
 
-/** The payment's row is the lock for all that belongs to it. */
+/** Locks the payment's row, which serializes all changes of the payment and its attempts. */
 export async function lockPaymentState(tx: Transaction, id: PaymentId): Promise<PaymentState> {
   const payment = await lockPayment(tx, id)
   if (!payment) throw new Error(`payment ${id} is gone`)
   return { payment, attempts: await attemptsOf(tx, [id]) }
 }
 
-/** By the payment's reference or id, or by the reference of one of its attempts. */
+/** Finds by the payment's reference or id, or by an attempt's reference. */
 export async function findPaymentState(db: Queries, scope: Scope, name: string): Promise<PaymentState | undefined> {
   const payment = (await findPayment(db, scope, name)) ?? (await findPaymentOfAttempt(db, scope, name))
-  return payment && asOfOneMoment(db, payment)
+  return payment && readConsistently(db, payment)
 }
 
 export async function findPaymentStateById(db: Queries, id: PaymentId): Promise<PaymentState | undefined> {
   const payment = await findPaymentById(db, id)
-  return payment && asOfOneMoment(db, payment)
+  return payment && readConsistently(db, payment)
 }
 
-/** Payment and attempts are two questions, and a change may come in between; its sequence tells. Then both are asked again. */
-async function asOfOneMoment(db: Queries, known: Payment): Promise<PaymentState> {
+/** Reads attempts that match the payment's sequence. A change between the two reads is detected by the sequence and read again. */
+async function readConsistently(db: Queries, known: Payment): Promise<PaymentState> {
   let payment = known
   for (;;) {
     const attempts = await attemptsOf(db, [payment.id])
@@ -144,7 +144,7 @@ async function findPaymentOfAttempt(db: Queries, scope: Scope, reference: string
   return row && findPaymentById(db, idOf('payment', row.payment_id))
 }
 
-/** For the operator: by any name that a payment goes by, whoever's it is. */
+/** For the operator: finds by id, reference or attempt reference, over all merchants. */
 export async function findPaymentStatesByName(db: Queries, name: string): Promise<PaymentState[]> {
   const id = parseId('payment', name) ?? (await paymentOfAttempt(db, name))
   const byId = id && (await findPaymentById(db, id))
@@ -171,8 +171,8 @@ export async function findAttempt(db: Queries, id: AttemptId): Promise<Attempt |
 }
 
 /**
- * By what a provider calls it: our reference, or a name of its own. An attempt of the account that named it comes first. Another account
- * can only mean it by our own reference, which is random, or after its keys were rotated.
+ * Finds by our order reference or the provider's own. Attempts of the given account come first; another account matches only by our
+ * random reference, or after its keys were rotated.
  */
 export async function findAttemptByOrder(
   db: Queries,
@@ -198,7 +198,7 @@ export async function insertAttempt(tx: Transaction, attempt: Attempt): Promise<
             ${attempt.providerReference}, ${attempt.saveCard}, ${attempt.chargedAtOnce}, ${attempt.createdAt}, ${attempt.checks.since}, ${attempt.checks.nextAt})`)
 }
 
-/** Whether this press of the button on our page has made an attempt already. */
+/** Whether a submit with this idempotency key has started an attempt. */
 export async function hasPageKey(tx: Transaction, id: PaymentId, key: string): Promise<boolean> {
   const row = await tx.row(sql`select from attempts where payment_id = ${uuidOf(id)} and page_key = ${key}`)
   return row !== undefined
@@ -208,7 +208,7 @@ export async function savePageKey(tx: Transaction, id: AttemptId, key: string): 
   await tx.rows(sql`update attempts set page_key = ${key} where id = ${uuidOf(id)}`)
 }
 
-/** Writes what can change about an attempt, and ends the lease of whoever was checking it. */
+/** Updates an attempt and releases its check lease. */
 export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<void> {
   const { checks } = attempt
   await tx.rows(sql`
@@ -223,14 +223,14 @@ export async function saveAttempt(tx: Transaction, attempt: Attempt): Promise<vo
            next_check_at = ${checks.nextAt}, checks = ${checks.count}, watched_since = ${checks.since},
            missing_in_a_row = ${checks.missingInARow}, active_at = ${checks.lastActivityAt},
            known_to_provider = ${attempt.knownToProvider}, check_leased_until = '-infinity',
-           -- New money: its refunds and disputes are listed once a day for a week, at a random time of the first day.
+           -- New money is reconciled once a day for a week, with jitter on the first day.
            reconcile_at = case when ${attempt.amountReceived} > amount_received
                                then now() + interval '20 hours' + random() * interval '8 hours' else reconcile_at end,
            reconcile_until = case when ${attempt.amountReceived} > amount_received then now() + interval '7 days' else reconcile_until end
      where id = ${uuidOf(attempt.id)}`)
 }
 
-/** Attempts whose check is due, for this process alone until the lease ends. */
+/** Claims attempts whose check is due, with a lease of one minute. */
 export async function claimDueChecks(db: Queries, limit: number): Promise<Attempt[]> {
   const rows = await db.rows<AttemptRow>(sql`
     update attempts a set check_leased_until = now() + interval '1 minute'
@@ -241,7 +241,7 @@ export async function claimDueChecks(db: Queries, limit: number): Promise<Attemp
   return rows.map(attemptOf)
 }
 
-/** Makes the checks of a payment's attempts due now, whatever their schedule; a worker does the rest. What waits for a yes has nobody to ask. */
+/** Makes the checks of a payment's attempts due now. The worker makes them. Attempts that await confirmation have no provider order. */
 export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number> {
   const rows = await db.rows(sql`
     update attempts set next_check_at = now(), check_leased_until = '-infinity'
@@ -250,8 +250,8 @@ export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number>
 }
 
 /**
- * Whether the provider may be asked because a customer came back: once in 3 seconds per payment, in all processes together. A customer who
- * comes too early makes a check due at the end of the 3 seconds.
+ * Rate limit for checks on a customer's return: one in 3 seconds per payment, over all processes. When it is exceeded, a scheduled check
+ * becomes due after the 3 seconds.
  */
 export async function claimProviderCheck(db: Queries, { id, paymentId }: Attempt): Promise<boolean> {
   const now = await db.row(sql`
@@ -264,7 +264,7 @@ export async function claimProviderCheck(db: Queries, { id, paymentId }: Attempt
   return false
 }
 
-/** Whether some of them still wait to be made. */
+/** Whether a check of the payment is due and not made yet. */
 export async function hasChecksDue(db: Queries, id: PaymentId): Promise<boolean> {
   const row = await db.row(
     sql`select from attempts where payment_id = ${uuidOf(id)} and next_check_at <= now() limit 1`,
@@ -272,12 +272,12 @@ export async function hasChecksDue(db: Queries, id: PaymentId): Promise<boolean>
   return row !== undefined
 }
 
-/** So that a check that could not be made is made again soon, by anyone. */
+/** Shortens the lease after a failed check, so that it is retried in 5 seconds. */
 export async function releaseCheck(db: Queries, id: AttemptId): Promise<void> {
   await db.rows(sql`update attempts set check_leased_until = now() + interval '5 seconds' where id = ${uuidOf(id)}`)
 }
 
-/** Checks that find no place within the limits of their account wait for one, oldest first. */
+/** Postpones checks that exceed the rate limit of their provider account, and releases their leases. */
 export async function postponeChecks(db: Queries, late: Postponed<Attempt>[]): Promise<void> {
   await db.rows(sql`
     update attempts a set next_check_at = now() + make_interval(secs => l.wait_ms / 1000), check_leased_until = '-infinity'
@@ -285,7 +285,7 @@ export async function postponeChecks(db: Queries, late: Postponed<Attempt>[]): P
      where a.id = l.id`)
 }
 
-/** For the timeline: what was asked of the provider, and what came back. The same again is counted, not repeated. */
+/** Records a provider call for the timeline. A repeated call with the same outcome increases a counter. */
 export async function recordCall(
   db: Queries,
   attemptId: AttemptId,

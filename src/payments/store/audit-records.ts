@@ -24,9 +24,9 @@ interface DisputeRow {
   refund_id: string | null
 }
 
-/** The records of the next payments after that one, oldest first; empty when there are no more. */
+/** The records of the payments after `last`, oldest first (keyset pagination). */
 export async function recordsAfter(db: Transaction, last: PaymentId | undefined, limit: number): Promise<Records[]> {
-  // All of it as of one moment: payments go on while we read.
+  // One snapshot for all statements, because payments change during the audit.
   await db.rows(sql`set transaction isolation level repeatable read, read only`)
   const states = await withAttempts(db, await pageOfPayments(db, last, limit))
   if (states.length === 0) return []

@@ -4,8 +4,8 @@ import { uuidOf } from '../../kernel/ids.ts'
 import type { Attempt } from '../state/attempt.ts'
 
 /**
- * Schedules a check of the attempt because of an unsigned notice: now, or a minute after the last check that was scheduled so for the
- * payment. A check that is due sooner anyway is enough. The first attempt's row is the guard for all attempts of the payment.
+ * Schedules a check after an unsigned notice: now, or a minute after the last such check of the payment. A check that is due sooner is
+ * sufficient. The row of the first attempt holds the rate limit for the payment.
  */
 export async function scheduleHintedCheck(tx: Transaction, { id, paymentId }: Attempt): Promise<void> {
   const slot = await tx.row<{ hinted_at: Date }>(sql`
@@ -15,7 +15,7 @@ export async function scheduleHintedCheck(tx: Transaction, { id, paymentId }: At
                           and a.next_check_at <= greatest(now(), first.hinted_at + interval '1 minute'))
     returning first.hinted_at`)
   if (!slot) return
-  // An attempt that waits for the customer's confirmation is not known to the provider yet.
+  // The provider does not know an attempt that awaits confirmation.
   await tx.rows(sql`
     update attempts set next_check_at = ${slot.hinted_at}
      where id = ${uuidOf(id)} and instructions->>'kind' is distinct from 'confirm'`)

@@ -11,28 +11,28 @@ export interface IdempotentCall {
 }
 
 export type Claim =
-  /** `again`: someone had it before and may have begun something under that reference. */
-  | { kind: 'yours'; reference: string; again: boolean; startedId: string | null }
+  /** `isRetry`: an earlier run had the key and may have started something under that reference. */
+  | { kind: 'claimed'; reference: string; isRetry: boolean; startedId: string | null }
   | { kind: 'answered'; answer: unknown }
   | { kind: 'running' }
   | { kind: 'other body' }
 
-/** Takes the key, or tells what became of whoever has it. One whose process died may be taken over, with the reference it had chosen. */
+/** Claims the key with a lease of one minute. After the lease, a repeat takes over the call with its stored reference. */
 export async function claimCall(db: Queries, scope: Scope, call: IdempotentCall): Promise<Claim> {
   const merchant = uuidOf(scope.merchantId)
-  const mine = await db.row<{ reference: string; again: boolean; startedId: string | null }>(sql`
+  const claimed = await db.row<{ reference: string; isRetry: boolean; startedId: string | null }>(sql`
     insert into idempotent_calls as c (merchant_id, mode, endpoint, key, digest, reference, running_until)
     values (${merchant}, ${scope.mode}, ${call.endpoint}, ${call.key}, ${call.digest}, ${call.reference}, now() + interval '1 minute')
     on conflict (merchant_id, mode, endpoint, key) do update set running_until = now() + interval '1 minute'
      where c.answer is null and c.running_until < now() and c.digest = excluded.digest
-    returning reference, began, created_at < now() as again`)
-  if (mine) return { kind: 'yours', ...mine }
-  const theirs = await db.row<{ digest: Buffer; answer: unknown }>(sql`
+    returning reference, began, created_at < now() as "isRetry"`)
+  if (claimed) return { kind: 'claimed', ...claimed }
+  const existing = await db.row<{ digest: Buffer; answer: unknown }>(sql`
     select digest, answer from idempotent_calls
      where merchant_id = ${merchant} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
-  if (!theirs) return { kind: 'running' } // given back this very moment
-  if (!theirs.digest.equals(call.digest)) return { kind: 'other body' }
-  return theirs.answer === null ? { kind: 'running' } : { kind: 'answered', answer: theirs.answer }
+  if (!existing) return { kind: 'running' } // deleted in the meantime
+  if (!existing.digest.equals(call.digest)) return { kind: 'other body' }
+  return existing.answer === null ? { kind: 'running' } : { kind: 'answered', answer: existing.answer }
 }
 
 export async function saveAnswer(db: Queries, scope: Scope, call: IdempotentCall, answer: unknown): Promise<void> {
@@ -41,7 +41,7 @@ export async function saveAnswer(db: Queries, scope: Scope, call: IdempotentCall
      where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
-/** In the transaction that begins it: whoever repeats the call after a crash goes on with that. */
+/** Stores the started object in the transaction that starts it, so that a repeat after a crash continues with it. */
 export async function saveStartedId(
   tx: Transaction,
   scope: Scope,
@@ -53,21 +53,21 @@ export async function saveStartedId(
      where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
-/** The call failed and may be made again under the same key; its reference stays chosen, so that it goes on with the same payment. */
+/** The call failed and may be retried with the same key. The reference is kept, so that a retry continues with the same payment. */
 export async function releaseCall(db: Queries, scope: Scope, call: IdempotentCall): Promise<void> {
   await db.rows(sql`
     update idempotent_calls set running_until = '-infinity'
      where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
-/** The call was refused and nothing was begun: the key is as good as new. */
+/** The call was refused before it started anything, so the key may be used again. */
 export async function deleteCall(db: Queries, scope: Scope, call: IdempotentCall): Promise<void> {
   await db.rows(sql`
     delete from idempotent_calls
      where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
-/** Deletes some keys that are older than 48 hours; a key is promised for 24. Returns how many. */
+/** Deletes keys older than 48 hours; 24 hours are guaranteed. Returns how many. */
 export async function deleteOldCalls(db: Queries, limit: number): Promise<number> {
   const rows = await db.rows(sql`
     delete from idempotent_calls

@@ -30,20 +30,20 @@ function noticeOf(row: NoticeRow): Notice {
   }
 }
 
-/** JSON has no times, only text. */
+/** Restores dates, which JSON stores as text. */
 function withTimes(reading: Notice['reading']): Notice['reading'] {
   if (reading.kind !== 'notice') return reading
   return { ...reading, receipts: reading.receipts.map((receipt) => ({ ...receipt, at: new Date(receipt.at) })) }
 }
 
-/** Only sealed: it names the customer, and with some providers it holds the token of a saved card. */
+/** The body is encrypted: it names the customer, and with some providers it contains a saved card token. */
 function seal(secrets: SecretBox, body: Buffer, digest: Buffer): Buffer {
   return secrets.seal(body.toString('latin1'), `notices.body:${digest.toString('hex')}`)
 }
 
 /**
- * Keeps a notice; the same one again is only counted. Not due for a few seconds: whoever received it works it off at once, and
- * others only when that one died.
+ * Stores a notice; a repeat only increases a counter. It is due after 10 seconds, because the receiving process handles it at once and
+ * the worker only after a crash.
  */
 export async function insertNotice(
   db: Queries,
@@ -60,7 +60,7 @@ export async function insertNotice(
             ${reference}, ${says}, now() + interval '10 seconds')
     on conflict (merchant_id, mode, provider, digest) do update set times = n.times + 1
     returning ${COLUMNS}, n.times`)
-  if (!row) throw new Error('an insert that returns nothing')
+  if (!row) throw new Error('inserting a notice returned no row')
   return { notice: noticeOf(row), isNew: row.times === 1 }
 }
 
@@ -73,7 +73,7 @@ export async function claimWaitingNotices(db: Queries, limit: number): Promise<N
   return rows.map(noticeOf)
 }
 
-/** Notices that find no place within the limits of their account. That is no try. */
+/** Postpones notices that exceed the rate limit of their provider account. This does not count as a try. */
 export async function postponeNotices(db: Queries, late: Postponed<Notice>[]): Promise<void> {
   await db.rows(sql`
     update notices n set due_at = now() + make_interval(secs => l.wait_ms / 1000), tries = greatest(0, n.tries - 1)
@@ -91,7 +91,7 @@ export async function endNotice(
      where id = ${id}`)
 }
 
-/** An attempt has just learnt what its provider calls it: notices that came before that are matched now. */
+/** Makes unmatched notices with this reference due again, after an attempt has stored the provider's reference. */
 export async function rematchNotices(db: Queries, scope: Scope, provider: string, reference: string): Promise<void> {
   await db.rows(sql`
     update notices set state = 'waiting', due_at = now(), note = null
@@ -99,7 +99,7 @@ export async function rematchNotices(db: Queries, scope: Scope, provider: string
        and provider = ${provider} and reference = ${reference}`)
 }
 
-/** Deletes some notices that were dealt with 90 days ago, and some that matched nothing for a year. Returns how many. */
+/** Deletes processed notices after 90 days and unmatched ones after a year. Returns how many. */
 export async function deleteOldNotices(db: Queries, limit: number): Promise<number> {
   const finished = await db.rows(sql`
     delete from notices

@@ -7,12 +7,12 @@ export interface AuditScope {
   merchantId: MerchantId
   mode: Mode
   provider: string
-  /** The current account there; older ones have lower numbers. */
+  /** The current account version; older ones have lower numbers. */
   account: number
 }
 
-/** One receipt of ours, with what went back of its attempt's money. */
-export interface BookedTransaction {
+/** One recorded receipt, with the returns of its attempt. */
+export interface RecordedTransaction {
   receiptId: string
   transactionId: string
   amount: number
@@ -21,7 +21,7 @@ export interface BookedTransaction {
   attemptId: string | null
   orderReference: string | null
   providerReference: string | null
-  /** Of the whole attempt: what has gone back, and what is on its way back. */
+  /** Of the whole attempt: returned, and pending refunds. */
   returned: number
   returning: number
   receiptsOfAttempt: number
@@ -34,7 +34,7 @@ const SOURCES = new Fixed(`receipts r left join attempts a on a.id = r.attempt_i
   cross join lateral (select coalesce(sum(f.amount), 0)::bigint as amount from refunds f
                        where f.payment_id = r.payment_id and f.attempt_id = r.attempt_id and f.status = 'pending') as pending`)
 
-interface BookedRow {
+interface RecordedRow {
   receipt_id: string
   transaction_id: string
   amount: number
@@ -48,7 +48,7 @@ interface BookedRow {
   receipts_of_attempt: number
 }
 
-function bookedOf(row: BookedRow): BookedTransaction {
+function recordedOf(row: RecordedRow): RecordedTransaction {
   return {
     receiptId: row.receipt_id,
     transactionId: row.transaction_id,
@@ -64,37 +64,37 @@ function bookedOf(row: BookedRow): BookedTransaction {
   }
 }
 
-export async function findBooked(
+export async function findRecorded(
   db: Queries,
   { merchantId, mode, provider, account }: AuditScope,
   transactionIds: string[],
-): Promise<BookedTransaction[]> {
+): Promise<RecordedTransaction[]> {
   const accounts = Array.from({ length: account + 1 }, (_, version) => version)
-  const rows = await db.rows<BookedRow>(sql`
+  const rows = await db.rows<RecordedRow>(sql`
     select ${COLUMNS} from ${SOURCES}
      where r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and r.account = any(${accounts}::integer[]) and r.transaction_id = any(${transactionIds})`)
-  return rows.map(bookedOf)
+  return rows.map(recordedOf)
 }
 
 const PAGE = 1_000
 
-/** Every receipt of that provider, page by page in the order of its transaction ids. */
-export async function pageOfBooked(
+/** All receipts of a provider, ordered by account and transaction id (keyset pagination). */
+export async function pageOfRecorded(
   db: Queries,
   { merchantId, mode, provider }: AuditScope,
   after: { account: number; transactionId: string } | undefined,
-): Promise<(BookedTransaction & { account: number })[]> {
+): Promise<(RecordedTransaction & { account: number })[]> {
   const { account, transactionId } = after ?? { account: -1, transactionId: '' }
-  const rows = await db.rows<BookedRow & { account: number }>(sql`
+  const rows = await db.rows<RecordedRow & { account: number }>(sql`
     select ${COLUMNS}, r.account from ${SOURCES}
      where r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and (r.account, r.transaction_id) > (${account}, ${transactionId})
      order by r.account, r.transaction_id limit ${PAGE}`)
-  return rows.map((row) => ({ ...bookedOf(row), account: row.account }))
+  return rows.map((row) => ({ ...recordedOf(row), account: row.account }))
 }
 
-/** Every provider of every merchant, removed integrations too: their money is still in the books. */
+/** All providers of all merchants, including removed integrations, whose money is still on record. */
 export async function listAuditScopes(db: Queries): Promise<AuditScope[]> {
   const rows = await db.rows<{ merchant_id: string; mode: Mode; provider: string; account: number }>(sql`
     select merchant_id, mode, provider, account from integrations order by merchant_id, mode, provider`)

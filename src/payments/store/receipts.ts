@@ -7,7 +7,7 @@ import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { isReversed, returnedOf } from '../state/returned-money.ts'
 
-/** Those that are on record for no attempt yet. Under the lock of the payment. */
+/** The receipts that are not recorded for an attempt yet. The caller holds the payment's lock. */
 export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<Receipt[]> {
   if (receipts.length === 0) return []
   const known = await tx.rows<{ transaction_id: string }>(sql`
@@ -15,11 +15,11 @@ export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipt
      where merchant_id = ${uuidOf(attempt.merchantId)} and mode = ${attempt.mode} and provider = ${attempt.provider} and account = ${attempt.account}
        and transaction_id = any(${receipts.map(({ transactionId }) => transactionId)}) and attempt_id is not null`)
   const ids = new Set(known.map(({ transaction_id }) => transaction_id))
-  const byId = new Map(receipts.map((receipt) => [receipt.transactionId, receipt])) // told twice in one answer counts once
+  const byId = new Map(receipts.map((receipt) => [receipt.transactionId, receipt])) // a transaction that occurs twice in one answer counts once
   return [...byId.values()].filter(({ transactionId }) => !ids.has(transactionId))
 }
 
-/** Puts fresh ones on record. One that nobody could be matched with before finds its attempt here. */
+/** Records new receipts. A receipt that was unmatched before is assigned to the attempt. */
 export async function insertReceipts(
   tx: Transaction,
   attempt: Attempt,
@@ -42,7 +42,7 @@ export async function insertReceipts(
   }
 }
 
-/** Money that names no attempt of ours: kept, listed, counted for nobody. */
+/** Records money that matches no attempt. It is listed for the operator and counts towards no payment. */
 export async function insertUnmatched(
   tx: Transaction,
   scope: Scope,
@@ -58,7 +58,7 @@ export async function insertUnmatched(
   }
 }
 
-/** The payment was paid another way, so what came through this attempt does not count towards it any more. Returns which that was. */
+/** Another attempt paid the payment, so the receipts of this attempt stop counting. Returns them. */
 export async function uncountReceipts(tx: Transaction, attemptId: AttemptId): Promise<Uncounted[]> {
   const rows = await tx.rows<{ transaction_id: string; amount: number }>(sql`
     update receipts set counted = false where attempt_id = ${uuidOf(attemptId)} and counted returning transaction_id, amount`)
@@ -76,7 +76,7 @@ export async function transactionsOf(tx: Transaction, attemptId: AttemptId): Pro
   return rows.map(({ transaction_id }) => transaction_id)
 }
 
-/** Every transaction of an attempt, also those that do not count towards the payment. */
+/** All transactions of an attempt, including those that do not count towards the payment. */
 export async function allTransactionsOf(db: Queries, attemptId: AttemptId): Promise<string[]> {
   const rows = await db.rows<{ transaction_id: string }>(sql`
     select transaction_id from receipts where attempt_id = ${uuidOf(attemptId)} order by id`)

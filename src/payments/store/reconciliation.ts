@@ -5,13 +5,13 @@ import type { Postponed } from '../../outbound/account-limits.ts'
 
 export interface DueReconciliation {
   attemptId: AttemptId
-  /** Until when the daily listing goes on. */
+  /** The end of the daily reconciliation. */
   until: Date
-  /** Whose limits apply. */
+  /** The provider account whose rate limit applies. */
   account: string
 }
 
-/** Attempts whose refunds and disputes are to be listed, for this process alone for ten minutes. */
+/** Claims attempts that are due for reconciliation, with a lease of ten minutes. */
 export async function claimDueReconciliations(db: Queries, limit: number): Promise<DueReconciliation[]> {
   const rows = await db.rows<{ id: string; reconcile_until: Date; account: string }>(sql`
     update attempts set reconcile_at = now() + interval '10 minutes'
@@ -21,7 +21,7 @@ export async function claimDueReconciliations(db: Queries, limit: number): Promi
   return rows.map(({ id, reconcile_until: until, account }) => ({ attemptId: idOf('attempt', id), until, account }))
 }
 
-/** Those that find no place within the limits of their account. */
+/** Postpones attempts that exceed the rate limit of their provider account. */
 export async function postponeReconciliations(db: Queries, late: Postponed<DueReconciliation>[]): Promise<void> {
   await db.rows(sql`
     update attempts a set reconcile_at = now() + make_interval(secs => l.wait_ms / 1000)
@@ -29,7 +29,7 @@ export async function postponeReconciliations(db: Queries, late: Postponed<DueRe
      where a.id = l.id and a.reconcile_at > now()`)
 }
 
-/** When to list them next; null: never. New money that arrived in the meantime sets a time of its own, which stays. */
+/** Sets the next reconciliation; null ends it. A time that new money has set in the meantime is kept. */
 export async function saveReconciliation(db: Queries, due: DueReconciliation, nextAt: Date | null): Promise<void> {
   await db.rows(sql`
     update attempts set reconcile_at = ${nextAt}

@@ -60,13 +60,13 @@ export interface NewRefund {
   reason: string | null
   transactionIds: string[]
   callReference?: string | undefined
-  /** Set for one that was made on the provider's side: there is nothing left to do. */
+  /** Set for a refund that was made at the provider. It is complete. */
   providerRefundId?: string
-  /** Made on the provider's side before we saw its transaction, under an id that we do not know. */
+  /** Made at the provider before we first saw the transaction, with an unknown refund id. */
   isDone?: true
 }
 
-/** Written before the provider is asked, and due at once: if we die in between, a worker asks with the same reference. */
+/** Written before the provider is called, and due at once: after a crash the worker sends it with the same reference. */
 export async function insertRefund(tx: Transaction, refund: NewRefund): Promise<Refund | undefined> {
   const { payment } = refund.state
   const done = refund.isDone ?? refund.providerRefundId !== undefined
@@ -88,7 +88,6 @@ export async function refundsOf(db: Queries, id: PaymentId): Promise<Refund[]> {
   return rows.map(refundOf)
 }
 
-/** Of this merchant in this mode alone. */
 export async function findRefund(db: Queries, scope: Scope, id: RefundId): Promise<Refund | undefined> {
   const row = await db.row<RefundRow>(sql`
     select ${COLUMNS} from refunds r
@@ -96,9 +95,9 @@ export async function findRefund(db: Queries, scope: Scope, id: RefundId): Promi
   return row && refundOf(row)
 }
 
-/** Of several payments at once, by payment. */
+/** The refunds of several payments, by payment. */
 export async function refundsOfAll(db: Queries, states: PaymentState[]): Promise<Map<PaymentId, Refund[]>> {
-  // Only money that came in can go back, and most payments have none yet.
+  // Payments without received money have no refunds.
   const ids = states.filter(hasMoney).map(({ payment }) => uuidOf(payment.id))
   if (ids.length === 0) return new Map()
   const rows = await db.rows<RefundRow>(sql`
@@ -108,14 +107,14 @@ export async function refundsOfAll(db: Queries, states: PaymentState[]): Promise
 
 const hasMoney = ({ attempts }: PaymentState) => attempts.some(({ amountReceived }) => amountReceived > 0)
 
-/** The refund that a call with that key made, if it got so far. */
+/** The refund that an earlier run of the same idempotent call created. */
 export async function findRefundOfCall(db: Queries, id: PaymentId, callReference: string): Promise<Refund | undefined> {
   const row = await db.row<RefundRow>(sql`
     select ${COLUMNS} from refunds r where payment_id = ${uuidOf(id)} and call_reference = ${callReference}`)
   return row && refundOf(row)
 }
 
-/** What went back of money that does not count towards the payment any more does not either. */
+/** The refunds of an attempt whose money stops counting towards the payment stop counting, too. */
 export async function uncountRefunds(tx: Transaction, attemptId: AttemptId): Promise<void> {
   await tx.rows(sql`update refunds set counted = false where attempt_id = ${uuidOf(attemptId)} and counted`)
 }
@@ -125,7 +124,7 @@ export async function lockRefund(tx: Transaction, id: RefundId): Promise<Refund 
   return row && refundOf(row)
 }
 
-/** Ends it: there is nothing left to ask the provider. */
+/** Saves a final status and releases the lease. */
 export async function saveResolved(tx: Transaction, refund: Refund): Promise<void> {
   await tx.rows(sql`
     update refunds set status = ${refund.status}, failure = ${refund.failure}, provider_refund_id = ${refund.providerRefundId},
@@ -133,7 +132,7 @@ export async function saveResolved(tx: Transaction, refund: Refund): Promise<voi
      where id = ${uuidOf(refund.id)}`)
 }
 
-/** The provider gave no final answer: ask again at `dueAt`. Changes nothing, and returns false, unless the lease is still this one. */
+/** Schedules the retry of a refund without a final answer. Returns false and changes nothing if the lease was lost. */
 export async function saveUnanswered(
   tx: Transaction,
   refund: Refund,
@@ -148,20 +147,19 @@ export async function saveUnanswered(
   return row !== undefined
 }
 
-/** The provider's id of a refund that was recorded without it. */
 export async function saveProviderRefundId(tx: Transaction, id: RefundId, providerRefundId: string): Promise<void> {
   await tx.rows(sql`update refunds set provider_refund_id = ${providerRefundId} where id = ${uuidOf(id)}`)
 }
 
-/** Takes a part off a row that stands for several refunds. The part gets a row of its own. */
+/** Reduces a row that stands for several refunds. The caller inserts a row for the part. */
 export async function reduceRefund(tx: Transaction, id: RefundId, amount: number): Promise<void> {
   await tx.rows(sql`update refunds set amount = amount - ${amount} where id = ${uuidOf(id)}`)
 }
 
-/** The exclusive right to ask the provider for one refund. */
+/** A lease: the exclusive right to send one refund to the provider. */
 export interface RefundLease {
   token: string
-  /** On the monotonic clock of this process. Taken before the statement was sent, so it never ends later than the database's. */
+  /** On this process's monotonic clock, read before the statement, so that it never ends after the lease in the database. */
   heldUntilMs: number
 }
 
@@ -171,11 +169,11 @@ const leaseEnd = () => performance.now() + REFUND_LEASE_MS
 export interface ClaimedRefund {
   refund: Refund
   lease: RefundLease
-  /** Whose limits apply. */
+  /** The provider account whose rate limit applies. */
   account: string
 }
 
-/** Refunds that are due, each with a lease that this call has won. */
+/** Claims due refunds, each with a lease. */
 export async function claimDueRefunds(db: Queries, limit: number): Promise<ClaimedRefund[]> {
   const heldUntilMs = leaseEnd()
   const rows = await db.rows<RefundRow & { lease: string; account: string }>(sql`
@@ -190,7 +188,7 @@ export async function claimDueRefunds(db: Queries, limit: number): Promise<Claim
   }))
 }
 
-/** Refunds that find no place within the limits of their account. The lease is given back. */
+/** Postpones refunds that exceed the rate limit of their provider account, and releases their leases. */
 export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund>[]): Promise<void> {
   const ids = late.map(({ item }) => uuidOf(item.refund.id))
   const leases = late.map(({ item }) => item.lease.token)
@@ -200,10 +198,10 @@ export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund
      where r.id = l.id and r.lease = l.lease and r.status = 'pending'`)
 }
 
-/** Undefined when another process holds it, or there is nothing left to ask. */
+/** Undefined if another process holds the lease, or the refund has ended. */
 export async function leaseRefund(db: Queries, id: RefundId): Promise<RefundLease | undefined> {
   const heldUntilMs = leaseEnd()
-  // Not `now()`: that is the start of the caller's transaction, which may have waited for the payment's lock since.
+  // Not `now()`: it is the start of the transaction, which may have waited for the payment's lock.
   const row = await db.row<{ lease: string }>(sql`
     update refunds set lease = gen_random_uuid(), leased_until = clock_timestamp() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
      where id = ${uuidOf(id)} and status = 'pending' and leased_until <= now()
@@ -211,7 +209,7 @@ export async function leaseRefund(db: Queries, id: RefundId): Promise<RefundLeas
   return row && { token: row.lease, heldUntilMs }
 }
 
-/** Undefined when the lease had run out or was lost: then it must not be used any more. */
+/** Undefined if the lease expired or was lost. It must not be used any more. */
 export async function renewRefundLease(
   db: Queries,
   id: RefundId,

@@ -9,7 +9,7 @@ export interface PurgedAccount extends Scope {
   version: number
 }
 
-/** Money of an account can still change for this long: a late payment, a refund, a dispute. */
+/** Late payments, refunds and disputes of an account can occur for this long. */
 export const ACCOUNT_KEPT_DAYS = 180
 
 const NO_OPEN_DISPUTE = new Fixed(`not exists (select from disputes d join attempts a on a.id = d.attempt_id

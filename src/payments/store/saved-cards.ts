@@ -5,24 +5,24 @@ import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { SavedCard, SavedCardToken } from '../../providers/provider.ts'
 
-/** The customer whose card it is: the merchant's id of them, or the e-mail address for cards that were saved without an id. */
+/** The owner of a card: the merchant's user id, or the e-mail address for cards that were saved without an id. */
 export interface Customer {
   id: string | null
   email: string
 }
 
-/** Associated data of the sealed token: a token that is copied to another customer, provider or merchant does not open. */
+/** Associated data of the encrypted token, so that a row copied to another customer, provider or merchant does not decrypt. */
 function placeOf(scope: Scope, provider: string, { id, email }: Customer): string {
   return id === null
     ? `saved_cards.sealed_token:${scope.merchantId}:${scope.mode}:${provider}:${email.toLowerCase()}`
     : `saved_cards.sealed_token of user id:${scope.merchantId}:${scope.mode}:${provider}:${id}`
 }
 
-/** A token works with the account that issued it. Cards `c` of other accounts are not offered. */
+/** A token works only with the account that issued it. */
 const OF_CURRENT_ACCOUNT = new Fixed(`c.account = (select i.account from integrations i
   where i.merchant_id = c.merchant_id and i.mode = c.mode and i.provider = c.provider)`)
 
-/** Keeps the token of a card that its holder agreed to have kept. The same card again replaces its token. */
+/** Saves a card. The same card again replaces its token. */
 export async function upsertCard(
   tx: Transaction,
   secrets: SecretBox,
@@ -37,7 +37,7 @@ export async function upsertCard(
     do update set sealed_token = excluded.sealed_token, email = excluded.email, used_at = now()`)
 }
 
-/** The card that this customer used last with this provider account; or the one that is chosen, if it is theirs and of that account. */
+/** The chosen card, or the customer's last used card, with this provider account. */
 export async function findCard(
   db: Queries,
   secrets: SecretBox,
@@ -57,7 +57,7 @@ export async function findCard(
   return { id: idOf('card', row.id), token, email: row.email }
 }
 
-/** The provider of a card of this customer. Undefined when it was saved with keys that have been replaced since. */
+/** The provider of a customer's card. Undefined if its account keys were replaced. */
 export async function findCardProvider(
   db: Queries,
   scope: Scope,
@@ -105,7 +105,7 @@ function cardOf(row: CardRow): CardOnFile {
   }
 }
 
-/** What may be seen of saved cards: never a token. */
+/** Saved cards without their tokens. */
 export async function listCards(db: Queries, scope: Scope, customer: Customer): Promise<CardOnFile[]> {
   const rows = await db.rows<CardRow>(sql`
     select id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at from saved_cards
@@ -115,8 +115,7 @@ export async function listCards(db: Queries, scope: Scope, customer: Customer): 
 }
 
 /**
- * What our page offers, the last one used first. A card is good until its last month is over everywhere on earth: nobody is refused
- * while it may still work.
+ * The cards that the checkout page offers, last used first. A card is valid until its expiry month has ended in every time zone.
  */
 export async function listCardsToPayWith(
   db: Queries,

@@ -2,7 +2,7 @@ import type { Queries } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { idOf, type PaymentId, uuidOf } from '../../kernel/ids.ts'
 
-/** One thing that happened to a payment. */
+/** One entry of a payment's timeline. */
 export interface TimelineEntry {
   at: Date
   /** `request`, `change`, `call`, `notice`, `money`, `refund`. */
@@ -12,7 +12,7 @@ export interface TimelineEntry {
   detail: Record<string, unknown>
 }
 
-/** Everything that is on record about a payment, as one story in order. */
+/** All records of a payment in chronological order. */
 export async function timelineOf(db: Queries, id: PaymentId): Promise<TimelineEntry[]> {
   const payment = uuidOf(id)
   const rows = await db.rows<Omit<TimelineEntry, 'attempt'> & { attempt_id: string | null }>(sql`
