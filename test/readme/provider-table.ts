@@ -25,10 +25,9 @@ function nameOf({ name, title, sandboxOnly }: Capabilities): string {
 }
 
 function cellsOf(capabilities: Capabilities): string[] {
-  const { name, channels, countries } = capabilities
-  const words = channels.map((channel) => (channel === 'card' ? `\`${name}\`` : `\`${name}-${channel}\``))
+  const { name, countries } = capabilities
   return [
-    words.join(', '),
+    `\`${name}\``,
     currenciesOf(capabilities, 'card'),
     currenciesOf(capabilities, 'virtual-bank-account'),
     few(countries),

@@ -9,7 +9,7 @@ import { type At, at, newUser, startProviderWorld } from '../../support/provider
 import { newVisitor, SHOP, type Visitor } from '../../support/visitor.ts'
 
 // Two providers are set up, and one press of the customer's button goes to the first of them that begins. What is not known is never begun
-// twice: docs/decisions/0011-ask-the-next-only-when-nothing-began.md.
+// twice: docs/decisions/0011-failover-only-when-nothing-started.md.
 
 const ANSWERS_WITHIN_MS = 1_500
 const providers = PROVIDERS.map((provider) => ({
