@@ -35,7 +35,7 @@ import { startWorker } from './worker/worker.ts'
 const SANDBOX_OWNER = { merchantId: SANDBOX_MERCHANT_ID, mode: 'sandbox' as const }
 
 /** The dependencies of every command. */
-export interface Parts {
+export interface Dependencies {
   database: Database
   databaseUrl: string
   clock: Clock
@@ -43,7 +43,7 @@ export interface Parts {
 }
 
 /** Connects to DATABASE_URL, or starts the embedded PostgreSQL. */
-export async function openParts(config: Config, purpose: Purpose, log?: Logger): Promise<Parts> {
+export async function openDependencies(config: Config, purpose: Purpose, log?: Logger): Promise<Dependencies> {
   const server = config.databaseUrl
     ? { url: config.databaseUrl, stop: async () => {} }
     : await startEmbedded(config, purpose, log)
@@ -89,35 +89,35 @@ const DRAIN_MS = 500
 const DISCONNECT_AFTER_MS = 5_000
 
 export async function startService(config: Config, log: Logger): Promise<Service> {
-  const parts = await openParts(config, 'own', log)
+  const dependencies = await openDependencies(config, 'own', log)
   try {
-    const migrations = await migrate(parts.databaseUrl)
+    const migrations = await migrate(dependencies.databaseUrl)
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
     const keys = await loadKeys(config)
-    const clock = await databaseClock(parts.database)
-    await checkSecretKey(parts.database, secretBox(keys.secretKey))
-    await seedSandbox(parts.database, keys.sandbox)
+    const clock = await databaseClock(dependencies.database)
+    await checkSecretKey(dependencies.database, secretBox(keys.secretKey))
+    await seedSandbox(dependencies.database, keys.sandbox)
     const secrets = secretBox(keys.secretKey)
-    const inUse = await findDefaultSecret(parts.database, secrets, SANDBOX_OWNER)
+    const inUse = await findDefaultSecret(dependencies.database, secrets, SANDBOX_OWNER)
     // A rotated secret stays, unless the configuration sets one.
     const sandboxWebhookSecret = config.sandboxWebhookSecret ?? inUse ?? keys.sandboxWebhookSecret
-    await setDefaultSecret({ ...parts, secrets }, SANDBOX_OWNER, sandboxWebhookSecret)
-    return await startHttp(config, log, { ...parts, clock }, { ...keys, sandboxWebhookSecret })
+    await setDefaultSecret({ ...dependencies, secrets }, SANDBOX_OWNER, sandboxWebhookSecret)
+    return await startHttp(config, log, { ...dependencies, clock }, { ...keys, sandboxWebhookSecret })
   } catch (error) {
-    await parts.close()
+    await dependencies.close()
     throw error
   }
 }
 
-async function startHttp(config: Config, log: Logger, parts: Parts, keys: Keys): Promise<Service> {
+async function startHttp(config: Config, log: Logger, dependencies: Dependencies, keys: Keys): Promise<Service> {
   const [{ buildApp }, { listen }, { livePayments }] = await loadHttp()
   let stopping = false
   let baseUrl = config.publicUrl ?? ''
   let serverUrl = ''
-  const integrations = integrationCache(parts.database)
-  const verifyCredential = credentialVerifier(parts.database)
+  const integrations = integrationCache(dependencies.database)
+  const verifyCredential = credentialVerifier(dependencies.database)
   const servers = sandboxServers({
-    ...parts,
+    ...dependencies,
     log,
     verifyCredential,
     masterKey: keys.secretKey,
@@ -129,12 +129,12 @@ async function startHttp(config: Config, log: Logger, parts: Parts, keys: Keys):
   // SSRF guard: the demo shop's webhook is the only private address that is always allowed.
   const isDemoWebhook = (url?: string) => config.demo && url === `${baseUrl}${DEMO_WEBHOOK_PATH}`
   const allowPrivate = (mode: Mode, url?: string) => isAllowed(mode) || (mode === 'sandbox' && isDemoWebhook(url))
-  const attemptParts: PaymentDependencies = {
-    ...parts,
+  const paymentDependencies: PaymentDependencies = {
+    ...dependencies,
     log,
     links: linksOn(() => baseUrl),
     providers: providerConnections({
-      database: parts.database,
+      database: dependencies.database,
       secrets,
       masterKey: keys.secretKey,
       serverUrl: () => serverUrl,
@@ -146,12 +146,12 @@ async function startHttp(config: Config, log: Logger, parts: Parts, keys: Keys):
   const assets = await buildAssets()
   const demo = hasDemo ? [openDemo(keys, assets, { baseUrl: () => baseUrl, serverUrl: () => serverUrl })] : []
   const http = webhookHttp()
-  const live = livePayments({ ...parts, log })
+  const live = livePayments({ ...dependencies, log })
   const app = await buildApp({
-    ...attemptParts,
+    ...paymentDependencies,
     verifyCredential,
     integrationCache: integrations,
-    paymentBatch: paymentBatch(parts.database),
+    paymentBatch: paymentBatch(dependencies.database),
     live,
     assets,
     http,
@@ -174,9 +174,9 @@ async function startHttp(config: Config, log: Logger, parts: Parts, keys: Keys):
     everyMs: 500,
     run: async () => (await sendDueNotices(100)) === 100,
   }))
-  const worker = config.role === 'api' ? undefined : startWorker(attemptParts, sendNotices)
-  const delivering = config.role === 'api' ? undefined : startDelivering({ ...attemptParts, http, allowPrivate })
-  const listening = listenTo(parts.databaseUrl, {
+  const worker = config.role === 'api' ? undefined : startWorker(paymentDependencies, sendNotices)
+  const delivering = config.role === 'api' ? undefined : startDelivering({ ...paymentDependencies, http, allowPrivate })
+  const listening = listenTo(dependencies.databaseUrl, {
     ...(delivering && { [DELIVERIES_CHANNEL]: { heard: delivering.wake, missed: delivering.wake } }),
     [INTEGRATIONS_CHANNEL]: {
       heard: (uuid) => integrations.invalidate(idOf('merchant', uuid)),
@@ -201,7 +201,7 @@ async function startHttp(config: Config, log: Logger, parts: Parts, keys: Keys):
       await Promise.all([app.close(), worker?.stop(), delivering?.stop(), ...servers.map((server) => server.stop())])
       http.close()
       clearTimeout(timeout)
-      await parts.close()
+      await dependencies.close()
     },
   }
 }
@@ -244,14 +244,14 @@ export async function describeService(): Promise<unknown> {
   const nothing = () => {
     throw new Error('not available while generating the OpenAPI document')
   }
-  const parts = { database: {} as Database, log: createLog('silent') }
+  const dependencies = { database: {} as Database, log: createLog('silent') }
   const app = await buildApp({
-    ...parts,
+    ...dependencies,
     clock: systemClock,
     verifyCredential: nothing,
     integrationCache: { get: nothing, invalidate: nothing, invalidateAll: nothing },
     paymentBatch: { insert: nothing },
-    live: livePayments(parts),
+    live: livePayments(dependencies),
     assets: await buildAssets(),
     providers: { find: nothing, isWell: nothing, note: nothing, connect: nothing, accounts: nothing },
     secrets: { keyId: '', seal: nothing, open: nothing, sign: nothing, verify: nothing },

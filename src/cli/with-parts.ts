@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import { openParts, type Parts } from '../compose.ts'
+import { type Dependencies, openDependencies } from '../compose.ts'
 import { type Config, readConfig } from '../config.ts'
 import { checkSecretKey } from '../database/check-secret-key.ts'
 import type { Database } from '../database/database.ts'
@@ -9,8 +9,8 @@ import { OperatorError } from '../kernel/operator-error.ts'
 import { type SecretBox, secretBox } from '../kernel/secret-box.ts'
 
 /** Works on the database of the running service, or starts the embedded one for as long as the work takes. */
-export async function withParts<Result>(work: (parts: Parts) => Promise<Result>): Promise<Result> {
-  const parts = await openParts(readConfig(process.env), 'join')
+export async function withParts<Result>(work: (parts: Dependencies) => Promise<Result>): Promise<Result> {
+  const parts = await openDependencies(readConfig(process.env), 'join')
   try {
     await migrate(parts.databaseUrl)
     return await work(parts)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Transaction } from '../database/database.ts'
 import { listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
-import { type AttemptId, newAttemptReference, newId, type PaymentId, type SavedCardId, uuidOf } from '../kernel/ids.ts'
+import type { AttemptId, PaymentId, SavedCardId } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import { findMerchant } from '../merchants/merchant-store.ts'
@@ -20,9 +20,8 @@ import { callProvider } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { settleAttempt } from './settle-attempt.ts'
 import type { Attempt, Instructions } from './state/attempt.ts'
-import { restartSchedule } from './state/check-schedule.ts'
+import { newAttempt } from './state/new-attempt.ts'
 import type { Payment } from './state/payment.ts'
-import { priceOf } from './state/payment-options.ts'
 import {
   type AwaitingConfirmation,
   addAttempt,
@@ -103,7 +102,11 @@ export async function storeIntent(
   const { capabilities, channel, onIntent } = start
   const { payment } = before
   const account = await currentAccount(tx, payment, start)
-  const begun = newAttempt(before, { ...start, account }, deps.clock.now())
+  const begun = newAttempt(
+    before,
+    { ...start, account, chargedAtOnce: start.card !== undefined && start.card !== 'new' },
+    deps.clock.now(),
+  )
   const decision = addAttempt(before, begun)
   const merchant = await findMerchant(tx, payment.merchantId)
   const saved = channel === 'card' ? await savedCardFor(tx, deps, payment, account, start) : undefined
@@ -230,48 +233,6 @@ function keysRefused(attempt: Attempt): AttemptNotStarted {
     attempt,
     { nothingStarted: true, retryable: false },
   )
-}
-
-function newAttempt(
-  { payment, attempts }: PaymentState,
-  { capabilities, channel, account, card, saveCard = false }: Start & { account: number },
-  now: Date,
-): Attempt {
-  const id = newId('attempt', now)
-  const orderReference = uuidOf(id).replaceAll('-', '')
-  return {
-    id,
-    paymentId: payment.id,
-    merchantId: payment.merchantId,
-    mode: payment.mode,
-    number: attempts.length + 1,
-    reference: newAttemptReference(payment.reference),
-    provider: capabilities.name,
-    account,
-    channel,
-    status: 'processing',
-    currency: payment.currency,
-    ...priceOf(payment, capabilities, channel),
-    amountReceived: 0,
-    amountReturned: 0,
-    amountRefunded: 0,
-    amountReversed: 0,
-    orderReference,
-    providerReference: orderReference,
-    saveCard,
-    chargedAtOnce: card !== undefined && card !== 'new',
-    knownToProvider: false,
-    failure: null,
-    failedTryId: null,
-    instructions: null,
-    instructionsExpireAt: null,
-    noticeSaidPaid: false,
-    needsReview: null,
-    createdAt: now,
-    askedAt: now,
-    resolvedAt: null,
-    checks: restartSchedule(now),
-  }
 }
 
 type Answer = CardStart | AccountStart | SavedCardCharge | ConfirmationPage

@@ -1,6 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises'
 import pg from 'pg'
-import { openParts, type Parts } from '../../compose.ts'
+import { type Dependencies, openDependencies } from '../../compose.ts'
 import { type Config, ConfigError, readConfig } from '../../config.ts'
 import { currentMigration, readMigrations } from '../../database/migrate.ts'
 import type { Command } from '../command.ts'
@@ -46,9 +46,9 @@ async function examine(): Promise<Finding[]> {
   ]
   findings.push(await dataFolder(config))
 
-  let parts: Parts
+  let parts: Dependencies
   try {
-    parts = await openParts(config, 'join')
+    parts = await openDependencies(config, 'join')
   } catch (error) {
     return [...findings, { what: 'database', ok: false, says: (error as Error).message }]
   }

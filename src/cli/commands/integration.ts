@@ -1,4 +1,4 @@
-import { type Parts, privateAllowedBy } from '../../compose.ts'
+import { type Dependencies, privateAllowedBy } from '../../compose.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
 import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from '../../integrations/integration.ts'
@@ -185,7 +185,7 @@ function scopeOption(options: Options): Scope {
 }
 
 function withSecrets<Result>(
-  work: (parts: Parts & { config: Config; urls: ServiceUrls; secrets: SecretBox }) => Promise<Result>,
+  work: (parts: Dependencies & { config: Config; urls: ServiceUrls; secrets: SecretBox }) => Promise<Result>,
 ): Promise<Result> {
   const config = readConfig(process.env)
   return withParts(async (parts) =>

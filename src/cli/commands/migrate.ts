@@ -1,4 +1,4 @@
-import { openParts } from '../../compose.ts'
+import { openDependencies } from '../../compose.ts'
 import { readConfig } from '../../config.ts'
 import { migrate } from '../../database/migrate.ts'
 import type { Command } from '../command.ts'
@@ -9,7 +9,7 @@ export const migrateCommand: Command = {
   summary: 'Bring the database up to date (serve does it too)',
   options: {},
   async run(options) {
-    const parts = await openParts(readConfig(process.env), 'join')
+    const parts = await openDependencies(readConfig(process.env), 'join')
     try {
       const applied = await migrate(parts.databaseUrl)
       print(

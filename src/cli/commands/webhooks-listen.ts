@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openParts } from '../../compose.ts'
+import { openDependencies } from '../../compose.ts'
 import { type Config, readConfig } from '../../config.ts'
 import type { Database } from '../../database/database.ts'
 import { codeOf } from '../../database/failure.ts'
@@ -102,7 +102,7 @@ async function follow(
   http: ReturnType<typeof webhookHttp>,
   onReady: () => void,
 ): Promise<void> {
-  const parts = await openParts(config, 'find')
+  const parts = await openDependencies(config, 'find')
   const bell = bellThatRings()
   let listening: ReturnType<typeof listen> | undefined
   try {

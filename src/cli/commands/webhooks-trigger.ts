@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openParts } from '../../compose.ts'
+import { openDependencies } from '../../compose.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { ANNOUNCED, type AnnouncedType, isAnnounced } from '../../events/event.ts'
 import { knownKeys } from '../../generated-keys.ts'
@@ -180,7 +180,7 @@ async function openScenario(config: Config, baseUrl: string, webhook: string | u
       did.push(`transferred ${priced(amount)} to account ${accountNumber}`)
     },
     async expire(id) {
-      const parts = await openParts(config, 'find')
+      const parts = await openDependencies(config, 'find')
       try {
         if (!(await expireNow(parts.database, id)))
           throw new OperatorError(

@@ -143,7 +143,7 @@ function withTotalsOf(payment: Payment, before: Attempt, after: Attempt): Paymen
   }
 }
 
-/** A card is paid when the provider says so; a bank account when the received amounts add up, whatever status the provider gives. */
+/** A card is paid when the provider says so; a bank account when the received amounts add up, independent of the status that the provider gives. */
 function isPaidInFull(attempt: Attempt, outcome: Outcome): boolean {
   const hasMoney = attempt.channel === 'card' ? outcome.kind === 'paid' : attempt.amountReceived > 0
   return hasMoney && heldAmount(attempt) >= attempt.amountCharged

@@ -44,6 +44,6 @@ export async function timelineOf(db: Queries, id: PaymentId): Promise<TimelineEn
       select r.created_at, 2, 0, 'refund', 'asked for', r.attempt_id,
              jsonb_strip_nulls(jsonb_build_object('amount', r.amount, 'currency', r.currency, 'kind', r.kind, 'status', r.status))
         from refunds r where r.payment_id = ${payment}
-    ) story order by at, rank, place`)
+    ) entries order by at, rank, place`)
   return rows.map(({ attempt_id, ...entry }) => ({ ...entry, attempt: attempt_id && idOf('attempt', attempt_id) }))
 }

@@ -1,0 +1,58 @@
+import type { Channel } from '../../kernel/channel.ts'
+import { newAttemptReference, newId, uuidOf } from '../../kernel/ids.ts'
+import type { Capabilities } from '../../providers/provider.ts'
+import type { Attempt } from './attempt.ts'
+import { restartSchedule } from './check-schedule.ts'
+import { priceOf } from './payment-options.ts'
+import type { PaymentState } from './payment-state.ts'
+
+interface AttemptStart {
+  capabilities: Capabilities
+  channel: Channel
+  account: number
+  chargedAtOnce: boolean
+  saveCard?: boolean
+}
+
+/** A new attempt, before its provider is called. */
+export function newAttempt(
+  { payment, attempts }: PaymentState,
+  { capabilities, channel, account, chargedAtOnce, saveCard = false }: AttemptStart,
+  now: Date,
+): Attempt {
+  const id = newId('attempt', now)
+  const orderReference = uuidOf(id).replaceAll('-', '')
+  return {
+    id,
+    paymentId: payment.id,
+    merchantId: payment.merchantId,
+    mode: payment.mode,
+    number: attempts.length + 1,
+    reference: newAttemptReference(payment.reference),
+    provider: capabilities.name,
+    account,
+    channel,
+    status: 'processing',
+    currency: payment.currency,
+    ...priceOf(payment, capabilities, channel),
+    amountReceived: 0,
+    amountReturned: 0,
+    amountRefunded: 0,
+    amountReversed: 0,
+    orderReference,
+    providerReference: orderReference,
+    saveCard,
+    chargedAtOnce,
+    knownToProvider: false,
+    failure: null,
+    failedTryId: null,
+    instructions: null,
+    instructionsExpireAt: null,
+    noticeSaidPaid: false,
+    needsReview: null,
+    createdAt: now,
+    askedAt: now,
+    resolvedAt: null,
+    checks: restartSchedule(now),
+  }
+}
