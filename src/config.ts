@@ -5,7 +5,7 @@ import { OperatorError } from './kernel/operator-error.ts'
 /** Every setting, read once from the environment. See the table in README.md. */
 export interface Config {
   port: number
-  /** Set when PORT was given: then a busy port is a mistake. Otherwise the next free one will do. */
+  /** PORT was given: a busy port is an error. Otherwise the next free port is used. */
   portIsFixed: boolean
   host: string
   /** `{base_url}` of every link; absent: http://localhost:{port}. */
@@ -23,7 +23,7 @@ export interface Config {
   /** Which modes may send webhooks to private addresses. By default `sandbox` on a developer's machine, else `never`. */
   webhookAllowPrivate: 'never' | 'sandbox' | 'always'
   logLevel: LogLevel
-  /** Proxies whose X-Forwarded-For is believed. */
+  /** Proxies whose X-Forwarded-For header is trusted. */
   trustProxy: string[]
 }
 
@@ -40,7 +40,7 @@ export class ConfigError extends OperatorError {
   }
 }
 
-/** The settings, or one error that names everything wrong with them. Reads nothing but its argument. */
+/** Parses the environment. Throws one error that lists all mistakes. */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const mistakes: string[] = []
   const given = (name: string) => (env[name]?.trim() ? env[name].trim() : undefined)
@@ -53,7 +53,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     const value = given(name)
     if (value === undefined) return fallback
     if (choices.includes(value as Choice)) return value as Choice
-    wrong(name, `"${value}" is none of ${choices.join(', ')}`)
+    wrong(name, `"${value}" is not one of ${choices.join(', ')}`)
     return fallback
   }
 
@@ -77,12 +77,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const databaseUrl = url('DATABASE_URL', ['postgres:', 'postgresql:'])
   const secretKey = given('SECRET_KEY')
   if (secretKey !== undefined && !isKey(secretKey)) {
-    wrong('SECRET_KEY', 'must be 32 bytes in base64 (make one with: openssl rand -base64 32)')
+    wrong('SECRET_KEY', 'must be 32 bytes in base64 (create one with: openssl rand -base64 32)')
   }
   if (databaseUrl && secretKey === undefined) {
     wrong(
       'SECRET_KEY',
-      'is required with DATABASE_URL, for it protects what is stored there (make one with: openssl rand -base64 32)',
+      'is required with DATABASE_URL, because it encrypts stored secrets (create one with: openssl rand -base64 32)',
     )
   }
 
@@ -93,7 +93,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   }
   for (const [name, value] of Object.entries({ SANDBOX_CLIENT_ID: clientId, SANDBOX_CLIENT_SECRET: clientSecret })) {
     if (value !== undefined && !/^[\x21-\x7e]{8,200}$/.test(value)) {
-      wrong(name, 'must be 8 to 200 printable characters without spaces, for it travels in a header')
+      wrong(name, 'must be 8 to 200 printable characters without spaces, because it is sent in a header')
     }
   }
 
@@ -101,7 +101,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (webhookSecret !== undefined && !isWebhookSecret(webhookSecret)) {
     wrong(
       'SANDBOX_WEBHOOK_SECRET',
-      'must be whsec_ and 24 to 64 bytes in base64 (make one with: echo whsec_$(openssl rand -base64 32))',
+      'must be whsec_ and 24 to 64 bytes in base64 (create one with: echo whsec_$(openssl rand -base64 32))',
     )
   }
 

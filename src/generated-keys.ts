@@ -6,11 +6,11 @@ import { newWebhookSecret, type WebhookSecret } from './events/webhook-secret.ts
 import { OperatorError } from './kernel/operator-error.ts'
 import { type NewCredential, newCredential } from './merchants/credential.ts'
 
-/** Keys that nobody set, made once and kept in the data folder for this user's eyes only. */
+/** Keys that are not set in the environment. They are generated once and stored in DATA_DIR, readable only by this user. */
 export interface Keys {
   secretKey: Buffer
   sandbox: NewCredential
-  /** Signs what goes to the `webhook` of the sandbox merchant's requests. */
+  /** Signs the webhooks of the sandbox merchant's requests. */
   sandboxWebhookSecret: WebhookSecret
 }
 
@@ -44,7 +44,7 @@ export async function loadKeys(config: Config): Promise<Keys> {
   }
 }
 
-/** What is set or was made before. Makes nothing: two who made keys at the same moment would each have their own. */
+/** Keys that are set or were generated before. Generates none: two processes at once would generate different ones. */
 export async function knownKeys(config: Config): Promise<Partial<Pick<Keys, 'secretKey' | 'sandbox'>>> {
   const kept = await read(join(config.dataDir, 'keys.json'))
   const secretKey = config.secretKey ?? (kept && Buffer.from(kept.secretKey, 'base64'))
@@ -85,7 +85,7 @@ async function readOrMake(file: string, folder: string): Promise<KeyFile> {
   return made
 }
 
-/** Whole or not at all: half a key file would lock its owner out of what it protects. */
+/** Atomic write: a partial key file would make all encrypted data unreadable. */
 async function write(file: string, keys: KeyFile): Promise<void> {
   const half = `${file}.${process.pid}`
   await writeFile(half, `${JSON.stringify(keys, null, 2)}\n`, { mode: 0o600, flush: true })

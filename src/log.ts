@@ -1,8 +1,7 @@
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
 
 /**
- * One line is data about one thing that happened. Only the fields named here can be in it: a secret that someone passes along by mistake is
- * not on the list, so it is not written.
+ * Structured log lines with an allow list of fields: a secret that is passed by mistake is not on the list, so it is not written.
  */
 const FIELDS = new Set([
   'requestId',
@@ -39,12 +38,12 @@ function pickFields(fields: Record<string, unknown>): Record<string, unknown> {
 }
 
 // `chk_` ids and short codes open the payment page; `emb_`, `emt_` and `wgt_` open it for a while.
-// No word boundary before them: in a line of JSON the character before may be the n of a line break.
+// No word boundary before them: in JSON the preceding character may be the n of an escaped line break.
 const PAGE_SECRETS = /(chk_\w{8}|emb_|emt_|wgt_)[\w-]{6,}|(\/s\/\w{4})\w{6,}/g
 
 /**
- * Shortens everything in a log line that opens a payment page. The first 12 characters of a payment's id stay: they hold
- * its time of creation to the millisecond and no random bits, so lines about one payment can still be found.
+ * Redacts ids and codes that open a payment page. The first 12 characters of a payment's id stay: they hold its creation time and no
+ * random bits, so that the lines of one payment can still be found.
  */
 export function shortenPageIds(line: string): string {
   return line.replace(PAGE_SECRETS, (_, prefix, short) => `${prefix ?? short}…`)
@@ -63,9 +62,9 @@ export function createLog(
         level: (label) => ({ level: label }),
         log: pickFields,
       },
-      // On the whole line: an id may also be in an error's message or in a URL.
+      // Applied to the whole line: an id may also be in an error message or a URL.
       hooks: { streamWrite: shortenPageIds },
-      // Of an error its kind, words and place. Not its other members: a database error carries the values of the row.
+      // Only type, message and stack of an error: a database error also has the values of the row.
       serializers: {
         err: (error: unknown) =>
           error instanceof Error

@@ -1,6 +1,6 @@
 /**
- * A column of values as PostgreSQL writes an array. The driver would do it too, at several times the cost: it treats every
- * element as if it might be a nested array, a date or a buffer.
+ * Encodes a column of values as a PostgreSQL array literal. The driver's own encoder costs several times as much: it handles nested
+ * arrays, dates and buffers in every element.
  */
 export function textArray(values: readonly (string | null)[]): string {
   let literal = '{'

@@ -1,19 +1,18 @@
 /**
- * Writes together what arrives together. While one write is under way, calls queue up; the next write takes them all, so
- * a hundred callers share one commit, and each still gets its own answer, after that commit.
+ * Batch writer (group commit). While one write is running, calls queue up; the next write takes them all. So a hundred callers share
+ * one commit, and each gets its own result after that commit.
  *
- * There is no timer: with nothing under way a call is written in the same turn of the event loop, so a lone caller waits for
- * nobody.
+ * There is no timer: without a running write, a call is written in the same turn of the event loop. A single caller never waits.
  */
 export interface BatchOptions<Item, Result> {
-  /** One result for each item, in order. An Error in place of a result fails that item alone. */
+  /** One result per item, in order. An Error as result fails only that item. */
   write(items: Item[]): Promise<(Result | Error)[]>
-  /** More would make one statement slow without saving anything more. */
+  /** Larger batches make a statement slower without a gain. */
   maxItems: number
-  /** Beyond this many waiting, a newcomer is told at once to come back later. */
+  /** Backpressure: with this many items waiting, further calls are refused. */
   maxWaiting: number
   tooMany(): Error
-  /** Whether this failure would meet those who wait as well, so that they need not wait to hear it. */
+  /** Whether this failure also applies to the waiting items, which then fail at once. */
   failsAll(error: unknown): boolean
 }
 
@@ -31,7 +30,7 @@ export function batch<Item, Result>(options: BatchOptions<Item, Result>): (item:
   function writeSoon() {
     if (writing || scheduled) return
     scheduled = true
-    // After this turn's sockets are read: requests that came in together go out together.
+    // Runs after this turn's sockets are read, so that requests that arrived together share a batch.
     setImmediate(() => {
       scheduled = false
       writeNext()
@@ -46,7 +45,7 @@ export function batch<Item, Result>(options: BatchOptions<Item, Result>): (item:
     options.write(group.map(({ item }) => item)).then(
       (results) => {
         writing = false
-        // Before anyone is told: the database works on the next group while we answer this one.
+        // Starts the next batch before the callers are resolved, so that the database works meanwhile.
         writeNext()
         for (const [index, { resolve, reject }] of group.entries()) {
           const result = results[index] as Result | Error

@@ -5,7 +5,7 @@ import { sql } from './sql.ts'
 
 const CANARY = 'manilla'
 
-/** A wrong SECRET_KEY is noticed now, not at the first payment that needs it. The first key ever used here is the right one. */
+/** Detects a wrong SECRET_KEY at start, not at the first payment that needs it. The first key used with a database is the right one. */
 export async function checkSecretKey(database: Database, secrets: SecretBox): Promise<void> {
   const { keyId } = secrets
   await database.rows(sql`

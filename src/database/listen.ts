@@ -2,13 +2,13 @@ import pg from 'pg'
 
 export interface Listener {
   heard(payload: string): void
-  /** Connected, for the first time or again: something may have been said before we listened. */
+  /** Connected or reconnected: notifications may have been missed. */
   missed(): void
 }
 
 /**
- * Hears what is notified on some channels, on one connection of its own: a pooled one may sit behind a pooler that does not pass it on. A lost
- * connection is made again; what was said meanwhile is not heard, so whoever listens also looks by the clock.
+ * LISTEN on a dedicated connection: a pooler may not forward notifications. A lost connection is reopened; notifications in between are
+ * lost, so every listener also polls.
  */
 export function listen(url: string, listeners: Record<string, Listener>): { stop(): Promise<void> } {
   let stopped = false
@@ -21,12 +21,12 @@ export function listen(url: string, listeners: Record<string, Listener>): { stop
       connectionString: url,
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
-      // We only ever wait on it: without this a peer that is gone without a word is noticed after two hours.
+      // This connection only waits. Without keep-alive, a vanished peer is detected after two hours.
       keepAliveInitialDelayMillis: 10_000,
       application_name: 'manilla-listen',
     })
     client = fresh
-    fresh.on('error', () => {}) // its end follows
+    fresh.on('error', () => {}) // the `end` event follows
     fresh.on('end', again)
     fresh.on('notification', ({ channel, payload }) => listeners[channel]?.heard(payload ?? ''))
     try {

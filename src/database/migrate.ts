@@ -11,7 +11,7 @@ export interface Migration {
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
 
-// Any number will do, as long as every process uses the same one and nothing else does.
+// An arbitrary advisory lock id, used for nothing else.
 const LOCK = 6_264_552
 
 /** The schema's history, oldest first: `migrations/0001_merchants.sql` and so on. */
@@ -36,14 +36,14 @@ export class DatabaseIsNewer extends OperatorError {
 }
 
 /**
- * Brings the schema up to date, and returns what was applied. Each migration is one transaction behind one lock, so any number
- * of processes may start at once: one applies it, the others find it done.
+ * Applies the missing migrations and returns their names. Each is one transaction under an advisory lock, so that concurrent starts
+ * apply each one once.
  */
 export async function migrate(url: string, migrations?: Migration[]): Promise<string[]> {
   const known = migrations ?? (await readMigrations())
   const newest = known.at(-1)?.number ?? 0
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, application_name: 'manilla' })
-  client.on('error', () => {}) // the query that was under way reports it
+  client.on('error', () => {}) // the running query reports it
   await client.connect().catch((error: Error) => {
     throw new OperatorError(
       `PostgreSQL at ${new URL(url).host} cannot be used: ${error.message || 'connection refused'}. Check DATABASE_URL, and that the server is up.`,
@@ -77,7 +77,7 @@ async function applyNext(client: pg.Client, known: Migration[], newest: number):
     await client.query('commit')
     return next?.name
   } catch (error) {
-    await client.query('rollback').catch(() => {}) // the first error is the one to report
+    await client.query('rollback').catch(() => {}) // the first error is reported
     throw error
   }
 }

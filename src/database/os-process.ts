@@ -5,7 +5,7 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' // there, but another user's
+    return (error as NodeJS.ErrnoException).code === 'EPERM' // it exists, owned by another user
   }
 }
 
@@ -17,7 +17,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** There is no event for the end of a process that is not our child, so we look. */
+/** Polls: there is no event for the end of a process that is not our child. */
 export async function waitUntilGone(pid: number, timeoutMs: number): Promise<void> {
   const deadline = Date.now() + timeoutMs
   while (isAlive(pid) && Date.now() < deadline) await sleep(20)

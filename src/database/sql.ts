@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 
-/** A statement and its values, kept apart all the way to PostgreSQL: no value is ever part of the text. */
+/** A parameterized statement. Values are sent separately and never become part of the text (no SQL injection). */
 export interface Statement {
   readonly name: string
   readonly text: string
   readonly values: unknown[]
 }
 
-/** Text of ours, the same at each call, to be part of a statement: a list of columns, say. Never anything that came from outside. */
+/** Constant SQL text inside a statement, such as a list of columns. Never use it for input. */
 export class Fixed {
   readonly text: string
   constructor(text: string) {
@@ -15,7 +15,7 @@ export class Fixed {
   }
 }
 
-// A template's strings are one object per place in the source, so text and name are made once per place.
+// The strings of a template literal are one object per call site, so text and name are computed once per site.
 const seen = new WeakMap<TemplateStringsArray, { name: string; text: string }>()
 
 /** `sql\`select … where id = ${id}\``. Prepared by name: PostgreSQL parses and plans each one once per connection. */

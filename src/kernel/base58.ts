@@ -1,9 +1,9 @@
-// The alphabet is in ASCII order, so encodings of equal length sort as their numbers do: an index on them grows at its end.
+// The alphabet is in ASCII order, so that encodings of equal length sort like their numbers and an index grows at its end.
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 const DIGITS = Int8Array.from({ length: 128 }, (_, code) => ALPHABET.indexOf(String.fromCharCode(code)))
 const POWERS = [1n, 58n, 58n ** 2n, 58n ** 3n, 58n ** 4n, 58n ** 5n] as const
 
-// Five digits fit a small integer. Peeling five at a time keeps the slow BigInt divisions to a handful per id.
+// Five digits fit a small integer. Five at a time need few of the slow BigInt divisions.
 const FIVE_DIGITS = 58n ** 5n
 
 export function encodeBase58(value: bigint, length: number): string {
@@ -20,7 +20,7 @@ export function encodeBase58(value: bigint, length: number): string {
   return encoded
 }
 
-/** The number, or undefined when a character is not of the alphabet. */
+/** Undefined when a character is not in the alphabet. */
 export function decodeBase58(encoded: string): bigint | undefined {
   let value = 0n
   for (let start = 0; start < encoded.length; start += 5) {

@@ -1,4 +1,4 @@
-/** What time it is, as a part that a test can set. Leases and expiry use the database's clock instead: see ARCHITECTURE.md. */
+/** The current time, replaceable in tests. Leases and expiry use the database's clock instead: see ARCHITECTURE.md. */
 export interface Clock {
   now(): Date
 }

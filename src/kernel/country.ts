@@ -6,7 +6,7 @@ export type Country = string & { readonly kind: 'country' }
 const require = createRequire(import.meta.url)
 countries.registerLocale(require('i18n-iso-countries/langs/en.json'))
 
-/** `NG`, `nga` and `Nigeria` are all NG; undefined for what ISO 3166-1 does not know. */
+/** `NG`, `nga` and `Nigeria` are all NG. Undefined for a country that is not in ISO 3166-1. */
 export function parseCountry(text: string): Country | undefined {
   const code = text.toUpperCase()
   if (/^[A-Z]{2}$/.test(code)) return countries.isValid(code) ? (code as Country) : undefined

@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict'
 
-/** What a provider keeps of a charge, as data. All amounts in minor units, percentages in basis points (1.5 % is 150). */
+/** A provider's fees as data. Amounts are in minor units, percentages in basis points (1.5 % is 150). */
 export interface FeeSchedule {
   basisPoints: number
   flat?: number
-  /** Below this charge the flat part is waived. */
+  /** The flat fee is waived below this charge. */
   flatWaivedBelow?: number
   cap?: number
   minimum?: number
-  /** A tax on the fee itself, beyond its cap. */
+  /** A tax on the fee, not limited by the cap. */
   taxBasisPoints?: number
-  /** A duty on charges above a limit, beside the fee: no cap, no tax. */
+  /** A duty on charges above a limit, added to the fee without cap and tax. */
   duty?: { amount: number; above: number }
 }
 
 /**
- * What the provider keeps of a charge. Every part of a unit is rounded up, in the provider's favour, so that a merchant
- * never gets less than we said. A flat fee or a minimum may be more than a very small charge: then this says so.
+ * The fee on a charge. Fractions are rounded up, in the provider's favour, so that a merchant never receives less than we quote. A
+ * flat fee or a minimum may exceed a very small charge.
  */
 export function feeOf(schedule: FeeSchedule, charge: number): number {
   assertAmount(charge)
   return Number(fee(read(schedule), BigInt(charge)))
 }
 
-/** The smallest charge of which at least `net` is left after the fee. */
+/** The smallest charge that leaves at least `net` after the fee. */
 export function chargeFor(schedule: FeeSchedule, net: number): number {
   assertAmount(net)
   const terms = read(schedule)
@@ -32,7 +32,7 @@ export function chargeFor(schedule: FeeSchedule, net: number): number {
   for (const [i, start] of starts.entries()) {
     const end = starts[i + 1]
     let charge = max(start, leastWithoutRounding(terms, start, wanted))
-    // Rounding up costs less than one unit for the percentage and one for the tax, so this ends after a few steps.
+    // Rounding adds less than one unit for the percentage and one for the tax, so this loop has few iterations.
     while ((end === undefined || charge < end) && charge - fee(terms, charge) < wanted) charge++
     if (end === undefined || charge < end) return safe(charge)
   }
@@ -55,7 +55,7 @@ function read(schedule: FeeSchedule): Terms {
   const { basisPoints, flat = 0, flatWaivedBelow = 0, cap, minimum = 0, taxBasisPoints = 0, duty } = schedule
   for (const part of [basisPoints, flat, flatWaivedBelow, cap ?? 0, minimum, taxBasisPoints]) assertAmount(part)
   if (duty) [duty.amount, duty.above].forEach(assertAmount)
-  // Nobody keeps half of a charge: a schedule that says so has a slip in it, and its steps of rounding would be many.
+  // A fee above half of the charge is a mistake in the schedule, and would make the rounding loop long.
   assert(basisPoints * (10_000 + taxBasisPoints) <= 5_000 * 10_000, 'a fee of more than half of the charge')
   assert(taxBasisPoints <= 10_000, 'a tax of more than the fee')
   const waivedBelow = BigInt(flatWaivedBelow)
@@ -77,14 +77,14 @@ function fee(terms: Terms, charge: bigint): bigint {
   return ceilDivide(part * terms.taxed, WHOLE) + terms.dutyAt(charge)
 }
 
-/** Between two of these nothing jumps: what is left of a charge grows with it, but for rounding. */
+/** Within a segment the net amount grows with the charge, except for rounding. */
 function segmentStarts({ limits }: Terms): bigint[] {
   return [...new Set([0n, ...limits])].sort((a, b) => (a < b ? -1 : 1))
 }
 
 /**
- * The least charge in the segment's own terms if nothing were rounded; with rounding it can only be more.
- * Capped: net + taxed cap. Else whichever asks for more: net + taxed minimum, or (net + taxed flat) / (1 - taxed rate).
+ * A lower bound of the charge within the segment, without rounding.
+ * Capped: net + taxed cap. Else the maximum of net + taxed minimum and (net + taxed flat) / (1 - taxed rate).
  */
 function leastWithoutRounding(terms: Terms, at: bigint, net: bigint): bigint {
   const { rate, taxed, cap, minimum } = terms

@@ -2,8 +2,8 @@ import { decodeBase58, encodeBase58 } from './base58.ts'
 import { pooledRandomBytes, randomInteger48 } from './random.ts'
 
 /**
- * An id as everyone sees it: a prefix that tells its kind, then a UUIDv7 in base58 (`chk_…`). The database keeps the
- * bare UUID; stores translate with `uuidOf` and `idOf`. Ids of two kinds cannot be mixed up, here or by eye.
+ * A public id: a prefix for its kind, then a UUIDv7 in base58 (`chk_…`). The database stores the UUID; stores convert with `uuidOf` and
+ * `idOf`. The type and the prefix keep ids of two kinds from being confused.
  */
 export type Id<Kind extends IdKind> = string & { readonly kind: Kind }
 export type IdKind = keyof typeof PREFIX
@@ -31,7 +31,7 @@ const PREFIX = {
 } as const
 const ENCODED_LENGTH = 22 // 58^22 > 2^128
 
-/** A new id: 48 bits of time, then 74 random ones. The link to a payment page rests on those 74. */
+/** A new UUIDv7: 48 bits of time, then 74 random bits. Those 74 bits are the secret of a payment page's link. */
 export function newId<Kind extends IdKind>(kind: Kind, now: Date): Id<Kind> {
   const random = pooledRandomBytes(10)
   const time = BigInt(now.getTime())
@@ -41,7 +41,7 @@ export function newId<Kind extends IdKind>(kind: Kind, now: Date): Id<Kind> {
   return (PREFIX[kind] + encodeBase58(value, ENCODED_LENGTH)) as Id<Kind>
 }
 
-/** The id, when the text is one of that kind; undefined for anything else, however long or odd. */
+/** Undefined when the text is not an id of that kind. */
 export function parseId<Kind extends IdKind>(kind: Kind, text: string): Id<Kind> | undefined {
   const prefix = PREFIX[kind]
   if (text.length !== prefix.length + ENCODED_LENGTH || !text.startsWith(prefix)) return undefined
@@ -62,7 +62,7 @@ export function idOf<Kind extends IdKind>(kind: Kind, uuid: string): Id<Kind> {
 
 export const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** Below every id made at that time or later, above every one made before. */
+/** The lowest UUIDv7 of that time, for range queries by time. */
 export function firstUuidAt(time: Date): string {
   const hex = Math.min(Math.max(0, time.getTime()), 2 ** 48 - 1)
     .toString(16)
@@ -71,11 +71,11 @@ export function firstUuidAt(time: Date): string {
 }
 
 const SHORT_CODE_EPOCH_SECONDS = Date.UTC(2026, 0, 1) / 1000
-const SHORT_CODE_TIME_LENGTH = 5 // 58^5 seconds: until the year 2046, then it grows to six
+const SHORT_CODE_TIME_LENGTH = 5 // 58^5 seconds last until 2046; then the length is six
 
 /**
- * The code of a short link: seconds first, then 8 random characters (46 bits). Time first keeps its unique index growing
- * at the end; a random one tripled the write-ahead log per insert at a million rows.
+ * The code of a short link: seconds, then 8 random characters (46 bits). With the time first, its unique index grows at the end; a
+ * random code tripled the write-ahead log per insert at a million rows.
  */
 export function newShortCode(now: Date): string {
   const seconds = Math.max(0, Math.floor(now.getTime() / 1000) - SHORT_CODE_EPOCH_SECONDS)
@@ -87,8 +87,8 @@ export function newShortCode(now: Date): string {
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz' // Crockford's, in ASCII order
 
 /**
- * A reference for a payment whose merchant gave none: milliseconds, then 10 random characters (50 bits). Lower-case letters and digits
- * only, so that every provider takes it, whatever alphabet it allows.
+ * A reference for a payment without one: milliseconds, then 10 random characters (50 bits). Lower-case letters and digits only, which
+ * every provider accepts.
  */
 export function newReference(now: Date): string {
   let time = now.getTime()
@@ -102,7 +102,7 @@ export function newReference(now: Date): string {
   return encoded
 }
 
-/** An attempt's reference: the payment's, and ten random characters (50 bits), so that it is unique everywhere. */
+/** An attempt's reference: the payment's, then ten random characters (50 bits), so that it is unique at every provider. */
 export function newAttemptReference(paymentReference: string): string {
   let added = ''
   for (const byte of pooledRandomBytes(10)) added += BASE32.charAt(byte & 31)

@@ -1,4 +1,4 @@
-/** Play money or real money. A credential tells which; nothing ever crosses from one to the other. */
+/** Test money or real money. The credential decides; data of the two modes never mixes. */
 export type Mode = 'sandbox' | 'live'
 
 export const MODES: readonly Mode[] = ['sandbox', 'live']

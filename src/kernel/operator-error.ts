@@ -1,4 +1,4 @@
-/** A failure that the person at the terminal can mend: its message says how, and needs no stack beside it. */
+/** A failure that the operator can fix. Its message says how, and is printed without a stack. */
 export class OperatorError extends Error {
   override name = 'OperatorError'
 }

@@ -1,6 +1,6 @@
 /**
- * Refusals, each with a stable code that a merchant's program can act on. The doors know how to say them (the HTTP door
- * has the statuses); whoever throws one only says what is wrong and what to do.
+ * The catalogue of refusals. Merchants' programs act on the codes, which never change. HTTP statuses are in http/server/problems.ts; the
+ * thrown detail says what is wrong and what to do.
  */
 export const PROBLEMS = {
   malformed_json: { title: 'The body is not JSON', retryable: false },
@@ -9,15 +9,15 @@ export const PROBLEMS = {
   invalid_credentials: { title: 'The credentials are not valid', retryable: false },
   merchant_suspended: { title: 'The merchant is suspended', retryable: false },
   not_found: { title: 'Not found', retryable: false },
-  method_not_allowed: { title: 'This address does not take that method', retryable: false },
+  method_not_allowed: { title: 'The method is not allowed for this URL', retryable: false },
   duplicate_reference: { title: 'The reference is already used', retryable: false },
   duplicate_refund: { title: 'The same refund was made a moment ago', retryable: false },
   reference_conflict: { title: 'The reference belongs to another payment', retryable: false },
-  attempt_in_progress: { title: 'A try at paying is under way', retryable: true },
-  too_many_attempts: { title: 'Too many tries at one payment', retryable: false },
+  attempt_in_progress: { title: 'An attempt is in progress', retryable: true },
+  too_many_attempts: { title: 'Too many attempts for one payment', retryable: false },
   too_many_refunds: { title: 'Too many refunds of one payment', retryable: false },
   too_many_endpoints: { title: 'Too many webhook endpoints', retryable: false },
-  idempotency_in_progress: { title: 'The same request is under way', retryable: true },
+  idempotency_in_progress: { title: 'The same request is in progress', retryable: true },
   payment_not_completed: { title: 'The payment is not completed', retryable: false },
   payment_already_completed: { title: 'The payment is already completed', retryable: false },
   payment_cancelled: { title: 'The payment is cancelled', retryable: false },
@@ -42,14 +42,14 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** One mistake in a body: where (a JSON pointer), what kind, and what to do about it. */
+/** One mistake in a request body: its JSON pointer, its code, and how to fix it. */
 export interface Mistake {
   pointer: string
   code: string
   message: string
 }
 
-/** One member's name as part of a JSON pointer. */
+/** Escapes a key for a JSON pointer (RFC 6901). */
 export function pointerPart(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
@@ -57,10 +57,10 @@ export function pointerPart(key: string): string {
 export class Problem extends Error {
   readonly code: ProblemCode
   readonly mistakes: Mistake[] | undefined
-  /** Members that this problem has beside the common ones, such as `existing`. */
+  /** Extension members of the problem document, such as `existing`. */
   readonly extra: Record<string, unknown> | undefined
   readonly retryAfterSeconds: number | undefined
-  /** Whether the same request may succeed later. Usually the code says so; a problem can know better. */
+  /** Whether a retry may succeed. Defaults to the catalogue's value for the code. */
   readonly retryable: boolean
 
   constructor(
@@ -84,7 +84,7 @@ export class Problem extends Error {
   }
 }
 
-/** One problem for all of them. `unknown_field` when that is all there is. */
+/** Throws one problem for all mistakes: `unknown_field` when there are no others. */
 export function refuse(mistakes: Mistake[]): never {
   const misspeltOnly = mistakes.every(({ code }) => code === 'unknown_field')
   throw new Problem(

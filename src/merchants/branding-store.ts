@@ -46,7 +46,7 @@ export async function findBranding(db: Queries, merchantId: MerchantId, mode: Mo
   )
 }
 
-/** Nobody else changes them until this transaction ends. */
+/** Locks the row until the transaction ends. */
 export async function lockBrandingSettings(tx: Transaction, id: MerchantId): Promise<BrandingSettings | undefined> {
   const row = await tx.row<BrandingRow>(
     sql`select ${BRANDING_COLUMNS} from merchants m where m.id = ${uuidOf(id)} for update of m`,
@@ -54,7 +54,7 @@ export async function lockBrandingSettings(tx: Transaction, id: MerchantId): Pro
   return row && { name: row.name, origins: row.origins, widget: row.widget, ...brandOf(row) }
 }
 
-/** All but the logo, which has a table of its own. */
+/** Everything except the logo, which has its own table. */
 export async function saveBrandingSettings(tx: Transaction, id: MerchantId, settings: BrandingSettings): Promise<void> {
   const { name, colour, corners, language, returnAfterSeconds, origins, widget } = settings
   await tx.rows(sql`

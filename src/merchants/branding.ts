@@ -5,23 +5,23 @@ export interface Branding extends Scope {
   name: string
   suspended: boolean
   brand: Brand
-  /** As a browser writes them (`https://shop.example`); the port of a local one may be `*`. */
+  /** As browsers serialize them (`https://shop.example`). The port of a localhost origin may be `*`. */
   origins: string[]
   widget: WidgetAccess
 }
 
 export interface Brand {
-  /** `#rrggbb` in lower case; null: ours. */
+  /** `#rrggbb` in lower case; null: the default colour. */
   colour: string | null
   corners: Corners
-  /** Null: the customer's own. */
+  /** Null: the customer's language. */
   language: Language | null
   logo: { version: string } | null
-  /** How long a paid page stays before it goes back to the shop; null: until the customer says so. */
+  /** Seconds until a paid page returns to the shop; null: only when the customer clicks. */
   returnAfterSeconds: number | null
 }
 
-/** What a merchant chooses, the same in both modes. */
+/** The part that a merchant sets, the same in both modes. */
 export type BrandingSettings = Pick<Branding, 'name' | 'origins' | 'widget'> & Brand
 
 export const CORNERS = ['square', 'rounded', 'pill'] as const
@@ -30,7 +30,7 @@ export type Corners = (typeof CORNERS)[number]
 export const LANGUAGES = ['en', 'fr', 'ar'] as const
 export type Language = (typeof LANGUAGES)[number]
 
-/** What opens the widget: the reference of a payment, or only together with a token that the merchant's server asked for. */
+/** `open`: a payment's reference opens the widget. `strict`: it also needs a token that the merchant's server requested. */
 export const WIDGET_ACCESS = ['open', 'strict'] as const
 export type WidgetAccess = (typeof WIDGET_ACCESS)[number]
 
@@ -38,7 +38,7 @@ export const DEFAULT_RETURN_AFTER_SECONDS = 5
 export const MAX_RETURN_AFTER_SECONDS = 60
 export const MAX_ORIGINS = 20
 
-/** What each choice must be, for whoever got it wrong. */
+/** The rule for each setting, for error messages. */
 export const RULES = {
   name: 'must have 1 to 200 characters, on one line',
   colour: 'must be six hexadecimal digits, like #0b6e4f',
@@ -51,7 +51,7 @@ export const RULES = {
     'must be an origin, like https://shop.example or http://localhost:* (http for this machine only), without a path',
 } as const
 
-/** With or without its `#`, which a shell takes for a comment; three digits stand for six, as in CSS. */
+/** The `#` is optional, because a shell reads it as a comment. Three digits are expanded to six, as in CSS. */
 export function parseColour(text: string): string | undefined {
   const digits = /^#?([0-9a-f]{6}|[0-9a-f]{3})$/i.exec(text)?.[1]?.toLowerCase()
   if (digits === undefined) return undefined
@@ -77,8 +77,8 @@ export function parseWidgetAccess(text: string): WidgetAccess | undefined {
 const LOCAL_HOSTS = ['localhost', '127.0.0.1']
 
 /**
- * An origin as browsers write it. The host may hold nothing but letters, digits, `-` and `.`: it becomes part of a header, where
- * `;` would begin a rule of its own, and no more is known there (no IPv6 address, for one).
+ * An origin as browsers serialize it. The host has only letters, digits, `-` and `.`: it becomes part of a Content-Security-Policy header,
+ * where `;` would start another directive. IPv6 addresses are not supported there.
  */
 export function parseOrigin(text: string): string | undefined {
   const [, plain = text, anyPort = ''] = /^(.*)(:\*)$/.exec(text) ?? []
@@ -91,10 +91,10 @@ export function parseOrigin(text: string): string | undefined {
   return url.origin + anyPort
 }
 
-// Whoever tries things out does so on their own machine, on whatever port is free.
+// Developers test on their own machine, on any port.
 const SANDBOX_SOURCES = ['http://localhost:*', 'http://127.0.0.1:*', 'https://localhost:*']
 
-/** Whether a page of that origin may show this merchant's payment page in a frame, and hear from it. */
+/** Whether a page of that origin may embed this merchant's payment page in a frame and receive its messages. */
 export function allowsOrigin(branding: Pick<Branding, 'mode' | 'origins'>, origin: string): boolean {
   return sourcesOf(branding).some((source) => {
     if (!source.endsWith(':*')) return source === origin
@@ -103,7 +103,7 @@ export function allowsOrigin(branding: Pick<Branding, 'mode' | 'origins'>, origi
   })
 }
 
-/** The same for a browser to keep: what stands behind `frame-ancestors` in a Content-Security-Policy. */
+/** The same rule as the `frame-ancestors` value of a Content-Security-Policy. */
 export function frameAncestors(branding: Pick<Branding, 'mode' | 'origins'>): string {
   return sourcesOf(branding).join(' ') || "'none'"
 }

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { encodeBase58 } from '../kernel/base58.ts'
 import type { Mode } from '../kernel/mode.ts'
 
-/** What a merchant's backend sends with each call. The id is public; the secret is shown once and kept as a digest. */
+/** The credential of a merchant's backend. The id is public; the secret is shown once and stored as a digest. */
 export interface NewCredential {
   clientId: string
   clientSecret: string
@@ -27,10 +27,10 @@ export function equalInConstantTime(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-const NOBODY = randomBytes(32)
+const UNKNOWN_DIGEST = randomBytes(32)
 
-/** Takes as long for an unknown credential (no digest) as for a known one. */
+/** Constant time, also for an unknown credential (no digest). */
 export function secretMatches(secret: string, digest: Buffer | undefined): boolean {
-  const equal = timingSafeEqual(digestOf(secret), digest ?? NOBODY)
+  const equal = timingSafeEqual(digestOf(secret), digest ?? UNKNOWN_DIGEST)
   return equal && digest !== undefined
 }

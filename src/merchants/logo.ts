@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** A merchant's picture. Its version is a digest of its bytes: what stands at one address never changes. */
+/** A merchant's logo. Its version is a digest of its bytes, so that a URL with it never changes its content. */
 export interface Logo {
   version: string
   type: LogoType
@@ -11,7 +11,7 @@ export type LogoType = 'image/png' | 'image/jpeg' | 'image/webp'
 
 export const MAX_LOGO_BYTES = 10 * 1024
 
-/** Told by the bytes themselves, whatever the file is called. An SVG is a document that can carry scripts, so it is none. */
+/** Detects the type by the bytes, not by the file name. SVG is not accepted: it can contain scripts. */
 export function logoOf(bytes: Buffer): Logo | undefined {
   const type = typeOf(bytes)
   if (!type || bytes.length > MAX_LOGO_BYTES) return undefined

@@ -12,17 +12,17 @@ import type { Logo } from './logo.ts'
 import type { Merchant } from './merchant.ts'
 import { findMerchant, updateMerchantStatus } from './merchant-store.ts'
 
-interface Parts {
+interface Dependencies {
   database: Database
 }
 
 export function setMerchantStatus(
-  parts: Parts,
+  deps: Dependencies,
   actor: string,
   id: MerchantId,
   status: Merchant['status'],
 ): Promise<Merchant> {
-  return parts.database.transaction(async (tx) => {
+  return deps.database.transaction(async (tx) => {
     if (await updateMerchantStatus(tx, id, status)) {
       await recordAct(tx, { actor, act: `merchant.${status}`, merchantId: id, subject: id })
     }
@@ -32,14 +32,14 @@ export function setMerchantStatus(
   })
 }
 
-/** Changes what is named and leaves the rest; a logo that is null is taken away. */
+/** Changes the given settings and keeps the others. A null logo removes it. */
 export function brandMerchant(
-  parts: Parts,
+  deps: Dependencies,
   actor: string,
   id: MerchantId,
   { logo, ...changes }: Partial<Omit<BrandingSettings, 'logo'> & { logo: Logo | null }>,
 ): Promise<BrandingSettings> {
-  return parts.database.transaction(async (tx) => {
+  return deps.database.transaction(async (tx) => {
     const before = await lockBrandingSettings(tx, id)
     if (!before) throw unknownMerchant(id)
     const after: BrandingSettings = { ...before, ...changes }
@@ -57,15 +57,15 @@ export function brandMerchant(
   })
 }
 
-/** The only time that the secret is known to us: whoever asked must keep it. */
+/** Returns the secret, which is not stored and cannot be shown again. */
 export function createCredential(
-  parts: Parts,
+  deps: Dependencies,
   actor: string,
   merchantId: MerchantId,
   mode: Mode,
 ): Promise<NewCredential> {
   const credential = newCredential(mode)
-  return parts.database.transaction(async (tx) => {
+  return deps.database.transaction(async (tx) => {
     if (!(await findMerchant(tx, merchantId))) throw unknownMerchant(merchantId)
     const { clientId, clientSecret } = credential
     await insertCredential(tx, { clientId, merchantId, mode, digest: digestOf(clientSecret) })
@@ -74,8 +74,8 @@ export function createCredential(
   })
 }
 
-export function revokeCredential(parts: Parts, actor: string, clientId: string): Promise<void> {
-  return parts.database.transaction(async (tx) => {
+export function revokeCredential(deps: Dependencies, actor: string, clientId: string): Promise<void> {
+  return deps.database.transaction(async (tx) => {
     const merchantId = await markRevoked(tx, clientId)
     if (!merchantId)
       throw new Problem('not_found', `There is no live credential ${clientId}. List them with: credential list`)

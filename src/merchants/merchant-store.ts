@@ -25,7 +25,7 @@ export async function listMerchants(db: Queries): Promise<Merchant[]> {
   return rows.map(merchantOf)
 }
 
-/** False when a merchant with this id is already there; it is then left as it is. */
+/** False when a merchant with this id exists; it then stays unchanged. */
 export async function insertMerchant(tx: Transaction, merchant: Merchant): Promise<boolean> {
   const inserted = await tx.row(sql`
     insert into merchants (id, name, country, status)
