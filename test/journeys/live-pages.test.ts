@@ -53,7 +53,7 @@ async function startOther({ requestTimeoutMs = 30_000, rateLimit = false, ...cha
 
 type Others = Partial<LiveParts> & { requestTimeoutMs?: number; rateLimit?: boolean }
 
-test('a stream begins with the present state, and tells that of a payment made by the provider the moment it is settled', async () => {
+test('an SSE stream starts with the current state and reports a settlement at once', async () => {
   const { body } = await shop.initialize()
   const { order, data } = { order: body.data.data.reference, data: body.data }
   const id = (await shop.payment(data.reference)).id
@@ -90,7 +90,7 @@ test('a change made by another process reaches the stream', async () => {
   assert.deepEqual(await stream.until(({ v }) => v > 0), { v: 1, status: 'cancelled' })
 })
 
-test('making a checkout notifies nobody; what happens to it later does, with its uuid, when it is committed', async () => {
+test('creating a checkout sends no notification; later changes notify with the payment id on commit', async () => {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   after(() => client.end())
@@ -107,7 +107,7 @@ test('making a checkout notifies nobody; what happens to it later does, with its
   assert.deepEqual(heard.filter((uuid) => uuid === uuidOf(changed.id)).length, 1)
 })
 
-test('what was missed while the listening connection was lost is told when it is back', async () => {
+test('changes during a lost LISTEN connection are reported after it reconnects', async () => {
   const made = await checkout()
   const stream = await follow(made)
   await stream.until(({ v }) => v === 0)
@@ -121,7 +121,7 @@ test('what was missed while the listening connection was lost is told when it is
   assert.deepEqual(await stream.until(({ v }) => v === 4), { v: 4, status: 'cancelled' })
 })
 
-test('what nobody was told of is found by the clock', async () => {
+test('a change without a notification is found by the heartbeat', async () => {
   const { url } = await startOther({ heartbeatMs: 100 })
   const made = await checkout()
   const stream = await follow(made, url)
@@ -130,7 +130,7 @@ test('what nobody was told of is found by the clock', async () => {
   await stream.until(({ v }) => v === 1)
 })
 
-test('a stream outlives the time that a request may take, by heartbeats', async () => {
+test('heartbeats keep a stream open beyond the request timeout', async () => {
   const { url } = await startOther({ heartbeatMs: 150, requestTimeoutMs: 100 })
   const stream = await follow(await checkout(), url)
   await stream.untilText((text) => text.split('\n:\n\n').length > 6)
@@ -157,7 +157,7 @@ function watched(): Database & { asked: number; hold: Promise<void> | undefined;
   return seen
 }
 
-test('many changes of many payments are one question, however many pages look at each', async () => {
+test('many changes of many payments are one database query', async () => {
   const counting = watched()
   const { live, url } = await startOther({ database: counting })
   const payments = await Promise.all(Array.from({ length: 20 }, checkout))
@@ -178,7 +178,7 @@ test('many changes of many payments are one question, however many pages look at
   for (const stream of streams) assert.deepEqual(versions(stream), [0, 2])
 })
 
-test('a page that opens while its payment changes is not sent the older state after the newer', async () => {
+test('a page that opens during a change never gets an older state after a newer one', async () => {
   const slow = watched()
   const { live, url } = await startOther({ database: slow })
   const made = await checkout()
@@ -209,7 +209,7 @@ test('a page that opens while its payment changes is not sent the older state af
   )
 })
 
-test('a question that fails is asked again', async () => {
+test('a failed query is retried', async () => {
   const broken = watched()
   const { live, url } = await startOther({ database: broken })
   const made = await checkout()
@@ -220,7 +220,7 @@ test('a question that fails is asked again', async () => {
   await stream.until(({ v }) => v === 1)
 })
 
-test('a stop ends every stream at once, even that of a client who does not read', async () => {
+test('a shutdown ends every stream at once, also of a client that does not read', async () => {
   const { app, live, url } = await startOther()
   const made = await checkout()
   const streams = await Promise.all(Array.from({ length: 30 }, () => follow(made, url)))
@@ -239,7 +239,7 @@ test('a stop ends every stream at once, even that of a client who does not read'
   deaf.destroy()
 })
 
-test('who does not read what is sent is let go', async () => {
+test('a client that does not read is disconnected (backpressure)', async () => {
   const live = livePayments({ database, log, heartbeatMs: 50 })
   const app = Fastify()
   const { id } = await checkout()
@@ -264,7 +264,7 @@ test('who does not read what is sent is let go', async () => {
   deaf.destroy()
 })
 
-test('clients that vanish, at whatever moment, leave nothing behind', async () => {
+test('clients that disconnect at any moment leave no stream behind', async () => {
   const { app, live, url } = await startOther({ rateLimit: true })
   const payments = await Promise.all(Array.from({ length: 40 }, checkout))
   const vanish = (made: Made, afterMs: number) =>
@@ -299,7 +299,7 @@ test('clients that vanish, at whatever moment, leave nothing behind', async () =
   assert.ok(again.every(({ status }) => status === 200))
 })
 
-test('one address may follow one payment ten times; who closes makes room', async () => {
+test('one address may have ten streams of one payment; a closed stream frees its place', async () => {
   const { url } = await startOther({ rateLimit: true })
   const [made, another] = [await checkout(), await checkout()]
   const streams = await Promise.all(Array.from({ length: 10 }, () => follow(made, url)))
@@ -314,7 +314,7 @@ test('one address may follow one payment ten times; who closes makes room', asyn
   )
 })
 
-test('a process that is full says 503, so that the page polls', async () => {
+test('a process with too many streams answers 503, so that the page polls', async () => {
   const { live, url } = await startOther({ maxStreams: 2 })
   const made = await checkout()
   const [first] = [await follow(made, url), await follow(made, url)]
@@ -329,7 +329,7 @@ test('a process that is full says 503, so that the page polls', async () => {
   assert.equal((await follow(made, url)).status, 200)
 })
 
-test('the status is small, not kept, and costs the address none of its pages', async () => {
+test('the status response is small, not cached, and has its own rate limit', async () => {
   const { url } = await startOther({ rateLimit: true })
   const { id } = await checkout()
   const asked = await request(`${url}/pay/${id}/status`, 'GET')
@@ -348,7 +348,7 @@ test('the status is small, not kept, and costs the address none of its pages', a
   assert.equal((await request(`${url}/pay/${id}`, 'GET')).status, 200)
 })
 
-test('an unknown payment is 404 for both, and guessing is cut off as it is for pages', async () => {
+test('an unknown payment is 404 for both, and guessing is rate limited as for pages', async () => {
   const { live, url } = await startOther({ rateLimit: true })
   const guesses: number[] = []
   for (const path of [`/pay/${UNKNOWN}/live`, '/pay/x/live', `/pay/${UNKNOWN}/status`, '/pay/x/status'])
@@ -361,19 +361,19 @@ test('an unknown payment is 404 for both, and guessing is cut off as it is for p
   assert.equal(live.streams(), 0)
 })
 
-test('a stream is for GET alone', async () => {
+test('a stream accepts GET only', async () => {
   const { id } = await checkout()
   for (const method of ['HEAD', 'POST'])
     assert.equal((await fetch(`${baseUrl}/pay/${id}/live`, { method })).status, 405, method)
 })
 
-test('the metrics tell how many pages are followed', async () => {
+test('the metrics count the open streams', async () => {
   const { url } = await startOther()
   await follow(await checkout(), url)
   assert.match((await request(`${url}/metrics`, 'GET')).body, /^manilla_live_streams 1$/m)
 })
 
-test('one connection hears several channels, each with its payload, and tells each that it may have missed something', async () => {
+test('one LISTEN connection serves several channels and reports possibly missed notifications to each', async () => {
   const heard: string[] = []
   const note = (name: string) => ({
     heard: (payload: string) => void heard.push(`${name} ${payload}`),

@@ -38,7 +38,7 @@ test('the page shows merchant, amount and status, and nothing of the customer', 
   assert.match((await open(pathOf(data.url))).body, /Payment cancelled/)
 })
 
-test('amounts are written as people write them, whatever the currency', async () => {
+test('amounts are formatted for their currency', async () => {
   for (const [amount, currency, country, shown] of [
     [1, 'NGN', 'NG', '₦0.01'],
     [999_999_999_999, 'NGN', 'NG', '₦9,999,999,999.99'],
@@ -50,7 +50,7 @@ test('amounts are written as people write them, whatever the currency', async ()
   }
 })
 
-test('a language that we do not speak leaves nothing behind, on this page or on the next', async () => {
+test('an unsupported language is not repeated on the page', async () => {
   const fresh = await addMerchant(database, { name: 'Fresh Shop', provider: 'gateway' }) // nobody has opened a page of it
   const { data } = (await checkout(app, fresh)).body
   for (const query of ['?lang=undefined', '', `?lang=${"'".repeat(7_000)}`])
@@ -65,7 +65,7 @@ test('markup in a reference is shown as text', async () => {
   assert.ok(body.includes('&lt;script&gt;'))
 })
 
-test('the page allows no script but its own, no frame around it, no other host, and is not kept', async () => {
+test('the CSP allows only the page’s own script, no framing and no other host, and the page is not cached', async () => {
   const { headers } = await open(pathOf((await checkout(app, shop)).body.data.url))
   const csp = String(headers['content-security-policy'])
   assert.match(csp, /default-src 'none'/)
@@ -129,7 +129,7 @@ test('a page is compressed with gzip only if the request accepts gzip', async ()
   }
 })
 
-test('a page arrives whole however it is asked for, in any script, and is counted', async () => {
+test('a page is complete with and without gzip and for HEAD, and is counted in the metrics', async () => {
   const arabic = await addMerchant(database, { name: 'متجر السوق', provider: 'gateway' })
   const { data } = (await checkout(app, arabic)).body
   await app.listen({ port: 0, host: '127.0.0.1' })
@@ -157,7 +157,7 @@ test('a page arrives whole however it is asked for, in any script, and is counte
     assert.match(body, new RegExp(`_count{method="${method}",route="/pay/:id",status="200"} [1-9]`))
 })
 
-test('a name in the other direction stands by itself in the sentences around it', async () => {
+test('a merchant name of the other text direction is isolated in sentences', async () => {
   const [latin, arabic] = [
     await addMerchant(database, { name: 'Acme Inc.', provider: 'gateway' }),
     await addMerchant(database, { name: 'متجر السوق', provider: 'gateway' }),
@@ -176,7 +176,7 @@ test('a name in the other direction stands by itself in the sentences around it'
   }
 })
 
-test('the way to a phone is shown where there is something to go on with', async () => {
+test('the QR code for a phone is shown only while the payment can continue', async () => {
   const bare = await addMerchant(database) // with nothing set up that takes money
   for (const [merchant, state, shown] of [
     [shop, 'choose', true],

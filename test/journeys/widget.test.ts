@@ -31,7 +31,7 @@ function open(query: Record<string, string>): Promise<Answer> {
 /** What the frame tells the widget, and whom. */
 const said = ({ body }: Answer) => /data-code="(\w+)" data-to="([^"]+)"/.exec(body)?.slice(1)
 
-test('script, module and types are served to every site, compressed, and asked for again when they may have changed', async () => {
+test('script, module and types are served to every site, compressed and revalidated', async () => {
   for (const [path, type, text] of [
     ['/widget/v1.js', 'text/javascript; charset=utf-8', assets.widgetScript],
     ['/widget/v1.mjs', 'text/javascript; charset=utf-8', assets.widgetModule],
@@ -62,7 +62,7 @@ test('script, module and types are served to every site, compressed, and asked f
   }
 })
 
-test('an exact version is kept for good, and the hash of every script is published', async () => {
+test('an exact version is cached forever, and the hash of every script is published', async () => {
   const path = `/widget/v${WIDGET_VERSION}.js`
   const exact = await get(path)
   assert.equal(exact.headers['cache-control'], 'public, max-age=31536000, immutable')
@@ -84,7 +84,7 @@ test('an exact version is kept for good, and the hash of every script is publish
   )
 })
 
-test('the version that shops have pinned is this one, byte for byte', () => {
+test('the pinned version of the widget has not changed by a byte', () => {
   const pinned = { '1.0.0': 'sha384-veE+TSDBrsQxllpv1lDp+Oo0DSZIzUD454SFBKayA8VpPApDRYiDCfWJNoBBVs4q' }
   assert.deepEqual(
     { [WIDGET_VERSION]: hash('sha384', assets.widgetScript) },
@@ -93,7 +93,7 @@ test('the version that shops have pinned is this one, byte for byte', () => {
   )
 })
 
-test('a reference of a payment or of an attempt leads to a stand-in for the link, another one each time', async () => {
+test('a reference of a payment or attempt leads to an embed id, a new one each time', async () => {
   const shop = await addShop()
   const attempt = (await shop.initialize({ reference: 'ORD-1' })).body.data.reference
   const { id } = await shop.payment('ORD-1')
@@ -112,7 +112,7 @@ test('a reference of a payment or of an attempt leads to a stand-in for the link
   assert.equal(seen.size, 4)
 })
 
-test('language and colours go with it; without an origin it is the full page', async () => {
+test('language and theme are passed on; without an origin it is the full page', async () => {
   const shop = await addShop()
   await shop.initialize({ reference: 'ORD-1' })
   const asked = { 'client-id': shop.headers['client-id'], reference: 'ORD-1', lang: 'fr', theme: 'dark' }
@@ -124,7 +124,7 @@ test('language and colours go with it; without an origin it is the full page', a
   assert.match(unknown.body, /can’t find this payment/)
 })
 
-test('what is unknown, another merchant’s, of the other mode, revoked or suspended is not found, all in the same words', async () => {
+test('unknown, foreign, other-mode, revoked and suspended all give the same not found', async () => {
   const [shop, other, gone, bad] = [await addShop(), await addShop(), await addShop(), await addShop()]
   for (const each of [shop, gone, bad]) await each.initialize({ reference: 'ORD-1' })
   const clientId = shop.headers['client-id']
@@ -161,7 +161,7 @@ test('what is unknown, another merchant’s, of the other mode, revoked or suspe
   }
 })
 
-test('a site that is not the merchant’s hears that, and nothing of whether the payment exists', async () => {
+test('a foreign site gets origin_not_allowed and cannot probe payments', async () => {
   const shop = await addShop()
   await shop.initialize({ reference: 'ORD-1' })
   const clientId = shop.headers['client-id']
@@ -191,7 +191,7 @@ test('a site that is not the merchant’s hears that, and nothing of whether the
   assert.equal(twice.status, 403)
 })
 
-test('in live mode the origins are those that the merchant named, and no localhost', async () => {
+test('live mode allows only registered origins, and no localhost', async () => {
   const live = await addMerchant(parts.database, { mode: 'live' })
   await checkout(app, live, { reference: 'ORD-1' })
   await brandMerchant(parts, 'test', live.merchantId, { origins: ['https://shop.example'] })
@@ -203,7 +203,7 @@ test('in live mode the origins are those that the merchant named, and no localho
   assert.deepEqual(said(crossed), ['not_found', SHOP], 'nothing crosses the modes')
 })
 
-test('opening changes nothing', async () => {
+test('opening the widget changes no data', async () => {
   const shop = await addShop()
   await shop.initialize({ reference: 'ORD-1' })
   const before = await shop.payment('ORD-1')
@@ -213,7 +213,7 @@ test('opening changes nothing', async () => {
   assert.equal((await call(app, 'POST', '/widget/open')).status, 405)
 })
 
-test('references are guessed ten times a minute, then the widget hears of trouble; a wrong origin is no guess', async () => {
+test('guessing references is limited to ten a minute; a wrong origin does not count', async () => {
   const fresh = await startService({ rateLimit: true })
   const shop = await addMerchant(fresh.database)
   await checkout(fresh.app, shop, { reference: 'ORD-1' })
@@ -249,7 +249,7 @@ function tellingOf({ status, headers, body }: Answer): unknown {
   return { status, headers: telling, body }
 }
 
-test('a merchant’s server gets a token for its payment by any of its names, before the mode is strict, too', async () => {
+test('a merchant’s server gets a widget token by any reference, in strict mode or not', async () => {
   const [shop, other] = [await addShop(), await addShop()]
   const attempt = (await shop.initialize({ reference: 'ORD-1' })).body.data.reference
   const { id } = await shop.payment('ORD-1')
@@ -269,7 +269,7 @@ test('a merchant’s server gets a token for its payment by any of its names, be
   assert.equal(anyone.status, 401)
 })
 
-test('a strict widget opens with a token of its payment, framed or not, and the token goes no further', async () => {
+test('a strict widget opens with a valid token, which is not passed on', async () => {
   const shop = await addStrictShop()
   const asked = { 'client-id': shop.headers['client-id'], reference: 'ORD-1', token: await tokenFor(shop, 'ORD-1') }
   for (const [query, search] of [
@@ -283,7 +283,7 @@ test('a strict widget opens with a token of its payment, framed or not, and the 
   }
 })
 
-test('in strict mode a token that is missing or wrong is answered as a payment that never was', async () => {
+test('in strict mode a missing or wrong token is the same as an unknown payment', async () => {
   const [shop, other] = [await addStrictShop(), await addStrictShop()]
   await shop.initialize({ reference: 'ORD-2' })
   const { id } = await shop.payment('ORD-1')
@@ -316,7 +316,7 @@ test('in strict mode a token that is missing or wrong is answered as a payment t
   }
 })
 
-test('a token ends at the moment that its answer named', async () => {
+test('a token expires at the time in its response', async () => {
   const shop = await addStrictShop()
   const { token, expiresAt } = (await askForToken(shop, 'ORD-1')).body.data
   const ask = () => open({ 'client-id': shop.headers['client-id'], reference: 'ORD-1', origin: SHOP, token })
@@ -338,7 +338,7 @@ test('a merchant is strict in both modes', async () => {
   assert.equal((await open({ ...asked, token: made.body.data.token })).status, 302)
 })
 
-test('strict or not, the links of a payment and the way back from the provider are as they were', async () => {
+test('strict mode does not affect links and returns from the provider', async () => {
   const shop = await addStrictShop()
   const { url, shortURL, attempts } = await shop.payment('ORD-1')
   const visit = (address: string) => call(app, 'GET', new URL(address).pathname)
@@ -349,7 +349,7 @@ test('strict or not, the links of a payment and the way back from the provider a
   assert.equal((await visit(String(back.headers.location))).status, 200)
 })
 
-test('where the mode is not strict, nobody looks at a token', async () => {
+test('without strict mode tokens are ignored', async () => {
   const shop = await addShop()
   await shop.initialize({ reference: 'ORD-1' })
   const { token: old } = widgetToken(parts.secrets, (await shop.payment('ORD-1')).id, new Date(0))
@@ -357,7 +357,7 @@ test('where the mode is not strict, nobody looks at a token', async () => {
     assert.equal((await open({ 'client-id': shop.headers['client-id'], reference: 'ORD-1', token })).status, 302)
 })
 
-test('a wrong token counts as a guess, framed or not', async () => {
+test('a wrong token counts as a guess', async () => {
   const fresh = await startService({ rateLimit: true })
   const shop = await addMerchant(fresh.database)
   await brandMerchant({ ...fresh }, 'test', shop.merchantId, { widget: 'strict' })

@@ -1,6 +1,7 @@
 /**
- * The payment page's script. It knows no texts and renders nothing: the server says what is so, as HTML. This listens for changes, swaps the
- * panel, sends forms without leaving the page, copies, counts down, shows the provider's page in a frame, and goes back to the shop.
+ * The payment page's script. It renders nothing itself: the server sends HTML for every state. The script listens for
+ * changes, replaces the panel, submits forms in the background, copies, counts down, frames the provider's page and
+ * returns to the shop.
  */
 export {}
 
@@ -31,9 +32,9 @@ function later(run: () => void, ms: number): number {
   return timer
 }
 
-// ── The panel ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Panel ──
 
-/** What the server said last wins, and what it said before that never comes back, however late it arrives. */
+/** Shows a panel unless the one on the screen is newer: responses may arrive out of order. */
 function show(fresh: HTMLElement): void {
   const [before, now] = [versionOf(panel), versionOf(fresh)]
   if (now < before) return
@@ -41,7 +42,7 @@ function show(fresh: HTMLElement): void {
     swap(fresh)
     return
   }
-  // Nothing has changed but the time: whatever is being typed, chosen or read stays untouched.
+  // The state is the same, so input and focus stay untouched; only the countdown is corrected.
   const left = fresh.querySelector<HTMLElement>('[data-left]')?.dataset.left
   const timer = inPanel('[data-left]')
   if (timer && left) {
@@ -54,7 +55,7 @@ function versionOf({ dataset }: HTMLElement): number {
   return Number(dataset.version)
 }
 
-/** Puts another panel in place. The focus moves once, when the state is another one; what was chosen otherwise stays. */
+/** Replaces the panel. The focus moves only if the state changed; the chosen method stays. */
 function swap(fresh: HTMLElement): void {
   const isSame = fresh.dataset.state === panel.dataset.state
   const chosen = inPanel<HTMLElement>('[data-method][aria-current]')?.dataset.method
@@ -65,7 +66,7 @@ function swap(fresh: HTMLElement): void {
   panel.replaceWith(fresh)
   panel = fresh
   if (isSame && chosen) choose(chosen)
-  enliven()
+  activate()
   if (isSame) {
     stops()[focused]?.focus()
     return
@@ -73,7 +74,7 @@ function swap(fresh: HTMLElement): void {
   announce()
   if (panel.dataset.status !== 'pending') document.querySelector('.phone')?.remove()
   if (!isOpen()) stream?.close()
-  tell('status')
+  postToShop('status')
 }
 
 function announce(): void {
@@ -81,12 +82,12 @@ function announce(): void {
   speak(panel.dataset.speak)
 }
 
-/** Where the focus can be. The same state has the same ones, in the same order. */
+/** Focusable elements. The same state has the same ones in the same order. */
 function stops(): HTMLElement[] {
   return [...panel.querySelectorAll<HTMLElement>('a, button, input:not([type=hidden]), summary, [tabindex]')]
 }
 
-/** From a template of this page: what is so the moment a form is sent, before the server can have said anything. */
+/** Shows a state from a template element while the response is pending. */
 function swapFor(state: 'processing' | 'confirming'): void {
   const template = document.getElementById(state) as HTMLTemplateElement | null
   if (!template) return
@@ -105,14 +106,14 @@ function read(html: string): HTMLElement | null {
 }
 
 let loading: Promise<void> | undefined
-/** The newest version that we have heard of. */
+/** The newest version reported by the server. */
 let newest = -1
-/** The panel was asked for and has not come. */
-let isOwed = false
+/** A panel was requested and has not arrived. */
+let isLoadPending = false
 
-/** Asks the server for the panel as it is now. However many ask at once, one request is made. */
+/** Fetches the current panel. Concurrent calls share one request. */
 function load(): Promise<void> {
-  isOwed = true
+  isLoadPending = true
   loading ??= fetchPanel().then((isAnswered) => {
     loading = undefined
     if (isAnswered) catchUp()
@@ -125,30 +126,30 @@ async function fetchPanel(): Promise<boolean> {
   try {
     const answer = await fetch(url, { headers: { 'x-panel': panel.dataset.status ?? '' }, cache: 'no-store' })
     const fresh = isShowable(answer) ? read(await answer.text()) : null
-    isReached()
+    markOnline()
     if (fresh && !sending && url === location.href) {
-      isOwed = false
+      isLoadPending = false
       show(fresh)
     }
     return fresh !== null
   } catch {
-    isOut()
+    markOffline()
     return false
   }
 }
 
-/** A panel; or that there is no such payment any more. Whatever else is wrong with an answer, what is on the screen stays true. */
+/** A panel, or 404. After any other error the panel on the screen stays. */
 function isShowable({ headers, status }: Response): boolean {
   return headers.has('x-state') || status === 404
 }
 
-/** Something may have happened while we were busy. */
+/** Loads a version that was reported during a request. */
 function catchUp(): void {
-  if (!sending && (isOwed || newest > versionOf(panel))) void load()
+  if (!sending && (isLoadPending || newest > versionOf(panel))) void load()
 }
 
-/** Gives the fresh panel its timers, its frame, its way back. */
-function enliven(): void {
+/** Starts the timers, the frame, the tabs and the return of a new panel. */
+function activate(): void {
   for (const note of panel.querySelectorAll<HTMLElement>('[data-after]')) {
     later(() => {
       note.hidden = false
@@ -165,7 +166,7 @@ function enliven(): void {
   if (isOffline()) markButtons()
 }
 
-/** By the time that was left when the server wrote it, on a clock that nobody can set. */
+/** Counts down from the server's remaining time on the monotonic clock: the device's clock may be wrong. */
 function countDown(timer: HTMLElement): void {
   const end = performance.now() + Number(timer.dataset.left) * 1000
   const isRunning = Number(timer.dataset.left) > 0
@@ -188,9 +189,9 @@ function countDown(timer: HTMLElement): void {
 
 let ticking = 0
 
-// ── Choosing ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Methods ──
 
-/** The links become tabs: one stop for the Tab key, arrows in between. */
+/** Turns the links into tabs: one tab stop, with arrow keys between them. */
 function makeTabs(): void {
   const bar = inPanel('.tabs')
   if (!bar) return
@@ -225,17 +226,14 @@ function choose(method: string | undefined): HTMLElement | undefined {
   return chosen
 }
 
-// ── Sending ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Forms ──
 
-/**
- * Sends a form until there is an answer. Its key makes any number of sendings one press, so that an answer that was lost on the way is
- * simply asked for again.
- */
+/** Submits a form with retries until there is a response. Its idempotency key makes repeated requests one. */
 async function send(form: HTMLFormElement): Promise<void> {
-  if (sending) return sendNow() // a double click, or Enter held down; or impatience
+  if (sending) return sendNow() // a double click, or a second click while it waits
   sending = true
   const body = new URLSearchParams([...new FormData(form)].map(([name, value]) => [name, String(value)]))
-  const url = form.getAttribute('action') ?? '' // its property is the hidden field of that name
+  const url = form.getAttribute('action') ?? '' // form.action is shadowed by the hidden field of that name
   const action = body.get('action')
   markButtons()
   const slow = window.setTimeout(() => action === 'pay' && swapFor('processing'), 150)
@@ -256,45 +254,45 @@ async function send(form: HTMLFormElement): Promise<void> {
 
 interface Answered {
   fresh: HTMLElement | null
-  /** Where the browser is to go. */
+  /** The URL to go to. */
   go: string | null
 }
 
-/** Nothing, where nobody knows what came of it. */
+/** Undefined if the outcome is unknown. */
 async function post(url: string, body: URLSearchParams): Promise<Answered | undefined> {
   const hanging = new AbortController()
   const timer = window.setTimeout(() => hanging.abort(), ANSWER_WITHIN_MS)
   try {
     const headers = { 'x-panel': panel.dataset.status ?? '' }
     const answer = await fetch(url, { method: 'POST', body, headers, signal: hanging.signal })
-    isReached()
-    // Too busy now is no answer. Whatever else was refused comes with a page that says so.
+    markOnline()
+    // 503 and 429 are retried. Other refusals come with a panel.
     if (answer.status >= 500 || answer.status === 429) return undefined
     return { fresh: read(await answer.text()), go: answer.headers.get('x-go') }
   } catch {
-    if (!hanging.signal.aborted) isOut()
+    if (!hanging.signal.aborted) markOffline()
     return undefined
   } finally {
     clearTimeout(timer)
   }
 }
 
-// As long as we call it processing. After that the same question is asked anew.
+// Timeout: as long as the state is `processing`. After that the same request is sent again.
 const ANSWER_WITHIN_MS = 90_000
 
 function arrive(action: string | null, { fresh, go }: Answered): void {
   if (!fresh) return void load()
   note(fresh)
-  isOwed = false
+  isLoadPending = false
   swap(fresh)
-  if (action === 'new-account') announce() // the same state, and yet another number
+  if (action === 'new-account') announce() // the same state with another account number
   const away = go ?? inPanel('[data-go]')?.dataset.go
   if (away && !embedded) location.assign(away)
-  else if (action === 'cancel' && fresh.dataset.state === 'cancelled') tell('close')
+  else if (action === 'cancel' && fresh.dataset.state === 'cancelled') postToShop('close')
   else catchUp()
 }
 
-/** Not `disabled`, which would take the focus away; and with the reason, where it is not the press itself. */
+/** aria-disabled keeps the focus, which `disabled` would lose. Offline, the banner describes the reason. */
 function markButtons(): void {
   for (const button of panel.querySelectorAll('form button')) {
     button.setAttribute('aria-disabled', String(sending || isOffline()))
@@ -305,7 +303,7 @@ function markButtons(): void {
 
 let sendNow = () => {}
 
-/** After a while, or as soon as the connection is back. */
+/** Resolves after a delay, or as soon as the connection is back. */
 function backOnline(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms)
@@ -314,7 +312,7 @@ function backOnline(ms: number): Promise<void> {
   })
 }
 
-/** The address keeps what is shown, so that a reload shows it again; nothing is kept anywhere else. */
+/** Stores the view in the URL only, so that a reload shows it again. */
 function note(fresh: HTMLElement): void {
   const url = new URL(location.href)
   url.searchParams.delete('method')
@@ -323,14 +321,14 @@ function note(fresh: HTMLElement): void {
   history.replaceState(null, '', url)
 }
 
-// ── The provider's page ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Provider's page ──
 
 function showProvider(): void {
   const place = inPanel('[data-frame]')
   const address = place?.dataset.frame
   if (place && address) {
     const { origin } = new URL(address)
-    // What may be framed was settled when this page was loaded; for another host it has to be loaded anew.
+    // The CSP's frame-src was set when the page was loaded, so another origin needs a reload.
     if (origin !== location.origin && panel !== first) {
       location.reload()
       return
@@ -339,7 +337,7 @@ function showProvider(): void {
     frame.src = address
     frame.title = place.querySelector('h2')?.textContent ?? ''
     frame.allow = 'payment; publickey-credentials-get'
-    // It has moved on: perhaps the customer is through.
+    // The frame navigated: the customer may have finished.
     frame.addEventListener('load', () => void ask())
     for (const child of [...place.children]) child.classList.add('away')
     const link = place.querySelector('a')?.parentElement
@@ -355,12 +353,12 @@ function showProvider(): void {
   }
 }
 
-// A frame that never answers looks like nothing at all; its page may still open by itself.
+// A frame that fails to load fires no event; after this timeout a link to the page is shown.
 const FRAME_WITHIN_MS = 8_000
 
-// ── The way back ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Return to the shop ──
 
-/** After a success, unless the customer shows any sign of wanting to stay. */
+/** Returns automatically after a success, unless the customer interacts with the page. */
 function leaveSoon(): void {
   const { return: address, returnAfter } = panel.dataset
   if (!address || returnAfter === undefined) return
@@ -392,16 +390,16 @@ function leaveSoon(): void {
 
 const SIGNS = ['keydown', 'pointerdown', 'touchstart', 'visibilitychange']
 
-// ── Hearing of changes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Live updates ──
 
 const path = location.pathname
 let polls = 0
 let pollTimer = 0
 let stream: EventSource | undefined
-/** The stream has spoken, so it can be relied on. */
-let isTold = false
+/** The stream has sent a message, so it works. */
+let isStreaming = false
 
-function hear({ v }: { v: number }): void {
+function onVersion({ v }: { v: number }): void {
   newest = Math.max(newest, v)
   catchUp()
 }
@@ -409,23 +407,26 @@ function hear({ v }: { v: number }): void {
 async function ask(): Promise<void> {
   try {
     const answer = await fetch(`${path}/status`, { cache: 'no-store' })
-    isReached()
-    if (answer.ok) hear(await answer.json())
+    markOnline()
+    if (answer.ok) onVersion(await answer.json())
     else if (answer.status === 404) void load()
   } catch {
-    isOut()
+    markOffline()
   }
 }
 
-/** 2, 3, 5, then every 10 seconds, and now and then beside a stream, which can die without a word. Not while nobody looks. */
+/**
+ * Polls after 2, 3 and 5 s, then every 10 s; every 60 s beside a working stream, which can fail silently. Hidden pages
+ * do not poll.
+ */
 function poll(): void {
   clearTimeout(pollTimer)
-  const wait = isTold && !isOffline() ? 60 : ([2, 3, 5][polls] ?? 10)
+  const wait = isStreaming && !isOffline() ? 60 : ([2, 3, 5][polls] ?? 10)
   polls += 1
   pollTimer = window.setTimeout(
     async () => {
       if (document.visibilityState === 'visible' && navigator.onLine !== false) await ask()
-      if (isOpen() || isOwed) poll()
+      if (isOpen() || isLoadPending) poll()
     },
     wait * 1000 * pollScale,
   )
@@ -440,37 +441,37 @@ function isOpen(): boolean {
   return panel.dataset.status === 'pending' || panel.dataset.state === 'expired' || panel.dataset.state === 'cancelled'
 }
 
-/** From the first moment by asking, until the stream has something to say: some networks let it begin and hold back its words. */
+/** Opens the SSE stream, and polls until it sends a message: some proxies buffer streams. */
 function follow(): void {
   if (!isOpen()) return
   pollAnew()
   if (!('EventSource' in window)) return
-  isTold = false
+  isStreaming = false
   stream = new EventSource(`${path}/live`)
   stream.onmessage = ({ data }) => {
-    if (!isTold) {
-      isTold = true
+    if (!isStreaming) {
+      isStreaming = true
       poll()
     }
-    hear(JSON.parse(data))
+    onVersion(JSON.parse(data))
   }
-  // It tries again by itself; until then, and where it may not, we ask.
+  // EventSource reconnects by itself; polling covers the gap.
   stream.onerror = () => {
-    if (isTold) {
-      isTold = false
+    if (isStreaming) {
+      isStreaming = false
       pollAnew()
     }
   }
 }
 
-/** A device that slept has lost count of the time, so where time runs the panel is asked for. */
-function lookAgain(): void {
+/** Refreshes after sleep. A panel with a countdown is loaded anew. */
+function refresh(): void {
   if (document.visibilityState !== 'visible') return
   if (inPanel('[data-left]')) void load()
   else void ask()
 }
 
-// ── The network ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Network ──
 
 const banner = document.getElementById('offline')
 
@@ -478,7 +479,7 @@ function isOffline(): boolean {
   return banner?.hidden === false
 }
 
-function isOut(): void {
+function markOffline(): void {
   if (!banner?.hidden) return
   banner.hidden = false
   speak(banner.textContent ?? '')
@@ -486,17 +487,17 @@ function isOut(): void {
   pollAnew()
 }
 
-function isReached(): void {
+function markOnline(): void {
   if (!banner || banner.hidden) return
   banner.hidden = true
   speak(banner.dataset.back)
   markButtons()
 }
 
-// ── Inside a shop ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Widget ──
 
-/** The shop hears how it stands, and nothing about the customer. */
-function tell(type: 'ready' | 'status' | 'close'): void {
+/** Tells the shop the payment's status and nothing about the customer. */
+function postToShop(type: 'ready' | 'status' | 'close'): void {
   if (embedded) parent.postMessage({ pay: 1, type, status: panel.dataset.status }, embedded)
 }
 
@@ -506,7 +507,7 @@ function askClose(): void {
   const dialog = document.getElementById('closing') as HTMLDialogElement | null
   const isAtStake = MAY_STILL_GO_THROUGH.includes(panel.dataset.state ?? '')
   if (dialog && isAtStake && !dialog.open) dialog.showModal()
-  tell(isAtStake ? 'status' : 'close')
+  postToShop(isAtStake ? 'status' : 'close')
 }
 
 addEventListener('message', ({ origin, source, data }) => {
@@ -516,16 +517,16 @@ addEventListener('message', ({ origin, source, data }) => {
   else if (data.type === 'theme') delete root.dataset.theme
 })
 
-// ── What people press ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Events ──
 
 document.addEventListener('submit', (event) => {
   event.preventDefault()
-  void press(event.target as HTMLFormElement)
+  void submit(event.target as HTMLFormElement)
 })
 
-/** Without a connection nothing is sent, so that nothing is in doubt; what was chosen stays. */
-async function press(form: HTMLFormElement): Promise<void> {
-  if (navigator.onLine === false) isOut()
+/** Offline, nothing is submitted and the input stays, so that no outcome is unknown. */
+async function submit(form: HTMLFormElement): Promise<void> {
+  if (navigator.onLine === false) markOffline()
   else if (isOffline() && !sending) await ask()
   if (isOffline() && !sending) speak(banner?.textContent ?? '')
   else await send(form)
@@ -535,7 +536,7 @@ document.addEventListener('click', (event) => {
   const target = event.target as Element
   const at = <Found extends HTMLElement>(selector: string) => target.closest<Found>(selector)
   if (event.metaKey || event.ctrlKey || event.shiftKey) return
-  // The second half of a double click would land on whatever stands there by now.
+  // The second click of a double click could hit an element of the new panel.
   if (event.detail > 1) return event.preventDefault()
   const tab = at('[data-method]')
   const link = at<HTMLAnchorElement>('a[data-panel]')
@@ -553,7 +554,7 @@ document.addEventListener('click', (event) => {
   else if (at('[data-keep]')) shut(at('details'))
   else if (at('[data-close]')) askClose()
   else if (at('[data-keep-open]')) at<HTMLDialogElement>('dialog')?.close()
-  else if (at('[data-close-now]')) tell('close')
+  else if (at('[data-close-now]')) postToShop('close')
 })
 
 document.addEventListener('keydown', (event) => {
@@ -561,16 +562,16 @@ document.addEventListener('keydown', (event) => {
   if (key === 'Escape' && embedded && !document.querySelector('dialog[open]')) askClose()
   const all = tabs()
   const here = all.indexOf(target as HTMLElement)
-  // Side by side on a phone, one below the other where there is room: either pair of arrows will do.
+  // Tabs are horizontal on phones and vertical on desktops: both pairs of arrows work.
   const forwards = root.dir === 'rtl' ? 'ArrowLeft' : 'ArrowRight'
   if (here === -1 || !/^Arrow/.test(key) || event.altKey || event.ctrlKey || event.metaKey) return
-  event.preventDefault() // or the page would scroll as well
+  event.preventDefault() // prevents scrolling
   const step = key === forwards || key === 'ArrowDown' ? 1 : -1
   const next = all[(here + step + all.length) % all.length]
   choose(next?.dataset.method)?.focus()
 })
 
-/** With the focus back on what opened it, for it was inside. */
+/** Closes a details element and returns the focus to its summary. */
 function shut(details: HTMLElement | null): void {
   details?.removeAttribute('open')
   details?.querySelector('summary')?.focus()
@@ -581,7 +582,7 @@ async function copyFrom(button: HTMLElement): Promise<void> {
   try {
     await navigator.clipboard.writeText(button.dataset.copy ?? '')
   } catch {
-    // Not allowed here: selected, so that one press of the keyboard does it.
+    // The clipboard is not allowed: selects the text instead.
     const shown = button.parentElement?.querySelector('bdi')
     if (shown) getSelection()?.selectAllChildren(shown)
     return
@@ -593,11 +594,11 @@ async function copyFrom(button: HTMLElement): Promise<void> {
   }, 2000)
 }
 
-addEventListener('offline', isOut)
-addEventListener('online', lookAgain)
-addEventListener('focus', lookAgain)
-document.addEventListener('visibilitychange', lookAgain)
-// Back by the back button, from the provider or the shop: what is on the screen is from another time, and so is its stream.
+addEventListener('offline', markOffline)
+addEventListener('online', refresh)
+addEventListener('focus', refresh)
+document.addEventListener('visibilitychange', refresh)
+// Restored from the back/forward cache: the panel and its stream are outdated.
 addEventListener('pagehide', () => stream?.close())
 addEventListener('pageshow', ({ persisted }) => {
   if (!persisted) return
@@ -605,7 +606,7 @@ addEventListener('pageshow', ({ persisted }) => {
   follow()
 })
 
-/** Left in a frame by the provider's page: whose frame is it? */
+/** Whether the frame that the provider's page returned to is ours. */
 function isInOurOwn(): boolean {
   try {
     return parent.location.origin === location.origin
@@ -617,6 +618,6 @@ function isInOurOwn(): boolean {
 const { onwards } = first.dataset
 if (onwards && !isInOurOwn()) location.replace(onwards)
 
-enliven()
+activate()
 follow()
-tell('ready')
+postToShop('ready')

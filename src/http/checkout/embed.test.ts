@@ -13,7 +13,7 @@ const later = (ms: number) => new Date(now.getTime() + ms)
 const DAY_MS = 86_400_000
 const QUARTER_MS = 15 * 60_000
 
-test('the stand-in leads back to its payment for a day, and not a moment longer', () => {
+test('an embed id opens its payment for exactly one day', () => {
   const standIn = embedId(secrets, payment, now)
   assert.match(standIn, /^emb_[\w-]+$/)
   assert.equal(readEmbedId(secrets, standIn, now), payment)
@@ -21,7 +21,7 @@ test('the stand-in leads back to its payment for a day, and not a moment longer'
   assert.equal(readEmbedId(secrets, standIn, later(DAY_MS)), undefined)
 })
 
-test('it is another one each time, of one length, and shows nothing of the id', () => {
+test('an embed id differs each time, has a fixed length and reveals nothing of the payment id', () => {
   const standIns = Array.from({ length: 100 }, () => embedId(secrets, payment, now))
   assert.equal(new Set(standIns).size, 100)
   assert.equal(new Set(standIns.map(({ length }) => length)).size, 1)
@@ -33,7 +33,7 @@ test('it is another one each time, of one length, and shows nothing of the id', 
   assert.equal(parseId('payment', standIns[0] as string), undefined)
 })
 
-test('one that is altered, cut, of another key or sealed for something else is nothing', () => {
+test('an altered, shortened or foreign embed id is invalid', () => {
   const standIn = embedId(secrets, payment, now)
   const sealed = Buffer.from(standIn.slice(4), 'base64url')
   for (let index = 0; index < sealed.length; index++) {
@@ -47,7 +47,7 @@ test('one that is altered, cut, of another key or sealed for something else is n
   assert.equal(readEmbedId(secrets, `emb_${elsewhere}`, now), undefined)
 })
 
-test('garbage is nothing, and breaks nothing', () => {
+test('garbage is invalid and does not throw', () => {
   const base64url = fc.uint8Array({ maxLength: 120 }).map((bytes) => `emb_${Buffer.from(bytes).toString('base64url')}`)
   fc.assert(
     fc.property(fc.oneof(fc.string(), base64url, fc.string({ unit: 'binary' })), (text) => {
@@ -60,7 +60,7 @@ test('garbage is nothing, and breaks nothing', () => {
   assert.equal(readEmbedId(secrets, `emb_${strange.toString('base64url')}`, now), undefined)
 })
 
-test('a token of the widget names its payment until the moment that it says, and not at that moment', () => {
+test('a widget token is valid until its expiry time, exclusively', () => {
   const { token, expiresAt } = widgetToken(secrets, payment, now)
   assert.match(token, /^wgt_[\w-]+$/)
   assert.ok(token.length <= 200, 'as long as a name in an address may be')
@@ -72,7 +72,7 @@ test('a token of the widget names its payment until the moment that it says, and
   assert.equal(readWidgetToken(secrets, widgetToken(secrets, other, now).token, now), other, 'each its own')
 })
 
-test('a token that is altered, cut or of another key is nothing', () => {
+test('an altered, shortened or foreign widget token is invalid', () => {
   const { token } = widgetToken(secrets, payment, now)
   const sealed = Buffer.from(token.slice(4), 'base64url')
   for (let index = 0; index < sealed.length; index++) {
@@ -84,7 +84,7 @@ test('a token that is altered, cut or of another key is nothing', () => {
   assert.equal(readWidgetToken(secretBox(randomBytes(32)), token, now), undefined)
 })
 
-test('a token opens no page and a stand-in is no token, whatever is written in front of them', () => {
+test('a widget token opens no page and an embed id is no token, with any prefix', () => {
   const { token } = widgetToken(secrets, payment, now)
   const standIn = embedId(secrets, payment, now)
   for (const text of [token, `emb_${token.slice(4)}`]) assert.equal(readEmbedId(secrets, text, now), undefined)

@@ -44,7 +44,7 @@ interface Followed {
 const HEARTBEAT_MS = 25_000 // proxies close connections that are silent for 30 or 60 s
 const MAX_STREAMS = 10_000 // 7 KB each (npm run bench), and half of MAX_CONNECTIONS
 const MAX_UNREAD_BYTES = 64 * 1024
-const LOOK_AGAIN_AFTER_MS = 1_000
+const RETRY_AFTER_MS = 1_000
 const RETRY_AFTER_SECONDS = 30
 
 const HEADERS = {
@@ -57,7 +57,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
   const { heartbeatMs = HEARTBEAT_MS, maxStreams = MAX_STREAMS } = options
   const followed = new Map<string, Followed>()
   let changed = new Set<Followed>()
-  let looking = false
+  let isReading = false
   let streams = 0
   let stopped = false
 
@@ -119,9 +119,9 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
   }
 
   /** Runs one query at a time, for all payments that changed since the last query. */
-  async function look(): Promise<void> {
-    if (looking) return
-    looking = true
+  async function readChanged(): Promise<void> {
+    if (isReading) return
+    isReading = true
     while (changed.size > 0 && !stopped) {
       const these = changed
       changed = new Set()
@@ -136,17 +136,17 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
           if (one) tell(one, state)
         }
       } catch (err) {
-        log.warn({ err }, 'could not look at payments whose pages are open')
+        log.warn({ err }, 'could not readChanged at payments whose pages are open')
         for (const one of these) changed.add(one)
-        await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_AFTER_MS).unref())
+        await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS).unref())
       }
     }
-    looking = false
+    isReading = false
   }
 
   function missed(): void {
     for (const one of followed.values()) changed.add(one)
-    void look()
+    void readChanged()
   }
 
   return {
@@ -156,7 +156,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
       const one = followed.get(paymentUuid)
       if (!one) return
       changed.add(one)
-      setImmediate(look) // batches notifications that arrive together
+      setImmediate(readChanged) // batches notifications that arrive together
     },
     missed,
     streams: () => streams,

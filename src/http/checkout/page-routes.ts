@@ -20,15 +20,15 @@ import { STATUS, toProblem } from '../server/problems.ts'
 import type { Documents } from './document.ts'
 import { embedId, type PageAddress, pageOf } from './embed.ts'
 import {
+  errorPage,
   framedReturnPage,
+  type PageData,
+  type PageError,
   paymentPage,
   paymentPanel,
-  type Shown,
-  type Trouble,
-  troublePage,
   type Visit,
 } from './payment-page.ts'
-import { isOwnForm, pageReader } from './read-page.ts'
+import { hasValidToken, pageReader } from './read-page.ts'
 import { CHANNEL, type MethodName } from './screen.ts'
 import { sendPage } from './send-page.ts'
 
@@ -65,31 +65,31 @@ export function pageRoutes(app: App, parts: PageParts): void {
   app.setErrorHandler((error, request, reply) => {
     const problem = toProblem(error, request, log)
     if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', String(problem.retryAfterSeconds))
-    const trouble = TROUBLE[problem.code] ?? (STATUS[problem.code] < 500 ? 'notFound' : 'wentWrong')
-    return sendTrouble(request, reply, documents, STATUS[problem.code], trouble)
+    const shown = PAGE_ERRORS[problem.code] ?? (STATUS[problem.code] < 500 ? 'notFound' : 'wentWrong')
+    return sendErrorPage(request, reply, documents, STATUS[problem.code], shown)
   })
 
   app.get('/pay/:id', HIDDEN, async (request: PageRequest, reply) => {
-    const meant = pageOf(parts, request.params.id)
-    const shown = meant && (await readPage(meant))
+    const address = pageOf(parts, request.params.id)
+    const shown = address && (await readPage(address))
     if (!shown) return sendUnknownPayment(request, reply, parts)
     return answer(request, reply, shown)
   })
 
   app.post('/pay/:id', HIDDEN, async (request: PageRequest, reply) => {
-    const meant = pageOf(parts, request.params.id)
-    const shown = meant && (await readPage(meant))
+    const address = pageOf(parts, request.params.id)
+    const shown = address && (await readPage(address))
     if (!shown) return sendUnknownPayment(request, reply, parts)
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-    if (isFromAnotherSite(request, links.payment(meant.id)) || !isOwnForm(parts, meant.id, form.get('token') ?? ''))
-      return answerAnew(request, reply, meant, 403)
-    if (form.get('action') === 'cancel' && !meant.mayCancel) return answerAnew(request, reply, meant, 403)
-    const done = await act(shown, form, meant.bare)
-    return answerAnew(request, reply, meant, 200, done)
+    if (isCrossSite(request, links.payment(address.id)) || !hasValidToken(parts, address.id, form.get('token') ?? ''))
+      return answerForm(request, reply, address, 403)
+    if (form.get('action') === 'cancel' && !address.mayCancel) return answerForm(request, reply, address, 403)
+    const done = await act(shown, form, address.bare)
+    return answerForm(request, reply, address, 200, done)
   })
 
   /** Applies a submitted form. The page that is rendered afterwards shows the payment's state. */
-  async function act({ state }: Shown, form: URLSearchParams, bare: boolean): Promise<Done> {
+  async function act({ state }: PageData, form: URLSearchParams, bare: boolean): Promise<FormResult> {
     const { payment } = state
     const action = form.get('action')
     const key = (form.get('key') ?? '').slice(0, 64)
@@ -100,7 +100,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
         await payOnPage(parts, payment.id, {
           channel: CHANNEL[method],
           key,
-          ...(method === 'card' && cardWish(form, bare)),
+          ...(method === 'card' && cardFields(form, bare)),
           ...atMost(form),
           ...(action === 'new-account' && { newAccount: true }),
         })
@@ -135,26 +135,29 @@ export function pageRoutes(app: App, parts: PageParts): void {
   async function askAbout(attempt: Attempt): Promise<void> {
     if (!(await claimProviderCheck(database, attempt))) return
     const asked = checkAttempt(parts, attempt, { source: 'return' }).catch((err) => {
-      log.warn({ err, attemptId: attempt.id }, 'could not be asked for while the customer waited; the worker will')
+      log.warn(
+        { err, attemptId: attempt.id },
+        'checking the provider for a waiting customer failed; the worker retries',
+      )
     })
     await Promise.race([asked, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
   }
 
   /** The whole page, or only its panel for the script of an open page. */
-  async function answer(request: PageRequest, reply: FastifyReply, shown: Shown): Promise<FastifyReply> {
+  async function answer(request: PageRequest, reply: FastifyReply, shown: PageData): Promise<FastifyReply> {
     const visit = visitOf(request, shown)
     if (!isPanelWanted(request)) return sendPage(request, reply, 200, paymentPage(documents, shown, visit))
     return sendPanel(reply, 200, paymentPanel(shown, visit))
   }
 
-  async function answerAnew(
+  async function answerForm(
     request: PageRequest,
     reply: FastifyReply,
-    meant: PageAddress,
+    address: PageAddress,
     status: number,
-    { sent = false, leave = false }: Done = {},
+    { sent = false, leave = false }: FormResult = {},
   ): Promise<FastifyReply> {
-    const shown = await readPage(meant)
+    const shown = await readPage(address)
     if (!shown) return sendUnknownPayment(request, reply, parts)
     const visit = visitOf(request, shown, { sent })
     if (isPanelWanted(request)) {
@@ -170,14 +173,14 @@ export function pageRoutes(app: App, parts: PageParts): void {
     query.delete('sent')
     if (sent) query.set('sent', '1')
     if (shown.state.payment.status === 'successful') query.set('back', '1')
-    return reply.headers(NO_TRACE).redirect(`${visit.path}${query.size > 0 ? `?${query}` : ''}`, 303)
+    return reply.headers(NO_STORE).redirect(`${visit.path}${query.size > 0 ? `?${query}` : ''}`, 303)
   }
 
   app.get<{ Params: { code: string } }>('/s/:code', HIDDEN, async (request, reply) => {
     const { code } = request.params
     const id = SHORT_CODE.test(code) ? await findPaymentIdByShortCode(database, code) : undefined
     if (!id) return sendUnknownPayment(request, reply, parts)
-    return reply.headers(NO_TRACE).redirect(links.payment(id), 302)
+    return reply.headers(NO_STORE).redirect(links.payment(id), 302)
   })
 
   /** The QR code of a short link. It needs no lookup, because it only encodes its own URL. */
@@ -200,10 +203,10 @@ export function pageRoutes(app: App, parts: PageParts): void {
     await askAbout(attempt)
     const payment = await findPaymentById(database, attempt.paymentId)
     const isOver = payment && payment.status !== 'pending'
-    const page = isOver ? links.payment(payment.id) : standInFor(attempt.paymentId)
+    const page = isOver ? links.payment(payment.id) : embedPage(attempt.paymentId)
     const onwards = (isOver ? returnAddress(payment) : undefined) ?? `${page}${isOver ? '?back=1' : ''}`
     const branding = request.headers['sec-fetch-dest'] === 'iframe' ? await parts.findBranding(attempt) : undefined
-    if (!branding) return reply.headers(NO_TRACE).redirect(onwards, 302)
+    if (!branding) return reply.headers(NO_STORE).redirect(onwards, 302)
     const acceptLanguage = request.headers['accept-language']
     return sendPage(request, reply, 200, framedReturnPage(documents, { onwards, branding, acceptLanguage }))
   })
@@ -212,21 +215,21 @@ export function pageRoutes(app: App, parts: PageParts): void {
    * The page of a pending payment for a returning customer. An embed id, because the customer may have known the
    * reference only, and the link would show saved cards.
    */
-  function standInFor(id: PaymentId): string {
+  function embedPage(id: PaymentId): string {
     return new URL(embedId(parts.secrets, id, parts.clock.now()), links.payment(id)).href
   }
 }
 
 /** The result of a submitted form, besides the payment's new state. */
-interface Done {
+interface FormResult {
   sent?: boolean
   /** The customer cancelled. */
   leave?: boolean
 }
 
 const SHORT_CODE = /^[1-9A-HJ-NP-Za-km-z]{12,14}$/
-const NO_TRACE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
-const TROUBLE: Partial<Record<string, Trouble>> = {
+const NO_STORE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+const PAGE_ERRORS: Partial<Record<string, PageError>> = {
   rate_limited: 'tooManyTries',
   too_many_attempts: 'tooManyAttempts',
   unavailable: 'cannotShow',
@@ -235,7 +238,7 @@ const TROUBLE: Partial<Record<string, Trouble>> = {
 /** Statuses that an open page may have shown before a success: late money still completes a payment. */
 const FOLLOWING: ReadonlySet<string> = new Set(['pending', 'cancelled', 'expired'])
 
-function visitOf(request: PageRequest, { branding }: Shown, changes: { sent?: boolean } = {}): Visit {
+function visitOf(request: PageRequest, { branding }: PageData, changes: { sent?: boolean } = {}): Visit {
   const { query, headers } = request
   const text = (name: string) => (typeof query[name] === 'string' ? (query[name] as string) : undefined)
   const origin = text('embed') === '1' ? text('origin') : undefined
@@ -243,7 +246,7 @@ function visitOf(request: PageRequest, { branding }: Shown, changes: { sent?: bo
   const posted = request.method === 'POST'
   return {
     path: `./${request.params.id}`, // relative: the service may run under a path prefix
-    wish: {
+    input: {
       method: posted ? undefined : methodNamed(text('method')),
       sent: changes.sent ?? text('sent') === '1',
       following: FOLLOWING.has(String(headers['x-panel'])) || text('back') === '1',
@@ -257,7 +260,7 @@ function visitOf(request: PageRequest, { branding }: Shown, changes: { sent?: bo
 }
 
 /** A page without the link never charges or saves a card of the customer, even for a known card id. */
-function cardWish(form: URLSearchParams, bare: boolean): Pick<PageChoice, 'card' | 'saveCard'> {
+function cardFields(form: URLSearchParams, bare: boolean): Pick<PageChoice, 'card' | 'saveCard'> {
   if (bare) return { card: 'new' }
   const card = parseId('card', form.get('card') ?? '') ?? 'new'
   return { card, ...(form.get('save') === '1' && { saveCard: true }) }
@@ -278,7 +281,7 @@ function isPanelWanted({ headers }: FastifyRequest): boolean {
 }
 
 /** CSRF protection by Origin and Sec-Fetch-Site. Browsers send "null" for our own page, because it sets no-referrer. */
-function isFromAnotherSite({ headers }: FastifyRequest, ownAddress: string): boolean {
+function isCrossSite({ headers }: FastifyRequest, ownAddress: string): boolean {
   const { origin } = headers
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin') return true
@@ -297,22 +300,22 @@ export function sendUnknownPayment(
   { limits, documents }: { limits: Limits; documents: Documents },
 ): Promise<FastifyReply> {
   limits.wrongLink(request)
-  return sendTrouble(request, reply, documents, 404, 'notFound')
+  return sendErrorPage(request, reply, documents, 404, 'notFound')
 }
 
-function sendTrouble(
+function sendErrorPage(
   request: FastifyRequest,
   reply: FastifyReply,
   documents: Documents,
   status: number,
-  trouble: Trouble,
+  error: PageError,
 ): Promise<FastifyReply> {
-  return sendPage(request, reply, status, troublePage(documents, trouble, request.headers['accept-language']))
+  return sendPage(request, reply, status, errorPage(documents, error, request.headers['accept-language']))
 }
 
 function sendPanel(reply: FastifyReply, status: number, panel: string): FastifyReply {
   return reply
     .code(status)
-    .headers({ ...NO_TRACE, 'content-type': 'text/html; charset=utf-8', 'x-state': '1' })
+    .headers({ ...NO_STORE, 'content-type': 'text/html; charset=utf-8', 'x-state': '1' })
     .send(panel)
 }

@@ -4,7 +4,7 @@ import { type Branding, frameAncestors, type Language } from '../../merchants/br
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
 import type { Documents, Frame, Page } from './document.ts'
-import { type Offer, type Screen, screenOf, type Wish } from './screen.ts'
+import { type MethodChoices, type Screen, screenOf, type VisitorInput } from './screen.ts'
 import { languageFor, TEXTS, type Texts } from './texts/texts.ts'
 import { themeStyle } from './theme.ts'
 import { confirming, copyButton, panel, processing, spoken, type View } from './views.ts'
@@ -13,7 +13,7 @@ import { confirming, copyButton, panel, processing, spoken, type View } from './
 export interface Visit {
   /** The page's URL, relative to itself. */
   path: string
-  wish: Wish
+  input: VisitorInput
   /** A supported language; undefined for any other text. */
   language: Language | undefined
   acceptLanguage: string | undefined
@@ -23,10 +23,10 @@ export interface Visit {
   saveData: boolean
 }
 
-export interface Shown {
+export interface PageData {
   state: PaymentState
   branding: Branding
-  offer: Offer
+  choices: MethodChoices
   /** False on a page that was opened by client-id and reference alone. */
   mayCancel: boolean
   shortLink: string | undefined
@@ -39,7 +39,7 @@ export interface Shown {
 const NAME_LENGTH = 40
 
 function viewOf(
-  { state, branding, token, key, mayCancel, mayFrame, now }: Shown,
+  { state, branding, token, key, mayCancel, mayFrame, now }: PageData,
   visit: Visit,
 ): View & { language: Frame['language'] } {
   const language = languageFor(visit.language, branding.brand.language, visit.acceptLanguage)
@@ -79,16 +79,16 @@ function keptQuery({ embeddedIn, language, theme }: Visit): string {
 }
 
 /** The panel alone, for the script of an open page. */
-export function paymentPanel(shown: Shown, visit: Visit): string {
+export function paymentPanel(shown: PageData, visit: Visit): string {
   const view = viewOf(shown, visit)
   return panel(screenFor(shown, visit), view).text
 }
 
-function screenFor({ state, offer, now }: Shown, { wish }: Visit): Screen {
-  return screenOf(state, offer, wish, now)
+function screenFor({ state, choices, now }: PageData, { input }: Visit): Screen {
+  return screenOf(state, choices, input, now)
 }
 
-export function paymentPage(documents: Documents, shown: Shown, visit: Visit): Page {
+export function paymentPage(documents: Documents, shown: PageData, visit: Visit): Page {
   const screen = screenFor(shown, visit)
   const view = viewOf(shown, visit)
   const { branding, state } = shown
@@ -167,7 +167,7 @@ function inSentence(name: string, direction: Texts['direction']): string {
 const ENDED: ReadonlySet<Screen['state']> = new Set(['expired', 'unpayable'])
 
 /** Collapsed, with a lazy image: the QR code is not loaded before it is opened. */
-function onPhone({ shortLink }: Shown, { texts, embedded }: View): Html | null {
+function onPhone({ shortLink }: PageData, { texts, embedded }: View): Html | null {
   if (shortLink === undefined || embedded) return null
   return html`<aside class="phone" aria-label="${texts.continueOnPhone}"><details><summary>${texts.continueOnPhone}</summary>
 <img src="${shortLink}/qr.svg" alt="" width="148" height="148" loading="lazy">
@@ -215,13 +215,13 @@ export function framedReturnPage(
   )
 }
 
-export type Trouble = 'notFound' | 'tooManyTries' | 'tooManyAttempts' | 'wentWrong' | 'cannotShow'
+export type PageError = 'notFound' | 'tooManyTries' | 'tooManyAttempts' | 'wentWrong' | 'cannotShow'
 
 /** Error page. An invalid link and an unknown link get the same page, so that links cannot be probed. */
-export function troublePage(documents: Documents, trouble: Trouble, acceptLanguage: string | undefined): Page {
+export function errorPage(documents: Documents, error: PageError, acceptLanguage: string | undefined): Page {
   const language = languageFor(undefined, null, acceptLanguage)
   const texts = TEXTS[language]
-  const notes: Record<Trouble, string> = {
+  const notes: Record<PageError, string> = {
     notFound: texts.notFoundNote,
     tooManyTries: texts.tooManyTriesNote,
     tooManyAttempts: texts.tooManyAttemptsNote,
@@ -229,11 +229,11 @@ export function troublePage(documents: Documents, trouble: Trouble, acceptLangua
     cannotShow: texts.tryShortly,
   }
   return documents.render(
-    plainFrame(language, texts[trouble]),
-    html`<div class="card"><main id="panel" data-state="${trouble === 'notFound' ? 'unavailable' : 'error'}" data-speak="${texts[trouble]}. ${notes[trouble]}">
+    plainFrame(language, texts[error]),
+    html`<div class="card"><main id="panel" data-state="${error === 'notFound' ? 'unavailable' : 'error'}" data-speak="${texts[error]}. ${notes[error]}">
 <div class="state"><span class="mark" aria-hidden="true">!</span>
-<h1 id="heading" tabindex="-1">${texts[trouble]}</h1><p>${notes[trouble]}</p></div>
-${trouble === 'notFound' || trouble === 'tooManyAttempts' ? null : html`<a class="button main" href="">${texts.tryAgain}</a>`}</main></div>
+<h1 id="heading" tabindex="-1">${texts[error]}</h1><p>${notes[error]}</p></div>
+${error === 'notFound' || error === 'tooManyAttempts' ? null : html`<a class="button main" href="">${texts.tryAgain}</a>`}</main></div>
 <footer><p>${texts.securedBy} Manilla</p></footer>`,
     false,
   )

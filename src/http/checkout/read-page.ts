@@ -14,10 +14,10 @@ import { findPaymentStateById } from '../../payments/store/attempts.ts'
 import { findPaymentsForPage, type PaymentOnPage } from '../../payments/store/payments.ts'
 import { listCardsToPayWith } from '../../payments/store/saved-cards.ts'
 import type { PageAddress } from './embed.ts'
-import type { Shown } from './payment-page.ts'
-import { methodOf, type Offer } from './screen.ts'
+import type { PageData } from './payment-page.ts'
+import { type MethodChoices, methodOf } from './screen.ts'
 
-export type ReadPage = (page: PageAddress) => Promise<Shown | undefined>
+export type ReadPage = (page: PageAddress) => Promise<PageData | undefined>
 
 /** Reads all data of a page. Requests that arrive together share one database query (batch). */
 export function pageReader(
@@ -48,12 +48,12 @@ export function pageReader(
       state: withoutSavedCards(state, bare),
       branding,
       // A bare page shows no saved cards and no link.
-      offer: isOpen
-        ? await offerFor(state, {
+      choices: isOpen
+        ? await methodChoicesFor(state, {
             withCards: !bare && (found.hasCards || state.attempts.some(awaitsConfirmation)),
             mayAsk: !bare,
           })
-        : NOTHING,
+        : NO_CHOICES,
       mayCancel,
       shortLink: bare ? undefined : links.short(payment.shortCode),
       token: isOpen ? secrets.sign(payment.id, FORM) : '',
@@ -63,10 +63,10 @@ export function pageReader(
     }
   }
 
-  async function offerFor(
+  async function methodChoicesFor(
     state: PaymentState,
     { withCards, mayAsk }: { withCards: boolean; mayAsk: boolean },
-  ): Promise<Offer> {
+  ): Promise<MethodChoices> {
     const { payment } = state
     const integrations = await integrationCache.get(payment)
     const cached = bestOptions(payment, integrations, providers)
@@ -77,22 +77,22 @@ export function pageReader(
     const byCard = offers.find(({ channel }) => channel === 'card')
     return {
       methods: offers.map(({ channel, amountCharged }) => ({ name: methodOf(channel), amountCharged })),
-      cards: withCards && byCard ? await cardsOf(state, current, byCard) : [],
+      cards: withCards && byCard ? await savedCardsFor(state, current, byCard) : [],
       asksToSave: mayAsk && byCard !== undefined && !byCard.capabilities.pageAsksToSave,
     }
   }
 
   /** Saved cards of every provider that can charge them at the shown price. */
-  async function cardsOf(
+  async function savedCardsFor(
     state: PaymentState,
     integrations: Integration[],
     { amountCharged }: { amountCharged: number },
   ) {
     const { payment } = state
-    const keepers = optionsForChannel(payment, integrations, providers, 'card').filter(
+    const options = optionsForChannel(payment, integrations, providers, 'card').filter(
       (choice) => choice.amountCharged <= amountCharged,
     )
-    const names = keepers.map(({ capabilities }) => capabilities.name)
+    const names = options.map(({ capabilities }) => capabilities.name)
     const cards = await listCardsToPayWith(database, payment, names, payment.user)
     return cards.filter(({ id }) => mayUseSavedCard(state, id))
   }
@@ -111,10 +111,14 @@ function withoutSavedCards({ payment, attempts }: PaymentState, bare: boolean): 
   return { payment, attempts: attempts.filter((attempt) => !offersCard(attempt)) }
 }
 
-const NOTHING: Offer = { methods: [], cards: [], asksToSave: false }
+const NO_CHOICES: MethodChoices = { methods: [], cards: [], asksToSave: false }
 const FORM = 'payment page form'
 
 /** CSRF protection: whether the form comes from our own page of this payment. */
-export function isOwnForm({ secrets }: Pick<PaymentDependencies, 'secrets'>, id: PaymentId, token: string): boolean {
+export function hasValidToken(
+  { secrets }: Pick<PaymentDependencies, 'secrets'>,
+  id: PaymentId,
+  token: string,
+): boolean {
   return secrets.verify(token, id, FORM)
 }

@@ -26,7 +26,7 @@ export interface CardChoice {
 }
 
 /** Payment methods and saved cards of a pending payment. */
-export interface Offer {
+export interface MethodChoices {
   methods: Method[]
   cards: CardChoice[]
   /** Our page asks whether to save the card, because the provider's page does not. */
@@ -34,7 +34,7 @@ export interface Offer {
 }
 
 /** The visitor's input from the query. It selects a view and never changes the payment. */
-export interface Wish {
+export interface VisitorInput {
   method: MethodName | undefined
   /** The customer said that the transfer was sent. */
   sent: boolean
@@ -53,14 +53,14 @@ export interface AccountDetails {
 
 /** The states of the page. They depend on stored data and the clock only. */
 export type Screen =
-  | { state: 'choose'; chosen: Method; offer: Offer }
+  | { state: 'choose'; chosen: Method; choices: MethodChoices }
   /** The provider has been called and has not answered yet. */
   | { state: 'processing' }
   /** The customer continues on the provider's page. */
-  | { state: 'provider'; provider: string; link: string; offer: Offer }
-  | { state: 'awaiting'; account: AccountDetails; offer: Offer }
-  | { state: 'checking'; account: AccountDetails; offer: Offer }
-  | { state: 'partial'; account: AccountDetails; offer: Offer }
+  | { state: 'provider'; provider: string; link: string; choices: MethodChoices }
+  | { state: 'awaiting'; account: AccountDetails; choices: MethodChoices }
+  | { state: 'checking'; account: AccountDetails; choices: MethodChoices }
+  | { state: 'partial'; account: AccountDetails; choices: MethodChoices }
   | {
       state: 'failed'
       failure: FailureCode
@@ -70,14 +70,14 @@ export type Screen =
       notCharged: boolean
       /** The customer agreed to save the card, and the retry keeps that. */
       saveCard: boolean
-      offer: Offer
+      choices: MethodChoices
     }
   /** The outcome at the provider is unknown. */
   | { state: 'confirming' }
   | { state: 'succeeded' | 'already_paid'; paid: number; excess: number; refunded: number; at: Date }
   | { state: 'cancelled' }
   | { state: 'expired' }
-  | { state: 'account_expired'; offer: Offer }
+  | { state: 'account_expired'; choices: MethodChoices }
   /** Pending, but no integration can take it. */
   | { state: 'unpayable' }
 
@@ -86,10 +86,15 @@ export type State = Screen['state']
 /** How long a provider call is shown as processing; after that the state is `confirming`. */
 export const PROCESSING_MS = 90_000
 
-export function screenOf({ payment, attempts }: PaymentState, offer: Offer, wish: Wish, now: Date): Screen {
+export function screenOf(
+  { payment, attempts }: PaymentState,
+  choices: MethodChoices,
+  input: VisitorInput,
+  now: Date,
+): Screen {
   switch (payment.status) {
     case 'successful': {
-      const state = wish.following ? 'succeeded' : 'already_paid'
+      const state = input.following ? 'succeeded' : 'already_paid'
       const { amountPaid: paid, amountRefunded: refunded, completedAt, createdAt } = payment
       return { state, paid, excess: excessOf(attempts, refunded), refunded, at: completedAt ?? createdAt }
     }
@@ -98,7 +103,7 @@ export function screenOf({ payment, attempts }: PaymentState, offer: Offer, wish
     case 'expired':
       return { state: 'expired' }
     case 'pending':
-      return openScreen({ payment, attempts }, offer, wish, now)
+      return openScreen({ payment, attempts }, choices, input, now)
   }
 }
 
@@ -108,7 +113,12 @@ function excessOf(attempts: Attempt[], refunded: number): number {
   return paid ? Math.max(0, paid.amountReceived - paid.amountReturned - paid.amountCharged - refunded) : 0
 }
 
-function openScreen({ payment, attempts }: PaymentState, offer: Offer, wish: Wish, now: Date): Screen {
+function openScreen(
+  { payment, attempts }: PaymentState,
+  choices: MethodChoices,
+  input: VisitorInput,
+  now: Date,
+): Screen {
   const underWay = attempts.find(({ status }) => status === 'processing')
   if (underWay) {
     // With instructions issued, the outcome depends on the customer, so it is not "processing" any more.
@@ -118,9 +128,9 @@ function openScreen({ payment, attempts }: PaymentState, offer: Offer, wish: Wis
   if (payment.expiresAt <= now) return { state: 'expired' }
 
   const last = attempts.findLast(({ status }) => status === 'pending' || status === 'failed')
-  const asked = wish.method && offer.methods.find(({ name }) => name === wish.method)
+  const asked = input.method && choices.methods.find(({ name }) => name === input.method)
   if (!asked && last?.status === 'pending') {
-    const shown = instructionsScreen(last, offer, wish, now)
+    const shown = instructionsScreen(last, choices, input, now)
     if (shown) return shown
   }
   if (!asked && last?.status === 'failed' && last.failure && last.failure.code !== 'customer_cancelled') {
@@ -129,22 +139,27 @@ function openScreen({ payment, attempts }: PaymentState, offer: Offer, wish: Wis
     const notCharged = last.amountReceived === last.amountReturned && last.failure.code !== 'reversed'
     const { saveCard } = last
     const method = methodOf(last.channel)
-    return { state: 'failed', failure: last.failure.code, method, failures, notCharged, saveCard, offer }
+    return { state: 'failed', failure: last.failure.code, method, failures, notCharged, saveCard, choices }
   }
-  const chosen = asked ?? offer.methods[0]
-  return chosen ? { state: 'choose', chosen, offer } : { state: 'unpayable' }
+  const chosen = asked ?? choices.methods[0]
+  return chosen ? { state: 'choose', chosen, choices } : { state: 'unpayable' }
 }
 
-function instructionsScreen(attempt: Attempt, offer: Offer, wish: Wish, now: Date): Screen | undefined {
+function instructionsScreen(
+  attempt: Attempt,
+  choices: MethodChoices,
+  input: VisitorInput,
+  now: Date,
+): Screen | undefined {
   const { instructions, instructionsExpireAt, provider } = attempt
   const received = attempt.amountReceived - attempt.amountReturned
   // A confirmation is shown among the payment methods.
   if (!instructions || instructions.kind === 'confirm') return undefined
   const isOver = instructionsExpireAt !== null && instructionsExpireAt <= now
   if (instructions.kind !== 'account') {
-    return isOver ? undefined : { state: 'provider', provider, link: instructions.link, offer }
+    return isOver ? undefined : { state: 'provider', provider, link: instructions.link, choices }
   }
-  if (isOver && received === 0) return { state: 'account_expired', offer }
+  if (isOver && received === 0) return { state: 'account_expired', choices }
   const { bankName, accountNumber, accountName, amountToTransfer } = instructions
   const account: AccountDetails = {
     bankName,
@@ -154,6 +169,6 @@ function instructionsScreen(attempt: Attempt, offer: Offer, wish: Wish, now: Dat
     received,
     expiresAt: instructionsExpireAt ?? now,
   }
-  const state = received > 0 ? 'partial' : wish.sent ? 'checking' : 'awaiting'
-  return { state, account, offer }
+  const state = received > 0 ? 'partial' : input.sent ? 'checking' : 'awaiting'
+  return { state, account, choices }
 }

@@ -11,7 +11,7 @@ function read(style: string): { light: Values; dark: Values; corners: Values } {
   const shape =
     /^:root\{([^{}]*)\}:root,:root\[data-theme=light\]\{([^{}]*)\}@media\(prefers-color-scheme:dark\)\{:root\{([^{}]*)\}\}:root\[data-theme=dark\]\{([^{}]*)\}$/
   const [, corners, light, dark, chosen] = shape.exec(style) ?? assert.fail(style)
-  assert.equal(dark, chosen, 'dark is the same, whoever asks for it')
+  assert.equal(dark, chosen, 'dark is the same for the device setting and the chosen theme')
   const values = (text = '') => Object.fromEntries(text.split(';').map((pair) => pair.split(':') as [string, string]))
   return { light: values(light), dark: values(dark), corners: values(corners) }
 }
@@ -53,23 +53,23 @@ function isReadable(value: string | null): void {
   }
 }
 
-test('whatever the colour, its button, links, edge and focus ring can be seen, in the light and in the dark', () => {
+test('button, links, edge and focus ring have enough contrast for every colour, light and dark', () => {
   fc.assert(fc.property(colour, isReadable), { numRuns: 5_000 })
   // Chance rarely meets the greys and the full colours, where the limits are.
   for (let grey = 0; grey < 256; grey++) isReadable(`#${grey.toString(16).padStart(2, '0').repeat(3)}`)
   for (const full of ['#ff0000', '#00ff00', '#0000ff', '#ffff00', '#00ffff', '#ff00ff']) isReadable(full)
 })
 
-test('in the light the button has the very colour that the merchant chose', () => {
+test('the light button has exactly the merchant’s colour', () => {
   fc.assert(fc.property(colour, (value) => themed(value).light['--accent'] === value))
 })
 
-test('a colour that can be read in the dark stays as it is there', () => {
+test('a colour with enough contrast on dark is not changed', () => {
   assert.equal(themed('#4cc38a').dark['--accent'], '#4cc38a')
   assert.notEqual(themed('#0b6e4f').dark['--accent'], '#0b6e4f')
 })
 
-test('without a colour it is ours', () => {
+test('the default colour is ours', () => {
   isReadable(null)
   assert.equal(themed(null).light['--accent'], '#0b6e4f')
   assert.equal(themed(null).dark['--accent'], '#4cc38a')
@@ -80,12 +80,12 @@ test('a pale colour gets an edge, a strong one does not', () => {
   assert.equal(themed('#0b6e4f').light['--edge'], 'transparent')
 })
 
-test('corners are square, rounded or as round as can be', () => {
+test('corners are square, rounded or pill', () => {
   const corner = (corners: Corners) => themed(null, corners).corners['--corner']
   assert.deepEqual((['square', 'rounded', 'pill'] as const).map(corner), ['0px', '.75rem', '999px'])
 })
 
-test('nothing of what it is given gets into the sheet: what is no colour is as good as none', () => {
+test('invalid colours are ignored and never reach the style sheet', () => {
   const ours = themeStyle({ colour: null, corners: 'rounded' })
   const odd = [
     '',
@@ -103,6 +103,6 @@ test('nothing of what it is given gets into the sheet: what is no colour is as g
   )
 })
 
-test('it is small', () => {
+test('the theme style is small', () => {
   assert.ok(themeStyle({ colour: '#ffe600', corners: 'rounded' }).length <= 520)
 })

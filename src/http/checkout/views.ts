@@ -2,7 +2,7 @@ import { Html, html } from '../../kernel/html.ts'
 import { money, plainAmount } from '../../kernel/money.ts'
 import type { Payment } from '../../payments/state/payment.ts'
 import { addTo, all, attributes, flag } from './markup.ts'
-import type { AccountDetails, Method, MethodName, Offer, Screen, State } from './screen.ts'
+import type { AccountDetails, Method, MethodChoices, MethodName, Screen, State } from './screen.ts'
 import type { Texts } from './texts/texts.ts'
 
 /** Input of every view besides the screen. */
@@ -111,20 +111,20 @@ function leaving(screen: Screen, { returnTo, returnAfterSeconds, embedded }: Vie
   return { 'data-return': returnTo, 'data-return-after': String(returnAfterSeconds) }
 }
 
-function choose({ chosen, offer }: Of<'choose'>, view: View): Html {
+function choose({ chosen, choices }: Of<'choose'>, view: View): Html {
   const { texts } = view
-  const panels = offer.methods.map(
+  const panels = choices.methods.map(
     (method) => html`<section class="method" id="method-${method.name}"${flag('hidden', method !== chosen)}>
-${method.name === 'card' ? cardForm(method, offer, view) : bankForm(method, view)}
+${method.name === 'card' ? cardForm(method, choices, view) : bankForm(method, view)}
 </section>`,
   )
   return html`<h2 id="heading" class="away" tabindex="-1">${texts.payWith}</h2>
-${offer.methods.length > 1 ? methodTabs(chosen, offer, view) : null}
+${choices.methods.length > 1 ? methodTabs(chosen, choices, view) : null}
 ${all(panels)}
 ${cancel(view)}`
 }
 
-function methodTabs(chosen: Method, { methods }: Offer, { texts, here }: View): Html {
+function methodTabs(chosen: Method, { methods }: MethodChoices, { texts, here }: View): Html {
   const tabs = methods.map(
     ({ name }) =>
       html`<a href="${addTo(here, `method=${name}`)}" data-method="${name}"${flag('aria-current="true"', name === chosen.name)}>${ICONS[name]}${texts[name]}</a>`,
@@ -132,7 +132,7 @@ function methodTabs(chosen: Method, { methods }: Offer, { texts, here }: View): 
   return html`<nav class="tabs" aria-label="${texts.payWith}">${all(tabs)}</nav>`
 }
 
-function cardForm(method: Method, { cards, asksToSave }: Offer, view: View): Html {
+function cardForm(method: Method, { cards, asksToSave }: MethodChoices, view: View): Html {
   const { texts } = view
   const choices = [
     ...cards.map(({ id, brand, last4 }) => ({
@@ -167,7 +167,7 @@ ${priceRows(method, view)}
   )
 }
 
-const bankOf = ({ methods }: Offer) => methods.find(({ name }) => name === 'bank')
+const bankOf = ({ methods }: MethodChoices) => methods.find(({ name }) => name === 'bank')
 
 /** The shown price, so that the customer is never charged more than the page showed. */
 function shownTotal(method: Method | undefined): Html | null {
@@ -190,7 +190,7 @@ export function processing(texts: Texts): Html {
 }
 
 function provider(screen: Of<'provider'>, view: View): Html {
-  const { provider, link, offer } = screen
+  const { provider, link, choices } = screen
   const { texts, embedded } = view
   const where = view.mayFrame(provider) ? 'data-frame' : 'data-go'
   const target = embedded ? html` target="_blank" rel="noopener"` : null
@@ -199,7 +199,7 @@ function provider(screen: Of<'provider'>, view: View): Html {
 <p>${providerNote(screen, view)}</p>
 <p><a class="button" href="${link}"${target}>${texts.providerOpen}</a></p>
 </div>
-${another('card', offer, view)}
+${another('card', choices, view)}
 ${cancel(view)}`
 }
 
@@ -220,8 +220,8 @@ ${screen.state === 'partial' ? html`<p class="warn">${texts.sendTheRest(show(res
 ${accountRows(account, view)}
 <p class="note">${texts.forThisPaymentOnly} ${countdown(account, view)}</p>
 ${form(view, 'check', html`<button class="main">${texts.sentIt}</button>`)}
-${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankOf(screen.offer))}<button class="quiet">${texts.newAccount}</button>`)}
-${another('bank', screen.offer, view)}
+${screen.state === 'partial' ? null : form(view, 'new-account', html`${shownTotal(bankOf(screen.choices))}<button class="quiet">${texts.newAccount}</button>`)}
+${another('bank', screen.choices, view)}
 ${cancel(view)}`
 }
 
@@ -245,7 +245,7 @@ function countdown({ expiresAt }: AccountDetails, { texts, now }: View): Html | 
   return html`${texts.expiresIn} <bdi role="timer" class="timer" data-left="${left}"${all(say)}>${minutes}:${String(left % 60).padStart(2, '0')}</bdi>`
 }
 
-function checking({ account, offer }: Of<'checking'>, view: View): Html {
+function checking({ account, choices }: Of<'checking'>, view: View): Html {
   const { texts, here, merchantName } = view
   const [sent, received, confirmed] = texts.steps
   return html`<div class="state"><span class="spinner" aria-hidden="true"></span>
@@ -256,21 +256,21 @@ function checking({ account, offer }: Of<'checking'>, view: View): Html {
 <p class="note">${countdown(account, view)}</p></div>
 ${form(view, 'check', html`<button class="main">${texts.checkNow}</button>`)}
 <a class="button quiet" href="${here}" data-panel>${texts.showDetails}</a>
-${another('bank', offer, view)}
+${another('bank', choices, view)}
 ${cancel(view)}`
 }
 
 function failed(screen: Of<'failed'>, view: View): Html {
   const { texts, here, payment } = view
-  const { failure, method, failures, offer } = screen
-  const same = offer.methods.find(({ name }) => name === method)
-  const other = offer.methods.find(({ name }) => name !== method)
+  const { failure, method, failures, choices } = screen
+  const same = choices.methods.find(({ name }) => name === method)
+  const other = choices.methods.find(({ name }) => name !== method)
   const otherFirst = other && (failures >= 3 || OTHER_METHOD_FIRST.has(failure))
   const style = (first: boolean) => (first ? 'main' : 'second')
   const retry = failure === 'card_expired' ? texts.useAnotherCard : texts.tryAgain
   // With saved cards the customer chooses again; without any, the retry starts directly.
   const again =
-    method === 'card' && offer.cards.length > 0
+    method === 'card' && choices.cards.length > 0
       ? html`<a class="button ${style(!otherFirst)}" href="${addTo(here, 'method=card')}" data-panel>${retry}</a>`
       : form(
           view,
@@ -340,13 +340,13 @@ function whatCameIn({ texts, payment, show }: View): string {
   return payment.amountPaid > 0 ? texts.partial(show(payment.amountPaid), show(payment.amount)) : texts.notCharged
 }
 
-function accountExpired({ offer }: Of<'account_expired'>, view: View): Html {
+function accountExpired({ choices }: Of<'account_expired'>, view: View): Html {
   const { texts } = view
   return html`<div class="state"><span class="mark" aria-hidden="true">!</span>
 <h2 id="heading" tabindex="-1">${texts.accountExpired}</h2>
 <p>${texts.accountExpiredNote}</p></div>
-${form(view, 'new-account', html`${shownTotal(bankOf(offer))}<button class="main">${texts.newAccount}</button>`)}
-${another('bank', offer, view)}
+${form(view, 'new-account', html`${shownTotal(bankOf(choices))}<button class="main">${texts.newAccount}</button>`)}
+${another('bank', choices, view)}
 ${cancel(view)}`
 }
 
@@ -365,7 +365,7 @@ function onwards({ texts, returnTo, merchantName, embedded }: View): Html | null
     : null
 }
 
-function another(method: MethodName, { methods }: Offer, { texts, here }: View): Html | null {
+function another(method: MethodName, { methods }: MethodChoices, { texts, here }: View): Html | null {
   const other = methods.find(({ name }) => name !== method)
   return other
     ? html`<a class="button quiet" href="${addTo(here, `method=${other.name}`)}" data-panel>${texts.useAnotherMethod}</a>`

@@ -115,9 +115,9 @@ function openingRoute(app: App, parts: Parts): void {
         const wanted = asked(name)
         if (wanted) query.set(name, wanted)
       }
-      const standIn = hasToken(state, asked('token')) ? tokenEmbedId : embedId
-      const page = `../pay/${standIn(secrets, state.payment.id, clock.now())}`
-      return reply.headers(UNSEEN).redirect(query.size > 0 ? `${page}?${query}` : page, 302)
+      const sealId = hasToken(state, asked('token')) ? tokenEmbedId : embedId
+      const page = `../pay/${sealId(secrets, state.payment.id, clock.now())}`
+      return reply.headers(NO_STORE).redirect(query.size > 0 ? `${page}?${query}` : page, 302)
     },
   )
 
@@ -148,7 +148,7 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text
 }
 
-const UNSEEN = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' }
+const NO_STORE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' }
 
 type ErrorCode = 'not_found' | 'origin_not_allowed' | 'unknown'
 
@@ -166,7 +166,7 @@ function sendError(reply: FastifyReply, status: number, code: ErrorCode, to = '*
   return reply
     .code(status)
     .headers({
-      ...UNSEEN,
+      ...NO_STORE,
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': `default-src 'none'; script-src '${ERROR_SCRIPT_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors ${to}`,
     })

@@ -184,8 +184,8 @@ export async function buildApp(parts: HttpParts): Promise<App> {
       : sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`)),
   )
 
-  if (parts.serves !== 'operations') await openToCallers(app, parts, { limits, links, metrics, documents })
-  await openToProviders(app, { ...parts, links, limits }, metrics)
+  if (parts.serves !== 'operations') await registerCallerRoutes(app, parts, { limits, links, metrics, documents })
+  await registerProviderRoutes(app, { ...parts, links, limits }, metrics)
   await app.register(async (operations: App) =>
     operationsRoutes(operations, { database, metrics, limits, isStopping: parts.isStopping }),
   )
@@ -195,7 +195,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
 }
 
 /** Routes of merchants and customers. A worker process does not serve them. */
-async function openToCallers(
+async function registerCallerRoutes(
   app: App,
   parts: HttpParts,
   shared: { limits: Limits; links: Links; metrics: Metrics; documents: Documents },
@@ -255,7 +255,7 @@ async function shedLoad(api: App): Promise<void> {
 }
 
 /** Provider notices and mounted servers. Every process serves them, so that each works alone. */
-async function openToProviders(
+async function registerProviderRoutes(
   app: App,
   parts: HttpParts & { links: Links; limits: Limits },
   metrics: Metrics,
@@ -270,10 +270,10 @@ async function openToProviders(
     noticeRoutes(notices, { ...parts, track, onForged: () => metrics.forgedNotices.inc() }),
   )
   for (const guest of parts.guests ?? [])
-    await app.register(async (routes: App) => openGuest(routes, guest, parts.limits), { prefix: guest.prefix })
+    await app.register(async (routes: App) => registerGuest(routes, guest, parts.limits), { prefix: guest.prefix })
 }
 
-async function openGuest(app: App, { prefix, routes, limitOf }: Guest, limits: Limits): Promise<void> {
+async function registerGuest(app: App, { prefix, routes, limitOf }: Guest, limits: Limits): Promise<void> {
   app.addHook('onRequest', (request, _reply, done) => {
     const limit = limitOf?.(request.method, pathOf(request).slice(prefix.length))
     if (limit) limits.guest(request, limit)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RateLimiter } from './rate-limit.ts'
 
-test('a burst is taken at once, then the rate, and the wait is told', () => {
+test('a burst is allowed at once, then the rate, with a Retry-After time', () => {
   let nowMs = 0
   const limiter = new RateLimiter({ perSecond: 2, burst: 4 }, () => nowMs)
   assert.deepEqual(
@@ -19,7 +19,7 @@ test('a burst is taken at once, then the rate, and the wait is told', () => {
   )
 })
 
-test('one key does not feel another, and looking costs nothing', () => {
+test('keys are independent, and looking takes no token', () => {
   const limiter = new RateLimiter({ perSecond: 1 / 60, burst: 1 }, () => 0)
   assert.ok(limiter.look('a').allowed)
   assert.ok(limiter.take('a').allowed)
@@ -28,7 +28,7 @@ test('one key does not feel another, and looking costs nothing', () => {
   assert.ok(limiter.take('b').allowed)
 })
 
-test('a flood of keys does not grow the memory without end', () => {
+test('the number of remembered keys is bounded', () => {
   const limiter = new RateLimiter({ perSecond: 1, burst: 1 }, () => 0)
   for (let key = 0; key < 60_000; key++) limiter.take(String(key))
   assert.ok(limiter.take('0').allowed, 'the oldest was forgotten')

@@ -3,7 +3,7 @@ import type { Mode } from '../../kernel/mode.ts'
 import { type Mistake, refuse } from '../../kernel/problem.ts'
 import { parseTarget } from '../../outbound/request-target.ts'
 import { User } from '../api/contract/checkout.ts'
-import { nearMisses } from './unknown-fields.ts'
+import { misspelledFields } from './unknown-fields.ts'
 import { mistakesOf } from './validation-errors.ts'
 
 export interface KnownFields {
@@ -30,8 +30,8 @@ export function mistakesIn(request: FastifyRequest, known: KnownFields, allowPri
   const { body } = request
   return [
     ...mistakesOf(request.validationError?.validation ?? [], body),
-    ...(isObject(body) ? nearMisses(body, known.body) : []),
-    ...(isObject(body) && isObject(body.user) ? nearMisses(body.user, known.user, '/user') : []),
+    ...(isObject(body) ? misspelledFields(body, known.body) : []),
+    ...(isObject(body) && isObject(body.user) ? misspelledFields(body.user, known.user, '/user') : []),
     ...(isObject(body) ? plainAddresses(body, request.caller.mode) : []),
     ...(isObject(body) && allowPrivate ? inwardAddresses(body, (url) => allowPrivate(request.caller.mode, url)) : []),
   ]

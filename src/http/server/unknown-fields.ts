@@ -8,7 +8,7 @@ const MAX_FIELDS = 200
  * Unknown fields are ignored, for forward compatibility. A likely misspelling such as `redirectUrl` is refused,
  * because ignoring it would lose the merchant's redirect.
  */
-export function nearMisses(body: Record<string, unknown>, known: readonly string[], pointer = ''): Mistake[] {
+export function misspelledFields(body: Record<string, unknown>, known: readonly string[], pointer = ''): Mistake[] {
   return Object.keys(body)
     .slice(0, MAX_FIELDS)
     .flatMap((field) => {

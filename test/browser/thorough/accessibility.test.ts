@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { afterEach, test } from 'node:test'
 import type { BrowserContextOptions, Frame, Page } from 'playwright-core'
 import { documents } from '../../../src/http/checkout/document.ts'
-import { type Trouble, troublePage } from '../../../src/http/checkout/payment-page.ts'
+import { errorPage, type PageError } from '../../../src/http/checkout/payment-page.ts'
 import { brandMerchant } from '../../../src/merchants/manage-merchants.ts'
 import { buildAssets } from '../../../web/build.ts'
 import { openBrowser } from '../../support/browser.ts'
@@ -160,8 +160,8 @@ test('the pages for trouble, and what a provider’s page leaves behind in its f
   const left = await request(`${service.baseUrl}/return/${attempt}`, 'GET', { 'sec-fetch-dest': 'iframe' })
   const texts = new Map([['left behind', left.body]])
   for (const lang of ['en', 'ar']) {
-    for (const trouble of ['notFound', 'tooManyTries', 'wentWrong', 'cannotShow'] as Trouble[])
-      texts.set(`${trouble} ${lang}`, troublePage(rendered, trouble, lang).html)
+    for (const trouble of ['notFound', 'tooManyTries', 'wentWrong', 'cannotShow'] as PageError[])
+      texts.set(`${trouble} ${lang}`, errorPage(rendered, trouble, lang).html)
   }
   const found: string[] = []
   for (const [name, body] of texts) {
