@@ -25,7 +25,7 @@ export async function claimCall(db: Queries, scope: Scope, call: IdempotentCall)
     values (${merchant}, ${scope.mode}, ${call.endpoint}, ${call.key}, ${call.digest}, ${call.reference}, now() + interval '1 minute')
     on conflict (merchant_id, mode, endpoint, key) do update set running_until = now() + interval '1 minute'
      where c.answer is null and c.running_until < now() and c.digest = excluded.digest
-    returning reference, began, created_at < now() as "isRetry"`)
+    returning reference, began as "startedId", created_at < now() as "isRetry"`)
   if (claimed) return { kind: 'claimed', ...claimed }
   const existing = await db.row<{ digest: Buffer; answer: unknown }>(sql`
     select digest, answer from idempotent_calls
