@@ -9,13 +9,13 @@ import { webhookHttp } from '../src/outbound/webhook-http.ts'
 import { startDelivering } from '../src/webhooks/delivery-loop.ts'
 
 /**
- * A process that carries deliveries out, by ours or by a job library: one POST for each. The others are tuned as their manuals
+ * A process that sends deliveries, by Manilla or by a job library: one POST for each. The libraries are tuned as their manuals
  * say, sign nothing, keep no record of tries, and guard against nothing, all to their advantage.
  */
 const url = process.env.DATABASE_URL ?? ''
 const CONCURRENCY = 64
 
-// Whatever their types are: they are not installed but for the bench.
+// Without types: the libraries are installed for the benchmark only.
 const load = (name: string) => import(name)
 
 const STARTERS: Record<string, () => Promise<void>> = {
@@ -68,7 +68,7 @@ interface Job {
 
 const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY / 8 })
 
-/** As lean as a POST over kept connections can be. */
+/** A minimal POST over kept connections. */
 function post({ port, body }: Job): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }

@@ -26,10 +26,10 @@ export interface DeliveryRound {
 export const SYSTEMS = ['manilla', 'graphile-worker', 'pg-boss'] as const
 type System = (typeof SYSTEMS)[number]
 
-// Eight places with at most eight calls each: as many at once as the others get.
+// Eight destinations with at most eight calls each: the same concurrency as the libraries have.
 const DESTINATIONS = 8
 
-/** Deliveries by ours and by two job libraries, in turn, each on a database of its own in the same PostgreSQL. */
+/** Deliveries by Manilla and by two job libraries, in turn, each on a database of its own in the same PostgreSQL. */
 export async function runDeliveries(
   bench: BenchDatabase,
   { rounds, jobs, idle }: DeliveriesPlan,
@@ -80,7 +80,7 @@ async function measure(
       const begun = performance.now()
       await queue.add(index)
       latencies.push(((await arrival)[0] as number) - begun)
-      await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 30)) // idle, and not in step with anyone's poll
+      await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 30)) // idle, and not in step with a poll interval
     }
     latencies.sort((a, b) => a - b)
     return { system, rate, p50Ms: median(latencies), p99Ms: latencies[Math.floor(latencies.length * 0.99)] as number }
@@ -91,9 +91,9 @@ async function measure(
 }
 
 interface Queue {
-  /** Before anyone delivers: in bulk, not measured. */
+  /** In bulk, before the delivery starts. Not measured. */
   fill(count: number): Promise<void>
-  /** One, as a caller would. */
+  /** One delivery. */
   add(index: number): Promise<void>
   close(): Promise<void>
 }

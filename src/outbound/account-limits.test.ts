@@ -13,7 +13,7 @@ const take = (limits: AccountLimits, account: string) => {
   return 'waitMs' in place ? place.waitMs : place
 }
 
-test('an account has so many calls in flight, and another account has its own', () => {
+test('calls in flight are limited for each account', () => {
   const { clock, limits } = timed()
   const first = take(limits, 'a')
   assert.ok(typeof first !== 'number' && typeof take(limits, 'a') !== 'number')
@@ -25,7 +25,7 @@ test('an account has so many calls in flight, and another account has its own', 
   assert.notEqual(typeof take(limits, 'a'), 'number')
 })
 
-test('beyond the rate each piece of work waits for its own slot, in order', () => {
+test('work beyond the rate limit waits for its own slot, in order', () => {
   const { clock, limits } = timed({ maxInFlight: 1_000 })
   const waits = Array.from({ length: 33 }, () => take(limits, 'a')).map((each) => (typeof each === 'number' ? each : 0))
   assert.deepEqual(waits.slice(0, 4), [0, 0, 0, 1_000], 'the burst, then a second at least')
@@ -34,14 +34,14 @@ test('beyond the rate each piece of work waits for its own slot, in order', () =
   assert.notEqual(typeof take(limits, 'a'), 'number', 'the allowance has grown again')
 })
 
-test('work that comes back before its time does not use up the allowance', () => {
+test('work that returns before its slot does not count against the rate limit', () => {
   const { clock, limits } = timed({ maxInFlight: 1_000 })
   for (let times = 0; times < 10_000; times++) take(limits, 'a')
   clock.ms = 1_000
   assert.notEqual(typeof take(limits, 'a'), 'number')
 })
 
-test('work without a place is postponed and does not hold up the work of another account', async () => {
+test('work without a slot is postponed and does not delay another account', async () => {
   const { limits } = timed({ maxInFlight: 1 })
   const never = Promise.withResolvers<void>()
   const done: string[] = []

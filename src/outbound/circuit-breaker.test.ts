@@ -19,7 +19,7 @@ function permitOf(breaker: Breaker): Permit {
 
 const isRefused = (breaker: Breaker) => 'refused' in breaker.ask()
 
-test('eight failures in a row close the way, and the reason is told', () => {
+test('eight failures in a row open the circuit breaker, and a refusal names the reason', () => {
   const { breaker, fail } = setUp()
   fail(7)
   assert.equal(isRefused(breaker), false)
@@ -27,7 +27,7 @@ test('eight failures in a row close the way, and the reason is told', () => {
   assert.deepEqual(breaker.ask(), { refused: 'it answered 503' })
 })
 
-test('one success in between starts the count again', () => {
+test('a success resets the count of failures', () => {
   const { breaker, fail } = setUp()
   fail(7)
   permitOf(breaker).succeeded()
@@ -35,7 +35,7 @@ test('one success in between starts the count again', () => {
   assert.equal(isRefused(breaker), false)
 })
 
-test('calls of a busy moment that are given up on together count only if none that was made after them was answered', () => {
+test('timeouts that arrive together count only if no later call was answered', () => {
   const { breaker } = setUp()
   const silent = Array.from({ length: 20 }, () => permitOf(breaker))
   const answered = permitOf(breaker)
@@ -47,7 +47,7 @@ test('calls of a busy moment that are given up on together count only if none th
   assert.equal(isRefused(breaker), true, 'it has answered none since')
 })
 
-test('after ten seconds one call goes out, and the others wait for what it says', () => {
+test('after ten seconds one call probes the provider, and the others are refused until it ends', () => {
   const { breaker, time, fail } = setUp()
   fail(8)
   time.now += 9_999
@@ -60,7 +60,7 @@ test('after ten seconds one call goes out, and the others wait for what it says'
   assert.equal(isRefused(breaker), false)
 })
 
-test('each failed probe doubles the wait, up to a minute; a success forgets it all', () => {
+test('each failed probe doubles the wait, up to a minute, and a success resets it', () => {
   const { breaker, time, fail } = setUp()
   fail(8)
   for (const seconds of [10, 20, 40, 60, 60]) {
@@ -76,7 +76,7 @@ test('each failed probe doubles the wait, up to a minute; a success forgets it a
   assert.equal(isRefused(breaker), false)
 })
 
-test('the wait varies by a fifth either way', () => {
+test('the wait has a jitter of 20 %', () => {
   for (const [random, ms] of [
     [0, 8_000],
     [1, 12_000],
@@ -90,7 +90,7 @@ test('the wait varies by a fifth either way', () => {
   }
 })
 
-test('a provider that says for how long is left alone from its first word, a minute at most', () => {
+test('Retry-After opens the circuit breaker at once, for a minute at most', () => {
   const { breaker, time } = setUp()
   permitOf(breaker).failed('it answered 429', 3_000)
   time.now += 2_999
@@ -103,7 +103,7 @@ test('a provider that says for how long is left alone from its first word, a min
   assert.equal(isRefused(breaker), false)
 })
 
-test('calls from before it closed say nothing afterwards', () => {
+test('results of calls from before the circuit breaker opened are ignored', () => {
   const { breaker, time, fail } = setUp()
   const [early, late] = [permitOf(breaker), permitOf(breaker)]
   fail(8)
@@ -118,7 +118,7 @@ test('calls from before it closed say nothing afterwards', () => {
   assert.equal(isRefused(breaker), false)
 })
 
-test('a probe that never became a call leaves its place to the next', () => {
+test('a probe that was not sent lets the next call probe', () => {
   const { breaker, time, fail } = setUp()
   fail(8)
   time.now += 10_000

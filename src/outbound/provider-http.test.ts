@@ -8,7 +8,7 @@ import { isPublic } from './public-address.ts'
 
 const SECRET = 'sk_very_secret'
 
-/** A provider that does as `behave` says. */
+/** A provider with this behaviour. */
 async function upstream(t: TestContext, behave: http.RequestListener): Promise<string> {
   const server = http.createServer(behave)
   return listen(t, server, () => server.closeAllConnections())
@@ -40,7 +40,7 @@ const post = (url: string, call: Partial<ProviderCall> = {}): ProviderCall => ({
   ...call,
 })
 
-test('what was asked arrives byte by byte, and the answer comes back', async (t) => {
+test('the request arrives unchanged, and the answer is returned', async (t) => {
   const url = await upstream(t, async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
@@ -57,7 +57,7 @@ test('what was asked arrives byte by byte, and the answer comes back', async (t)
   })
 })
 
-test('a refusal is an answer, and so is what no JSON reader can read: the adapter knows what it means', async (t) => {
+test('4xx and invalid JSON are answers, for the adapter to interpret', async (t) => {
   const url = await upstream(t, (request, response) => {
     const status = Number(request.url?.slice(1))
     response.writeHead(status).end(status === 204 ? undefined : '<html>')
@@ -68,7 +68,7 @@ test('a refusal is an answer, and so is what no JSON reader can read: the adapte
   }
 })
 
-test('a redirect is not followed, for our key would go with it', async (t) => {
+test('a redirect is not followed, because it would carry the key to another host', async (t) => {
   let followed = false
   const trap = await upstream(t, (_, response) => {
     followed = true
@@ -80,19 +80,19 @@ test('a redirect is not followed, for our key would go with it', async (t) => {
 })
 
 for (const status of [429, 500, 502, 503, 504, 599]) {
-  test(`${status} is unknown: it may have happened after the work was done`, async (t) => {
+  test(`${status} is unknown, because the provider may have done the work before`, async (t) => {
     const url = await upstream(t, (_, response) => response.writeHead(status).end('{"status":"paid"}'))
     assert.deepEqual(await ask(url), { kind: 'unknown', because: `it answered ${status}`, errorStatus: status })
   })
 }
 
-test('silence ends at the deadline, as unknown that may have been sent', async (t) => {
+test('a silent provider is unknown at the deadline, and the request may have been sent', async (t) => {
   const url = await upstream(t, () => {})
   const answer = await ask(url, { deadlineMs: 100 })
   assert.deepEqual(answer, { kind: 'unknown', because: 'no whole answer before the deadline' })
 })
 
-test('an answer that drips ends at the deadline too', { timeout: 10_000 }, async (t) => {
+test('an answer that arrives byte by byte is cut off at the deadline', { timeout: 10_000 }, async (t) => {
   let drip: NodeJS.Timeout | undefined
   t.after(() => clearInterval(drip))
   const url = await upstream(t, (_, response) => {
@@ -103,7 +103,7 @@ test('an answer that drips ends at the deadline too', { timeout: 10_000 }, async
   assert.deepEqual(answer, { kind: 'unknown', because: 'no whole answer before the deadline' })
 })
 
-test('a huge answer is let go of at the limit, and the connection with it', async (t) => {
+test('an answer beyond the size limit is unknown, and its connection is closed', async (t) => {
   const closed = Promise.withResolvers<void>()
   const url = await upstream(t, (request, response) => {
     request.socket.on('close', () => closed.resolve())
@@ -118,18 +118,18 @@ test('a huge answer is let go of at the limit, and the connection with it', asyn
   await closed.promise
 })
 
-test('an answer of exactly the limit is read', async (t) => {
+test('an answer of exactly the size limit is read', async (t) => {
   const url = await upstream(t, (_, response) => response.end('x'.repeat(1024 * 1024)))
   const answer = await ask(url)
   assert.equal(answer.kind === 'answer' && answer.text.length, 1024 * 1024)
 })
 
-test('a connection that is reset after we spoke is unknown, and may have been sent', async (t) => {
+test('a reset after the request was sent is unknown, and may have been sent', async (t) => {
   const url = await upstream(t, (request) => request.socket.resetAndDestroy())
   assert.deepEqual(await ask(url), { kind: 'unknown', because: 'the connection failed: ECONNRESET' })
 })
 
-test('an answer that breaks off is unknown, even if it began well', async (t) => {
+test('an incomplete answer is unknown', async (t) => {
   const url = await upstream(t, (request, response) => {
     response.writeHead(200, { 'content-length': 100 })
     response.write('{"status":"paid"}', () => request.socket.destroy())
@@ -137,7 +137,7 @@ test('an answer that breaks off is unknown, even if it began well', async (t) =>
   assert.deepEqual(await ask(url), { kind: 'unknown', because: 'the answer broke off: ECONNRESET' })
 })
 
-test('what is not HTTP, or not text, is unknown', async (t) => {
+test('an answer that is not HTTP, or not UTF-8 text, is unknown', async (t) => {
   const server = net.createServer((socket) => {
     socket.on('error', () => {})
     socket.once('data', () => socket.end('+OK ready when you are\r\n'))
@@ -150,7 +150,7 @@ test('what is not HTTP, or not text, is unknown', async (t) => {
   assert.deepEqual(await ask(bytes), { kind: 'unknown', because: 'it answered 200 with bytes that are not UTF-8 text' })
 })
 
-test('a closed port is unknown, and certainly nothing was sent', async (t) => {
+test('a closed port is unknown, and the request was never sent', async (t) => {
   const server = net.createServer()
   const url = await listen(t, server, () => {})
   server.close()
@@ -158,24 +158,24 @@ test('a closed port is unknown, and certainly nothing was sent', async (t) => {
   assert.deepEqual(await ask(url), { kind: 'unknown', because: 'the connection failed: ECONNREFUSED', neverSent: true })
 })
 
-test('a name that nobody has is unknown, and nothing was sent', async () => {
+test('a host name that does not resolve is unknown, and the request was never sent', async () => {
   const answer = await ask('http://nobody.invalid')
   assert.equal(answer.kind, 'unknown')
   assert.equal(answer.neverSent, true)
 })
 
-test('a connection that never stands ends early, and nothing was sent', async (t) => {
+test('a connection that is not established in time is unknown, and the request was never sent', async (t) => {
   const accepted: net.Socket[] = []
   const server = net.createServer((socket) => accepted.push(socket.on('error', () => {})))
   const url = await listen(t, server, () => {
     for (const socket of accepted) socket.destroy()
   })
-  // It accepts, and then never speaks TLS.
+  // It accepts the connection and never answers the TLS handshake.
   const answer = await ask(url.replace('http:', 'https:'), { connectMs: 100 })
   assert.deepEqual(answer, { kind: 'unknown', because: 'no connection was made in time', neverSent: true })
 })
 
-test('what cannot be a request is a value as well, and does not count against the provider', async (t) => {
+test('an invalid request is a value, not an exception, and does not count in the circuit breaker', async (t) => {
   const url = await upstream(t, (_, response) => response.end('{}'))
   const out = providerHttp({ breaker: { failuresInARow: 1 } })
   for (const call of [
@@ -192,7 +192,7 @@ test('what cannot be a request is a value as well, and does not count against th
   assert.equal((await out.request(post(url))).kind, 'answer')
 })
 
-test('a connection is used again', async (t) => {
+test('a connection is kept for the next call', async (t) => {
   const ports = new Set<number | undefined>()
   const url = await upstream(t, (request, response) => {
     ports.add(request.socket.remotePort)
@@ -203,7 +203,7 @@ test('a connection is used again', async (t) => {
   assert.equal(ports.size, 1)
 })
 
-test('a kept connection that turns out to be closed: reading is tried once more, writing is unknown', async (t) => {
+test('when a kept connection turns out to be closed, a GET is repeated once and a POST is unknown', async (t) => {
   const served = new WeakSet<net.Socket>()
   const url = await upstream(t, (request, response) => {
     if (served.has(request.socket)) request.socket.destroy()
@@ -217,7 +217,7 @@ test('a kept connection that turns out to be closed: reading is tried once more,
   assert.deepEqual(answer, { kind: 'unknown', because: 'the connection failed: ECONNRESET' })
 })
 
-test('a call beyond the limit waits for a connection, and if none comes it was never sent', async (t) => {
+test('a call beyond the connection limit waits, and was never sent if the deadline comes first', async (t) => {
   let calls = 0
   const url = await upstream(t, () => calls++)
   const out = providerHttp({ deadlineMs: 200, maxConnections: 1 })
@@ -227,7 +227,7 @@ test('a call beyond the limit waits for a connection, and if none comes it was n
   assert.equal(calls, 1)
 })
 
-test('after eight failures nothing is sent for a while, then one call finds out for all', async (t) => {
+test('after eight failures the circuit breaker refuses calls, then one call probes the provider', async (t) => {
   const time = { now: 0 }
   let [healthy, calls] = [false, 0]
   const url = await upstream(t, (_, response) => {
@@ -251,7 +251,7 @@ test('after eight failures nothing is sent for a while, then one call finds out 
   assert.equal((await out.request(post(url))).kind, 'answer')
 })
 
-test('Retry-After is kept to, in seconds and as a date', async (t) => {
+test('Retry-After is obeyed, in seconds and as a date', async (t) => {
   const time = { now: 0 }
   let retryAfter = '7'
   const url = await upstream(t, (_, response) => response.writeHead(429, { 'retry-after': retryAfter }).end())
@@ -265,12 +265,12 @@ test('Retry-After is kept to, in seconds and as a date', async (t) => {
   }
 })
 
-/** Names that lead where the test says; nothing inside may be connected to, unless the test says so. */
+/** A guard whose names resolve to these addresses. */
 const guardOf = (addresses: string[], mayConnect = isPublic) => ({
   guard: { resolve: async () => addresses.map((address) => ({ address })), mayConnect },
 })
 
-test('an address of a merchant’s choice is refused when it leads inside, by itself or by name, and nothing is sent', async (t) => {
+test('the SSRF guard refuses a base URL with a private address or a name that resolves to one, and nothing is sent', async (t) => {
   let asked = 0
   const url = await upstream(t, (_, response) => {
     asked++
@@ -298,7 +298,7 @@ test('an address of a merchant’s choice is refused when it leads inside, by it
   assert.equal(asked, 0)
 })
 
-test('what was checked is what is connected to, on kept connections and on new ones', async (t) => {
+test('a connection is made to the checked address, whether kept or new', async (t) => {
   const hosts: (string | undefined)[] = []
   const url = await upstream(t, (request, response) => {
     hosts.push(request.headers.host)

@@ -55,7 +55,7 @@ const NOT_PUBLIC: Record<string, string[]> = {
   'with a zone': ['fe80::1%eth0', '2606:4700:4700::1111%eth0', '2606:4700:4700::1111%1', '8.8.8.8%1'],
 }
 
-test('D8: what lies between all that is not public, up to its very edges, is public', () => {
+test('D8: the addresses right beside each reserved range are public', () => {
   assert.deepEqual(
     PUBLIC.filter((address) => !isPublic(address)),
     [],
@@ -63,12 +63,12 @@ test('D8: what lies between all that is not public, up to its very edges, is pub
 })
 
 for (const [kind, addresses] of Object.entries(NOT_PUBLIC)) {
-  test(`D8: what is ${kind} is not public`, () => {
+  test(`D8: an address that is ${kind} is not public`, () => {
     assert.deepEqual(addresses.filter(isPublic), [])
   })
 }
 
-test('D8: what is no address in the usual spelling is not public', () => {
+test('D8: text that is not an address in its canonical form is not public', () => {
   const odd = ['', ' ', '8.8.8', '8.8.8.8 ', ' 8.8.8.8', '08.8.8.8', '0x8.8.8.8', '134744072', '8.8.8.8.', '8.8.8.256']
   const names = ['example.com', 'localhost', '[2606:4700:4700::1111]', '2606:4700:4700:::1111', '８.8.8.8', '8.8.8.8\0']
   assert.deepEqual([...odd, ...names].filter(isPublic), [])

@@ -14,7 +14,7 @@ import { excerptOf } from './excerpt.ts'
 import { readRetryAfter } from './retry-after.ts'
 import { type WebhookAnswer, type WebhookCall, type WebhookHttpOptions, webhookHttp } from './webhook-http.ts'
 
-/** For the name `hooks.test` and the address 127.0.0.1, until 2126, by nobody. Made with openssl, for this file alone. */
+/** For the name `hooks.test` and the address 127.0.0.1, until 2126, self-signed. Made with openssl for this file. */
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBnTCCAUSgAwIBAgIUIOskJvnXfX02rFMZVAqqalyweiAwCgYIKoZIzj0EAwIw
 FTETMBEGA1UEAwwKaG9va3MudGVzdDAgFw0yNjExMTUwNjU3NTFaGA8yMTI2MTAy
@@ -50,12 +50,12 @@ async function listen(t: TestContext, server: net.Server, host = '127.0.0.1'): P
   return (server.address() as net.AddressInfo).port
 }
 
-/** A merchant's server that does as `behave` says. */
+/** A merchant's server with this behaviour. */
 async function merchant(t: TestContext, behave: http.RequestListener): Promise<string> {
   return `http://127.0.0.1:${await listen(t, http.createServer(behave))}`
 }
 
-/** One that says these bytes to whoever speaks, and then does `after`. */
+/** A server that answers with these bytes, and then calls `after`. */
 async function rawMerchant(t: TestContext, bytes: string, after = (_: net.Socket) => {}): Promise<string> {
   const server = net.createServer((socket) => {
     socket.once('data', () => socket.write(bytes, () => after(socket)))
@@ -80,7 +80,7 @@ const resolvesTo = (...addresses: string[]) => ({
   resolve: async () => addresses.map((address) => ({ address })),
 })
 
-/** All but the time that it took, which must be a whole number. */
+/** Without the duration, which must be an integer. */
 function withoutTime({ tookMs, ...rest }: WebhookAnswer) {
   assert.ok(Number.isInteger(tookMs) && tookMs >= 0)
   return rest
@@ -94,7 +94,7 @@ const answered = (status: number, excerpt = '', retryAfterSeconds: number | null
   excerpt,
 })
 
-test('D1: the body arrives byte by byte with its headers, and the answer comes back', async (t) => {
+test('D1: the body and the headers arrive unchanged, and the answer is returned', async (t) => {
   let seen: unknown
   const url = await merchant(t, async (request, response) => {
     const chunks: Buffer[] = []
@@ -121,7 +121,7 @@ test('D1: the body arrives byte by byte with its headers, and the answer comes b
   }
 })
 
-test('D1: a connection is kept for the next call, and eight at most are made to one host', async (t) => {
+test('D1: a connection is kept for the next call, and at most eight are opened to one host', async (t) => {
   let most = 0
   let now = 0
   let connections = 0
@@ -145,7 +145,7 @@ test('D1: a connection is kept for the next call, and eight at most are made to 
   assert.ok(most > 1 && most <= 8, `${most} at once`)
 })
 
-test('D2: whatever the status, it is an answer', async (t) => {
+test('D2: every status is an answer', async (t) => {
   const url = await merchant(t, (request, response) => {
     response.writeHead(Number(request.url?.slice(1))).end()
   })
@@ -176,7 +176,7 @@ test('D3: Retry-After is read from the answer', async (t) => {
   assert.deepEqual(withoutTime(await client(t)(url)), answered(429, 'slow down', 120))
 })
 
-test('D3: Retry-After is seconds or a date in any form of HTTP, and nothing else', () => {
+test('D3: Retry-After is read as seconds or as a date in any HTTP format, and ignored otherwise', () => {
   const now = Date.UTC(1994, 10, 6, 8, 49, 7)
   const read = (value?: string) => readRetryAfter(value, now)
   assert.equal(read('0'), 0)
@@ -190,14 +190,14 @@ test('D3: Retry-After is seconds or a date in any form of HTTP, and nothing else
     assert.equal(read(odd), null)
 })
 
-test('D2: silence ends at the deadline', async (t) => {
+test('D2: a silent server is a timeout at the deadline', async (t) => {
   const url = await merchant(t, () => {})
   const answer = await client(t, { deadlineMs: 150 })(url)
   assert.deepEqual(withoutTime(answer), failed('timeout', 'no whole answer before the deadline'))
   assert.ok(answer.tookMs >= 149 && answer.tookMs < 2_000)
 })
 
-test('D6: drip-feeding ends at the deadline, in the headers as in the body, and the connection with it', async (t) => {
+test('D6: a response that arrives byte by byte is cut off at the deadline, in its headers and in its body', async (t) => {
   for (const beginning of ['HTTP/1.1 200 OK\r\nx-drip: ', 'HTTP/1.1 200 OK\r\ncontent-length: 60000\r\n\r\n']) {
     const closed = Promise.withResolvers<void>()
     const url = await rawMerchant(t, beginning, (socket) => {
@@ -245,7 +245,7 @@ test('D6: an answer of exactly 64 KiB is read to its end and the connection kept
   assert.equal(connections, 3)
 })
 
-test('D6: huge headers, endless interim answers and an unasked change of protocol are failures', async (t) => {
+test('D6: huge headers, endless interim responses and an unrequested protocol change are failures', async (t) => {
   const huge = await rawMerchant(t, `HTTP/1.1 200 OK\r\nx-huge: ${'x'.repeat(100_000)}\r\n\r\n`)
   const post = client(t, { deadlineMs: 5_000 })
   assert.deepEqual(withoutTime(await post(huge)), failed('other', 'HPE_HEADER_OVERFLOW'))
@@ -257,7 +257,7 @@ test('D6: huge headers, endless interim answers and an unasked change of protoco
   assert.ok(answer.tookMs < 4_000, 'at once')
 })
 
-test('D6: what is kept of an answer can be stored and shown', () => {
+test('D6: the kept part of an answer is valid text without control characters', () => {
   assert.equal(excerptOf(Buffer.from('ok\n\tfine\r\n'), 2048), 'ok\n\tfine\r\n')
   assert.equal(excerptOf(Buffer.from('a\0b\x1b[31mc\u202ed\x7f\u2066'), 2048), 'a�b�[31mc�d��')
   assert.equal(excerptOf(Buffer.from([0x61, 0xff, 0xed, 0xa0, 0x80, 0x62]), 2048), 'a����b')
@@ -267,7 +267,7 @@ test('D6: what is kept of an answer can be stored and shown', () => {
   assert.ok(Buffer.byteLength(worst) <= 2048 && worst.length > 600)
 })
 
-test('D1: an answer that ends with its connection is whole', async (t) => {
+test('D1: an answer that ends with its connection is complete', async (t) => {
   const url = await rawMerchant(t, 'HTTP/1.1 200 OK\r\n\r\nthank you, and goodbye', (socket) => socket.end())
   const post = client(t)
   for (let i = 0; i < 20; i++) {
@@ -275,13 +275,13 @@ test('D1: an answer that ends with its connection is whole', async (t) => {
   }
 })
 
-test('D1: a few interim answers before the real one do no harm', async (t) => {
+test('D1: a few interim responses before the final one are ignored', async (t) => {
   const hints = 'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n'.repeat(3)
   const url = await rawMerchant(t, `${hints}HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok`)
   assert.deepEqual(withoutTime(await client(t)(url)), answered(200, 'ok'))
 })
 
-test('D1: who closes after each answer gets a connection for each call, and those who wait in line lose nothing', async (t) => {
+test('D1: a server that closes after each answer gets a connection for each call, and queued calls are not lost', async (t) => {
   let connections = 0
   let requests = 0
   const server = http.createServer((_, response) => {
@@ -296,7 +296,7 @@ test('D1: who closes after each answer gets a connection for each call, and thos
   assert.deepEqual({ connections, requests }, { connections: 60, requests: 60 })
 })
 
-test('D2: an answer that breaks off is a reset, however its end was announced', async (t) => {
+test('D2: an incomplete answer is a reset, with and without content-length', async (t) => {
   const post = client(t)
   const beginnings = ['content-length: 100', 'content-length: 100\r\nconnection: close', 'transfer-encoding: chunked']
   for (const header of [...beginnings, 'transfer-encoding: chunked\r\nconnection: close']) {
@@ -314,7 +314,7 @@ test('D2: a reset is a failure, before the headers and after them', async (t) =>
   assert.deepEqual(withoutTime(await post(after)), failed('reset', 'ECONNRESET'))
 })
 
-test('D2: a closed port is refused, and what is not HTTP is a failure', async (t) => {
+test('D2: a closed port is refused, and a response that is not HTTP is a failure', async (t) => {
   const server = net.createServer()
   const port = await listen(t, server)
   server.close()
@@ -325,12 +325,12 @@ test('D2: a closed port is refused, and what is not HTTP is a failure', async (t
   assert.deepEqual(withoutTime(await post(smtp)), failed('other', 'HPE_INVALID'))
 })
 
-test('D2: a connection that the other side closed while it was kept costs no try, and only one more is made', async (t) => {
+test('D2: a kept connection that the server closed costs no try: the call is repeated once on a new connection', async (t) => {
   const KEPT = 4
   let connections = 0
   let hungUp = 0
   const waiting: net.Socket[] = []
-  // It answers once on each connection, promises to stay, and hangs up at the next word: as if it had been restarted.
+  // It answers once on each connection, keeps it open, and resets it at the next request, as after a restart.
   const server = net.createServer((socket) => {
     connections++
     socket.once('data', () => {
@@ -352,7 +352,7 @@ test('D2: a connection that the other side closed while it was kept costs no try
   assert.deepEqual({ connections, hungUp }, { connections: KEPT + 1, hungUp: 1 })
 })
 
-test('D7: who waited too long for a connection was never sent, and a line has an end', async (t) => {
+test('D7: a call that waits too long for a connection is not sent, and a full queue refuses calls', async (t) => {
   let requests = 0
   const url = await merchant(t, () => requests++)
   const post = client(t, { deadlineMs: 300, connectMs: 100, maxConnectionsPerHost: 2, maxWaitingPerHost: 3 })
@@ -362,11 +362,11 @@ test('D7: who waited too long for a connection was never sent, and a line has an
   const full = failed('too_many', 'too many calls to this host are waiting')
   assert.deepEqual(answers, [silent, silent, waited, waited, waited, full])
   assert.equal(requests, 2)
-  // And the line is open again, for those who failed have left.
+  // The queue accepts calls again.
   assert.deepEqual(withoutTime(await post(url)), silent)
 })
 
-test('D7: a silent host takes nothing from another', async (t) => {
+test('D7: a silent host does not delay another', async (t) => {
   const silent = await merchant(t, () => {})
   const well = await merchant(t, (_, response) => response.end())
   const post = client(t, { deadlineMs: 2_000 })
@@ -375,7 +375,7 @@ test('D7: a silent host takes nothing from another', async (t) => {
   assert.equal(await Promise.race([...stuck, 'still waiting']), 'still waiting')
 })
 
-test('closing ends what is under way and what waits, and refuses what comes', async (t) => {
+test('closing ends active and queued calls, and refuses new ones', async (t) => {
   const arrived = Promise.withResolvers<void>()
   const url = await merchant(t, () => arrived.resolve())
   const guarded = webhookHttp({ maxConnectionsPerHost: 1 })
@@ -388,7 +388,7 @@ test('closing ends what is under way and what waits, and refuses what comes', as
   }
 })
 
-test('a header that is none is a failure, not an exception, and holds no place in the line', async (t) => {
+test('an invalid header is a failure, not an exception, and releases its slot', async (t) => {
   const url = await merchant(t, (_, response) => response.end())
   const post = client(t, { maxConnectionsPerHost: 1 })
   for (let i = 0; i < 3; i++) {
@@ -398,7 +398,7 @@ test('a header that is none is a failure, not an exception, and holds no place i
   assert.deepEqual(withoutTime(await post(url)), answered(200))
 })
 
-test('what is no URL of ours is refused, allowed inside or not', async (t) => {
+test('an invalid URL is refused, with and without permission for private addresses', async (t) => {
   const post = client(t)
   const urls = ['', 'hooks', '//hooks.test', 'ftp://a.test/', 'file:///etc/passwd', 'data:,', 'javascript:1', 'http://']
   const odd = ['http://a b.test', 'http://[::1', 'http://1.2.3.4.5', 'http://a.test:99999', 'gopher://127.0.0.1:70/_x']
@@ -417,7 +417,7 @@ async function secureMerchant(t: TestContext): Promise<number> {
   )
 }
 
-test('D2: over TLS, to a name and to an address, the certificate is checked against it', async (t) => {
+test('D2: over TLS the certificate must match the name or the address', async (t) => {
   const port = await secureMerchant(t)
   const post = client(t, { ca: CERTIFICATE, ...resolvesTo('127.0.0.1') })
   for (const host of ['hooks.test', 'HOOKS.test', '127.0.0.1']) {
@@ -430,7 +430,7 @@ test('D2: over TLS, to a name and to an address, the certificate is checked agai
   }
 })
 
-test('D1: a second connection over TLS resumes the session of the first, in both versions, and no other name does', async (t) => {
+test('D1: a second TLS connection to the same name resumes the session, in TLS 1.2 and 1.3', async (t) => {
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
     const resumed: boolean[] = []
     const server = https.createServer({ key: KEY, cert: CERTIFICATE, maxVersion }, (request, response) => {
@@ -448,7 +448,7 @@ test('D1: a second connection over TLS resumes the session of the first, in both
   }
 })
 
-test('D1: if the first address of a name does not answer the door, the next one is tried', async (t) => {
+test('D1: if the first address of a name does not accept the connection, the next one is tried', async (t) => {
   const url = await merchant(t, (_, response) => response.end('here'))
   const { port } = new URL(url)
   const post = client(t, resolvesTo('127.0.0.2', '127.0.0.3', '127.0.0.1'))
@@ -460,7 +460,7 @@ test('D1: if the first address of a name does not answer the door, the next one 
   }
 })
 
-test('D2: a certificate that nobody vouches for is refused, even if the environment says not to look', async (t) => {
+test('D2: an untrusted certificate is refused, even with NODE_TLS_REJECT_UNAUTHORIZED=0', async (t) => {
   const port = await secureMerchant(t)
   const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
@@ -472,7 +472,7 @@ test('D2: a certificate that nobody vouches for is refused, even if the environm
   assert.deepEqual(answer, failed('tls', 'DEPTH_ZERO_SELF_SIGNED_CERT'))
 })
 
-test('D2: who speaks no TLS, or stops in the middle of it, is a failure', async (t) => {
+test('D2: a server without TLS, or one that stops during the handshake, is a failure', async (t) => {
   const plain = await rawMerchant(t, 'HTTP/1.1 400 Bad Request\r\n\r\n')
   const post = client(t, { connectMs: 300, deadlineMs: 5_000 })
   const answer = withoutTime(await post(plain.replace('http:', 'https:')))
@@ -482,7 +482,7 @@ test('D2: who speaks no TLS, or stops in the middle of it, is a failure', async 
   assert.deepEqual(second, failed('timeout', 'no connection was made in time'))
 })
 
-test('D2: a name that nobody knows, and one that never ends being looked up', async (t) => {
+test('D2: a name that does not resolve is a failure, and a lookup without end is a timeout', async (t) => {
   const unknown = client(t, { resolve: () => Promise.reject(Object.assign(new Error('x'), { code: 'ENOTFOUND' })) })
   assert.deepEqual(withoutTime(await unknown('http://hooks.test')), failed('dns', 'ENOTFOUND'))
   const empty = client(t, resolvesTo())
@@ -491,7 +491,7 @@ test('D2: a name that nobody knows, and one that never ends being looked up', as
   assert.deepEqual(withoutTime(await never('http://hooks.test')), failed('timeout', 'no connection was made in time'))
 })
 
-test('D8: a proxy that the environment names is not used', async (t) => {
+test('D8: a proxy in the environment is not used', async (t) => {
   let proxied = 0
   const proxy = await merchant(t, (_, response) => {
     proxied++
@@ -510,7 +510,7 @@ test('D8: a proxy that the environment names is not used', async (t) => {
   assert.equal(proxied, 0)
 })
 
-/** Listens on every address of this machine and counts who comes. */
+/** Listens on every address of this machine and counts connections. */
 async function trap(t: TestContext) {
   const seen = { connections: 0, requests: 0 }
   const server = http.createServer((_, response) => {
@@ -522,7 +522,7 @@ async function trap(t: TestContext) {
   return { seen, port }
 }
 
-/** Spellings of this machine: each must be refused, and most would arrive if they were not. */
+/** Spellings of loopback. Each must be refused. */
 const LOOPBACK = [
   ['127.0.0.1', '127.0.0.1.', '127.1', '127.0.1', '127.1.', '127.255.255.254', '127.127.127.127', '127.000.000.001'],
   ['2130706433', '2130706433.', '0x7f000001', '0x7F000001', '017700000001', '0x7f.0.0.1', '0177.0.0.1', '0177.1'],
@@ -544,7 +544,7 @@ const LOOPBACK = [
   ],
 ].flat()
 
-/** Spellings of what lies inside, near and far. */
+/** Spellings of other private addresses. */
 const INWARD = [
   ['10.0.0.1', '172.16.0.1', '192.168.1.1', '169.254.169.254', '169.254.169.254.', '2852039166', '0xa9fea9fe'],
   ['0251.0376.0251.0376', '169.254.43518', '169.16689662', '１６９.254.169.254', '100.100.100.200', '192.0.0.192'],
@@ -555,7 +555,7 @@ const INWARD = [
   ['[fc00::1]', '[ff02::1]', '[100::1]', '[5f00::1]', '[2001:db8::1]', '[3fff::1]', '[2001:20::1]', '[2001:2::1]'],
 ].flat()
 
-/** No host at all, or more than a host. */
+/** Invalid hosts. */
 const MALFORMED = [
   ['[::1%25lo]', '[::1%lo]', '[fe80::1%25eth0]', '[::1]]', '[127.0.0.1]', '127.0.0.1%00', '127.0.0.1%0a'],
   [
@@ -583,9 +583,9 @@ const corpus = [
   ...MALFORMED.map((host) => ({ host, because: 'invalid_url' })),
 ]
 
-test(`D8: none of ${corpus.length} spellings of an inward address gets a connection`, async (t) => {
+test(`D8: none of ${corpus.length} spellings of a private address gets a connection`, async (t) => {
   const { seen, port } = await trap(t)
-  // A name would reach the trap, so that only what is refused before DNS and at connect stays away.
+  // Every name resolves to the trap, so only the guard prevents a connection.
   const post = client(t, { connectMs: 500, ...resolvesTo('127.0.0.1') })
   const wrong: string[] = []
   for (const { host, because } of corpus) {
@@ -600,14 +600,14 @@ test(`D8: none of ${corpus.length} spellings of an inward address gets a connect
   assert.deepEqual(seen, { connections: 0, requests: 0 })
 })
 
-test('D8: the trap is real: with permission most spellings of this machine arrive there', async (t) => {
+test('D8: with permission most spellings of loopback do connect, so the test above proves something', async (t) => {
   const { seen, port } = await trap(t)
   const post = client(t, { connectMs: 500, ...resolvesTo('127.0.0.1') })
   for (const host of LOOPBACK) await post(`http://${host}:${port}/`)
   assert.ok(seen.requests >= LOOPBACK.length * 0.7, `${seen.requests} of ${LOOPBACK.length}`)
 })
 
-// Public by its number, and given to nobody: no packet of ours disturbs anyone.
+// A public address that is not allocated.
 const NOBODY = '2d00::1'
 
 const NAMES: Record<string, string[]> = {
@@ -642,7 +642,7 @@ test('D8: a name is refused if any one of its addresses is not public', async (t
   assert.deepEqual(seen, { connections: 0, requests: 0 })
 })
 
-test('D8: localhost is refused whatever the resolver would say, and a literal is never looked up', async (t) => {
+test('D8: localhost is refused before DNS, and an address literal is never looked up', async (t) => {
   const asked: string[] = []
   const resolve = async (hostname: string) => {
     asked.push(hostname)
@@ -658,7 +658,7 @@ test('D8: localhost is refused whatever the resolver would say, and a literal is
   assert.deepEqual(asked, ['notlocalhost'])
 })
 
-test('D8: a resolver that changes its mind is asked once for each connection, and never wins', async (t) => {
+test('D8: DNS rebinding has no effect: a name is resolved once for each connection', async (t) => {
   const { seen, port } = await trap(t)
   let asked = 0
   const answers = [[NOBODY], ['127.0.0.1'], [NOBODY], ['::1'], [NOBODY, NOBODY], [NOBODY, '127.0.0.1']]
@@ -668,14 +668,14 @@ test('D8: a resolver that changes its mind is asked once for each connection, an
     const answer = withoutTime(await post(`http://rebind.test:${port}`, { allowPrivate: false }))
     assert.equal(asked, i + 1)
     assert.equal(answer.kind, 'failed')
-    // Even turns are checked and connected to, which leads nowhere; odd ones are not even tried.
+    // Even calls connect to the public address, which fails. Odd ones are blocked.
     assert.equal(answer.because === 'blocked_address', i % 2 === 1, JSON.stringify(answer))
   }
   await Promise.all(Array.from({ length: 24 }, () => post(`http://rebind.test:${port}`, { allowPrivate: false })))
   assert.deepEqual(seen, { connections: 0, requests: 0 })
 })
 
-test('D8: a connection that was opened with permission is never used without it', async (t) => {
+test('D8: a connection that was opened with permission for private addresses is never used without it', async (t) => {
   const { seen, port } = await trap(t)
   let address = '127.0.0.1'
   const post = client(t, { connectMs: 300, resolve: async () => [{ address }] })
@@ -689,7 +689,7 @@ test('D8: a connection that was opened with permission is never used without it'
   assert.deepEqual(seen, { connections: 1, requests: 2 })
 })
 
-test('D8: without permission, only the ports of the web and those that nobody owns', async (t) => {
+test('D8: without permission only ports 80, 443 and those above 1023 are allowed', async (t) => {
   const resolved: string[] = []
   const resolve = async (hostname: string) => {
     resolved.push(hostname)
@@ -728,7 +728,7 @@ async function nameServer(t: TestContext, ipv4: () => string): Promise<string> {
   return `127.0.0.1:${socket.address().port}`
 }
 
-test('D8: over real DNS, a name that leads inside is refused and one that is unknown or silent fails', async (t) => {
+test('D8: over real DNS, a name with a private address is refused, and an unknown or silent one fails', async (t) => {
   const { seen, port } = await trap(t)
   const resolve = createDnsResolve([await nameServer(t, () => '127.0.0.1')])
   assert.deepEqual(await resolve('hooks.test'), [{ address: '127.0.0.1' }])
@@ -740,7 +740,7 @@ test('D8: over real DNS, a name that leads inside is refused and one that is unk
   assert.deepEqual(seen, { connections: 0, requests: 0 })
 })
 
-test('D7: names that are never answered do not delay one that is', async (t) => {
+test('D7: names without a DNS answer do not delay others', async (t) => {
   const { port } = await trap(t)
   const post = client(t, { resolve: createDnsResolve([await nameServer(t, () => '127.0.0.1')]) })
   const stuck = Array.from({ length: 50 }, (_, i) => post(`http://silent-${i}.test:${port}`))

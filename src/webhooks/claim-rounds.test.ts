@@ -14,7 +14,7 @@ function claimed(...destinations: [merchant: number, destination: string][]) {
   return { deliveries, idle: [] }
 }
 
-test('a full claim goes on after its last merchant, then begins again, and ends when a whole round found nothing', () => {
+test('a full claim continues after its last merchant, starts over, and ends when a whole round found nothing', () => {
   const rounds = new ClaimRounds({ maxDestinations: 3, perMerchant: 2 })
   assert.equal(rounds.advance(claimed([1, 'a'], [1, 'b'], [2, 'c'])), true)
   assert.equal(rounds.after, merchant(2))
@@ -27,7 +27,7 @@ test('a full claim goes on after its last merchant, then begins again, and ends 
   assert.equal(rounds.advance(claimed()), false)
 })
 
-test('after a claim that timed out the next one is smaller, and grows again when claims succeed', () => {
+test('after a failed claim the next one is smaller, and grows again after successes', () => {
   const rounds = new ClaimRounds({ maxDestinations: 32, perMerchant: 16 })
   const sizes = () => [rounds.maxDestinations, rounds.perMerchant]
   rounds.shrink()

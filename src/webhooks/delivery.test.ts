@@ -18,7 +18,7 @@ const answered = (status: number, retryAfterSeconds: number | null = null): Webh
 })
 const reset: WebhookAnswer = { kind: 'failed', because: 'reset', detail: 'ECONNRESET', tookMs: 1 }
 
-test('D1: every 2xx is a delivery, on whichever try', () => {
+test('D1: every 2xx is a delivery, on any try', () => {
   fc.assert(
     fc.property(fc.integer({ min: 200, max: 299 }), fc.integer({ min: 1, max: 10 }), (status, number) => {
       assert.deepEqual(judge(answered(status), number, 0.5), { state: 'delivered', waitSeconds: 0, gone: false })
@@ -26,7 +26,7 @@ test('D1: every 2xx is a delivery, on whichever try', () => {
   )
 })
 
-test('D2: the waits are 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h, each spread by a tenth to both sides', () => {
+test('D2: the waits are 5 s, 5 m, 30 m, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h, each with a jitter of 10 %', () => {
   const judged = (chance: number) => WAITS.map((_, index) => judge(reset, index + 1, chance))
   assert.ok(judged(0.5).every(({ state }) => state === 'waiting'))
   const waits = (chance: number) => judged(chance).map(({ waitSeconds }) => Math.round(waitSeconds * 1_000))
@@ -56,7 +56,7 @@ test('D2: ten tries in about 75 hours, and the tenth failure is the last', () =>
   assert.ok(hours > 75 && hours < 76, `${hours} h`)
 })
 
-test('D2: no status but a 2xx is a success, and a redirect is as good as an error', () => {
+test('D2: only a 2xx is a success; a redirect is a failure', () => {
   const others = fc.integer({ min: 100, max: 599 }).filter((status) => (status < 200 || status > 299) && status !== 410)
   fc.assert(
     fc.property(others, (status) => {
@@ -66,7 +66,7 @@ test('D2: no status but a 2xx is a success, and a redirect is as good as an erro
   )
 })
 
-test('D3: 410 ends it at once and says that the endpoint is gone', () => {
+test('D3: 410 ends the delivery at once and marks the endpoint as gone', () => {
   assert.deepEqual(judge(answered(410), 1, 0.5), { state: 'exhausted', waitSeconds: 0, gone: true })
 })
 
@@ -90,7 +90,7 @@ test('D3: Retry-After on 429 and 503 lengthens a wait by up to an hour and never
   assert.equal(judge(answered(429, 1), 2, 0.5).waitSeconds, 300)
 })
 
-test('D3: Retry-After on any other answer says nothing, and on the last try changes nothing', () => {
+test('D3: Retry-After is ignored on other statuses and on the last try', () => {
   assert.equal(judge(answered(500, 120), 1, 0.5).waitSeconds, 5)
   assert.equal(judge(answered(429, 120), 10, 0.5).state, 'exhausted')
 })

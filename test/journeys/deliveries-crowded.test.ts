@@ -25,11 +25,11 @@ const isClaim = ({ text }: Statement) => text.includes('insert into delivery_lan
 const countsBy = (deliveries: DueDelivery[], destinations: string[]) =>
   destinations.map((name) => deliveries.filter(({ destination }) => destination === name).length)
 
-/** Many deliveries, several engines, and what they owe each other. */
+/** Many deliveries and several engines. */
 const service = await startDeliveringService()
 const { database } = service
 
-test('D7: at most 8 are in flight to one destination, by its own count, however many engines serve it, and each arrives once', async () => {
+test('D7: at most 8 deliveries are in flight to one destination with two engines, and each arrives once', async () => {
   const shop = await service.addShop()
   const listener = await startListener(takes.after(30))
   const eventId = await tell(shop)
@@ -53,7 +53,7 @@ async function waitingFor(destination: string): Promise<number> {
   return row?.count ?? 0
 }
 
-test('D7: with 20 000 waiting for a dead endpoint, a first try to another merchant still arrives within 2 s, and claiming stays quick', async (t) => {
+test('D7: with 20 000 deliveries for a dead endpoint, a first try to another merchant arrives within 2 s, and claims stay fast', async (t) => {
   const [dead, alive] = [await service.addShop(), await service.addShop()]
   const hole = await startListener(takes.inSilence)
   await heapUp(database, await tell(dead), { url: hole.url, destination: 'a dead endpoint' }, 20_000)
@@ -90,7 +90,7 @@ test('D7: with 20 000 waiting for a dead endpoint, a first try to another mercha
   await forget('a dead endpoint')
 })
 
-test('D7: an engine takes no more for a dead endpoint than it can use, however often it is woken, and so has room for the others', async () => {
+test('D7: an engine claims a bounded number of deliveries for a dead endpoint, however often it is woken', async () => {
   const [dead, alive] = [await service.addShop(), await service.addShop()]
   const hole = await startListener(takes.inSilence)
   await heapUp(database, await tell(dead), { url: hole.url, destination: 'a dead endpoint' }, 6_000)
@@ -131,7 +131,7 @@ async function forget(destination: string): Promise<void> {
   await database.rows(sql`delete from deliveries where destination = ${destination}`)
 }
 
-test('D7: destinations have their turn one after the other, and a full claim goes on where the last one ended', async () => {
+test('D7: destinations take turns, and a full claim continues where the last one ended', async () => {
   const shop = await service.addShop()
   const eventId = await tell(shop)
   const destinations = ['turn 1', 'turn 2', 'turn 3', 'turn 4', 'turn 5']
@@ -165,17 +165,21 @@ test('D7: destinations have their turn one after the other, and a full claim goe
   assert.deepEqual(again.counts, [4, 4, 4, 0, 0])
   assert.ok(
     again.taken.every(({ uuid }) => !first.taken.some((other) => other.uuid === uuid)),
-    'what is in hand is not taken twice',
+    'claimed deliveries are not claimed twice',
   )
   const others = await take('', workerId, [], ['turn 1', 'turn 3'])
-  assert.deepEqual(others.counts, [0, 4, 0, 4, 4], 'who has plenty is passed over')
-  assert.deepEqual((await take('', randomUUID())).counts, [0, 0, 0, 0, 0], 'another process leaves them to the owner')
+  assert.deepEqual(others.counts, [0, 4, 0, 4, 4], 'full destinations are skipped')
+  assert.deepEqual(
+    (await take('', randomUUID())).counts,
+    [0, 0, 0, 0, 0],
+    'another worker does not claim leased destinations',
+  )
   await endLeases(database, eventId)
-  assert.deepEqual((await take('', randomUUID())).counts, [4, 4, 4, 0, 0], 'until that one is gone')
+  assert.deepEqual((await take('', randomUUID())).counts, [4, 4, 4, 0, 0], 'until the lease ends')
   for (const destination of destinations) await forget(destination)
 })
 
-test('what an engine had in hand when it was stopped is taken over by another at once', async () => {
+test('the claimed deliveries of a stopped engine are taken over by another at once', async () => {
   const shop = await service.addShop()
   const held: (() => void)[] = []
   const listener = await startListener((_, response) => held.push(() => response.end()))
@@ -188,7 +192,7 @@ test('what an engine had in hand when it was stopped is taken over by another at
   await stopping
   assert.equal(listener.heard.length, 8, 'it began none of the others')
   const second = service.startEngine()
-  // A lease is 30 s; nobody waits for one to end here.
+  // Faster than the lease of 30 s.
   await listener.hears(40, 10_000)
   await eventually(
     () => waitingFor('handed over'),
@@ -226,7 +230,7 @@ test('D5: the leases of a worker are released after it lapsed, not while it rene
   await forget('leased')
 })
 
-test('what was still on its way when patience ended counts for nothing, and is sent again by another at once', async () => {
+test('a call that outlasts the stop of its engine is not recorded, and is sent again by another at once', async () => {
   const shop = await service.addShop()
   const listener = await startListener(takes.inSilence)
   const eventId = await tell(shop, { webhook: listener.url })
@@ -249,7 +253,7 @@ test('what was still on its way when patience ended counts for nothing, and is s
   await second.stop()
 })
 
-test('D3: after 410 nothing more is begun, though many were in hand; all of them are kept', async () => {
+test('D3: after 410 no claimed delivery is sent, and all of them are kept', async () => {
   const shop = await service.addShop()
   const gone: Manner = (heard, response) => setTimeout(() => takes.with(410)(heard, response), 5)
   const listener = await startListener(gone)
@@ -260,7 +264,7 @@ test('D3: after 410 nothing more is begun, though many were in hand; all of them
     async () => (await shop.call('GET', ENDPOINTS)).body.data[0].enabled,
     (enabled) => !enabled,
   )
-  // Time enough for all of them, had they been sent.
+  // Enough time for all of them to be sent.
   const other = await startListener()
   for (let number = 1; number <= 6; number++) {
     await tell(await service.addShop(), { webhook: other.url })
@@ -275,7 +279,7 @@ test('D3: after 410 nothing more is begun, though many were in hand; all of them
   assert.equal((counts.disabled ?? 0) + (counts.exhausted ?? 0), eventIds.length)
 })
 
-test('a webhook is never sent unsigned, even when the transaction that first made the secret came to nothing', async () => {
+test('a webhook is signed even when the transaction that first created the secret was rolled back', async () => {
   const shop = await service.addShop()
   const listener = await startListener()
   const body = { amount: 5_000, country: 'NG', user: { email: 'ada@example.com' }, webhook: listener.url }

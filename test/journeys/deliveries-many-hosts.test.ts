@@ -20,7 +20,7 @@ import { type Heard, startListener, takes } from '../support/listener.ts'
 import { rowGenerator, timedClaims } from '../support/many-hosts.ts'
 import { eventually, request, type Shop } from '../support/paying.ts'
 
-/** One merchant with very many webhook hosts, and what the others feel of it. */
+/** One merchant with very many webhook hosts must not delay others. */
 const service = await startDeliveringService()
 const { database } = service
 const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
@@ -34,7 +34,7 @@ async function delayOf(shop: Shop): Promise<number> {
   return (listener.heard[0] as Heard).at - before
 }
 
-test('retries of one merchant with 20 000 of them due leave room in the same claim for the retry of another', async () => {
+test('20 000 due retries of one merchant leave room in the same claim for the retry of another', async () => {
   const [many, other] = [await service.addShop(), await service.addShop()]
   const [eventId, theirs] = [await tell(many), await tell(other)]
   await addHosts(eventId, { count: 20_000, tries: 1 })
@@ -61,7 +61,7 @@ test('retries of one merchant with 20 000 of them due leave room in the same cla
   await forgetAll()
 })
 
-test('one merchant with 20 000 silent hosts gets a bounded share of an engine; the webhooks of others arrive at once', async (t) => {
+test('a merchant with 20 000 silent hosts gets a bounded share of an engine; webhooks of others arrive at once', async (t) => {
   const [many, other] = [await service.addShop(), await service.addShop()]
   const hole = await startListener(takes.inSilence)
   const eventId = await tell(many)
@@ -82,7 +82,7 @@ test('one merchant with 20 000 silent hosts gets a bounded share of an engine; t
   await forgetAll()
 })
 
-test('a host that fails while 1 000 others of its merchant wait for a retry is exhausted at once, with the reason, and can be sent again', async () => {
+test('a host that fails while 1 000 others of its merchant wait for a retry is exhausted at once, and can be redelivered', async () => {
   const shop = await service.addShop()
   const listener = await startListener(takes.with(500, {}, 'not today'))
   const eventId = await tell(shop)
@@ -108,7 +108,7 @@ test('a host that fails while 1 000 others of its merchant wait for a retry is e
   await forgetAll()
 })
 
-test('a destination leaves the retry schedule when its last delivery ends, and a retry that is missing from it is found', async () => {
+test('a destination leaves the retry schedule when its last delivery ends, and missing retries are scheduled', async () => {
   const shop = await service.addShop()
   const listener = await startListener(takes.with(500))
   const engine = service.startEngine()
@@ -116,7 +116,7 @@ test('a destination leaves the retry schedule when its last delivery ends, and a
   await triedTimes(shop, eventId, 1)
   const scheduled = () => database.rows(sql`select from delivery_retries where merchant_id = ${shop.merchantUuid}`)
   assert.equal((await scheduled()).length, 1)
-  // As an older version of the service leaves it, which runs beside this one during an upgrade.
+  // An older version of the service, which runs beside this one during an upgrade, leaves it so.
   await database.rows(sql`delete from delivery_retries`)
   await database.rows(
     sql`update deliveries set due_at = now() - interval '2 minutes' where event_id = ${uuidOf(eventId)}`,
@@ -132,7 +132,7 @@ test('a destination leaves the retry schedule when its last delivery ends, and a
   await engine.stop()
 })
 
-test('deleting an endpoint with 3 000 waiting deliveries stops them at once; the rows follow in chunks, also one that came too late', async () => {
+test('deleting an endpoint with 3 000 waiting deliveries stops them at once, and the rows are updated in chunks', async () => {
   const shop = await service.addShop()
   const listener = await startListener()
   const { id } = await addEndpoint(shop, listener.url)
@@ -159,7 +159,7 @@ test('deleting an endpoint with 3 000 waiting deliveries stops them at once; the
   assert.equal(listener.heard.length, 0)
 })
 
-test('pausing an endpoint stops what an engine has in hand for it', async () => {
+test('disabling an endpoint stops the deliveries that an engine has claimed for it', async () => {
   const shop = await service.addShop()
   const held: (() => void)[] = []
   const listener = await startListener((_, response) => held.push(() => response.end()))

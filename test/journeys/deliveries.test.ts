@@ -22,26 +22,26 @@ import { closedPort, type Heard, type Manner, startListener, startTrap, takes } 
 import { eventually, request } from '../support/paying.ts'
 import { addMerchant } from '../support/service.ts'
 
-/** Endpoints of every manner, and what their merchants see in an event's tries. What fills a whole queue is in deliveries-crowded.test.ts. */
+/** Endpoints of every behaviour, and the tries that their merchants see. Full queues are in deliveries-crowded.test.ts. */
 const service = await startDeliveringService()
 const { database } = service
-// In the service a call has 15 s; silence and drips would make a test wait that long.
+// The service has a deadline of 15 s, which would make tests of silent endpoints slow.
 const engine = service.startEngine({ deadlineMs: 1_500 })
 const shop = await service.addShop()
 
 const secondsUntil = (time: string | null, after: string) => (Date.parse(time ?? '') - Date.parse(after)) / 1_000
 
-/** When the next try comes, counted from the end of the last. */
+/** Seconds from the last try to the next. */
 function waitOf({ nextTryAt, tries }: SeenDelivery): number {
   return secondsUntil(nextTryAt, tries.at(-1)?.at ?? '')
 }
 
 function assertAbout(seconds: number, expected: number): void {
-  // A tenth to both sides, and what passes between two clocks being read.
+  // 10 % of jitter, and the time between the two readings of the clock.
   assert.ok(seconds >= expected * 0.9 - 0.1 && seconds <= expected * 1.1 + 0.1, `${seconds} s, not about ${expected} s`)
 }
 
-test('D1: an answer of 2xx is a delivery, with its time, status, duration and words on record, and nothing follows', async () => {
+test('D1: a 2xx is a delivery; its time, status, duration and body are recorded, and no try follows', async () => {
   for (const status of [200, 201, 202, 204, 299]) {
     const listener = await startListener(takes.with(status, {}, status === 204 ? '' : `taken with ${status}`))
     const before = Date.now()
@@ -60,13 +60,13 @@ test('D1: an answer of 2xx is a delivery, with its time, status, duration and wo
     assert.ok(Math.abs(Date.parse(only.at) - before) < 10_000)
     await makeDue(database, eventId)
     engine.wake()
-    await engineHasLooked()
+    await engineHasPolled()
     assert.equal(listener.heard.length, 1)
   }
 })
 
-/** Another event has gone all the way since, so whatever was due before it has been seen too. */
-async function engineHasLooked(): Promise<void> {
+/** A later event was delivered, so everything that was due before it has been claimed. */
+async function engineHasPolled(): Promise<void> {
   const other = await startListener()
   await tell(shop, { webhook: other.url })
   await other.hears(1)
@@ -77,12 +77,12 @@ const failures: [string, Manner | 'closed' | 'tls', { status: number | null; err
   ['500', takes.with(500), { status: 500, error: null }],
   ['304', takes.with(304), { status: 304, error: null }],
   ['a reset', takes.byReset, { status: null, error: /^reset: / }],
-  ['silence', takes.inSilence, { status: null, error: /^timeout: / }],
+  ['a silent server', takes.inSilence, { status: null, error: /^timeout: / }],
   ['a closed port', 'closed', { status: null, error: /^refused: / }],
-  ['plain words where TLS is expected', 'tls', { status: null, error: /^tls: / }],
+  ['plain text instead of TLS', 'tls', { status: null, error: /^tls: / }],
 ]
 for (const [name, manner, expected] of failures) {
-  test(`D2: ${name} is a failed try, told as such, and the next comes after about 5 s`, async () => {
+  test(`D2: ${name} is recorded as a failed try, and the next comes after about 5 s`, async () => {
     const listener = typeof manner === 'string' ? undefined : await startListener(manner)
     const plain = listener?.url ?? (manner === 'closed' ? await closedPort() : (await startListener()).url)
     const webhook = manner === 'tls' ? plain.replace('http:', 'https:') : plain
@@ -107,7 +107,7 @@ test('D2: a redirect is a failed try and is never followed', async () => {
   assert.equal(elsewhere.connections, 0)
 })
 
-test('D2, D4: ten tries with growing waits and the same id and bytes, then exhausted; sent again on request, from the first wait on', async () => {
+test('D2, D4: ten tries with exponential backoff and the same id and bytes, then exhausted; a redelivery starts the waits again', async () => {
   const listener = await startListener(takes.with(500, {}, 'not today'))
   const eventId = await tell(shop, { webhook: listener.url })
   const waits = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
@@ -150,7 +150,7 @@ function assertSameMessage(heard: Heard[]): void {
   assert.equal(new Set(heard.map(({ body }) => body)).size, 1)
 }
 
-test("D3: 410 ends the delivery to a payment's own webhook: no more tries, yet it can be sent again", async () => {
+test("D3: 410 ends the delivery to a payment's own webhook, and it can be redelivered", async () => {
   const listener = await startListener(takes.with(410))
   const eventId = await tell(shop, { webhook: listener.url })
   const delivery = await triedTimes(shop, eventId, 1)
@@ -160,7 +160,7 @@ test("D3: 410 ends the delivery to a payment's own webhook: no more tries, yet i
   assert.equal((await triedTimes(shop, eventId, 2)).state, 'delivered')
 })
 
-test('D3: 410 from an endpoint switches it off, says why, is on record, and holds what waits for it', async () => {
+test('D3: 410 disables an endpoint with a reason and an audit entry, and holds its deliveries', async () => {
   const merchant = await service.addShop()
   const listener = await startListener(takes.with(500))
   const endpoint = await addEndpoint(merchant, listener.url)
@@ -185,7 +185,7 @@ test('D3: 410 from an endpoint switches it off, says why, is on record, and hold
   assert.deepEqual(await deliveriesSeen(merchant, silent), [])
 })
 
-test('D3: Retry-After on 429 and 503 is waited for, up to an hour, and never shortens a wait', async () => {
+test('D3: Retry-After on 429 and 503 lengthens the wait, up to an hour, and never shortens it', async () => {
   const cases: [number, string, number][] = [
     [429, '120', 120],
     [503, '120', 120],
@@ -203,7 +203,7 @@ test('D3: Retry-After on 429 and 503 is waited for, up to an hour, and never sho
   }
 })
 
-test('D4: an endpoint that has done nothing but fail for five days is switched off; its events are kept, and replayed when it is back', async () => {
+test('D4: an endpoint that only failed for five days is disabled; its events are kept and can be redelivered', async () => {
   const merchant = await service.addShop()
   const listener = await startListener(takes.with(500))
   const { id } = await addEndpoint(merchant, listener.url)
@@ -243,7 +243,7 @@ test('D4: an endpoint that has done nothing but fail for five days is switched o
   }
 })
 
-test('D4: one good answer ends a row of failures', async () => {
+test('D4: a success ends a series of failures', async () => {
   const merchant = await service.addShop()
   const listener = await startListener(takes.with(500))
   const { id } = await addEndpoint(merchant, listener.url)
@@ -260,7 +260,7 @@ test('D4: one good answer ends a row of failures', async () => {
   assert.equal(well.enabled, true)
 })
 
-test('D6: an answer in drips ends with the deadline, which is for the whole of it; the connection is cut', async () => {
+test('D6: an answer that arrives byte by byte is cut off at the deadline', async () => {
   let cut = 0
   const drips = takes.byDrips()
   const listener = await startListener((heard, response) => {
@@ -286,11 +286,11 @@ test('D6: of an endless answer 64 KiB are read and 2 KiB kept, its status counts
   assert.equal(delivery.state, 'delivered')
   assert.equal(delivery.tries[0]?.status, 200)
   assert.equal(delivery.tries[0]?.answer, 'x'.repeat(2_048))
-  // What the kernel's own buffers took besides is neither read nor ours to say.
+  // The kernel's buffers take more than the service reads.
   assert.ok((await written) < 16 * 1024 * 1024)
 })
 
-test('D6: 2 KiB of an answer are 2 KiB of bytes, cut between characters, and what steers a terminal is not kept', async () => {
+test('D6: at most 2 KiB of an answer are kept, cut between characters and without control characters', async () => {
   const listener = await startListener(takes.with(500, {}, `\u001b[2J\u0000${'₦'.repeat(1_000)}`))
   const delivery = await triedTimes(shop, await tell(shop, { webhook: listener.url }), 1)
   const answer = delivery.tries[0]?.answer ?? ''
@@ -298,7 +298,7 @@ test('D6: 2 KiB of an answer are 2 KiB of bytes, cut between characters, and wha
   assert.match(answer, /^\ufffd\[2J\ufffd₦+$/)
 })
 
-test('a note that the database could not take is made again: nobody is called twice for it', async () => {
+test('a result that the database refused is recorded later, without a second call', async () => {
   const merchant = await service.addShop()
   await engine.stop()
   const listener = await startListener()
@@ -317,11 +317,11 @@ test('a note that the database could not take is made again: nobody is called tw
   await patient.stop()
 })
 
-test('D5: sent but not noted, it is sent again when the lease is over: same id, same bytes, fresh timestamp and signature', async () => {
+test('D5: a delivery whose result was not recorded is sent again after the lease: same id and bytes, new timestamp and signature', async () => {
   const merchant = await service.addShop()
   await engine.stop()
   const listener = await startListener()
-  // The process ends, as far as the database can tell, right after the endpoint has said 200.
+  // For the database the process dies right after the endpoint answered 200.
   const broken: Database = {
     ...database,
     rows: (statement) =>
@@ -337,8 +337,8 @@ test('D5: sent but not noted, it is sent again when the lease is over: same id, 
 
   const clock = { now: () => new Date(systemClock.now().getTime() + 31_000) }
   const next = service.startEngine({ clock })
-  await engineHasLooked()
-  assert.equal(listener.heard.length, 1) // while the lease lasts it is the other's
+  await engineHasPolled()
+  assert.equal(listener.heard.length, 1) // the lease of the first engine is still valid
   await endLeases(database, eventId)
   next.wake()
   const delivery = await triedTimes(merchant, eventId, 1)
@@ -353,7 +353,7 @@ test('D5: sent but not noted, it is sent again when the lease is over: same id, 
   await next.stop()
 })
 
-test('D8: a webhook that leads inside by its own words is refused when it is saved, beside every other mistake', async () => {
+test('D8: a webhook URL with a private address is refused when it is saved, together with all other mistakes', async () => {
   const live = await addMerchant(database, { mode: 'live' })
   for (const [path, more] of [
     ['/checkouts', { country: 'NG' }],
@@ -373,7 +373,7 @@ test('D8: a webhook that leads inside by its own words is refused when it is sav
   }
 })
 
-test('D8: a webhook that leads inside, where that is not allowed, is shown as blocked_address, and no byte arrives', async () => {
+test('D8: a webhook to a private address fails with blocked_address, and no byte arrives', async () => {
   const trap = await startTrap()
   const strict = service.startEngine({ allowPrivate: () => false })
   const seen = async (webhook: string) => {
@@ -400,7 +400,7 @@ test('D8: a webhook that leads inside, where that is not allowed, is shown as bl
   await strict.stop()
 })
 
-test("D9: after a rotation both secrets sign for 24 h, then only the new: for a request's webhook and for an endpoint", async () => {
+test('D9: after a rotation both secrets sign for 24 h, then the new one, for request webhooks and endpoints', async () => {
   const merchant = await service.addShop()
   const rotating = service.startEngine()
   const [own, configured] = [await startListener(), await startListener()]
@@ -451,11 +451,11 @@ test("D9: after a rotation both secrets sign for 24 h, then only the new: for a 
       [1, 2, 1],
     )
   }
-  assert.ok(!accepts(old.own, configured.heard[0] as Heard), 'each place has a secret of its own')
+  assert.ok(!accepts(old.own, configured.heard[0] as Heard), 'each endpoint has a secret of its own')
   await rotating.stop()
 })
 
-test('D10: what arrives late is told apart by its sequence, and holds the payment as it was then', async () => {
+test('D10: a late event has a lower sequence and shows the payment as it was then', async () => {
   const merchant = await service.addShop()
   const carrying = service.startEngine()
   const listener = await startListener(({ body }, response) => {

@@ -33,7 +33,7 @@ const stateOf = async (shop: Shop, eventId: string) => (await deliverySeen(shop,
 const codesOf = ({ body }: Answer) =>
   Object.fromEntries((body.errors ?? []).map(({ pointer, code }: { pointer: string; code: string }) => [pointer, code]))
 
-test('an endpoint is made with 201 and shows its secret this once; the database holds it sealed', async () => {
+test('creating an endpoint answers 201 with its secret, which is shown once and stored sealed', async () => {
   const shop = await service.addShop()
   const listener = await startListener()
   const made = await shop.call('POST', ENDPOINTS, { url: listener.url, events: ['payment.cancelled'] })
@@ -78,13 +78,13 @@ async function tablesWith(secret: string): Promise<string[]> {
   return found
 }
 
-test('the search for secrets in the tables finds what is there to be found', async () => {
+test('the search for secrets in the tables finds a known text', async () => {
   const shop = await service.addShop('a name like MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')
   assert.ok(shop)
   assert.deepEqual(await tablesWith('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'), ['merchants'])
 })
 
-test('a change changes what it names and nothing else; what it names as null stays', async () => {
+test('a change affects only the fields that it names; a field that is null stays', async () => {
   const shop = await service.addShop()
   const { secret, ...endpoint } = await addEndpoint(shop, 'http://127.0.0.1:9/a', { events: ['refund.failed'] })
   assert.ok(secret)
@@ -105,7 +105,7 @@ test('a change changes what it names and nothing else; what it names as null sta
   }
 })
 
-test('a deleted endpoint is gone: not listed, not found, and nothing is sent there', async () => {
+test('a deleted endpoint is not listed and not found, and nothing is sent to it', async () => {
   const shop = await service.addShop()
   const listener = await startListener(takes.with(500))
   const { id } = await addEndpoint(shop, listener.url)
@@ -127,7 +127,7 @@ test('a deleted endpoint is gone: not listed, not found, and nothing is sent the
   assert.equal(listener.heard.length, 1)
 })
 
-test('an endpoint hears of the events that it chose, and one that chose none hears of all', async () => {
+test('an endpoint receives the events that it chose; without a choice it receives all', async () => {
   const shop = await service.addShop()
   const [all, failures, cancellations] = [await startListener(), await startListener(), await startListener()]
   await addEndpoint(shop, all.url)
@@ -152,7 +152,7 @@ test('an endpoint hears of the events that it chose, and one that chose none hea
   assert.deepEqual(counts, [2, 2])
 })
 
-test('a disabled endpoint gets nothing new; what waited for it is held, and replayed once it is enabled', async () => {
+test('a disabled endpoint receives nothing; its waiting deliveries are held, and can be redelivered after it is enabled', async () => {
   const shop = await service.addShop()
   const listener = await startListener(takes.with(500))
   const { id } = await addEndpoint(shop, listener.url)
@@ -175,7 +175,7 @@ test('a disabled endpoint gets nothing new; what waited for it is held, and repl
   assert.equal(listener.heard[0]?.body, listener.heard[1]?.body)
 })
 
-test('one that is made disabled hears nothing until it is enabled', async () => {
+test('an endpoint that is created disabled receives nothing until it is enabled', async () => {
   const shop = await service.addShop()
   const listener = await startListener()
   const { id, enabled } = await addEndpoint(shop, listener.url, { enabled: false })
@@ -187,7 +187,7 @@ test('one that is made disabled hears nothing until it is enabled', async () => 
   assert.equal(JSON.parse(listener.heard[0]?.body ?? '').id, second)
 })
 
-test('when an endpoint moves, what waits for it and what is sent again follow it', async () => {
+test('after a change of the URL, waiting deliveries and redeliveries use the new URL', async () => {
   const shop = await service.addShop()
   const [before, now] = [await closedPort(), await startListener()]
   const { id } = await addEndpoint(shop, before)
@@ -200,7 +200,7 @@ test('when an endpoint moves, what waits for it and what is sent again follow it
   assert.deepEqual([delivery.state, delivery.url], ['delivered', now.url])
 })
 
-test('sixteen endpoints in a mode and no more, even when many are asked for at once; a deleted one makes room', async () => {
+test('a mode has at most sixteen endpoints, even with concurrent requests; a deletion makes room', async () => {
   const shop = await service.addShop()
   const create = () => shop.call('POST', ENDPOINTS, { url: 'http://127.0.0.1:9/' })
   const answers = await Promise.all(Array.from({ length: 24 }, create))
@@ -213,7 +213,7 @@ test('sixteen endpoints in a mode and no more, even when many are asked for at o
   assert.equal((await create()).status, 409)
 })
 
-test("F2: another merchant's endpoint, or one of the other mode, is as absent as one that never was", async () => {
+test('F2: an endpoint of another merchant or mode answers like one that does not exist', async () => {
   const [owner, stranger] = [await service.addShop(), await service.addShop()]
   const listener = await startListener()
   const { id } = await addEndpoint(owner, listener.url)
@@ -236,7 +236,7 @@ test("F2: another merchant's endpoint, or one of the other mode, is as absent as
   assert.equal((await owner.call('GET', ENDPOINTS)).body.data[0].enabled, true)
 })
 
-test('all mistakes of a request are told at once, near misses among them, and nothing is made', async () => {
+test('all mistakes of a request are reported together, unknown fields included, and nothing is created', async () => {
   const shop = await service.addShop()
   const wrong = await shop.call('POST', ENDPOINTS, {
     url: 'ftp://shop.example/hook',
@@ -276,7 +276,7 @@ test('all mistakes of a request are told at once, near misses among them, and no
   })
 })
 
-test('in live mode an endpoint is https, and never a private address', async () => {
+test('in live mode an endpoint must be https and must not be a private address', async () => {
   const live = await addMerchant(database, { mode: 'live' })
   const create = (url: string) => request(`${service.baseUrl}${ENDPOINTS}`, 'POST', live.headers, { url })
   const plain = await create('http://shop.example/hook')
@@ -310,7 +310,7 @@ test('in live mode an endpoint is https, and never a private address', async () 
   )
 })
 
-test('a test call is signed like an event, shows what came back, and leaves no trace among the events', async () => {
+test('a test call is signed like an event and shows the answer, and records no event', async () => {
   const shop = await service.addShop()
   const listener = await startListener(takes.with(201, {}, 'welcome'))
   const { id, secret } = await addEndpoint(shop, listener.url)
@@ -337,7 +337,7 @@ test('a test call is signed like an event, shows what came back, and leaves no t
   assert.equal((await shop.call('GET', ENDPOINTS)).body.data[0].failingSince, null)
 })
 
-test('D8: a test call to an address that has become inward is refused as well, and no byte arrives', async () => {
+test('D8: a test call to a private address is refused, and no byte arrives', async () => {
   const trap = await startTrap()
   const live = await addMerchant(database, { mode: 'live' })
   const made = await request(`${service.baseUrl}${ENDPOINTS}`, 'POST', live.headers, { url: 'https://shop.example/' })
@@ -351,7 +351,7 @@ test('D8: a test call to an address that has become inward is refused as well, a
   assert.equal(trap.visits, 0)
 })
 
-test('INV-14: every change of an endpoint or secret is on record, and no secret with it', async () => {
+test('INV-14: every change of an endpoint or secret is in the audit log, without the secret', async () => {
   const shop = await service.addShop()
   const { id } = await addEndpoint(shop, 'http://127.0.0.1:9/')
   await patch(shop, id, { enabled: false })
@@ -370,7 +370,7 @@ test('INV-14: every change of an endpoint or secret is on record, and no secret 
   ])
 })
 
-test('events are listed newest first, by payment, by type, and page by page', async () => {
+test('events are listed newest first, by payment and by type, with keyset pagination', async () => {
   const shop = await service.addShop()
   const ids: string[] = []
   for (let number = 0; number < 5; number++) ids.push(await tell(shop, { reference: `order-${number}` }))
@@ -416,7 +416,7 @@ test('events are listed newest first, by payment, by type, and page by page', as
   assert.equal((await shop.call('GET', `${EVENTS}?payment=nobody`)).status, 404)
 })
 
-test('an event is answered as it was sent, with its deliveries', async () => {
+test('an event is shown as it was sent, with its deliveries', async () => {
   const shop = await service.addShop()
   const listener = await startListener()
   const eventId = await tell(shop, { webhook: listener.url })
@@ -425,7 +425,7 @@ test('an event is answered as it was sent, with its deliveries', async () => {
   assert.deepEqual(event, JSON.parse(listener.heard[0]?.body ?? ''))
 })
 
-test("F2: another merchant's event is as absent as one that never was, to read and to send again", async () => {
+test('F2: an event of another merchant answers like one that does not exist, for reads and redeliveries', async () => {
   const [owner, stranger] = [await service.addShop(), await service.addShop()]
   const listener = await startListener()
   const eventId = await tell(owner, { webhook: listener.url, reference: 'theirs' })
@@ -450,7 +450,7 @@ test("F2: another merchant's event is as absent as one that never was, to read a
   assert.equal(listener.heard.length, 1)
 })
 
-test('what was delivered can be sent again too: to every place it went, with the same id and bytes', async () => {
+test('a delivered event can be redelivered to all its destinations, with the same id and bytes', async () => {
   const shop = await service.addShop()
   const [own, configured] = [await startListener(), await startListener()]
   await addEndpoint(shop, configured.url)
@@ -467,7 +467,7 @@ test('what was delivered can be sent again too: to every place it went, with the
   assert.equal(new Set(heard.map(({ body }) => body)).size, 1)
 })
 
-test('all that was given up in a time is sent again, and nothing else', async () => {
+test('a redelivery by time sends the exhausted and disabled deliveries of that time, and nothing else', async () => {
   const shop = await service.addShop()
   const listener = await startListener(takes.with(410))
   const ids: Awaited<ReturnType<typeof tell>>[] = []
@@ -492,7 +492,7 @@ test('all that was given up in a time is sent again, and nothing else', async ()
   assert.equal((await replay({})).status, 400)
 })
 
-test('deliveries that ended more than thirty days ago are forgotten with their tries; their events stay', async () => {
+test('deliveries that ended more than thirty days ago are deleted with their tries; their events stay', async () => {
   const shop = await service.addShop()
   const listener = await startListener()
   const [old, young] = [await tell(shop, { webhook: listener.url }), await tell(shop, { webhook: listener.url })]
@@ -522,7 +522,7 @@ test('deliveries that ended more than thirty days ago are forgotten with their t
   assert.equal(left?.count, 0)
 })
 
-test('every time an endpoint is switched off, all processes are told at once to stop sending to it', async () => {
+test('every time an endpoint is disabled, all workers are notified to stop sending to it', async () => {
   const shop = await service.addShop()
   const { id } = await addEndpoint(shop, 'http://127.0.0.1:9/')
   await tell(shop)

@@ -17,7 +17,7 @@ test('the published test vector of Standard Webhooks holds', () => {
   assert.equal(headers['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
 })
 
-test('two failed attempts and a success are told as two attempt.failed and one payment.successful, signed and in rising sequence', async () => {
+test('two failed attempts and a success send two attempt.failed and one payment.successful, signed and in rising sequence', async () => {
   const shop = await service.addShop()
   const listener = await startListener()
   for (const [index, card] of ['4000 0000 0000 9995', '4000 0000 0000 0002', '4084 0840 8408 4081'].entries()) {

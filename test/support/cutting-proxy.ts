@@ -2,15 +2,15 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after } from 'node:test'
 
-/** A way to PostgreSQL that can break at the worst moment. */
+/** A proxy in front of PostgreSQL that can break a connection at a commit. */
 export interface CuttingProxy {
   url: string
   /**
-   * Cuts the next connection that sends a commit, after letting some pass. `committed`: PostgreSQL has done it and its answer
-   * is lost; `not committed`: it never heard of it.
+   * Breaks the next connection that sends a commit, after `letPass` others. `committed`: PostgreSQL has committed and its answer is
+   * lost. `not committed`: the commit does not arrive.
    */
   cut(what: 'committed' | 'not committed', letPass?: number): void
-  /** How many were cut so far. */
+  /** How many connections were broken so far. */
   cuts(): number
 }
 
@@ -19,7 +19,7 @@ const COMMIT = Buffer.from('commit\0')
 export async function startCuttingProxy(databaseUrl: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(databaseUrl)
   const sockets = new Set<Socket>()
-  let wish: { what: 'committed' | 'not committed'; letPass: number } | undefined
+  let order: { what: 'committed' | 'not committed'; letPass: number } | undefined
   let cuts = 0
 
   const server = createServer((client) => {
@@ -38,9 +38,9 @@ export async function startCuttingProxy(databaseUrl: string): Promise<CuttingPro
       })
     }
     client.on('data', (chunk) => {
-      if (wish && chunk.includes(COMMIT) && wish.letPass-- === 0) {
-        const { what } = wish
-        wish = undefined
+      if (order && chunk.includes(COMMIT) && order.letPass-- === 0) {
+        const { what } = order
+        order = undefined
         cuts++
         if (what === 'not committed') return end()
         isCut = true
@@ -65,7 +65,7 @@ export async function startCuttingProxy(databaseUrl: string): Promise<CuttingPro
   return {
     url: url.href,
     cut(what, letPass = 0) {
-      wish = { what, letPass }
+      order = { what, letPass }
     },
     cuts: () => cuts,
   }

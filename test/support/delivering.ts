@@ -13,7 +13,7 @@ import { createDatabase } from './database.ts'
 import { eventually, type PayingService, type Shop, startPaying } from './paying.ts'
 import type { Answer } from './service.ts'
 
-/** A service whose webhooks go out when a test starts an engine for them, and in the manner that it wants. */
+/** A service without a delivery loop. Tests start engines with the options that they need. */
 export interface DeliveringService extends PayingService {
   databaseUrl: string
   startEngine(changes?: EngineChanges): DeliveryEngine
@@ -21,7 +21,7 @@ export interface DeliveringService extends PayingService {
 
 export interface EngineChanges
   extends Partial<Pick<DeliveryDependencies, 'clock' | 'database' | 'allowPrivate' | 'log'>> {
-  /** In the service it is 15 s. */
+  /** 15 s in the service. */
   deadlineMs?: number
 }
 
@@ -50,7 +50,7 @@ export async function startDeliveringService(): Promise<DeliveringService> {
   }
 }
 
-/** Something worth telling happens: a payment is made and cancelled. Returns the event's id. */
+/** Creates and cancels a payment, which records an event. Returns the event's id. */
 export async function tell(shop: Shop, wanted: Record<string, unknown> = {}): Promise<EventId> {
   const body = { amount: 5_000, country: 'NG', user: { email: 'ada@example.com' }, ...wanted }
   const made = await shop.call('POST', '/payments/v1/checkouts', body)
@@ -76,11 +76,11 @@ export async function deliveriesSeen(shop: Shop, eventId: string): Promise<SeenD
 
 export async function deliverySeen(shop: Shop, eventId: string): Promise<SeenDelivery> {
   const [first] = await deliveriesSeen(shop, eventId)
-  if (!first) throw new Error(`${eventId} goes nowhere`)
+  if (!first) throw new Error(`${eventId} has no delivery`)
   return first
 }
 
-/** The event's only delivery, once so many tries are on record. */
+/** The event's only delivery, when so many tries are recorded. */
 export function triedTimes(shop: Shop, eventId: string, count: number): Promise<SeenDelivery> {
   return eventually(
     () => deliverySeen(shop, eventId),
@@ -88,7 +88,7 @@ export function triedTimes(shop: Shop, eventId: string, count: number): Promise<
   )
 }
 
-/** The wait until the next try is over. */
+/** Makes the next try due now. */
 export async function makeDue(database: Database, eventId: EventId): Promise<void> {
   const rows = await database.rows<{ destination: string }>(
     sql`update deliveries set due_at = now() where event_id = ${uuidOf(eventId)} returning destination`,
@@ -99,7 +99,7 @@ export async function makeDue(database: Database, eventId: EventId): Promise<voi
   )
 }
 
-/** The process that held them has been gone for long. */
+/** Ends the leases on the destinations of this event. */
 export async function endLeases(database: Database, eventId: EventId): Promise<void> {
   await database.rows(
     sql`update delivery_lanes set owned_until = now() - interval '1 second'
@@ -107,7 +107,7 @@ export async function endLeases(database: Database, eventId: EventId): Promise<v
   )
 }
 
-/** Many deliveries at once, all due: copies of the one that an event has, to that place. */
+/** Adds many due deliveries of an event to one destination. */
 export async function heapUp(
   database: Database,
   eventId: EventId,

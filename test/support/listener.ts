@@ -11,18 +11,18 @@ export interface Heard {
 
 export type Manner = (heard: Heard, response: ServerResponse) => void
 
-/** A merchant's server that listens for webhooks. `answer` says how it takes them; 200 unless told. */
+/** A merchant's server that receives webhooks. `answer` is its behaviour; the default is 200. */
 export interface Listener {
   url: string
   heard: Heard[]
   answer: Manner
-  /** Connections that were made to it, whether or not anything was said on them. */
+  /** Connections that were opened to it, with or without a request. */
   connections: number
-  /** The most that it ever had to answer at the same time, by its own count. */
+  /** The maximum of concurrent requests. */
   mostAtOnce: number
-  /** Resolves when that many have been heard. */
+  /** Resolves when so many requests have arrived. */
   hears(count: number, withinMs?: number): Promise<Heard[]>
-  /** Cuts every connection, whatever is under way on it. */
+  /** Closes every connection, with the requests on it. */
   hangUp(): void
   close(): void
 }
@@ -33,7 +33,7 @@ export async function startListener(answer: Manner = takes.well): Promise<Listen
   return listener
 }
 
-/** Whoever opens it must close it: for gates, which are no tests. */
+/** For gates, which are not tests. The caller must close it. */
 export async function openListener(answer: Manner = takes.well): Promise<Listener> {
   const heard: Heard[] = []
   let open = 0
@@ -76,7 +76,7 @@ export async function openListener(answer: Manner = takes.well): Promise<Listene
   return listener
 }
 
-/** The manners of endpoints, good and bad. */
+/** Behaviours of endpoints. */
 export const takes = {
   well: ((_, response) => response.end('ok')) as Manner,
 
@@ -88,10 +88,10 @@ export const takes = {
     return (_, response) => setTimeout(() => response.end('ok'), ms)
   },
 
-  /** Listens, and never says a word. */
+  /** Never answers. */
   inSilence: (() => {}) as Manner,
 
-  /** 200, and then a byte now and then, for ever. */
+  /** 200, and then a byte at a time, without end. */
   byDrips(everyMs = 20): Manner {
     return (_, response) => {
       response.writeHead(200)
@@ -100,7 +100,7 @@ export const takes = {
     }
   },
 
-  /** 200, and then as much as the other side will take. `wrote` hears how much that was. */
+  /** 200, and then an endless body. `wrote` gets the number of bytes that were written. */
   withoutEnd(wrote: (bytes: number) => void = () => {}): Manner {
     return (_, response) => {
       response.writeHead(200)
@@ -119,14 +119,14 @@ export const takes = {
   byReset: ((_, response) => response.socket?.resetAndDestroy()) as Manner,
 }
 
-/** An address where nobody listens: somebody did, and has left. */
+/** A URL whose port is closed. */
 export async function closedPort(): Promise<string> {
   const listener = await openListener()
   listener.close()
   return listener.url
 }
 
-/** Counts who comes and every byte that they bring, whatever language they speak. */
+/** A TCP server that counts connections and bytes. */
 export async function startTrap(): Promise<{ port: number; visits: number; bytes: number }> {
   const sockets = new Set<Socket>()
   const trap = { port: 0, visits: 0, bytes: 0 }

@@ -3,7 +3,7 @@ import { connect, type Database } from '../../src/database/database.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
 import { type EventId, uuidOf } from '../../src/kernel/ids.ts'
 
-/** Generates rows by SQL: without the statement timeout of the service, and without checks of foreign keys. */
+/** Generates rows by SQL, without the statement timeout of the service and without foreign key checks. */
 export function rowGenerator(databaseUrl: string) {
   const patient = connect({ url: databaseUrl, statementTimeoutMs: 100_000 })
   after(() => patient.close())
@@ -41,7 +41,7 @@ export function rowGenerator(databaseUrl: string) {
       await patient.rows(sql`analyze delivery_retries`)
     },
 
-    /** Many deliveries of one event, for the endpoints that it goes to. */
+    /** Many deliveries of one event, to its endpoints. */
     async addCopies(eventId: EventId, count: number): Promise<void> {
       await generate(sql`
         insert into deliveries (id, event_id, merchant_id, mode, endpoint_id, url, destination)

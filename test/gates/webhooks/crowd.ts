@@ -33,7 +33,7 @@ const P99_MS = 5_000
 const GROWTH_MIB = 128
 const CURED_WITHIN_MS = 90_000
 
-/** A merchant of its own for each endpoint: every other one named in its requests, the others set up. */
+/** One endpoint with a merchant of its own. Half of them are `webhook` URLs of requests, the others are configured endpoints. */
 interface Place {
   merchantId: MerchantId
   headers: Record<string, string>
@@ -43,7 +43,7 @@ interface Place {
   told: Told[]
 }
 
-/** Many endpoints, some of them sick: nothing is lost, the healthy do not feel the sick, and the sick get theirs when they are well again. */
+/** Many endpoints, some of them failing: nothing is lost, healthy ones are not delayed, and failing ones receive all after they recover. */
 export function crowdOfEndpoints(
   random: Random,
   { endpoints, events }: { endpoints: number; events: number },
@@ -73,7 +73,7 @@ async function settleIn({ database, secretKey }: Ground, number: number, sicknes
   const { id } = await createMerchant(parts, 'gate', { name: `Shop ${number}`, country: 'NG' as Country })
   const { clientId, clientSecret } = await createCredential(parts, 'gate', id, 'sandbox')
   const wanted = { url: listener.url, events: [], enabled: true }
-  // A 410 switches an endpoint off; a request's own webhook has nothing to switch.
+  // A 410 disables a configured endpoint; a `webhook` URL of a request cannot be disabled.
   const made =
     number % 2 === 0 || sickness === '410'
       ? await createEndpoint(parts, 'gate', { merchantId: id, mode: 'sandbox' }, wanted)
@@ -124,7 +124,7 @@ async function run(random: Random, ground: Ground, { port, memory, places, event
     ),
   )
   const nameOf = (row: (typeof recorded)[number]) => `${idOf('merchant', row.merchant_id)} ${idOf('event', row.id)}`
-  // What happens while an endpoint is switched off is nobody's to hear; for all others there must be a delivery, and it must arrive.
+  // Events during the time that an endpoint is disabled have no delivery. All others must have one, and it must arrive.
   const gone = new Set<string>(places.filter(({ sickness }) => sickness === '410').map(({ merchantId }) => merchantId))
   const owed = recorded.filter((row) => row.has_delivery || !gone.has(idOf('merchant', row.merchant_id)))
   const lost = owed.filter((row) => !heard.has(nameOf(row)))
@@ -177,7 +177,7 @@ async function run(random: Random, ground: Ground, { port, memory, places, event
   }
 }
 
-/** Everyone is well again, time passes, and what was given up is asked for. Returns how long it took until nothing waited. */
+/** All endpoints recover, retries become due, and exhausted deliveries are redelivered. Returns how long it took. */
 async function cure({ database, secretKey }: Ground, places: Place[]): Promise<number> {
   const startedAt = performance.now()
   const parts = { database, clock: systemClock, secrets: secretBox(secretKey) }
@@ -215,7 +215,7 @@ const printStates = (states: Record<string, number>) =>
 
 const distinct = ({ heard }: Listener) => new Set(heard.map(({ headers }) => headers['webhook-id'])).size
 
-/** From the moment that an event bears to the moment that it was first heard, by the one clock of this machine. */
+/** Milliseconds from the timestamp of an event to its first arrival. */
 function firstTryDelays({ heard }: Listener): number[] {
   const byId = Map.groupBy(heard, ({ headers }) => headers['webhook-id'])
   return [...byId.values()].map(([first]) => {

@@ -6,12 +6,12 @@ import { connect, type Database } from '../../../src/database/database.ts'
 import { startEmbedded } from '../../../src/database/embedded.ts'
 import { newWebhookSecret } from '../../../src/events/webhook-secret.ts'
 
-/** What both parts of the gate stand on: a PostgreSQL that stays up, and settings for copies of the real program on it. */
+/** A PostgreSQL that is never killed, and settings for service processes on it. */
 export interface Ground {
   database: Database
   env: Record<string, string>
   secretKey: Buffer
-  /** Of the sandbox merchant, which the kills are done to. */
+  /** Of the sandbox merchant. */
   webhookSecret: string
   headers: Record<string, string>
 }
@@ -47,13 +47,13 @@ export async function onGround<Result>(work: (ground: Ground) => Promise<Result>
 
 export interface Answer {
   status: number
-  // biome-ignore lint/suspicious/noExplicitAny: whatever came back
+  // biome-ignore lint/suspicious/noExplicitAny: any JSON
   body: any
 }
 
 const ANSWER_WITHIN_MS = 8_000
 
-/** One call; undefined when no whole answer came. */
+/** One call. Undefined without a complete answer. */
 export async function ask(
   port: number,
   headers: Record<string, string>,

@@ -11,16 +11,16 @@ import { mustBeNone, type Part } from './report.ts'
 import { type Door, makeAndCancel, type Told } from './stream.ts'
 
 const CLIENTS = 6
-// A destination that was being served when a process died waits for that process's lease; with many of them the stream goes on.
+// Deliveries to a destination wait for the take-over when its worker dies. With many destinations the stream continues.
 const LISTENERS = 24
-const LEASE_MS = 30_000
-const SETTLE_WITHIN_MS = LEASE_MS + 30_000
+const TAKEOVER_MS = 10_000
+const SETTLE_WITHIN_MS = TAKEOVER_MS + 30_000
 
-/** When a process is killed: it has said that the change is done; it is in the middle of a call; it has been answered and has noted nothing yet. */
+/** When a process is killed: after it acknowledged a change, during a call, or after the answer and before it recorded the result. */
 const MOMENTS = ['acknowledged', 'heard', 'answered'] as const
 type Moment = (typeof MOMENTS)[number]
 
-/** `kill -9` between commit and delivery, and between delivery and its note. `hasten`: the leases of the dead end at once. */
+/** `kill -9` between commit and delivery, and between delivery and its record. `hasten`: the leases of dead workers end at once. */
 export function killsUnderStream(
   random: Random,
   kills: number,
@@ -84,7 +84,7 @@ async function run(
   }
   const clients = Array.from({ length: CLIENTS }, client)
 
-  /** Kills at such a moment, and waits until all are up again. Returns the id that was on its way, or the reference that was told of. */
+  /** Kills at that moment and waits for the restart. Returns the id of the event in flight, or the reference that was acknowledged. */
   const killAt = async (moment: Moment): Promise<string> => {
     const reached = acknowledged + random.between(3, 30)
     await until(() => acknowledged >= reached, 'acknowledged calls')
@@ -103,7 +103,7 @@ async function run(
         onHeard = (heard, response) => {
           onHeard = undefined
           resolve(String(heard.headers['webhook-id']))
-          // Nobody but the sender knows which copy it is: all are killed.
+          // The listener does not know which copy sent it, so all are killed.
           if (moment === 'heard') crash(slots)
           else response.end('ok', () => crash(slots))
         }
@@ -132,14 +132,14 @@ async function run(
   return compare(database, { told, listeners, faults, cutOff, counts, settledMs, slots })
 }
 
-/** Resolves when nothing waits any more, or says how much does when patience ends. */
+/** Waits until no delivery is waiting, or until SETTLE_WITHIN_MS. Returns the time that it took. */
 async function settle(database: Database, hasten: boolean): Promise<number> {
   const startedAt = performance.now()
   while (performance.now() - startedAt < SETTLE_WITHIN_MS) {
     const left = await database.row<{ count: number }>(sql`select count(*) from deliveries where state = 'waiting'`)
     if (left?.count === 0) break
     await pause(250)
-    // The living are done with theirs long before: what still waits then belongs to the dead.
+    // Live workers have finished theirs long before, so the rest belongs to dead ones.
     if (hasten && performance.now() - startedAt > 1_500) {
       await database.rows(sql`update delivery_lanes set owned_until = '-infinity'`)
     }
@@ -157,7 +157,7 @@ interface Seen {
   slots: Slot[]
 }
 
-/** What the clients were told and what the listeners heard, against the database. */
+/** Compares the acknowledged changes and the received webhooks with the database. */
 async function compare(database: Database, seen: Seen): Promise<Part> {
   const { told, listeners, faults, cutOff, counts, settledMs } = seen
   const events = await database.rows<{ id: string; body: string; reference: string }>(sql`
@@ -209,7 +209,7 @@ async function compare(database: Database, seen: Seen): Promise<Part> {
   }
 }
 
-/** Each repeat is stamped when it is sent, so never with an earlier second. */
+/** Each repeat has a timestamp of its own, which never goes back. */
 function risesIn(copies: Heard[]): boolean {
   const stamps = copies.toSorted((a, b) => a.at - b.at).map(({ headers }) => Number(headers['webhook-timestamp']))
   return stamps.every((stamp, index) => index === 0 || stamp >= (stamps[index - 1] as number))

@@ -1,5 +1,5 @@
-// `npm run webhooks`: are merchants told, whatever happens to us and whatever their neighbours' endpoints do?
-// --kills 20 under a stream of payments; --endpoints 200, 30 % of them sick, with --events 5000; --seed N to have the same choices again.
+// `npm run webhooks`: all events are delivered while processes are killed and other endpoints fail.
+// --kills 20 under a stream of payments; --endpoints 200, 30 % of them failing, with --events 5000; --seed N repeats the random choices.
 import { numbersFrom } from '../arguments.ts'
 import { randomOf } from '../random.ts'
 import { crowdOfEndpoints } from './crowd.ts'
@@ -21,7 +21,7 @@ export function reportOf(seed: number, parts: Part[]): WebhooksReport {
 if (import.meta.main) {
   const { kills, endpoints, events, seed } = numbersFrom({ kills: 20, endpoints: 200, events: 5_000 })
   process.stdout.write(`seed ${seed}\n`)
-  // One after the other: the second measures how long things take.
+  // In sequence, because the second measures latency.
   const parts: Part[] = []
   if (kills > 0) parts.push(await killsUnderStream(randomOf(seed, 1), kills, { copies: 2, hasten: false }))
   if (events > 0) parts.push(await crowdOfEndpoints(randomOf(seed, 2), { endpoints, events }))

@@ -1,6 +1,6 @@
 import { ask, pause } from './ground.ts'
 
-/** A payment that was made and cancelled, as its client knows it. */
+/** A payment that was created and cancelled, with the client's view of it. */
 export interface Told {
   reference: string
   fault: string | undefined
@@ -12,7 +12,7 @@ export interface Door {
 
 const SETTLE_WITHIN_MS = 30_000
 
-/** Makes a payment and cancels it, through whichever copy answers, asking again until both are certain. Returns what went wrong. */
+/** Creates a payment and cancels it, through any copy that answers, with retries until both are acknowledged. */
 export async function makeAndCancel(
   doors: () => Door[],
   headers: Record<string, string>,
