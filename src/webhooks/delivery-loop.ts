@@ -224,6 +224,7 @@ class DeliveryLoop implements DeliveryEngine {
         await markHolding(this.#dependencies.database, [endpointId])
         continue
       }
+      if (this.#queues.isClosed(destination)) continue
       const hasMore = deliveries.length === perDestination
       this.#sendNext(this.#queues.add(destination, deliveries, { hasMore, leasedUntilMs }))
     }
@@ -257,11 +258,13 @@ class DeliveryLoop implements DeliveryEngine {
       this.#request('refill')
     }
     // An endpoint that answered 410 gets no further call, although it is disabled only when the result is recorded.
-    if (answer.kind === 'answer' && answer.status === 410 && delivery.endpointId) this.#queues.drop(queue.destination)
+    const isGone = answer.kind === 'answer' && answer.status === 410 && delivery.endpointId !== null
+    if (isGone) this.#queues.close(queue.destination)
     this.#sendNext(queue)
     if (queue.pending.length > 0 && this.#mode === 'running') await this.#gatherResults()
     // The process ended this call when it stopped. That is no failure of the endpoint.
     if (this.#mode !== 'stopped') await this.#record(queue, resultOf(delivery, answer))
+    if (isGone) this.#queues.reopen(queue.destination)
     this.#queues.forget(delivery)
   }
 

@@ -22,6 +22,8 @@ export class DestinationQueues {
   /** The destination of each claimed delivery, by `uuid`. A claim must not return these again. */
   readonly #claimed = new Map<string, string>()
 
+  readonly #closed = new Set<string>()
+
   get claimedCount(): number {
     return this.#claimed.size
   }
@@ -53,6 +55,20 @@ export class DestinationQueues {
     for (const delivery of this.#queues.get(destination)?.pending.splice(0) ?? []) this.forget(delivery)
   }
 
+  /** Keeps further deliveries away from a destination until it is reopened. */
+  close(destination: string): void {
+    this.#closed.add(destination)
+    this.drop(destination)
+  }
+
+  reopen(destination: string): void {
+    this.#closed.delete(destination)
+  }
+
+  isClosed(destination: string): boolean {
+    return this.#closed.has(destination)
+  }
+
   dropAll(): void {
     for (const destination of this.#queues.keys()) this.drop(destination)
   }
@@ -69,11 +85,11 @@ export class DestinationQueues {
     return found
   }
 
-  /** Destinations with as many deliveries as can be in flight. */
+  /** Destinations with as many deliveries as can be in flight, and closed ones. */
   fullDestinations(): string[] {
     const isFull = ({ inFlight, pending }: DestinationQueue) =>
       inFlight + pending.length >= MAX_IN_FLIGHT_PER_DESTINATION
-    return [...this.#queues.values()].filter(isFull).map(({ destination }) => destination)
+    return [...[...this.#queues.values()].filter(isFull).map(({ destination }) => destination), ...this.#closed]
   }
 
   /** Merchants with so many destinations here, by uuid. */
