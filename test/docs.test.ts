@@ -47,7 +47,7 @@ function run(script: string, env: Record<string, string>): Promise<string> {
   })
 }
 
-test('every curl of the README does what the README says', async () => {
+test('each curl of the README works as described', async () => {
   const { baseUrl, addShop } = await startPaying()
   const shop = await addShop()
   const blocks = blocksOf('README.md', 'sh')
@@ -59,7 +59,7 @@ test('every curl of the README does what the README says', async () => {
   for (const block of blocks) {
     const script = block.replaceAll('http://localhost:3000', baseUrl).replaceAll(/\ncurl/g, '\necho\ncurl')
     for (const line of (await run(script, env)).split('\n').filter(Boolean)) answers.push(JSON.parse(line))
-    // What the README tells a reader to take from an answer for the next call.
+    // Values of an answer that the next call needs.
     const { reference, accountNumber } = answers.at(-1).data.data ?? {}
     if (reference) env.PROVIDER_REFERENCE = reference
     if (accountNumber) env.ACCOUNT_NUMBER = accountNumber
@@ -90,7 +90,7 @@ const blocksOf = (page: string, language: string) =>
 
 const hasPython = spawnSync('python3', ['--version']).status === 0
 
-/** Runs a program of the docs on a port of its own. */
+/** Runs a program of the docs on a free port. */
 async function startHandler(
   { language, program }: { language: string; program: string },
   env: Record<string, string>,
@@ -127,7 +127,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-test('every handler in the docs takes a real webhook, once, and refuses what is forged, stale or altered', async () => {
+test('each webhook handler in the docs accepts a real event once and rejects forged, stale and altered ones', async () => {
   const { addShop, database, parts } = await startPaying({ deliver: true })
   const programs = ['js', ...(hasPython ? ['python'] : [])].flatMap((language) =>
     blocksOf('docs/webhooks.md', language).map((program) => ({ language, program })),
@@ -179,7 +179,7 @@ test('every handler in the docs takes a real webhook, once, and refuses what is 
   }
 })
 
-test('the handler in the docs, changed to drop whatever has a lower sequence, is caught by webhooks verify', async () => {
+test('webhooks verify detects a handler that drops events with a lower sequence', async () => {
   const [program = ''] = blocksOf('docs/webhooks.md', 'js')
   const lines = program.split('\n')
   const [acts, drops] = ['if (MONEY.test(type))', 'if (sequence <'].map((text) =>
@@ -203,7 +203,7 @@ test('the handler in the docs, changed to drop whatever has a lower sequence, is
   )
 })
 
-test('every curl of the page about webhooks does what it says', async () => {
+test('each curl of docs/webhooks.md works as described', async () => {
   const { baseUrl, addShop } = await startPaying({ deliver: true })
   const shop = await addShop()
   const listener = await startListener()
@@ -228,7 +228,7 @@ test('every curl of the page about webhooks does what it says', async () => {
   assert.match(endpoint.data.secret, /^whsec_/)
 })
 
-test('every curl of the page about integrations does what it says, and its table names every option', async () => {
+test('each curl of docs/integrations.md works, and its table lists each option', async () => {
   const { baseUrl, addShop } = await startPaying()
   const shop = await addShop()
   const env = { CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] }
@@ -253,7 +253,7 @@ test('every curl of the page about integrations does what it says, and its table
   )
 })
 
-test('every command of the page about branding does what it says', async () => {
+test('each command of docs/branding.md works as described', async () => {
   const { url, database } = await createDatabase()
   const { addShop } = await startPaying({ database })
   const { merchantId } = await addShop('A name to be changed')
@@ -284,7 +284,7 @@ test('every command of the page about branding does what it says', async () => {
   assert.deepEqual(['merchant', ...options], Object.keys(merchantBrand.options), 'the table names every option')
 })
 
-test('every snippet of the page about the widget opens the payment page, and the server knows the payment', async () => {
+test('each snippet of docs/widget.md opens the payment page', async () => {
   const { baseUrl, addShop, parts } = await startPaying()
   const shop = await addShop()
   const { body } = await shop.call('POST', '/payments/v1/checkouts', {
@@ -323,7 +323,7 @@ test('every snippet of the page about the widget opens the payment page, and the
   assert.ok(read('docs/widget.md').includes(`/widget/v${WIDGET_VERSION}.js`))
 })
 
-test('the page about webhooks shows a body of the shape that is sent, and names every event', async () => {
+test('docs/webhooks.md shows a body of the real shape and lists each event', async () => {
   const { addShop } = await startPaying({ deliver: true })
   const shop = await addShop()
   const listener = await startListener()
@@ -372,7 +372,7 @@ test('the shop in the docs creates a checkout, verifies the webhook and shows th
   assert.equal(handler.output().match(/is paid/g)?.length, 1)
 })
 
-test('every curl of the page about the sandbox does what it says, and its tables name every card and fault', async () => {
+test('each curl of docs/sandbox.md works, and its tables list each card and fault', async () => {
   const { baseUrl, addShop } = await startPaying()
   const shop = await addShop()
   const card = (await shop.initialize({ reference: 'ORD-1' })).body.data.data
@@ -397,7 +397,7 @@ test('every curl of the page about the sandbox does what it says, and its tables
   for (const fault of FAULT_KINDS) assert.ok(page.includes(`| \`${fault}\` |`), fault)
 })
 
-test('the page about errors lists every error code with its status, and every failure code', () => {
+test('docs/errors.md lists each error code with its status, and each failure code', () => {
   const page = read('docs/errors.md')
   const answer = (retryable: boolean) => (retryable ? 'yes' : 'no')
   const rows = [...page.matchAll(/^\| (\d{3}) \| `(\w+)` \| (yes|no) \| \S/gm)].map(([, ...cells]) => cells.join(' '))
@@ -410,7 +410,19 @@ test('the page about errors lists every error code with its status, and every fa
   assert.deepEqual(failures, all)
 })
 
-test('every command that the docs name is there', () => {
+test('lines of Markdown sources have fewer than 120 columns', () => {
+  const sources = globSync(['{README,ARCHITECTURE,CHANGELOG,SECURITY}.md', 'docs/*.md', 'docs/decisions/*.md'], {
+    cwd: ROOT,
+  })
+  const long = sources.flatMap((page) =>
+    read(page)
+      .split('\n')
+      .flatMap((line, index) => ([...line].length >= 120 ? [`${page}:${index + 1}`] : [])),
+  )
+  assert.deepEqual(long, [])
+})
+
+test('every command that the docs name exists', () => {
   const { scripts } = JSON.parse(read('package.json'))
   const cli = read('src/cli/main.ts') + globSync('src/cli/commands/*.ts', { cwd: ROOT }).map(read).join('')
   for (const page of pages) {
@@ -421,7 +433,7 @@ test('every command that the docs name is there', () => {
   }
 })
 
-test('the table of settings names every setting, and nothing else', () => {
+test('the table of settings lists exactly the settings that are read', () => {
   const table = read('README.md').split('## Settings')[1]?.split('## ')[0] ?? ''
   const documented = [...table.matchAll(/^\| (.+?) \|/gm)].flatMap(([, cell]) =>
     [...(cell as string).matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name as string),
@@ -431,7 +443,7 @@ test('the table of settings names every setting, and nothing else', () => {
   assert.deepEqual(new Set(documented), asked)
 })
 
-test('every link between the docs leads somewhere, and so does every file that they name', () => {
+test('each link and each file name in the docs exists', () => {
   for (const page of pages) {
     for (const [, target] of read(page).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)|src="([^"]+)"/g)) {
       if (target) assert.ok(existsSync(join(ROOT, dirname(page), target)), `${page}: ${target}`)
@@ -443,7 +455,7 @@ test('every link between the docs leads somewhere, and so does every file that t
   }
 })
 
-test('the table of providers is what their capabilities say, and each has a page', () => {
+test('the table of providers matches their capabilities, and each provider has a page', () => {
   assert.equal(withProviderTable(read('README.md')), read('README.md'), 'run `npm run readme`')
   for (const { capabilities, settings } of PROVIDERS.filter(({ capabilities }) => !capabilities.sandboxOnly)) {
     const page = read(`docs/providers/${capabilities.name}.md`)
