@@ -15,6 +15,7 @@ export const SMALL_TABLES: Record<string, string> = {
   webhook_endpoints: 'limited for each merchant',
   webhook_secrets: 'one for each merchant and mode',
   secret_keys: 'one for each key of the operator',
+  delivery_workers: 'one for each running process',
   gateway_faults: 'one for each merchant that asked for faults',
 }
 
