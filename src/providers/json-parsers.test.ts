@@ -7,11 +7,15 @@ import {
   currencyOf,
   date,
   decode,
+  decoderOf,
   digitsOf,
   fields,
+  Lenient,
   line,
+  Nullable,
   Numeral,
   parse,
+  Required,
   webAddress,
   wholeCard,
   wholeNumber,
@@ -207,4 +211,21 @@ test('a card is whole, or it is none', () => {
     { expiryYear: undefined },
   ]
   for (const bad of BAD) assert.equal(wholeCard({ ...card, ...bad }), null, JSON.stringify(bad))
+})
+
+test('a decoder validates required fields, and gives null for invalid optional ones', () => {
+  const decode = decoderOf({ id: Required(digitsOf), fee: Nullable(digitsOf), note: Lenient(line) })
+  const read = (json: string) => decode(parse(json, asWritten))
+  assert.deepEqual(read('{"id":12345678901234567890,"fee":5000.10,"note":" paid ","more":{}}'), {
+    id: '12345678901234567890',
+    fee: '5000.10',
+    note: 'paid',
+  })
+  for (const json of ['{"id":"1"}', '{"id":"1","fee":null,"note":5}']) {
+    assert.deepEqual(read(json), { id: '1', fee: null, note: null }, json)
+  }
+  for (const json of ['{}', '{"id":null}', '{"id":"1","fee":[]}', '[]', '1', 'null', '{"__proto__":{"id":"1"}}']) {
+    assert.equal(read(json), undefined, json)
+  }
+  for (const value of HOSTILE) assert.equal(decode(value), undefined)
 })

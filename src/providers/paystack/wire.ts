@@ -5,11 +5,15 @@ import {
   currencyOf,
   date,
   decode,
+  decoderOf,
   digitsOf,
   type Fields,
   fields,
+  Lenient,
   line,
+  Nullable,
   parse,
+  Required,
   webAddress,
   wholeCard,
   word,
@@ -93,7 +97,110 @@ export interface PaystackNotice {
   data: Fields
 }
 
-/** `data` of an answer that says `status: true`, which only means that the call was understood. */
+const Id = Required(digits)
+const Word = Required((value) => word(value))
+const Line = Lenient(line)
+const Time = Lenient(date)
+/** The transaction is a number in lists, and an object in some answers. */
+const TransactionId = Required((value) => digits(value) ?? digits(fields(value)?.id))
+
+const decodeFailure = decoderOf({
+  status: Required((value) => (value === false ? value : undefined)),
+  message: Required((value) => line(value) ?? undefined),
+  code: Lenient((value) => word(value)),
+  type: Lenient((value) => word(value)),
+})
+
+const decodeCard = decoderOf({
+  channel: Required((value) => (value === 'card' ? value : undefined)),
+  reusable: Required((value) => (value === true ? value : undefined)),
+  authorization_code: Required((value) => (word(value)?.startsWith('AUTH_') ? word(value) : undefined)),
+  brand: Line,
+  card_type: Line,
+  last4: Word,
+  exp_month: Required((value) => wholeNumber(typeof value === 'string' ? value.replace(/^0(?=\d)/, '') : value)),
+  exp_year: Required(wholeNumber),
+})
+
+const decodeTransaction = decoderOf({
+  id: Id,
+  reference: Word,
+  domain: Word,
+  status: Word,
+  amount: Required(wholeNumber),
+  requested_amount: Nullable(wholeNumber),
+  currency: Required(currencyOf),
+  fees: Lenient(wholeNumber),
+  paid_at: Time,
+  paidAt: Time,
+  transaction_date: Time,
+  created_at: Time,
+  createdAt: Time,
+  gateway_response: Line,
+  message: Line,
+  log: Lenient((value) => digits(fields(value)?.attempts)),
+  authorization: Lenient(readCard),
+})
+
+const decodeLink = decoderOf({
+  authorization_url: Required((value) => webAddress(value) ?? undefined),
+  reference: Word,
+})
+
+const decodeAccount = decoderOf({
+  reference: Word,
+  status: Word,
+  // As text alone: a number has lost its leading zeros.
+  account_number: Required((value) => (typeof value === 'string' && /^\d{6,20}$/.test(value) ? value : undefined)),
+  bank: Required((value) => line(fields(value)?.name) ?? undefined),
+  account_name: Line,
+  account_expires_at: Time,
+  amount: Lenient(wholeNumber),
+  transaction_reference: Line,
+})
+
+const REFUND = {
+  id: Id,
+  transaction: TransactionId,
+  domain: Word,
+  status: Word,
+  amount: Required(wholeNumber),
+  currency: Required(currencyOf),
+}
+const decodeRefund = decoderOf(REFUND)
+const decodeListedRefund = decoderOf({
+  ...REFUND,
+  merchant_note: Line,
+  refunded_at: Time,
+  createdAt: Time,
+  created_at: Time,
+  dispute: Lenient((value) => digits(value) ?? digits(fields(value)?.id)),
+})
+
+const decodeDispute = decoderOf({
+  id: Id,
+  transaction: TransactionId,
+  domain: Word,
+  status: Word,
+  resolution: Lenient((value) => word(value)),
+  category: Line,
+  refund_amount: Nullable(wholeNumber),
+  createdAt: Time,
+  created_at: Time,
+  dueAt: Time,
+  due_at: Time,
+})
+
+const decodeNotice = decoderOf({ event: Word, data: Required(fields) })
+const decodeRejectedTransfer = decoderOf({ bank_transfer: Required((value) => digits(fields(value)?.transaction_id)) })
+const decodeRefundNotice = decoderOf({ transaction_reference: Word, domain: Word })
+const decodeDisputeNotice = decoderOf({
+  transaction: Lenient((value) => word(fields(value)?.reference)),
+  merchant_transaction_reference: Lenient((value) => word(value)),
+  domain: Word,
+})
+
+/** `data` of an answer with `status: true`, which only means that the call was understood. */
 export function readData(text: string): unknown {
   const answer = fields(parse(text, asWritten))
   return answer?.status === true ? answer.data : undefined
@@ -106,79 +213,49 @@ export function readPageCount(text: string): number | undefined {
 
 /** The body of a refusal; undefined for any other body, such as the error page of a proxy. */
 export function readError(text: string): PaystackError | undefined {
-  const answer = fields(parse(text, asWritten))
-  const message = line(answer?.message)
-  if (answer?.status !== false || !message) return undefined
-  return { message, code: word(answer.code) ?? null, type: word(answer.type) ?? null }
+  const error = decodeFailure(parse(text, asWritten))
+  return error && { message: error.message, code: error.code ?? null, type: error.type ?? null }
 }
 
 export function readTransaction(value: unknown): PaystackTransaction | undefined {
-  const transaction = fields(value)
-  const id = digits(transaction?.id)
-  const reference = word(transaction?.reference)
-  const domain = word(transaction?.domain)
-  const status = word(transaction?.status)
-  const amount = transaction && paidForOrder(transaction)
-  if (!transaction || !id || !reference || !domain || !status || !amount) return undefined
-  const paidAt = date(transaction.paid_at) ?? date(transaction.paidAt) ?? null
-  const createdAt = date(transaction.created_at) ?? date(transaction.createdAt) ?? null
+  const transaction = decodeTransaction(value)
+  if (!transaction) return undefined
+  const { id, reference, domain, status, currency, amount: charged, requested_amount: requested } = transaction
+  // Where fees are passed on, `amount` contains them and `requested_amount` is the order's. A smaller `amount` is what was paid.
+  const amount = moneyOf(Math.min(charged, requested ?? charged), currency)
+  if (!amount) return undefined
+  const paidAt = transaction.paid_at ?? transaction.paidAt ?? null
+  const createdAt = transaction.created_at ?? transaction.createdAt ?? null
   return {
-    id,
-    reference,
-    domain,
-    status,
-    amount,
-    paidAt,
-    at: paidAt ?? date(transaction.transaction_date) ?? createdAt,
-    feesInAmount: transaction.requested_amount == null ? (wholeNumber(transaction.fees) ?? null) : null,
-    response: line(transaction.gateway_response) ?? line(transaction.message),
-    tries: digits(fields(transaction.log)?.attempts) ?? null,
-    card: readCard(transaction.authorization),
+    ...{ id, reference, domain, status, amount, paidAt },
+    at: paidAt ?? transaction.transaction_date ?? createdAt,
+    feesInAmount: requested == null ? (transaction.fees ?? null) : null,
+    response: transaction.gateway_response ?? transaction.message ?? null,
+    tries: transaction.log ?? null,
+    card: transaction.authorization ?? null,
   }
 }
 
-/**
- * Where fees are passed on, `amount` is more than was asked for by just these, and `requested_amount` is the order's. Less than was asked
- * for is what there is.
- */
-function paidForOrder(transaction: Fields): Money | undefined {
-  const charged = wholeNumber(transaction.amount)
-  const requested = transaction.requested_amount == null ? charged : wholeNumber(transaction.requested_amount)
-  if (charged === undefined || requested === undefined) return undefined
-  return readMoney(Math.min(charged, requested), transaction.currency)
+function moneyOf(hundredths: number, currency: Currency): Money | undefined {
+  const amount = fromHundredths(hundredths, currency)
+  return amount === undefined ? undefined : money(amount, currency)
 }
 
-function readMoney(hundredths: number | undefined, code: unknown): Money | undefined {
-  const currency = currencyOf(code)
-  const amount = hundredths === undefined || !currency ? undefined : fromHundredths(hundredths, currency)
-  return amount === undefined || !currency ? undefined : money(amount, currency)
-}
-
-/** One that cannot be charged again is none either. */
+/** A card that cannot be charged again is not saved. */
 function readCard(value: unknown): SavedCard | null {
-  const card = fields(value)
-  if (card?.channel !== 'card' || card.reusable !== true) return null
-  const token = word(card.authorization_code)
-  return wholeCard({
-    token: token?.startsWith('AUTH_') ? token : undefined,
-    brand: line(card.brand) ?? line(card.card_type),
-    last4: word(card.last4),
-    expiryMonth: wholeNumber(trimZero(card.exp_month)),
-    expiryYear: wholeNumber(card.exp_year),
-  })
+  const card = decodeCard(value)
+  if (!card) return null
+  const { authorization_code: token, last4, exp_month: expiryMonth, exp_year: expiryYear } = card
+  return wholeCard({ token, brand: card.brand ?? card.card_type, last4, expiryMonth, expiryYear })
 }
-
-const trimZero = (value: unknown) => (typeof value === 'string' ? value.replace(/^0(?=\d)/, '') : value)
 
 /** The page that takes a card. */
 export function readLink(value: unknown): { link: string; reference: string } | undefined {
-  const start = fields(value)
-  const link = webAddress(start?.authorization_url)
-  const reference = word(start?.reference)
-  return link && reference ? { link, reference } : undefined
+  const start = decodeLink(value)
+  return start && { link: start.authorization_url, reference: start.reference }
 }
 
-/** A saved card for which the bank wants the customer: a link, `paused`, and no status at all. One that is final counts for more. */
+/** A charge that waits for the customer. */
 export function readPause(value: unknown): { link: string; reference: string } | undefined {
   const charge = fields(value)
   const isFinal = charge?.status === 'success' || charge?.status === 'failed'
@@ -186,112 +263,92 @@ export function readPause(value: unknown): { link: string; reference: string } |
 }
 
 export function readAccount(value: unknown): PaystackAccount | undefined {
-  const account = fields(value)
-  const reference = word(account?.reference)
-  const status = word(account?.status)
-  const number = digitsOfAccount(account?.account_number)
-  const bank = line(fields(account?.bank)?.name)
-  if (!account || !reference || !status || !number || !bank) return undefined
+  const account = decodeAccount(value)
+  if (!account) return undefined
   return {
-    reference,
-    status,
-    name: line(account.account_name),
-    number,
-    bank,
-    expiresAt: date(account.account_expires_at) ?? null,
-    hundredths: wholeNumber(account.amount) ?? null,
-    narration: line(account.transaction_reference),
+    reference: account.reference,
+    status: account.status,
+    name: account.account_name ?? null,
+    number: account.account_number,
+    bank: account.bank,
+    expiresAt: account.account_expires_at ?? null,
+    hundredths: account.amount ?? null,
+    narration: account.transaction_reference ?? null,
   }
 }
 
-// As text alone: a number has lost its zeros in front.
-const digitsOfAccount = (value: unknown) => (typeof value === 'string' && /^\d{6,20}$/.test(value) ? value : undefined)
-
-/** The transaction is a number in the list, and an object in the answer to a new one. */
 export function readRefund(value: unknown): PaystackRefund | undefined {
-  const refund = fields(value)
-  const id = digits(refund?.id)
-  const transactionId = digits(refund?.transaction) ?? digits(fields(refund?.transaction)?.id)
-  const domain = word(refund?.domain)
-  const status = word(refund?.status)
-  const amount = readMoney(wholeNumber(refund?.amount), refund?.currency)
-  return id && transactionId && domain && status && amount ? { id, transactionId, domain, status, amount } : undefined
+  const refund = decodeRefund(value)
+  const amount = refund && moneyOf(refund.amount, refund.currency)
+  if (!refund || !amount) return undefined
+  const { id, transaction: transactionId, domain, status } = refund
+  return { id, transactionId, domain, status, amount }
 }
 
 /** The merchant notes on the refunds of a list; undefined when it is not a list of objects. */
 export function readNotes(value: unknown): { note: string; refund: unknown }[] | undefined {
-  if (!Array.isArray(value)) return undefined
-  const notes = value.map((refund) => ({ note: line(fields(refund)?.merchant_note) ?? '', refund }))
-  return notes.every(({ refund }) => fields(refund)) ? notes : undefined
+  return all(value, (refund) => {
+    const listed = fields(refund)
+    return listed && { note: line(listed.merchant_note) ?? '', refund }
+  })
 }
 
 export function readNoticeBody(body: Buffer): PaystackNotice | undefined {
-  const notice = fields(parse(decode(body), asWritten))
-  const event = word(notice?.event)
-  const data = fields(notice?.data)
-  return event && data ? { event, data } : undefined
+  return decodeNotice(parse(decode(body), asWritten))
 }
 
-/** A transfer that they sent back: names a transaction, and neither reference nor mode. */
+/** A transfer that was sent back: names a transaction, and neither reference nor mode. */
 export function readRejectedTransfer(data: Fields): { transactionId: string } | undefined {
-  const transactionId = digits(fields(data.bank_transfer)?.transaction_id)
-  return transactionId ? { transactionId } : undefined
+  const rejected = decodeRejectedTransfer(data)
+  return rejected && { transactionId: rejected.bank_transfer }
 }
 
-/** A refund notice is a reason to list the refunds of the transaction that it names. Its money is not read. */
+/** A refund notice triggers a list of the refunds of its transaction. Its amounts are not read. */
 export function readRefundNotice(data: Fields): { reference: string; domain: string } | undefined {
-  const reference = word(data.transaction_reference)
-  const domain = word(data.domain)
-  return reference && domain ? { reference, domain } : undefined
+  const notice = decodeRefundNotice(data)
+  return notice && { reference: notice.transaction_reference, domain: notice.domain }
 }
 
-/** The same for a dispute. `refund_amount` may be null. */
+/** The same for a dispute. */
 export function readDisputeNotice(data: Fields): { reference: string; domain: string } | undefined {
-  const reference = word(fields(data.transaction)?.reference) ?? word(data.merchant_transaction_reference)
-  const domain = word(data.domain)
-  return reference && domain ? { reference, domain } : undefined
+  const notice = decodeDisputeNotice(data)
+  const reference = notice?.transaction ?? notice?.merchant_transaction_reference
+  return notice && reference ? { reference, domain: notice.domain } : undefined
 }
 
-/** All refunds of a list; undefined when one of them cannot be read. */
+/** All refunds of a list; undefined when one of them is invalid. */
 export function readListedRefunds(value: unknown): ListedPaystackRefund[] | undefined {
   return all(value, (one) => {
-    const [refund, listed] = [readRefund(one), fields(one)]
-    const at = date(listed?.refunded_at) ?? date(listed?.createdAt) ?? date(listed?.created_at)
+    const [refund, listed] = [readRefund(one), decodeListedRefund(one)]
+    const at = listed?.refunded_at ?? listed?.createdAt ?? listed?.created_at
     if (!refund || !listed || !at) return undefined
-    const disputeId = digits(listed.dispute) ?? digits(fields(listed.dispute)?.id) ?? null
-    return { ...refund, note: line(listed.merchant_note) ?? '', at, disputeId }
+    return { ...refund, note: listed.merchant_note ?? '', at, disputeId: listed.dispute ?? null }
   })
 }
 
 export function readDisputes(value: unknown): PaystackDispute[] | undefined {
   return all(value, (one) => {
-    const dispute = fields(one)
-    const id = digits(dispute?.id)
-    const transactionId = digits(fields(dispute?.transaction)?.id) ?? digits(dispute?.transaction)
-    const domain = word(dispute?.domain)
-    const status = word(dispute?.status)
-    const openedAt = date(dispute?.createdAt) ?? date(dispute?.created_at)
-    if (!dispute || !id || !transactionId || !domain || !status || !openedAt) return undefined
-    const hundredths = dispute.refund_amount == null ? null : wholeNumber(dispute.refund_amount)
-    if (hundredths === undefined) return undefined
+    const dispute = decodeDispute(one)
+    const openedAt = dispute?.createdAt ?? dispute?.created_at
+    if (!dispute || !openedAt) return undefined
+    const { id, transaction: transactionId, domain, status } = dispute
     return {
-      ...{ id, transactionId, domain, status, openedAt, hundredths: hundredths || null },
-      resolution: word(dispute.resolution) ?? null,
-      category: line(dispute.category),
-      dueAt: date(dispute.dueAt) ?? date(dispute.due_at) ?? null,
+      ...{ id, transactionId, domain, status, openedAt },
+      hundredths: dispute.refund_amount || null,
+      resolution: dispute.resolution ?? null,
+      category: dispute.category ?? null,
+      dueAt: dispute.dueAt ?? dispute.due_at ?? null,
     }
   })
 }
 
 const PAID_STATUSES = new Set(['success', 'reversed', 'reversal-pending'])
 
-/** The paid transactions of a list. Others are left out, whether they can be read or not. */
+/** The paid transactions of a list. Others are skipped, valid or not. */
 export function readPaidTransactions(value: unknown): PaystackTransaction[] | undefined {
-  if (!Array.isArray(value) || !value.every((one) => word(fields(one)?.status))) return undefined
-  return all(
-    value.filter((one) => PAID_STATUSES.has(String(fields(one)?.status))),
-    readTransaction,
-  )
+  const statuses = all(value, (one) => word(fields(one)?.status))
+  const isPaid = (_: unknown, index: number) => PAID_STATUSES.has(statuses?.[index] ?? '')
+  return statuses && all((value as unknown[]).filter(isPaid), readTransaction)
 }
 
 /** A whole number, written as one: not 1.0, not 1e3. Some come as text. */
