@@ -4,7 +4,7 @@ import { brotliCompressSync, gunzipSync } from 'node:zlib'
 import { buildAssets } from '../web/build.ts'
 import { startPaying } from './support/paying.ts'
 
-/** What a customer on a slow network has to wait for, and a shop to load. In bytes, compressed. */
+/** Size budgets of the page and the widget, in compressed bytes. */
 const KB = 1024
 const BUDGET = { page: 14 * KB, pageScript: 8 * KB, widget: 3 * KB, status: 300 }
 
@@ -23,7 +23,7 @@ async function newPayment(changes = {}): Promise<string> {
   return String(body.data.url)
 }
 
-/** As it comes over the wire: fetch would have opened it. */
+/** The bytes as sent: fetch would decompress them. */
 async function bytesOf(url: string): Promise<{ sent: Buffer; html: string; headers: Headers }> {
   const { request } = await import('node:http')
   return new Promise((resolve, reject) => {
@@ -61,7 +61,7 @@ test('its script is at most 8 KB, the widget at most 3 KB', () => {
   }
 })
 
-test('it names no other host, sets no cookie, and its policy has nothing unsafe in it', async () => {
+test('the page names no other host, sets no cookie and has a strict CSP', async () => {
   const { html, headers } = await bytesOf(await newPayment())
   const hosts = [...html.matchAll(/(?:src|href|action)="(https?:\/\/[^"/]+)/g)].map(([, host]) => host)
   assert.deepEqual(

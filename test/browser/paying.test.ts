@@ -98,7 +98,7 @@ test('without scripts: choose, fail, pay, come back, by forms and links alone', 
   assert.deepEqual(complaints, [])
 })
 
-test('without scripts: account details, “I’ve sent the money”, and a button that looks again', async () => {
+test('without scripts: account details, “I’ve sent the money”, and a button that checks again', async () => {
   const { url, reference } = await newCheckout(shop)
   const { page } = await newCustomer(browser, { javaScriptEnabled: false })
   await page.goto(url)
@@ -123,7 +123,7 @@ test('a code of the bank is asked for inside the frame, and pays', async () => {
   await reaches(page, 'succeeded')
 })
 
-test('a card that was saved is there the next time, and one press pays with it', async () => {
+test('a saved card is offered the next time, and one click pays with it', async () => {
   const user = { email: 'Returning@example.com', id: 'customer-7' }
   const { page } = await newCustomer(browser)
   await page.goto((await newCheckout(shop, { user })).url)
@@ -147,7 +147,7 @@ test('the charge stands on the page before the button, when the customer bears i
   assert.equal((await shop.payment(reference)).amountPaid, 1_279_188)
 })
 
-test('an outcome that nobody knows says “do not pay again yet”, offers no other way, and turns to success when it is known', async () => {
+test('an unknown outcome says “do not pay again yet”, offers no other method, and becomes a success when it is known', async () => {
   const { url } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
   await page.goto(url)
@@ -170,7 +170,7 @@ test('an outcome that nobody knows says “do not pay again yet”, offers no ot
   )
 })
 
-test('the customer cancels and is back in the shop, with nothing charged; with an account shown they are asked first', async () => {
+test('the customer cancels after a question and returns to the shop, with nothing charged', async () => {
   const { url, reference } = await newCheckout(shop, { redirectURL })
   const { page } = await newCustomer(browser)
   await page.goto(`${url}?method=bank`)

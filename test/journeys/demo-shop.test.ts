@@ -174,7 +174,7 @@ test('by transfer: the account, half of the money, the rest, and webhooks that w
   assert.equal((await paymentOf(reference)).amountPaid, 1_250_000, 'nothing is sent to an order that is paid')
 })
 
-test('the page of thanks says what the address says, and what is true', async () => {
+test('the thank-you page shows the query’s status and the verified one', async () => {
   const { location } = await buy({ way: 'link' })
   const id = new URL(location).pathname.split('/').at(-1) ?? ''
   const { reference } = await paymentOf(id)
@@ -260,7 +260,7 @@ async function checks(path: string, until: RegExp, headers: Record<string, strin
   return heard
 }
 
-test('the panel is live, goes on where it was, and can be of one order alone', async () => {
+test('the log stream is live, resumes after a position and can be limited to one order', async () => {
   const fromNowOn = checks('/demo/live?after=9999999999999999', /Customer sent to[^\n]*\n\n/)
   const early = checks('/demo/live?after=0', /payment\.stolen[^\n]*\n\n/)
   await early
@@ -280,7 +280,7 @@ test('the panel is live, goes on where it was, and can be of one order alone', a
   assert.equal([...ofOne.matchAll(/^id: /gm)].length, 2)
 })
 
-test('neither secret is in anything that the shop ever said', () => {
+test('no response of the shop contains a secret', () => {
   assert.ok(said.length > 50)
   for (const secret of [service.headers['client-secret'], webhookSecret, webhookSecret.slice(6)]) {
     assert.ok(secret.length > 20)
@@ -296,7 +296,7 @@ test('at the end of the service, the stream of someone who watches is ended, not
   assert.equal(await service.exited, 0)
 })
 
-test('with DEMO=off there is no shop, and neither in a process that only works off the clock', async () => {
+test('with DEMO=off or in a worker process there is no shop', async () => {
   const settings: Record<string, string>[] = [{ DEMO: 'off' }, { ROLE: 'worker' }]
   const closed = await Promise.all(settings.map((changes) => startForTest({ ...env, ...changes })))
   for (const { baseUrl, output } of closed) {

@@ -151,7 +151,7 @@ test('an account number that has expired gives way to a new one, and so does one
   assert.equal(paid.attempts[0].status, 'successful', 'money to the old number is money')
 })
 
-test('one press sent ten times by two processes at once makes one attempt and asks the provider once', async (t) => {
+test('one form sent ten times by two processes makes one attempt and one provider call', async (t) => {
   const between = await watched(t)
   const other = await startPaying({ database, masterKey })
   for (const wish of [
@@ -175,7 +175,7 @@ test('one press sent ten times by two processes at once makes one attempt and as
   }
 })
 
-test('ten presses of ten tabs at once, with a saved card: one charge', async () => {
+test('ten tabs that submit a saved card at once make one charge', async () => {
   const email = newEmail()
   const { id: card } = await saveCard(shop, email)
   const id = await open(shop, email)
@@ -189,7 +189,7 @@ test('ten presses of ten tabs at once, with a saved card: one charge', async () 
   assert.equal((await recordsOf(database, { id })).receipts.length, 1)
 })
 
-test('while the provider has not answered, the same press and any other get the book as it stands', async (t) => {
+test('while the provider has not answered, every form gets the current payment state', async (t) => {
   const between = await watched(t)
   const id = await open(between.shop)
   const key = newKey()
@@ -288,7 +288,7 @@ test('a saved card that is declined: the attempt says why, and its press makes n
   await recordsOf(database, { id })
 })
 
-test('a saved card that is charged and nobody says so: processing, no other try, and found out later', async (t) => {
+test('a saved card whose charge is unknown: processing, no other attempt, resolved by a check', async (t) => {
   const between = await watched(t, 500)
   const email = newEmail()
   const { id: card } = await saveCard(between.shop, email, {}, 'stays_silent')
@@ -343,7 +343,7 @@ test('a card of another customer, shop or provider is no card, and nothing is be
   for (const each of [...payments, id]) assert.deepEqual((await recordsOf(database, { id: each })).eventTypes, [])
 })
 
-test('a provider that cannot be reached: a failed attempt in the book, and the next press tries again', async (t) => {
+test('an unreachable provider: a failed attempt is stored, and the next form tries again', async (t) => {
   const between = await watched(t)
   const id = await open(between.shop)
   await between.upstream.close()
@@ -382,7 +382,7 @@ test('a provider that refuses: the attempt says so, nothing is thrown', async (t
   assert.equal(lastOf(state).failure?.code, 'limit_exceeded')
 })
 
-test('a payment that is finished stays as it is, and nobody is asked', async (t) => {
+test('a finished payment does not change, and no provider is called', async (t) => {
   const between = await watched(t)
   const cancelled = await open(between.shop)
   await press(between.parts, cancelled, {})
@@ -402,7 +402,7 @@ test('a payment that is finished stays as it is, and nobody is asked', async (t)
   assert.equal(between.asked.length, before)
 })
 
-test('a payment that ends while the provider opens its page: the attempt is abandoned, and the book says how it ended', async (t) => {
+test('a payment that ends during the provider call: the attempt is abandoned', async (t) => {
   const between = await watched(t)
   const id = await open(between.shop)
   between.meanwhile = async () => {
@@ -414,7 +414,7 @@ test('a payment that ends while the provider opens its page: the attempt is aban
   await recordsOf(database, { id })
 })
 
-test('what a book cannot tell is thrown: too many tries, an amount that nobody takes, nothing that is set up', async () => {
+test('too many attempts, an unsupported amount and a missing integration are thrown as problems', async () => {
   const id = await open(shop)
   for (let number = 1; number <= 20; number++) await press(parts, id, { channel: BANK, newAccount: true })
   assert.equal(await codeOf(press(parts, id, { channel: BANK, newAccount: true })), 'too_many_attempts')

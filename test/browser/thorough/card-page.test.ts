@@ -82,7 +82,7 @@ test('a card that needs a code is asked for it; a wrong one may be entered again
   assert.equal((await shop.payment(reference)).status, 'successful')
 })
 
-test('whoever cancels there is back on our own page, and has not been charged', async () => {
+test('a customer who cancels on the card page returns to the payment page, not charged', async () => {
   const { link, reference } = await start()
   const { page } = await newPage()
   await page.goto(link)
@@ -96,7 +96,7 @@ test('whoever cancels there is back on our own page, and has not been charged', 
   assert.equal(await page.locator('h2').innerText(), 'Cancelled')
 })
 
-test('without a redirectURL whoever has paid is back on our own page, which says so', async () => {
+test('without a redirectURL the customer returns to the payment page, which shows the success', async () => {
   const { link, reference } = await start({ redirectURL: null })
   const { page } = await newPage()
   await page.goto(link)
@@ -105,7 +105,7 @@ test('without a redirectURL whoever has paid is back on our own page, which says
   assert.equal(await page.locator('h2').innerText(), 'Payment received')
 })
 
-test('a card that was saved is offered the next time, with one press; another can still be used', async () => {
+test('a saved card is offered the next time; another card can still be used', async () => {
   const user = { email: 'returning@example.com' }
   const first = await start({ user })
   const { page } = await newPage()
@@ -137,7 +137,7 @@ test('going back after paying shows that nothing is left to pay, with the way to
   await page.waitForURL(/^http:\/\/localhost:\d+\/thanks\?.*status=successful/)
 })
 
-test('a payment whose answer got lost says that it is being processed, and that nobody need pay again', async () => {
+test('a payment whose response was lost says that it is being processed', async () => {
   const { link } = await start()
   const { page } = await newPage()
   await page.goto(link)
@@ -146,7 +146,7 @@ test('a payment whose answer got lost says that it is being processed, and that 
   assert.equal(await page.getByRole('button').count(), 0)
 })
 
-test('a mistake in the form is told beside the form, and costs nothing', async () => {
+test('a mistake in the form is shown beside its field and charges nothing', async () => {
   const { link, reference } = await start()
   const { page } = await newPage()
   await page.goto(link)
@@ -158,7 +158,7 @@ test('a mistake in the form is told beside the form, and costs nothing', async (
   assert.equal((await shop.payment(reference)).attempts[0].status, 'pending')
 })
 
-test('in a frame on another site, of 390 by 400: the button is in sight, a decline is told, and whoever has paid goes on inside the frame', async () => {
+test('in a 390 by 400 frame on another site the button is visible, a decline is shown, and a paid customer continues in the frame', async () => {
   const { link, reference } = await start()
   const { page, complaints } = await newPage({ javaScriptEnabled: true, viewport: { width: 390, height: 400 } })
   await page.goto(`${merchant}/around?${link}`)

@@ -29,7 +29,7 @@ async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
 
 const lines = (page: Page) => page.getByRole('list', { name: 'Requests, redirects and webhooks' })
 
-test('by link, without scripts: from the shop to the payment page, and thanks that tell hint from truth', async () => {
+test('by link, without scripts: from the shop to the payment page and back to a verified thank-you page', async () => {
   const page = await newPage({ javaScriptEnabled: false })
   await page.goto(shop)
   await page.getByLabel(/Talking drum/).check()
@@ -45,7 +45,7 @@ test('by link, without scripts: from the shop to the payment page, and thanks th
   await page.getByText('They differ. A shop believes the service.').waitFor()
 })
 
-test('a slash at the end of its address is no reason to turn anyone away', async () => {
+test('the shop’s URL works with a trailing slash', async () => {
   const page = await newPage()
   await page.goto(`${shop}/`)
   await page.locator('.live').waitFor()
@@ -53,7 +53,7 @@ test('a slash at the end of its address is no reason to turn anyone away', async
   await page.waitForURL(/\/pay\/chk_/)
 })
 
-test('who came by another name of this machine is sent to the payment page all the same', async () => {
+test('a visitor of another host name is redirected to the payment page', async () => {
   const page = await newPage()
   await page.goto(shop.replace('localhost', '127.0.0.1'))
   await page.getByRole('button', { name: /^Pay by link/ }).click()
@@ -85,7 +85,7 @@ test('by transfer: the account is shown, the money is sent, and the page turns t
   assert.match(await lines(watcher).innerText(), /POST \/payments\/v1\/payments\/initialize/)
 })
 
-test('the widget is opened with the reference; what it says is shown beside what is true', async () => {
+test('the widget opens with the reference; its result is shown beside the verified status', async () => {
   const page = await newPage()
   // In place of the widget's own script: that it is asked in the right way is all that is looked at here.
   await page.route('**/widget/v1.js', (route) =>
@@ -109,7 +109,7 @@ test('the widget is opened with the reference; what it says is shown beside what
   await lines(page).getByText('onSuccess({ reference, status: "successful" })').waitFor()
 })
 
-test('a widget that is not there leaves the way of the link; a mistake is told on the page', async () => {
+test('without the widget the customer is redirected to the link; a mistake is shown on the page', async () => {
   const page = await newPage()
   await page.route('**/widget/v1.js', (route) => route.abort())
   await page.goto(shop)

@@ -183,7 +183,7 @@ test(`G1: ${MARKUP.length} hostile texts in every field change nothing about the
 /** A parser makes a line break of a carriage return, in any text. */
 const asParsed = (text: string) => text.replaceAll(/\r\n?/g, '\n')
 
-test('G1: in a real browser they are read, not run: on the page, in its panel, inside a shop, with the same in the address', async () => {
+test('G1: hostile values are shown as text in a real browser: on the page, in its panel, embedded, and in the URL', async () => {
   const { page, harm } = await attack()
   // What would break out of an attribute goes where texts stand in attributes; the rest goes round.
   const inAttributes = [states.awaiting, states.already_paid]
@@ -216,7 +216,7 @@ test('G1: in a real browser they are read, not run: on the page, in its panel, i
   }
 })
 
-test('G1: and on the provider’s page, with a merchant of that name', async () => {
+test('G1: hostile merchant names are shown as text on the provider’s page', async () => {
   const { page, harm } = await attack()
   const { link } = (await shop.payment(states.provider.id)).attempts[0].instructions
   const texts: string[] = []
@@ -236,7 +236,7 @@ test('G1: and on the provider’s page, with a merchant of that name', async () 
   assert.deepEqual(harm, [])
 })
 
-test('G1: at the door they are taken as they are, or refused with the field named; nothing breaks', async () => {
+test('G1: the API stores hostile values unchanged or refuses them with the field’s name', async () => {
   for (const text of MARKUP) {
     const hasControls = /[\p{Cc}\p{Zl}\p{Zp}]/u.test(text)
     const reference = text.replaceAll(/[^\x21-\x7e]/g, '').slice(0, 60)
@@ -277,7 +277,7 @@ test(`G2: ${NOT_ADDRESSES.length} addresses that are none are refused when a pay
   }
 })
 
-test('G2: an address is kept as it was meant: other alphabets and markup in it lead nowhere else', async () => {
+test('G2: a redirect URL with other alphabets or markup leads to no other host', async () => {
   for (const [redirectURL, leadsTo] of [
     ['https://bücher.example/dänke', 'https://xn--bcher-kva.example/d%C3%A4nke?'],
     ['https://xn--bcher-kva.example/', 'https://xn--bcher-kva.example/?'],
@@ -297,7 +297,7 @@ test('G2: an address is kept as it was meant: other alphabets and markup in it l
   }
 })
 
-test('G2: a row that holds one all the same sends nobody there: no timed return, no link, no redirect', async () => {
+test('G2: a stored hostile URL is not used: no automatic return, no link, no redirect', async () => {
   const bad = NOT_ADDRESSES.filter((text) => !text.includes('\0'))
   await database.rows(sql`update merchants set return_after_seconds = 0 where id = ${shop.merchantUuid}`)
   const paid = await copiesWith(states.succeeded, bad, (text) => text)
@@ -338,7 +338,7 @@ async function openShop(framed: (here: string) => string): Promise<string> {
   return here
 }
 
-test('G4: a browser shows the page in no frame of anybody, and the widget’s only in the merchant’s own sites', async () => {
+test('G4: the page cannot be framed, and the widget’s page only by the merchant’s origins', async () => {
   const other = await service.addShop()
   await brandMerchant(parts, 'test', other.merchantId, { origins: ['https://shop.example'] })
   const { id, url } = await newCheckout(other)
@@ -372,7 +372,7 @@ test('G4: a browser shows the page in no frame of anybody, and the widget’s on
     assert.equal(await shownIn('https://shop.example', page), false, page)
 })
 
-test('G7: forged messages change nothing, whoever posts them and whatever they say', async () => {
+test('G7: forged messages from any window change nothing', async () => {
   const { id, reference } = await newCheckout(shop)
   const embedded = embedId(parts.secrets, id as PaymentId, new Date())
   const forgeries = ['ready', 'status', 'close', 'error', 'ask-close', 'theme', 'success', '__proto__'].flatMap(
@@ -406,7 +406,7 @@ test('G7: forged messages change nothing, whoever posts them and whatever they s
   assert.deepEqual(harm, [])
 })
 
-test('G7: an address that says “successful” is an address; the page says what is so', async () => {
+test('G7: a URL with status=successful does not change the page', async () => {
   const { page, harm } = await attack()
   const claims = { status: 'successful', state: 'succeeded', reference: 'x', back: '1', sent: '1', paid: 'true' }
   for (const [state, { url }] of Object.entries(states)) {

@@ -53,7 +53,7 @@ test('five seconds after a success the customer is back in the shop', async () =
   await page.waitForURL(back)
 })
 
-test('whoever gives any sign stays: a key, a press, “Stay on this page”, another tab', async () => {
+test('any interaction stops the automatic return: a key, a click, “Stay on this page”, another tab', async () => {
   const { news, back } = await newPaid(shop)
   const signs: Record<string, (page: Page) => Promise<void>> = {
     'a key': (page) => page.keyboard.press('Shift'),
@@ -75,7 +75,7 @@ test('whoever gives any sign stays: a key, a press, “Stay on this page”, ano
   }
 })
 
-test('a success that nobody sees happen waits for the customer', async () => {
+test('a success on a hidden page does not return automatically', async () => {
   const { url, reference } = await newCheckout(shop, { redirectURL })
   const { page } = await newCustomer(browser)
   await askForAccount(page, url)
@@ -85,7 +85,7 @@ test('a success that nobody sees happen waits for the customer', async () => {
   assert.equal(await page.locator('#returning').count(), 0)
 })
 
-test('a merchant may have it at once, or never', async () => {
+test('a merchant may set the return to immediate or never', async () => {
   const never = await newPaid(await newShop(null))
   const { page } = await newCustomer(browser)
   await stopTime(page)
@@ -100,7 +100,7 @@ test('a merchant may have it at once, or never', async () => {
   await page.waitForURL(atOnce.back)
 })
 
-test('back from the shop by the back button: the payment is completed, and nothing leads away again', async () => {
+test('after the back button the payment is completed and does not return again', async () => {
   const { url, reference } = await newCheckout(shop, { redirectURL })
   const { page } = await newCustomer(browser)
   await stopTime(page)
@@ -115,7 +115,7 @@ test('back from the shop by the back button: the payment is completed, and nothi
   assert.equal(await stateOf(page), 'already_paid')
 })
 
-test('a provider that allows no frame: the browser goes there, back is back, and the payment can be finished', async () => {
+test('a provider that allows no frame is opened by redirect, and the back button works', async () => {
   const { url, reference } = await newCheckout(shop, { redirectURL })
   const { page } = await newCustomer(browser)
   await page.context().route('**/pay/**', async (route) => {
@@ -142,7 +142,7 @@ test('a provider that allows no frame: the browser goes there, back is back, and
   await page.context().unrouteAll({ behavior: 'wait' })
 })
 
-test('a page that the browser kept while the customer was elsewhere shows what is so now', async () => {
+test('a page from the back/forward cache shows the current state', async () => {
   const { url, reference } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
   const others = service.live.streams()
@@ -159,7 +159,7 @@ test('a page that the browser kept while the customer was elsewhere shows what i
   await reaches(page, 'succeeded')
 })
 
-test('giving up when the answer is lost: sent again, and back in the shop', async () => {
+test('a cancellation whose response was lost is sent again and returns to the shop', async () => {
   const { url, reference } = await newCheckout(shop, { redirectURL })
   const { page } = await newCustomer(browser)
   await page.goto(url)
@@ -176,7 +176,7 @@ test('giving up when the answer is lost: sent again, and back in the shop', asyn
   await page.waitForURL(`${redirectURL}?status=cancelled&reference=${reference}`)
 })
 
-test('the time that is left is the server’s, on a device whose clock is a day off', async () => {
+test('the countdown uses the server’s time on a device whose clock is a day off', async () => {
   for (const hours of [-24, 24]) {
     const { url } = await newCheckout(shop)
     const { page } = await newCustomer(browser)
@@ -186,7 +186,7 @@ test('the time that is left is the server’s, on a device whose clock is a day 
   }
 })
 
-test('the time that is left runs by the second, and is said at ten, five and one minutes', async () => {
+test('the countdown runs by the second and is announced at ten, five and one minutes', async () => {
   const { url } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
   await stopTime(page)

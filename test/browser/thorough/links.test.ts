@@ -37,7 +37,7 @@ test('a customer opens the short link and sees who asks for how much', async () 
   assert.deepEqual(await page.context().cookies(), [])
 })
 
-test('it fits a phone of 320 px without scrolling sideways, however long the words', async () => {
+test('the page fits a phone of 320 px without horizontal scrolling, also with long words', async () => {
   const long = await addMerchant(database, { name: 'W'.repeat(200) })
   const { data } = (await checkout(app, long, { reference: 'x'.repeat(100), amount: 999_999_999_999 })).body
   const { page } = await newPage({ viewport: { width: 320, height: 640 } })
@@ -48,7 +48,7 @@ test('it fits a phone of 320 px without scrolling sideways, however long the wor
   assert.ok(content <= screen, `${content} > ${screen}`)
 })
 
-test('it follows the dark of the room', async () => {
+test('the page follows the device’s dark mode', async () => {
   const { data } = (await checkout(app, shop)).body
   const colours = []
   for (const colorScheme of ['light', 'dark']) {

@@ -64,7 +64,7 @@ const ACTIONS: Record<string, string>[] = [
   { action: 'cancel' },
 ]
 
-test('G5: a form that another site sends is refused and changes nothing, whatever it asks for', async () => {
+test('G5: a form sent by another site is refused and changes nothing (CSRF)', async () => {
   const foreign: Record<string, Record<string, string>> = {
     'of another origin': { origin: 'https://evil.example' },
     'of another port': { origin: 'http://127.0.0.1:1' },
@@ -92,7 +92,7 @@ test('G5: a form that another site sends is refused and changes nothing, whateve
   }
 })
 
-test('G5: nor does one without the token of this page, or with a token of another', async () => {
+test('G5: a form without this page’s CSRF token is refused', async () => {
   const [one, other] = [await newCheckout(shop), await newCheckout(await service.addShop())]
   const { token } = await openPage(one.url)
   const theirs = (await openPage(other.url)).token
@@ -121,7 +121,7 @@ test('G5: nor does one without the token of this page, or with a token of anothe
   assert.equal((await openPage(one.url)).state, 'awaiting')
 })
 
-test('G5: a token outlives its payment and can do nothing to it any more', async () => {
+test('G5: the token of a finished payment has no effect', async () => {
   const endings: Record<string, (id: string) => Promise<unknown>> = {
     cancelled: (id) => shop.call('POST', `/payments/v1/payments/${id}/cancel`),
     expired: (id) => letPass(database, { id }, 86_400),
@@ -144,7 +144,7 @@ test('G5: a token outlives its payment and can do nothing to it any more', async
   }
 })
 
-test('G5: what a form says that no form of ours would is nothing', async () => {
+test('G5: unknown form fields and actions have no effect', async () => {
   const { url } = await newCheckout(shop)
   const page = await openPage(url)
   await changesNothing('nonsense', async () => {
@@ -177,7 +177,7 @@ test('G5: what a form says that no form of ours would is nothing', async () => {
   assert.equal((await openPage(url)).state, 'provider', 'a card that is none is a new card')
 })
 
-test('G1: what a browser says of itself, and what stands in the address, is not repeated as it is', async () => {
+test('G1: request headers and query parameters are not echoed unescaped', async () => {
   const { url, id } = await newCheckout(shop)
   const sendable = MARKUP.filter((text) => /^[\x20-\x7e]+$/.test(text) && text.includes('pwned'))
   for (const text of sendable) {
@@ -199,7 +199,7 @@ test('G1: what a browser says of itself, and what stands in the address, is not 
   }
 })
 
-test('G5: looking changes nothing: fifty times everything that can be got, and asked for without a body', async () => {
+test('G5: GET and HEAD requests change nothing', async () => {
   const shown = await service.addShop()
   const states = await everyState(service, shown)
   const clientId = shown.headers['client-id']
@@ -241,7 +241,7 @@ test('G5: looking changes nothing: fifty times everything that can be got, and a
   })
 })
 
-test('G6: whoever has the link learns nothing about the customer, in any state, on any of its surfaces', async () => {
+test('G6: the link reveals nothing about the customer in any state', async () => {
   const secrets = {
     user: { email: 'chidi.secret@example.com', name: 'Chidi Secretname', phoneNumber: '+2348012345678' },
     metadata: { basketSecret: 'one drum' },
@@ -291,7 +291,7 @@ async function withSavedCard() {
   return { shown, user, checkout: await newCheckout(shown, { user }) }
 }
 
-test('G6: of a saved card the page shows brand and last four digits, and whoever has only the reference sees that there is none', async () => {
+test('G6: a saved card is shown by brand and last four digits, and never on a page opened by reference', async () => {
   const { shown, checkout } = await withSavedCard()
   const { text } = await openPage(checkout.url)
   assert.match(text, /Visa ending 4081/)
@@ -309,7 +309,7 @@ test('G6: of a saved card the page shows brand and last four digits, and whoever
   assert.deepEqual([status, attempts.length], ['pending', 0], 'a card of somebody else is no card')
 })
 
-test('G6: a provider’s page that offers the saved card is for the customer alone', async () => {
+test('G6: a provider’s page with the saved card is shown to the customer only', async () => {
   const { shown, user } = await withSavedCard()
   const { data } = (await shown.initialize({ user })).body
   assert.match((await request(data.data.link, 'GET')).body, /Visa ending 4081/)
@@ -325,7 +325,7 @@ test('G6: a provider’s page that offers the saved card is for the customer alo
   assert.match((await request(link, 'GET')).body, /name="number"/)
 })
 
-test('G6: a stand-in never gives its payment’s link away: not on its pages, not in redirects, not by way of the provider', async () => {
+test('G6: an embed id never reveals the payment’s link: not on pages, in redirects or through the provider', async () => {
   const shown = await service.addShop()
   const states = await everyState(service, shown)
   for (const [state, { id, url, reference }] of Object.entries(states)) {

@@ -46,7 +46,7 @@ async function comesUpAndStays(page: Page, state: string, heading: string, spoke
   assert.equal(await page.locator('#heading').innerText(), heading)
 }
 
-test('by transfer, state by state: each is said, has the focus, and is there again after a reload', async () => {
+test('by transfer: each state is announced, focused and shown again after a reload', async () => {
   const { url, reference } = await newCheckout(shop)
   const { page, complaints } = await newCustomer(browser)
   await page.goto(url)
@@ -121,7 +121,7 @@ test('where a second try with the same card would fail as well, another method c
   assert.equal(await page.locator('#panel .main').innerText(), 'Use another method')
 })
 
-test('a provider that takes long is processing, after 20 s with a word about it, and after 90 s nobody knows', async (t) => {
+test('a slow provider is processing, with a note after 20 s, and confirming after 90 s', async (t) => {
   const between = await startBetween(t, service, { deadlineMs: 60_000 })
   const held = Promise.withResolvers<undefined>()
   between.meanwhile = () => held.promise
@@ -158,7 +158,7 @@ test('a provider that takes long is processing, after 20 s with a word about it,
   assert.equal(await stateOf(page), 'confirming')
 })
 
-test('an account number whose time is over is taken from the screen, and a new one is a press away', async () => {
+test('an expired account number is removed, and a new one can be requested', async () => {
   const { id, url, reference } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
   await stopTime(page)
@@ -224,7 +224,7 @@ test('a transfer that takes its time is told so after ten minutes', async () => 
   assert.ok(await page.getByText(note).and(page.locator('#panel *')).isVisible())
 })
 
-test('a link whose time is over says so on the open page, and money that comes late still turns it to success', async () => {
+test('an expired link is shown on the open page, and late money still makes it a success', async () => {
   const { id, url, reference } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
   await askForAccount(page, url)
@@ -238,7 +238,7 @@ test('a link whose time is over says so on the open page, and money that comes l
   await comesUp(page, 'succeeded', 'Payment received', 'Payment of ₦12,500.00 received.')
 })
 
-test('what the merchant cancels meanwhile is cancelled on the open page; money that was under way still turns it to success', async () => {
+test('a cancellation by the merchant is shown on the open page; money in transit still makes it a success', async () => {
   const { url, reference } = await newCheckout(shop, { redirectURL })
   const { page } = await newCustomer(browser)
   await askForAccount(page, url)
@@ -251,7 +251,7 @@ test('what the merchant cancels meanwhile is cancelled on the open page; money t
   await comesUp(page, 'succeeded', 'Payment received', 'Payment of ₦12,500.00 received.')
 })
 
-test('a payment that was given up with part of the money in it does not claim that nothing came', async () => {
+test('a payment cancelled with part of the money does not say not charged', async () => {
   const { url, reference } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
   await askForAccount(page, url)
@@ -265,7 +265,7 @@ test('a payment that was given up with part of the money in it does not claim th
   assert.doesNotMatch(text, /not been charged/)
 })
 
-test('part of the money in an account whose time is over: no clock, and no asking over and over', async () => {
+test('an expired account with part of the money shows no countdown and does not poll repeatedly', async () => {
   const { id, url, reference } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
   await stopTime(page)
@@ -282,7 +282,7 @@ test('part of the money in an account whose time is over: no clock, and no askin
   assert.equal(panels, 0)
 })
 
-test('a wrong link and one of a merchant that was suspended are the same: there is no such payment', async () => {
+test('a wrong link and a link of a suspended merchant show the same page', async () => {
   const inactive = await service.addShop()
   const { id, url } = await newCheckout(inactive)
   const { page } = await newCustomer(browser)
@@ -305,7 +305,7 @@ test('a wrong link and one of a merchant that was suspended are the same: there 
   assert.equal(await focusedOn(open.page), 'We can’t find this payment')
 })
 
-test('trouble on our side is called that, and is over when it is over', async () => {
+test('a server error has its own page, which recovers', async () => {
   const { url, reference } = await newCheckout(shop)
   const { page } = await newCustomer(browser)
   const open = await newCustomer(browser)

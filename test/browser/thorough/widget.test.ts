@@ -139,7 +139,7 @@ test('it leaves one global, no cookie and nothing stored', async () => {
   assert.equal(await there.page.evaluate('localStorage.length + sessionStorage.length'), 0)
 })
 
-test('a success is told once, cannot be undone, and closing comes last, with the focus back where it was', async () => {
+test('a success is reported once and is final; close comes last and restores the focus', async () => {
   const there = await visit()
   const { page } = there
   await page.focus('#buy')
@@ -158,7 +158,7 @@ test('a success is told once, cannot be undone, and closing comes last, with the
   await page.waitForFunction('scrollY > 0')
 })
 
-test('a payment given up by the customer is cancelled; money that comes later still is a success', async () => {
+test('a payment cancelled by the customer is reported; later money is still a success', async () => {
   const there = await visit()
   await there.page.evaluate(start('ORD-1'))
   await there.say('status', { status: 'cancelled' })
@@ -204,7 +204,7 @@ test('a page that asks the customer first stays open until it says so, however o
   await there.hears('load', 'close pending', 'result pending')
 })
 
-test('a page that answers nothing any more does not hold the customer', async () => {
+test('a page that does not answer can still be closed', async () => {
   const there = await visit(SHOP, { stopClock: true })
   await there.page.evaluate(start('ORD-1'))
   await there.hears('load')
@@ -429,7 +429,7 @@ test('under 720 px it fills the screen, down to 320, and follows when the window
   }
 })
 
-test('the shop’s own style does not get in', async () => {
+test('the shop’s styles do not affect the widget', async () => {
   const style =
     '* { margin: 40px; border: 9px solid red; opacity: .1; transform: rotate(9deg) } dialog, button { display: none }'
   const loud = stock('/loud', `<!doctype html><title>Shop</title><style>${style}</style><body>${BODY}${TAG}`, {})
