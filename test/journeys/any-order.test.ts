@@ -366,7 +366,7 @@ function chosen<Item>(items: Item[], which: number): Item | undefined {
   return items[which % (items.length || 1)]
 }
 
-test(`whatever comes in whatever order, ${RUNS} times: one success, money counted once, and in the end our books are the provider’s`, async () => {
+test(`${RUNS} random orders of events: one success, money counted once, and the records equal the provider’s`, async () => {
   await fc.assert(
     fc.asyncProperty(story, async (steps) => {
       const scene = new Scene()
@@ -381,7 +381,7 @@ test(`whatever comes in whatever order, ${RUNS} times: one success, money counte
   )
 })
 
-test('a refund that never left is made again in ten seconds, however often; one that went unanswered after ten, then sixty', async () => {
+test('a refund that was never sent is retried every ten seconds; an unanswered one after ten, then sixty seconds', async () => {
   const scene = new Scene()
   const id = await scene.paymentId()
   for (const each of [card, { do: 'charge', which: 0, kind: 'pays' }, hear('honest')] as Step[])

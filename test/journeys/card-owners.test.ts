@@ -70,7 +70,7 @@ test('a payment page for a typed e-mail address neither offers nor charges the c
   }
 })
 
-test('a payment page offers and charges the saved cards of its user id, whatever the e-mail address', async () => {
+test('a payment page offers and charges the saved cards of its user id, independent of the e-mail address', async () => {
   const shop = await service.addShop()
   const user = { email: `${newName()}@example.com`, id: newName() }
   const card = await keep(shop, user)

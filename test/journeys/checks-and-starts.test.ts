@@ -52,7 +52,7 @@ test('many 429s on checks do not refuse new payments', async () => {
   assert.equal(status, 200, JSON.stringify(body))
 })
 
-test('a failing start does not stop checks', async () => {
+test('failing starts do not stop checks', async () => {
   refuses = () => false
   const shop = await openShop()
   assert.equal((await start(shop, 'waiting')).status, 200)

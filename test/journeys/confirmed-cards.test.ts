@@ -67,7 +67,7 @@ const statusesOf = async (shop: Shop, reference: string) => {
   return [status, ...attempts.map((attempt: { status: string }) => attempt.status)]
 }
 
-test('a yes on our page charges the card, once, however often and from however many tabs it is said', async (t) => {
+test('confirming a saved card charges it once, also when the form is submitted repeatedly from several tabs', async (t) => {
   const { shop, initialize, taken } = await withSavedCard(t, startFakePaystack)
   const { reference, link } = await initialize()
   assert.ok(link.startsWith(`${baseUrl}/pay/`))
@@ -78,7 +78,7 @@ test('a yes on our page charges the card, once, however often and from however m
   assert.equal(taken(), 1)
 })
 
-test('a lost answer to a yes that came hours after the order is found all the same', async (t) => {
+test('the outcome of a charge is found when the answer was lost and the confirmation came hours after the order', async (t) => {
   const { fake, shop, initialize, taken } = await withSavedCard(t, startFakeStripe)
   const { reference, link } = await initialize()
   const { id } = await shop.payment(reference)
@@ -95,7 +95,7 @@ test('a lost answer to a yes that came hours after the order is found all the sa
   assert.deepEqual(await statusesOf(shop, reference), ['successful', 'successful'])
 })
 
-test('cancelled, deleted or over meanwhile: a yes charges nothing', async (t) => {
+test('confirming charges nothing if the payment was cancelled or expired, or the card deleted', async (t) => {
   const { shop, email, initialize, taken } = await withSavedCard(t, startFakePaystack)
   const [cancelled, over, deleted] = [await initialize(), await initialize(), await initialize()]
   const forms = await Promise.all([cancelled, over, deleted].map(({ link }) => formOn(link)))
@@ -110,7 +110,7 @@ test('cancelled, deleted or over meanwhile: a yes charges nothing', async (t) =>
   assert.deepEqual(await statusesOf(shop, deleted.reference), ['pending', 'pending'])
 })
 
-test('a card is charged with the e-mail that it was made with, however the customer writes it today', async (t) => {
+test('a card is charged with the e-mail address that it was saved with, in its original case', async (t) => {
   const { shop, email, initialize, taken } = await withSavedCard(t, startFakePaystack)
   const { reference, link } = await initialize({ user: { email: email.toUpperCase() } })
   await send(link, await formOn(link))
@@ -118,7 +118,7 @@ test('a card is charged with the e-mail that it was made with, however the custo
   assert.equal(taken(), 1)
 })
 
-test('whoever has not the customer’s link cannot charge a card, even one that they know', async (t) => {
+test('a card cannot be charged without the customer’s payment link', async (t) => {
   const { shop, initialize, taken } = await withSavedCard(t, startFakePaystack)
   const { reference, link } = await initialize()
   const form = await formOn(link)
@@ -132,7 +132,7 @@ test('whoever has not the customer’s link cannot charge a card, even one that 
   assert.deepEqual(await statusesOf(shop, reference), ['pending', 'pending', 'pending'])
 })
 
-test('a yes is for the price that was shown: what was begun at a higher one is begun anew', async (t) => {
+test('confirming applies to the shown price; an attempt at a higher price is started again', async (t) => {
   const { fake, shop, initialize } = await withSavedCard(t, startFakePaystack)
   const { reference, link } = await initialize()
   // As a version with other fees would have left it.
@@ -143,7 +143,7 @@ test('a yes is for the price that was shown: what was begun at a higher one is b
   assert.equal(fake.ledger().taken.at(-1)?.amount.amount, fake.price.amount)
 })
 
-test('what waits for a yes is nothing to ask a provider about, whoever wants it asked', async (t) => {
+test('the provider is not called for an attempt that awaits confirmation', async (t) => {
   const { fake, shop, initialize } = await withSavedCard(t, startFakePaystack)
   const { reference } = await initialize()
   const { id } = await shop.payment(reference)
@@ -152,7 +152,7 @@ test('what waits for a yes is nothing to ask a provider about, whoever wants it 
   assert.equal(fake.ordersMade(), 1)
 })
 
-test('an order for which not even a yes could be asked has begun nothing, and keeps nobody from trying again', async (t) => {
+test('an attempt whose confirmation could not be prepared has failed and does not block another attempt', async (t) => {
   const { shop, email, fake } = await withSavedCard(t, startFakePaystack)
   const body = { ...fake.price, user: { email } }
   const { id, reference } = (await shop.call('POST', '/payments/v1/checkouts', body)).body.data
@@ -165,7 +165,7 @@ test('an order for which not even a yes could be asked has begun nothing, and ke
   assert.deepEqual(await statusesOf(shop, reference), ['pending', 'failed', 'pending'])
 })
 
-test('a provider that was removed since is asked for nothing new, and a yes is that', async (t) => {
+test('confirming fails if the integration was removed since', async (t) => {
   const { shop, initialize, taken } = await withSavedCard(t, startFakePaystack)
   const { reference, link } = await initialize()
   const { card } = await formOn(link)

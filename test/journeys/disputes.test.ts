@@ -43,7 +43,7 @@ const moneyOf = async (shop: Shop, payment: Paid) => {
   return [status, amountPaid, amountRefunded]
 }
 
-test('a dispute is an object of its own: no money is counted as lost while it is open', async () => {
+test('an open dispute does not count as returned money', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   const theirs = await openDispute(shop, payment, { amount: 400_000, reason: 'product_not_received' })
@@ -69,7 +69,7 @@ test('a dispute is an object of its own: no money is counted as lost while it is
   assert.equal(told?.data.payment.status, 'successful')
 })
 
-test('a dispute whose reason or amount changes is told as updated, once for each change', async () => {
+test('each change of a dispute’s reason or amount is announced once as dispute.updated', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   const { id } = await openDispute(shop, payment, { amount: 400_000 })
@@ -119,7 +119,7 @@ test('the money of a lost dispute is counted as returned once, and cannot be ref
   assert.equal(rest.body.data.amount, AMOUNT - 400_000)
 })
 
-test('a dispute whose notices were all lost is found by the daily listing, and told from its beginning', async () => {
+test('a dispute whose notices were all lost is found by the daily reconciliation, with all its events', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   await loseNotices(shop)
@@ -191,7 +191,7 @@ test('a dispute that is won after it was lost gives the money back in our record
   assert.deepEqual(await types(payment), ['dispute.opened', 'dispute.lost', 'dispute.won', 'dispute.lost'])
 })
 
-test('a dispute is shown to its merchant alone, by status and by payment, page by page', async () => {
+test('a merchant lists its own disputes by status and payment, with pagination', async () => {
   const shop = await service.addShop()
   const ids: string[] = []
   for (let count = 0; count < 3; count++) {
@@ -229,7 +229,7 @@ test('a dispute is shown to its merchant alone, by status and by payment, page b
   assert.equal((await shop.call('GET', '/payments/v1/disputes?status=odd')).status, 400)
 })
 
-test('a dispute stands in the timeline of its payment', async () => {
+test('the timeline of a payment shows its dispute', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   await openDispute(shop, payment, { reason: 'fraudulent' })
@@ -268,7 +268,7 @@ const listedRefund = (at: string, more: Partial<ListedRefund> = {}): ListedRefun
   ...more,
 })
 
-test('a refund that follows its dispute without naming it is counted once, in whatever order they are listed', async () => {
+test('a refund that follows its dispute without naming it is counted once, in every order of the list', async () => {
   const shop = await service.addShop()
   const refund = listedRefund('2026-01-03T00:00:00Z')
   const orders = [
@@ -287,7 +287,7 @@ test('a refund that follows its dispute without naming it is counted once, in wh
   }
 })
 
-test('a refund that was made before the dispute was opened is other money', async () => {
+test('a refund that was made before the dispute was opened is counted separately', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   const refund = listedRefund('2026-01-01T00:00:00Z')
@@ -295,7 +295,7 @@ test('a refund that was made before the dispute was opened is other money', asyn
   assert.deepEqual(await moneyOf(shop, payment), ['successful', AMOUNT, 800_000])
 })
 
-test('a dispute of more than is left is recorded as lost, and a person is asked to look', async () => {
+test('a lost dispute that exceeds the received money needs review', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   await reconcileWith(payment, { disputes: [listedDispute('lost', AMOUNT + 1)] })
@@ -305,7 +305,7 @@ test('a dispute of more than is left is recorded as lost, and a person is asked 
   assert.equal((await disputesOf(shop, payment))[0].status, 'lost')
 })
 
-test('an old list does not open a dispute again', async () => {
+test('a stale list does not reopen a dispute', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   for (const status of ['open', 'lost', 'open'] as const)

@@ -48,7 +48,7 @@ test('A3: 50 equal calls at once make one payment, and every answer is that paym
   assert.equal(await countPayments(own), 1)
 })
 
-test('A4: without a key a used reference is 409 with the first one, however many ask at once', async () => {
+test('A4: without a key a used reference is 409 with the existing payment, also for concurrent calls', async () => {
   const own = await addMerchant(database)
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, index) => checkout(app, own, { reference: 'a4', amount: index + 1 })),
@@ -63,7 +63,7 @@ test('A4: without a key a used reference is 409 with the first one, however many
   assert.equal(await countPayments(own), 1)
 })
 
-test('A6: another merchant uses the same key and the same reference without a trace of the first', async () => {
+test('A6: keys and references of one merchant do not affect another merchant', async () => {
   const other = await addMerchant(database)
   const live = await addMerchant(database, { mode: 'live' })
   const answers = []
@@ -89,7 +89,7 @@ test('A7: a refused call is not stored under its key; the corrected one works', 
   assert.deepEqual([status, headers['idempotent-replayed']], [201, undefined])
 })
 
-test('what was answered under a key is answered again, even when the integrations have changed since', async () => {
+test('a key returns its stored answer even if the integrations have changed since', async () => {
   const own = await addMerchant(database)
   const first = await checkout(app, own, {}, key('promised'))
   await database.rows(sql`update integrations set enabled = false where merchant_id = ${uuidOf(own.merchantId)}`)
@@ -99,7 +99,7 @@ test('what was answered under a key is answered again, even when the integration
   assert.equal((await checkout(fresh, own, {}, key('new'))).status, 422)
 })
 
-test('a call that lost to a used reference may be sent again with its key', async () => {
+test('a call that was refused for a used reference may be repeated with its key', async () => {
   await checkout(app, shop, { reference: 'taken' })
   for (const _ of [1, 2]) assert.equal((await checkout(app, shop, { reference: 'taken' }, key('late'))).status, 409)
   assert.equal((await checkout(app, shop, { reference: 'free' }, key('late'))).status, 201)
@@ -122,11 +122,11 @@ for (const [name, value] of Object.entries({
   })
 }
 
-test('a key of 255 characters is taken', async () => {
+test('a key of 255 characters is accepted', async () => {
   assert.equal((await checkout(app, shop, {}, key('k'.repeat(255)))).status, 201)
 })
 
-test('of duplicate members the last one counts: for the check, the fingerprint and the row', async () => {
+test('of duplicate JSON members the last one counts, for validation, digest and stored row', async () => {
   const body = '{"amount":0,"amount":700,"country":"NG","user":{"email":"a@b.co"}}'
   const headers = { ...shop.headers, ...key('twice') }
   const first = await call(app, 'POST', '/payments/v1/checkouts', { headers, body })

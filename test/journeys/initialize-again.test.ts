@@ -50,7 +50,7 @@ test('another channel under the same reference is another attempt, and the first
   assert.deepEqual(await attemptsOf(shop, reference), ['pending', 'pending'])
 })
 
-test('instructions that have expired, and an attempt that has failed, give way to a new attempt', async () => {
+test('after expired instructions or a failed attempt, initialize starts a new attempt', async () => {
   const shop = await service.addShop()
   const reference = newReference()
   const first = (await shop.initialize({ reference })).body.data

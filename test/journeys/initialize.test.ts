@@ -33,7 +33,7 @@ const pay = (orderReference: string) =>
 const countPayments = async () =>
   (await database.row<{ count: number }>(sql`select count(*) as count from payments`))?.count
 
-test('a card is answered with exactly what the specification names: a message, a link, a reference, a public key', async () => {
+test('the answer for a card has exactly message, link, reference and publicKey', async () => {
   const { status, body } = await shop.initialize({ reference: newReference() })
   assert.equal(status, 200)
   assert.deepEqual(Object.keys(body), ['data'])
@@ -52,7 +52,7 @@ test('a card is answered with exactly what the specification names: a message, a
   assert.equal((await fetch(data.link)).status, 200)
 })
 
-test('a virtual account is answered with where to send how much, until when', async () => {
+test('the answer for a virtual account has account, amount and expiry', async () => {
   const { status, body } = await shop.initialize({ ...TRANSFER, reference: newReference() })
   assert.equal(status, 200)
   assert.deepEqual(Object.keys(body), ['data'])
@@ -71,7 +71,7 @@ test('a virtual account is answered with where to send how much, until when', as
   assert.ok(minutes > 29 && minutes <= 30, expiresAt)
 })
 
-test('the reference that is answered is the request’s with something added, and finds the payment again', async () => {
+test('the attempt’s reference is the request’s with a suffix, and finds the payment', async () => {
   const reference = newReference()
   const { body } = await shop.initialize({ reference })
   assert.match(body.data.reference, new RegExp(`^${reference}-[0-9a-hjkmnp-tv-z]{8,}$`))
@@ -84,7 +84,7 @@ test('the reference that is answered is the request’s with something added, an
   assert.equal(attempt.instructions.link, body.data.data.link)
 })
 
-test('only provider, amount and the e-mail are needed: the rest has its defaults', async () => {
+test('only provider, amount and e-mail address are required; the rest has defaults', async () => {
   const { body } = await shop.initialize()
   assert.match(body.data.reference, /^[\x21-\x7e]+-[0-9a-hjkmnp-tv-z]{8,}$/)
   const payment = await shop.payment(body.data.reference)
@@ -119,7 +119,7 @@ test('null means absent for every optional field, and an empty currency is NGN',
   }
 })
 
-test('all that may be said is kept as it was said', async () => {
+test('all optional fields are stored unchanged', async () => {
   const wanted = {
     reference: newReference(),
     currency: 'ghs',
@@ -148,7 +148,7 @@ test('all that may be said is kept as it was said', async () => {
   assert.equal((Date.parse(payment.expiresAt) - Date.parse(payment.createdAt)) / 1_000, 900)
 })
 
-test('without a country it is where the currency is at home, among those that the provider serves', async () => {
+test('without a country the payment gets the currency’s home country, if the provider serves it', async () => {
   for (const [currency, country] of [
     ['NGN', 'NG'],
     ['GHS', 'GH'],
@@ -239,7 +239,7 @@ test('a reference follows the rules of the checkout: 1 to 100 printable characte
   assert.equal((await shop.payment(body.data.reference)).reference, longest)
 })
 
-test('all mistakes are told at once', async () => {
+test('all validation errors are returned at once', async () => {
   const { status, body } = await shop.call('POST', INITIALIZE, {
     amount: '100',
     currency: 'XYZ',
@@ -270,7 +270,7 @@ test('F3: an amount that is no whole number of kobo is refused, never rounded', 
   }
 })
 
-test('a near miss of a field is pointed out, one that resembles nothing is let pass', async () => {
+test('a misspelt field is refused with a suggestion; other unknown fields are ignored', async () => {
   for (const [field, meant] of [
     ['redirectUrl', 'redirectURL'],
     ['customerBearCharge', 'customerBearsCharge'],
@@ -294,7 +294,7 @@ test('G1: markup in a name is text in the message', async () => {
   assert.ok(message.includes('(&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; Söhne)'), message)
 })
 
-test('a reference of a pending payment adds a try to it, whoever made it', async () => {
+test('the reference of a pending payment adds an attempt to it, also to a checkout', async () => {
   const reference = newReference()
   const { id } = (await checkout(reference)).body.data
   const first = await shop.initialize({ reference })
@@ -322,7 +322,7 @@ test('the same reference with another amount or currency is 409 reference_confli
   assert.equal((await shop.payment(reference)).attempts.length, 1)
 })
 
-test('a payment that is over takes no more tries, and the answer says how it ended', async () => {
+test('an ended payment accepts no attempts, and the error says how it ended', async () => {
   const [paid, cancelled, expired] = [newReference(), newReference(), newReference()]
   const { data } = (await shop.initialize({ reference: paid })).body
   await pay(data.data.reference)
@@ -341,7 +341,7 @@ test('a payment that is over takes no more tries, and the answer says how it end
   }
 })
 
-test('a payment whose time is over takes no more tries, though nobody has noted its end yet', async () => {
+test('an overdue payment accepts no attempts, also before the worker has expired it', async () => {
   const reference = newReference()
   await checkout(reference)
   await database.rows(sql`update payments set expires_at = now() - interval '1 second' where reference = ${reference}`)
@@ -350,7 +350,7 @@ test('a payment whose time is over takes no more tries, though nobody has noted 
   assert.equal((await shop.payment(reference)).attempts.length, 0)
 })
 
-test('B15: while a try is being processed there is no other: 409 attempt_in_progress, and it says which', async (t) => {
+test('B15: while an attempt is processing, another is 409 attempt_in_progress with its reference', async (t) => {
   const door = await doorInTrouble(t, service)
   const reference = newReference()
   door.upstream.trouble = 'silent after the work'
@@ -366,7 +366,7 @@ test('B15: while a try is being processed there is no other: 409 attempt_in_prog
   assert.deepEqual([cancel.status, cancel.body.code], [409, 'attempt_in_progress'])
 })
 
-test('twenty tries are enough: the 21st is 409 too_many_attempts', async () => {
+test('the 21st attempt is 409 too_many_attempts', async () => {
   const reference = newReference()
   for (let number = 1; number <= 20; number++) {
     assert.equal((await shop.initialize({ reference })).status, 200, `try ${number}`)
@@ -377,7 +377,7 @@ test('twenty tries are enough: the 21st is 409 too_many_attempts', async () => {
   assert.equal((await shop.payment(reference)).attempts.length, 20)
 })
 
-test('a provider that says no is 502 provider_error with its words, and the attempt has failed', async (t) => {
+test('a refusal of the provider is 502 provider_error with its message, and the attempt fails', async (t) => {
   const door = await doorInTrouble(t, service)
   const reference = newReference()
   const refusal = {
@@ -426,7 +426,7 @@ for (const trouble of [
   })
 }
 
-test('a provider that nobody can connect to has started nothing: 502, the attempt failed, and another may follow', async (t) => {
+test('a failed connection to the provider is 502, the attempt fails, and another is allowed', async (t) => {
   const door = await doorInTrouble(t, service)
   await door.upstream.close()
   const reference = newReference()
@@ -462,7 +462,7 @@ test('the same key with another body is 422 idempotency_key_reused', async () =>
   assert.deepEqual([status, body.code], [422, 'idempotency_key_reused'])
 })
 
-test('twenty at once under one key make one payment with one try; whoever comes early is told to wait', async () => {
+test('twenty concurrent calls with one key make one payment with one attempt; early repeats get 409', async () => {
   const before = Number(await countPayments())
   const all = await Promise.all(Array.from({ length: 20 }, () => shop.initialize({}, key('at once'))))
   const done = all.filter(({ status }) => status === 200)
@@ -514,7 +514,7 @@ test('a key belongs to one endpoint, one merchant and one mode', async () => {
   )
 })
 
-test('after a 504 the same key goes on with the same payment, and starts nothing while the outcome is unknown', async (t) => {
+test('after a 504 the same key continues with the same payment, and starts nothing while the outcome is unknown', async (t) => {
   const door = await doorInTrouble(t, service)
   door.upstream.trouble = 'silent before the work'
   const before = Number(await countPayments())
@@ -527,7 +527,7 @@ test('after a 504 the same key goes on with the same payment, and starts nothing
   assert.equal((await shop.payment(first.body.attempt)).attempts.length, 1)
 })
 
-test('after a 502 the same key goes on with the same payment, with another try', async (t) => {
+test('after a 502 the same key continues with the same payment and a new attempt', async (t) => {
   const door = await doorInTrouble(t, service)
   door.upstream.garble = () => ({ status: 422, text: '{"type":"urn:manilla:problem:no","code":"no","detail":"No."}' })
   const before = Number(await countPayments())
@@ -547,7 +547,7 @@ test('after a 502 the same key goes on with the same payment, with another try',
   assert.deepEqual((await shop.initialize({}, key('refused'))).body, second.body)
 })
 
-test('a key that has begun a payment never begins another, though that one has ended meanwhile', async (t) => {
+test('a key never creates a second payment, even if the first has ended', async (t) => {
   const door = await doorInTrouble(t, service)
   door.upstream.garble = () => ({ status: 422, text: '{"type":"urn:manilla:problem:no","code":"no","detail":"No."}' })
   const first = await door.initialize(shop, {}, key('ended'))
@@ -562,7 +562,7 @@ test('a key that has begun a payment never begins another, though that one has e
   assert.equal(await countPayments(), before)
 })
 
-test('F2: another merchant’s payment, attempt or reference is not there, exactly as one that never was', async () => {
+test('F2: another merchant’s payment, attempt or reference is 404, like an unknown one', async () => {
   const other = await service.addShop()
   const { data } = (await shop.initialize({ reference: newReference() })).body
   const payment = await shop.payment(data.reference)
@@ -606,7 +606,7 @@ test('a list shows payments with their attempts, as a single one does', async ()
   assert.deepEqual(body.data[1], await own.payment(data.reference))
 })
 
-test('cancelling a payment abandons the try that waits for the customer', async () => {
+test('cancelling a payment abandons its pending attempt', async () => {
   const reference = newReference()
   const { data } = (await shop.initialize({ reference })).body
   const { status, body } = await shop.call('POST', `/payments/v1/payments/${data.reference}/cancel`)
@@ -617,7 +617,7 @@ test('cancelling a payment abandons the try that waits for the customer', async 
   assert.deepEqual(await shop.payment(reference), body.data)
 })
 
-test('an attempt is answered with every member of the contract, absent ones as null', async () => {
+test('an attempt has every member of the contract, absent ones as null', async () => {
   const { data } = (await shop.initialize()).body
   const payment = await shop.payment(data.reference)
   assert.deepEqual(Object.keys(payment), [
@@ -700,7 +700,7 @@ test('a virtual account closes with its payment, if that ends first', async () =
   assert.ok(Date.parse(other.data.data.expiresAt) < Date.parse((await shop.payment(long)).expiresAt))
 })
 
-test('a try that cannot be prepared has begun nothing, and blocks no other', async () => {
+test('an attempt that cannot be prepared starts nothing and does not block another', async () => {
   const reference = newReference()
   const { id } = (await checkout(reference)).body.data
   const { capabilities } = parts.providers.find('gateway') ?? assert.fail()

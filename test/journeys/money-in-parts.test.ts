@@ -40,7 +40,7 @@ async function deliverNotices(): Promise<void> {
 
 const isWorkedOff = (notices: { state: string }[]) => notices.every(({ state }) => state !== 'waiting')
 
-test('a notice that calls a part "paid", and comes after the part is on record, leaves nothing in doubt', async () => {
+test('a notice that calls a recorded partial payment "paid" does not change the attempt', async () => {
   const { payment, order } = await start('flutterwave-virtual-bank-account', 'part-1')
   await fake.customer.transfer?.(order, 500_000)
   await check(payment)
@@ -52,7 +52,7 @@ test('a notice that calls a part "paid", and comes after the part is on record, 
   assert.equal((await shop.initialize({ provider: 'flutterwave', reference: 'part-1' })).status, 200, 'by card, then')
 })
 
-test('parts that are not needed any more go back one by one, for some providers give back one transaction at a time', async () => {
+test('surplus partial payments are refunded one by one, because some providers refund one transaction at a time', async () => {
   const account = await start('flutterwave-virtual-bank-account', 'part-2')
   for (const amount of [300_000, 400_000]) await fake.customer.transfer?.(account.order, amount)
   await check(account.payment)
@@ -68,7 +68,7 @@ test('parts that are not needed any more go back one by one, for some providers 
   ])
 })
 
-test('so do two transfers of which we hear together, after the payment was paid', async () => {
+test('two surplus transfers in one answer are refunded one by one', async () => {
   const account = await start('flutterwave-virtual-bank-account', 'part-3')
   const card = await start('flutterwave', 'part-3')
   await fake.customer.payByCard(card.order, { save: false })
@@ -83,7 +83,7 @@ test('so do two transfers of which we hear together, after the payment was paid'
   ])
 })
 
-test('a second refund of the same amount is made although the provider does not say whose the first was', async () => {
+test('a second refund of the same amount is made although the provider does not name the first one’s reference', async () => {
   const card = await start('flutterwave', 'part-4')
   await fake.customer.payByCard(card.order, { save: false })
   await check(card.payment)

@@ -69,7 +69,7 @@ const statuses = ({ attempts }: Payment) => attempts.map(({ status }: Payment) =
 
 const TRANSFER = { provider: 'gateway-virtual-bank-account' }
 
-test('B3: a decline, then a success on the same page: the payment succeeds once, and the sequence tells which is newer', async () => {
+test('B3: a decline, then a success on the same page: the payment succeeds once, and the sequence orders the events', async () => {
   const shop = await service.addShop()
   const { payment, order } = await start(shop)
   await charge(shop, order, CARD.insufficientFunds)
@@ -166,7 +166,7 @@ test('B9: a transfer of less than was asked leaves the payment open and says wha
   assert.equal((await ledger(shop, order)).amount, 1_000_000)
 })
 
-test('B10: parts that add up make it successful when the sum first reaches the amount; the parts stand in the timeline', async () => {
+test('B10: partial transfers make the payment successful when their sum reaches the amount; the timeline shows them', async () => {
   const shop = await service.addShop()
   const { payment, accountNumber } = await start(shop, TRANSFER)
   const counts = (amount: number) => becomes(shop, payment, ({ amountPaid }) => amountPaid === amount)
@@ -261,7 +261,7 @@ test('B12: a card page that takes more than was asked is at least enough: succes
   assert.deepEqual(overpaid?.data.excess, { amount: taken - AMOUNT, currency: 'NGN' })
 })
 
-test('B12: money in another currency is never a success: it stays on record, counted for nobody, and a person is told', async (t) => {
+test('B12: money in another currency is never a success: it is recorded, not counted, and needs review', async (t) => {
   const between = await startBetween(t, service)
   const { payment, attempt, order } = await start(between.shop)
   const dollars = paidTransaction({ amount: AMOUNT, currency: 'USD' })
@@ -329,7 +329,7 @@ test('B17: a transfer arrives after the payment expired: successful once, and la
   ])
 })
 
-test('B17: a payment that is cancelled, expired and paid at one moment ends paid, whoever came first', async () => {
+test('B17: a payment that is cancelled, expired and paid concurrently ends successful, in every order', async () => {
   const shop = await service.addShop()
   for (let round = 0; round < 10; round++) {
     const { payment, order } = await start(shop)
@@ -369,7 +369,7 @@ test('B18: a second transfer to the account of a paid payment is surplus: record
   assert.deepEqual([end.amountPaid, end.amountRefunded], [AMOUNT, 0])
 })
 
-test('B18: a transfer to an account that was given up, after the payment was paid by card, is surplus of that attempt', async () => {
+test('B18: a transfer to an abandoned account, after the payment was paid by card, is surplus of that attempt', async () => {
   const shop = await service.addShop()
   const account = await start(shop, { ...TRANSFER, reference: 'two-ways' })
   const card = await start(shop, { reference: 'two-ways' })
@@ -383,7 +383,7 @@ test('B18: a transfer to an account that was given up, after the payment was pai
   assert.equal((await ledger(shop, card.order)).refunded, 0)
 })
 
-test('B18: a part that came by transfer before the card paid it all is not forgotten: it goes back as surplus', async () => {
+test('B18: a partial transfer before a full card payment is refunded as surplus', async () => {
   const shop = await service.addShop()
   const account = await start(shop, { ...TRANSFER, reference: 'part-and-card' })
   await transfer(shop, account.accountNumber, 400_000)
@@ -435,7 +435,7 @@ test('B21: a refund made on the provider’s side is recorded as its own object;
   assert.deepEqual(refunds, [{ amount: 300_000, kind: 'provider', status: 'successful' }])
 })
 
-test('B21: the same refund told twice, in other words too, is on record once', async () => {
+test('B21: a refund that is announced in two different notices is recorded once', async () => {
   const shop = await service.addShop()
   const { payment, order } = await start(shop)
   await charge(shop, order, CARD.pays)
@@ -507,7 +507,7 @@ test('B21: a refund of ours whose answer never came is done once: the repeat fin
   ])
 })
 
-test('B21: a refund that two processes carry out at the same moment is made once and told once', async (t) => {
+test('B21: a refund that two processes send concurrently is made once and announced once', async (t) => {
   const between = await startBetween(t, service)
   const { shop } = between
   const { payment, order } = await start(shop)
@@ -535,7 +535,7 @@ test('B21: a refund that two processes carry out at the same moment is made once
   assert.equal(eventTypes.filter((type) => type === 'refund.successful').length, 1)
 })
 
-test('B21: of two refunds of one amount, the one that the provider tells of is not taken for the other', async (t) => {
+test('B21: two refunds of one amount are not confused when the provider announces one', async (t) => {
   const between = await startBetween(t, service)
   const { shop, upstream } = between
   const { payment, order } = await start(shop)
@@ -613,7 +613,7 @@ async function check(through: typeof parts, { id }: Payment) {
   await checkDueAttempts(through, 100)
 }
 
-test('B17: money of another attempt that went back never keeps a late success out, though it was more than was asked now', async () => {
+test('B17: returned money of another attempt does not prevent a late success', async () => {
   const shop = await service.addShop()
   const terms = { amount: 1_000_000, reference: 'late-after-refund', customerBearsCharge: true }
   const account = await start(shop, { ...TRANSFER, ...terms })
@@ -642,7 +642,7 @@ test('B17: money of another attempt that went back never keeps a late success ou
   await assertAudited(paid)
 })
 
-test('B17: money that went back does not complete a payment: what is held counts, and the rest completes it', async () => {
+test('B17: returned money does not complete a payment; only held money counts', async () => {
   const shop = await service.addShop()
   const { payment, accountNumber } = await start(shop, { ...TRANSFER, amount: 1_000_000 })
   await transfer(shop, accountNumber, 400_000)
@@ -799,7 +799,7 @@ test('B12: money in another currency beside all that was asked for, in one answe
   ])
 })
 
-test('B22: amounts that cannot be decide nothing; the next answer that makes sense does', async (t) => {
+test('B22: implausible amounts change nothing; the next plausible answer is applied', async (t) => {
   const { payment, answers } = await startAnswering(t)
   const absurd = await answers(
     paidTransaction({ amount: Number.MAX_SAFE_INTEGER, kind: 'transfer' }),
@@ -837,7 +837,7 @@ test('two payments that save one card at the same moment are both settled, and t
   }
 })
 
-test('an audit that runs beside payments sees each as of one moment, and finds nothing', async () => {
+test('an audit during payments reads a consistent snapshot and finds no difference', async () => {
   const shop = await service.addShop()
   const findings: string[] = []
   let rounds = 0

@@ -103,7 +103,7 @@ test('B1: the same news in a hundred notices at once: 2xx each time, one transit
   assert.equal(receipts.length, 1)
 })
 
-test('B2: after a success, older news of "pending" or "failed" changes nothing, and is kept as ignored with the reason', async () => {
+test('B2: after a success, stale notices of "pending" or "failed" change nothing and are stored as ignored with the reason', async () => {
   const shop = await quietShop()
   const { payment, order } = await start(shop)
   const old = await recordAt(service, shop, order)
@@ -211,7 +211,8 @@ test('B6, B18: a notice for a reference that we do not know is kept in the unmat
   assert.deepEqual(money, [{ amount: AMOUNT, currency: 'NGN', counted: false, attempt_id: null, payment_id: null }])
   assert.ok(
     alerts.some(
-      ({ msg, noticeId }) => msg === 'unmatched notice: it names a reference that is not ours' && noticeId === listed?.id,
+      ({ msg, noticeId }) =>
+        msg === 'unmatched notice: it names a reference that is not ours' && noticeId === listed?.id,
     ),
   )
   assert.deepEqual(await recordsOf(database, payment), before)
@@ -239,7 +240,7 @@ async function forgedSoFar(baseUrl: string): Promise<number> {
   return Number(/^manilla_forged_notices_total (\d+)$/m.exec(body)?.[1])
 }
 
-test('B7: a notice with a bad, missing or old signature, or of another account or mode, is 401; nothing is kept but a count, and nobody is asked', async (t) => {
+test('B7: a notice with a bad, missing or old signature, or of another account or mode, is 401; nothing is stored, and the provider is not called', async (t) => {
   const between = await startBetween(t, service)
   const { shop, asked } = between
   const other = await service.addShop()
@@ -282,7 +283,7 @@ test('B7: a notice with a bad, missing or old signature, or of another account o
   await becomes(shop, payment, isPaid)
 })
 
-test('B7: a notice for nobody is 404, and one for a merchant we do not have is refused like a bad signature', async () => {
+test('B7: a notice for an unknown provider is 404; for an unknown merchant it is refused like a bad signature', async () => {
   const shop = await service.addShop()
   const notice = noticeAbout(madeUpRecord(), 'payment.paid')
   for (const path of [
@@ -335,7 +336,7 @@ test('B8: a valid notice says paid, the provider itself says not: no success, as
   await recordsOf(database, payment)
 })
 
-test('B8: a valid notice says failed, the provider itself says paid: no verdict on that; its next answer alone decides', async (t) => {
+test('B8: a valid notice says failed, the provider says paid: neither is applied; the next answer decides', async (t) => {
   const between = await startBetween(t, service)
   const { shop } = between
   const { payment, order } = await start(shop)
@@ -402,7 +403,7 @@ function oddNotices(record: Json): [string, string][] {
   ]
 }
 
-test('B22: notices with unknown words, odd or huge JSON are answered 2xx and kept, never 5xx; nothing is settled on what they say', async () => {
+test('B22: notices with unknown values, odd or huge JSON are answered 2xx and stored; their claims are not applied', async () => {
   const shop = await quietShop()
   const { payment, order } = await start(shop)
   const record = await recordAt(service, shop, order)
@@ -448,7 +449,7 @@ test('B22: bytes that are no text at all are kept too', async () => {
   assert.match(String(unmatched.find(({ merchantId }) => merchantId === shop.merchantId)?.note), /^cannot be read/)
 })
 
-test('a notice that fails for ever neither stops the others nor is given up: it is tried again within the hour, however often', async (t) => {
+test('a notice that always fails does not block others and is retried at least every hour', async (t) => {
   const between = await startBetween(t, service)
   const { payment, order } = await start(between.shop)
   await charge(between.shop, order)
@@ -484,7 +485,7 @@ test('a notice that fails for ever neither stops the others nor is given up: it 
   }
 })
 
-test('B6: money that nobody could be matched with finds its attempt, with the amount that the provider itself tells', async () => {
+test('B6: unmatched money is assigned to its attempt later, with the provider’s amount', async () => {
   const shop = await quietShop()
   const { payment, order } = await start(shop)
   await charge(shop, order)

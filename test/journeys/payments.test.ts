@@ -43,7 +43,7 @@ test("F2: another merchant's payment is answered exactly as one that never was",
   assert.equal((await get('/mine')).body.data.status, 'pending')
 })
 
-test('a name that no reference can have is 404, whatever it holds', async () => {
+test('a name in an invalid format is 404', async () => {
   for (const name of ['%00', '%ff', '%E2%98%83', '%20', 'x'.repeat(101), "'%20or%201=1", '..%2F..%2Fetc', 'chk_0OIl']) {
     const { status } = await get(`/${name}`)
     assert.ok(status === 404 || status === 400, `${name}: ${status}`)
@@ -113,7 +113,7 @@ test('an e-mail filter with odd characters finds nothing and breaks nothing', as
   }
 })
 
-test('cancel turns a pending payment into a cancelled one, with its event in the same breath', async () => {
+test('cancel makes a pending payment cancelled, with its event in the same transaction', async () => {
   await checkout(app, shop, { reference: 'given-up' })
   const { status, body } = await cancel('given-up')
   assert.deepEqual([status, body.data.status], [200, 'cancelled'])
@@ -135,7 +135,7 @@ test('cancel needs no body, and takes an empty one that calls itself JSON', asyn
   assert.equal((await call(app, 'POST', '/payments/v1/payments/no-body/cancel', { headers, body: '' })).status, 200)
 })
 
-test('a payment whose time is over expires once, with its event, even with several workers', async () => {
+test('an overdue payment expires once, with its event, even with several workers', async () => {
   await checkout(app, shop, { reference: 'too-late', expiresIn: 900 })
   await checkout(app, shop, { reference: 'in-time', expiresIn: 900 })
   const parts = { database, clock: systemClock, links: linksOn(() => BASE_URL), secrets: secretBox(Buffer.alloc(32)) }

@@ -90,7 +90,7 @@ test('a refund made at the provider whose notice was lost is found by the daily 
   assert.equal(await givenBack(shop, payment), 300_000)
 })
 
-test('refunds and disputes are listed once a day for a week after the money came, then no more', async () => {
+test('refunds and disputes are reconciled once a day for a week after the payment', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   let listings = 0
@@ -119,7 +119,7 @@ test('a provider that does not list its refunds is asked again an hour later', a
   assert.equal(await refunded(shop, payment), 300_000)
 })
 
-test('a refund notice waits for another try while the provider does not list its refunds', async () => {
+test('a refund notice is retried while the provider does not list its refunds', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   await loseNotices(shop)
@@ -197,7 +197,7 @@ test('a refund of ours that was made twice at the provider is on record twice', 
   assert.equal(await refunded(shop, payment), 600_000)
 })
 
-test('a refund of ours is done or failed as the provider lists it, also when it changes its mind', async () => {
+test('a refund follows the status that the provider lists, also when it changes later', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   const reference = refundReference(await pendingRefund(payment, 300_000))
@@ -216,7 +216,7 @@ test('a refund of ours is done or failed as the provider lists it, also when it 
   assert.deepEqual(await types(payment), ['refund.successful', 'refund.failed', 'refund.successful'])
 })
 
-test('more than came in is never recorded as returned: a person is asked to look, once', async () => {
+test('more than was received is never recorded as returned; the attempt needs review once', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   for (let times = 0; times < 2; times++) await reconcileWith(payment, [listed('t-1', AMOUNT + 1)])
@@ -228,7 +228,7 @@ test('more than came in is never recorded as returned: a person is asked to look
   assert.equal(reviews.length, 1)
 })
 
-test('a refund that is not finished within 3 days needs review: told once, then asked for once a day', async () => {
+test('a refund that is not finished within 3 days needs review, is announced once and retried daily', async () => {
   const shop = await service.addShop()
   const payment = await paid(shop)
   await database.rows(sql`update refunds set due_at = null where status = 'pending'`) // those of other tests

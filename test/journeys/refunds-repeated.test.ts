@@ -93,7 +93,7 @@ test('a client that repeats a refund with its key while the worker resumes it: o
   await end()
 })
 
-test('a worker that finds a refund which a repeated call is asking for leaves it alone', async () => {
+test('the worker does not send a refund that a repeated call has leased', async () => {
   const { payment, release, end } = await killedBeforeRequest('client-first')
   const before = requests.length
   const repeated = refund(payment.reference, { amount: AMOUNT }, { 'idempotency-key': 'client-first' })
@@ -109,7 +109,7 @@ test('a worker that finds a refund which a repeated call is asking for leaves it
   await end()
 })
 
-test('a process that was frozen until its lease ran out asks no more, and its late answer does not end the next lease', async (t) => {
+test('a process that was frozen until its lease expired sends nothing, and its late answer does not release the next lease', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { payment, release, end } = await killedBeforeRequest('frozen')
   const before = requests.length

@@ -35,7 +35,7 @@ async function eventsOf(id: string, like: string) {
     select type, sequence, data from events where payment_id = ${uuidOf(id as never)} and type like ${like} order by sequence`)
 }
 
-test('a refund without an amount gives all of it back, through the provider that took it', async () => {
+test('a refund without an amount returns all money through the provider that received it', async () => {
   const { reference, id, order } = await paid()
   const { status, body } = await refund(reference)
   assert.equal(status, 201)
@@ -63,7 +63,7 @@ test('a refund without an amount gives all of it back, through the provider that
   assert.equal(event?.data.payment?.amountRefunded, AMOUNT)
 })
 
-test('several parts add up, and the last one is whatever is left', async () => {
+test('partial refunds add up, and the last one is the rest', async () => {
   const { reference, id, attempt, order } = await paid()
   for (const [name, amount, total] of [
     [reference, 1, 1],
@@ -87,7 +87,7 @@ test('several parts add up, and the last one is whatever is left', async () => {
   )
 })
 
-test('never more than was paid: 422 refund_exceeds_payment, and it says what is left', async () => {
+test('more than was paid is 422 refund_exceeds_payment with the refundable amount', async () => {
   const { reference, order } = await paid()
   const over = await refund(reference, { amount: AMOUNT + 1 })
   assert.deepEqual([over.status, over.body.code, over.body.refundable], [422, 'refund_exceeds_payment', AMOUNT])
@@ -100,7 +100,7 @@ test('never more than was paid: 422 refund_exceeds_payment, and it says what is 
   assert.equal((await ledger(order)).refunded, AMOUNT)
 })
 
-test('of twenty refunds of the whole at once one is made', async () => {
+test('of twenty concurrent full refunds one is made', async () => {
   const { reference, id, order } = await paid()
   const all = await Promise.all(Array.from({ length: 20 }, () => refund(reference)))
   assert.deepEqual(all.map(({ status }) => status).sort(), [201, ...Array(19).fill(409)])
@@ -111,7 +111,7 @@ test('of twenty refunds of the whole at once one is made', async () => {
   assert.equal((await eventsOf(id, 'refund.%')).length, 1)
 })
 
-test('of twenty refunds of a tenth at once ten are made', async () => {
+test('of twenty concurrent refunds of a tenth ten are made', async () => {
   const { reference, order } = await paid()
   const all = await Promise.all(
     Array.from({ length: 20 }, () => refund(reference, { amount: AMOUNT / 10, allowDuplicate: true })),
@@ -121,7 +121,7 @@ test('of twenty refunds of a tenth at once ten are made', async () => {
   assert.equal((await ledger(order)).refunded, AMOUNT)
 })
 
-test('what is not paid is not refunded: 409 while it is open, 422 when it ended unpaid', async () => {
+test('an unpaid payment is not refunded: 409 while it is open, 422 when it ended', async () => {
   const { data } = (await shop.initialize()).body
   const open = await refund(data.reference)
   assert.deepEqual([open.status, open.body.code], [409, 'payment_not_completed'])
@@ -164,7 +164,7 @@ test('null means absent; but all of the money goes back only when a body says so
   assert.equal((await refund(reference, { amount: null, reason: null })).body.data.amount, AMOUNT)
 })
 
-test('a provider that refuses makes the refund failed, and what it was for can be refunded again', async () => {
+test('a refused refund fails, and its amount can be refunded again', async () => {
   const { reference, id, order } = await paid()
   // As after a refund on the provider's own dashboard that nobody told us of.
   await database.rows(sql`update gateway_payments set refunded = taken where reference = ${order}`)
@@ -208,7 +208,7 @@ for (const trouble of ['silent before the work', 'silent after the work', 'answe
   })
 }
 
-test('money beyond the payment goes back by itself, and is not counted as a refund of it', async () => {
+test('surplus money is refunded automatically and not counted as a refund of the payment', async () => {
   const reference = 'paid-twice'
   const [first, second] = [
     (await shop.initialize({ reference, amount: AMOUNT })).body.data,
@@ -329,7 +329,7 @@ test('A1: the same refund twice under one key is made once, and answered alike; 
   assert.notEqual(fresh.body.data.id, first.body.data.id, 'a key is of one payment')
 })
 
-test('A3: ten refunds under one key at once are one; whoever comes early is told to wait', async () => {
+test('A3: ten concurrent refunds with one key make one; early repeats get 409', async () => {
   const { reference, order } = await paid()
   const key = { 'idempotency-key': 'all-at-once' }
   const all = await Promise.all(Array.from({ length: 10 }, () => refund(reference, { amount: 1_000 }, key)))
@@ -353,7 +353,7 @@ test('A5: a refund whose call died before it was answered is found again by its 
   assert.equal((await ledger(order)).refunded, 1_000)
 })
 
-test('who asked for a refund stands in the audit log, once for each that was made', async () => {
+test('the audit log has one entry for each refund, with its actor', async () => {
   const { reference } = await paid()
   const { id } = (await refund(reference, { amount: 1_000 })).body.data
   assert.equal((await refund(reference, { amount: AMOUNT })).status, 422)
@@ -363,7 +363,7 @@ test('who asked for a refund stands in the audit log, once for each that was mad
   assert.deepEqual(acts, [{ actor, act: 'refund.asked_for', subject: id }])
 })
 
-test('a provider that takes minutes to answer is asked by one of us alone', async (t) => {
+test('a slow provider is called by one process only', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const payment = await paid()
   await database.rows(sql`

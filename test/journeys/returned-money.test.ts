@@ -51,7 +51,7 @@ async function assertAudited(id: PaymentId): Promise<void> {
   assert.deepEqual(audit(records), [])
 }
 
-test('a cancelled payment whose money was reversed before we saw it stays cancelled, and the books show both directions', async () => {
+test('a cancelled payment whose money was reversed before we saw it stays cancelled, and both movements are recorded', async () => {
   const started = await start()
   await cancelPayment(parts(), started.id)
   await payAndCheck(started, 'reversed')

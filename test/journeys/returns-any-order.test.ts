@@ -202,7 +202,7 @@ test('a refund that was under way when we first saw its money, and that fails, i
   assert.deepEqual(await moneyOf(shop, payment), [AMOUNT, 0])
 })
 
-test('when all of the money was going back at first sight and that fails, a person is asked to look', async () => {
+test('when a full return at first sight fails later, the attempt needs review', async () => {
   const shop = await service.addShop()
   const payment = await seenWithReturn(shop, AMOUNT)
   for (const status of ['pending', 'failed', 'failed'] as const)

@@ -38,7 +38,7 @@ async function tokenOf(orderReference: string): Promise<string> {
   return String(row?.kept_card)
 }
 
-test('a card is kept when its holder agreed, and only then', async () => {
+test('a card is saved only with the customer’s consent', async () => {
   const shop = await service.addShop()
   const [willing, unwilling] = [newEmail(), newEmail()]
   await pay(shop, willing, { card: VISA, save: true })
@@ -60,7 +60,7 @@ test('a card is kept when its holder agreed, and only then', async () => {
   })
 })
 
-test('a card that was declined is not kept, whatever its holder agreed to', async () => {
+test('a declined card is not saved, even with consent', async () => {
   const shop = await service.addShop()
   const email = newEmail()
   const { data } = (await shop.initialize({ user: { email } })).body
@@ -119,7 +119,7 @@ test('the same card again replaces its token; another card stands beside it, and
   assert.match(await (await fetch(data.data.link)).text(), /with Verve ending 6666/)
 })
 
-test('a card is of one customer of one merchant in one mode: nobody else sees, uses or deletes it', async () => {
+test('a card belongs to one customer of one merchant in one mode; others cannot see, use or delete it', async () => {
   const [shop, other] = [await service.addShop(), await service.addShop('Another Shop')]
   const email = newEmail()
   await pay(shop, email, { card: VISA, save: true })
@@ -190,7 +190,7 @@ test('an id that is no card’s is 404, a list without an e-mail address is 400'
   }
 })
 
-test('a provider that forgot a card is asked for a page without one, and we forget the card too', async () => {
+test('when the provider no longer knows a card, its page is opened without it and the card is deleted', async () => {
   const shop = await service.addShop()
   const email = newEmail()
   const { orderReference } = await pay(shop, email, { card: VISA, save: true })
@@ -264,7 +264,7 @@ async function placesOf(text: string): Promise<string[]> {
   return found
 }
 
-test('what is kept of a card opens with our key alone', async () => {
+test('a stored card token decrypts only with the service’s key', async () => {
   const shop = await service.addShop()
   const email = newEmail()
   const { orderReference } = await pay(shop, email, { card: VISA, save: true })

@@ -32,7 +32,7 @@ function settledStory(name: string, notices: number): Promise<Entry[]> {
   )
 }
 
-test('a payment tells its story in order: what was asked, tried, heard, received, given back, and why', async () => {
+test('the timeline lists requests, calls, notices, money and refunds in order, with causes', async () => {
   const { data } = (await shop.initialize({ reference: 'story' })).body
   await charge(data.data.reference, '4000 0000 0000 9995')
   await eventually(
@@ -95,7 +95,7 @@ test('a payment tells its story in order: what was asked, tried, heard, received
   assert.equal((of('refund.successful').refund as { amount: number }).amount, 1_000)
 })
 
-test('the customer’s return and the money that is still missing are in it, too', async () => {
+test('the timeline shows the customer’s return and the missing amount', async () => {
   const provider = 'gateway-virtual-bank-account'
   await shop.call('PUT', '/sandbox/gateway/faults', { lost: 1 })
   const { data } = (await shop.initialize({ provider, amount: 1_000 })).body
@@ -111,7 +111,7 @@ test('the customer’s return and the money that is still missing are in it, too
   assert.deepEqual(words(story).slice(-3), ['call: check', 'money: received', 'change: payment.underpaid'])
 })
 
-test('a payment that nobody has tried has a story of one line; its end is the next', async () => {
+test('the timeline of a payment without attempts has its creation and its end', async () => {
   const body = { amount: 5, country: 'NG', user: { email: 'a@b.co' }, reference: 'untried' }
   await shop.call('POST', '/payments/v1/checkouts', body)
   assert.deepEqual(words(await timeline('untried')), ['request: payment created'])
@@ -119,7 +119,7 @@ test('a payment that nobody has tried has a story of one line; its end is the ne
   assert.deepEqual(words(await timeline('untried')), ['request: payment created', 'change: payment.cancelled'])
 })
 
-test('it is found by reference, attempt and id, and is nobody else’s', async () => {
+test('the timeline is found by reference, attempt and id, by its merchant only', async () => {
   const other = await service.addShop()
   const { data } = (await shop.initialize()).body
   const { id, reference } = await shop.payment(data.reference)
@@ -131,7 +131,7 @@ test('it is found by reference, attempt and id, and is nobody else’s', async (
   }
 })
 
-test('checks that hear the same again are one line that counts them; another answer begins a new one', async () => {
+test('repeated checks with the same answer are one counted entry; a different answer starts a new one', async () => {
   await shop.call('PUT', '/sandbox/gateway/faults', { lost: 1 })
   const { data } = (await shop.initialize({ reference: 'asked-often' })).body
   const { id } = await shop.payment('asked-often')

@@ -47,7 +47,7 @@ async function pageOf(payment: Json): Promise<string> {
   return (await request(payment.url, 'GET')).body
 }
 
-test('a start that the provider never answered is given up after 60 seconds of "missing", and the page offers Try again', async () => {
+test('a start that the provider never answered fails after 60 seconds of "missing", and the page offers Try again', async () => {
   const shop = await service.addShop()
   const payment = await startUnanswered(shop, 'hiccup')
   for (const seconds of [5, 15]) {
@@ -71,7 +71,7 @@ test('a start that the provider never answered is given up after 60 seconds of "
   assert.equal((await shop.call('POST', '/payments/v1/payments/hiccup/cancel')).status, 200)
 })
 
-test('money of a start that was given up counts all the same', async () => {
+test('money of a failed start still counts', async () => {
   const shop = await service.addShop()
   const payment = await startUnanswered(shop, 'late-order')
   for (const seconds of [5, 15, 60]) await checkAt(payment, seconds)
@@ -91,7 +91,7 @@ test('money of a start that was given up counts all the same', async () => {
   assert.deepEqual([paid.status, paid.attempts[0].status], ['successful', 'successful'])
 })
 
-test('a link that comes after its start was given up is not handed out', async () => {
+test('a link that arrives after its start has failed is not handed out', async () => {
   const shop = await service.addShop()
   await shop.call('PUT', '/sandbox/gateway/faults', ANSWERS)
   const connect: Providers['connect'] = async (...of) => {

@@ -257,7 +257,7 @@ test('B15: an attempt that only waits for the customer blocks nothing: the same 
   )
 })
 
-test('B15: whoever comes back ten times, before and after paying, changes nothing by that; the page shows how it stands', async () => {
+test('B15: returning ten times, before and after paying, changes nothing; the page shows the current state', async () => {
   const shop = await service.addShop()
   await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
   const { payment, attempt, order } = await start(shop)
@@ -353,7 +353,7 @@ test('B19: while the customer may be paying it is asked for after 10 s, 30 s, ea
   assert.ok(isPaid(await shop.payment(payment.id)), 'a customer who comes back is always a reason to ask')
 })
 
-test('B19: an outcome that nobody tells is asked for on the schedule, for seven days; then a person must look, and it is never failed by itself', async (t) => {
+test('B19: an unknown outcome is checked for seven days, then needs review; it never fails automatically', async (t) => {
   const between = await startBetween(t, service)
   const { shop, upstream } = between
   upstream.trouble = 'reset after the work'
@@ -379,7 +379,7 @@ test('B19: an outcome that nobody tells is asked for on the schedule, for seven 
   assert.deepEqual((await recordsOf(database, payment)).eventTypes, ['attempt.started', 'attempt.needs_review'])
 })
 
-test('B19: two processes at the same clock ask once', async (t) => {
+test('B19: two processes make a due check once', async (t) => {
   const between = await startBetween(t, service)
   const { payment, order } = await start(between.shop)
   await charge(between.shop, order)
@@ -391,7 +391,7 @@ test('B19: two processes at the same clock ask once', async (t) => {
   await recordsOf(database, payment)
 })
 
-test('B20: a provider that answers 429 is left in peace after some failures; what is then not sent has failed, plainly, and others are not affected', async (t) => {
+test('B20: after some 429 answers the circuit breaker opens; requests that were not sent fail, and other providers are not affected', async (t) => {
   const between = await startBetween(t, service)
   const { shop, asked } = between
   const ours = `Bearer ${gatewayKeys(service.masterKey, shop.merchantUuid).secretKey}`
@@ -488,7 +488,7 @@ const ODD: [what: string, answer: (record: Json) => Said, isReadableAtFirst?: bo
 const said = (text: string): Said => ({ status: 200, text })
 const data = (record: Json): Said => said(JSON.stringify({ data: record }))
 
-test('B22: an answer that cannot be read means unknown, whatever is wrong with it: never a crash, never a verdict', async (t) => {
+test('B22: an unreadable answer is an unknown outcome: never a crash, never a final status', async (t) => {
   const between = await startBetween(t, service)
   const { shop, upstream } = between
   upstream.trouble = 'reset after the work'

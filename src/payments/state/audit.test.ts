@@ -47,11 +47,11 @@ const setDispute = (r: Records, changes: object) => {
   r.disputes = r.disputes.map((dispute) => ({ ...dispute, ...changes }))
 }
 
-test('books that agree with their records have no findings', () => {
+test('a state that matches its records has no findings', () => {
   assert.deepEqual(audit(records()), [])
 })
 
-test('whatever was changed by hand is found', () => {
+test('every manual change is found', () => {
   const changes: [RegExp, (r: Records) => void][] = [
     [/^status is cancelled/, (r) => (r.state.payment.status = 'cancelled')],
     [/^late is true/, (r) => (r.state.payment.late = true)],

@@ -78,7 +78,7 @@ for (const source of ['return', 'notice'] as const) {
   })
 }
 
-test('a start that nobody could have paid is asked 5, 15 and 60 seconds after it and then has failed', () => {
+test('a start that cannot have been paid is checked after 5, 15 and 60 seconds and then fails', () => {
   const before = newPaymentState()
   const begun = addAttempt(before, newAttempt(before, 'card', START)).state
   const missing = { kind: 'missing' } as const

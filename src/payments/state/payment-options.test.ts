@@ -68,12 +68,12 @@ test('each channel is offered once, by the first integration that has it', () =>
   ])
 })
 
-test('the order of the integrations is the order of the offers', () => {
+test('the options have the order of the integrations', () => {
   const transfers = set('second', { channels: ['virtual-bank-account'] })
   assert.deepEqual(offered([transfers, set('first')]), ['virtual-bank-account by second', 'card by first'])
 })
 
-test('an integration for another country or currency is passed over, and so is a provider that nobody knows', () => {
+test('integrations for another country or currency and unknown providers are skipped', () => {
   const abroad = set('first', { countries: ['GH' as Country] })
   const cedis = set('first', { currencies: ['GHS' as Currency] })
   assert.deepEqual(offered([abroad, cedis, set('gone'), set('second')]), [
@@ -83,7 +83,7 @@ test('an integration for another country or currency is passed over, and so is a
   assert.deepEqual(offered([abroad]), [])
 })
 
-test('who does not take the amount is passed over; what counts is what the customer is charged', () => {
+test('providers whose limits exclude the charged amount are skipped', () => {
   const both = [set('first'), set('second')]
   assert.deepEqual(offered(both, { amount: 1_000_001 }), ['card by second', 'virtual-bank-account by second'])
   // With its fee of 2 % this is beyond the first one's limit by card, but not by transfer, which has no fee.
@@ -93,7 +93,7 @@ test('who does not take the amount is passed over; what counts is what the custo
   ])
 })
 
-test('an offer says what the customer is charged and what the provider keeps of it', () => {
+test('an option has the amount for the customer and the provider’s fee', () => {
   const price = (customerBearsCharge: boolean) => {
     const [offer] = optionsForChannel({ ...PAYMENT, customerBearsCharge }, [set('first')], providers, 'card')
     return { amountCharged: offer?.amountCharged, fee: offer?.fee }
@@ -102,7 +102,7 @@ test('an offer says what the customer is charged and what the provider keeps of 
   assert.deepEqual(price(true), { amountCharged: 102_041, fee: 2_041 })
 })
 
-test('a channel that is not offered says why', () => {
+test('a channel without options throws the reason', () => {
   const code = (integrations: Integration[], amount = 1) => {
     try {
       return optionsForChannel({ ...PAYMENT, amount }, integrations, providers, 'virtual-bank-account')[0]?.channel
@@ -116,7 +116,7 @@ test('a channel that is not offered says why', () => {
   assert.equal(code([]), 'no_integration_available')
 })
 
-test('whoever has not been answering comes last, and is still there', () => {
+test('an unhealthy provider comes last and is still an option', () => {
   const both = [set('first'), set('second')]
   unwell.add('first')
   assert.deepEqual(offered(both), ['card by second', 'virtual-bank-account by second'])
@@ -129,7 +129,7 @@ test('whoever has not been answering comes last, and is still there', () => {
   unwell.clear()
 })
 
-test('a channel takes the currencies that it has a fee for, whatever else its provider takes', () => {
+test('a channel takes only the currencies that it has a fee for', () => {
   known.push(
     provider('cards-in-cedis', {
       currencies: ['NGN', 'GHS'],

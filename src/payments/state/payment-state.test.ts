@@ -35,7 +35,7 @@ const refusal = (work: () => unknown) => {
   return undefined
 }
 
-test('an attempt begins as processing, for if we die now nobody knows what the provider did', () => {
+test('a new attempt is processing, because after a crash its outcome is unknown', () => {
   const state = newPaymentState()
   const begun = addAttempt(state, newAttempt(state, 'card', START))
   assert.equal(first(begun).status, 'processing')
@@ -46,7 +46,7 @@ test('an attempt begins as processing, for if we die now nobody knows what the p
   )
 })
 
-test('what is paid in full succeeds once, and the others are given up', () => {
+test('a full payment succeeds once, and other pending attempts are abandoned', () => {
   const { state, attempt } = waiting()
   const second = addAttempt(state, newAttempt(state, 'virtual-bank-account', START)).state
   const open = storeInstructions(
@@ -78,7 +78,7 @@ test('money after a decline still completes the payment', () => {
   ])
 })
 
-test('less than asked for by card is never a success, and a person has to look', () => {
+test('less than the amount by card is never a success and needs review', () => {
   const { state, attempt } = waiting()
   for (const wrong of [receipt(PRICE - 1), receipt(PRICE, 'USD' as Currency)]) {
     const decision = settleWith(state, attempt, paid(wrong))
@@ -90,7 +90,7 @@ test('less than asked for by card is never a success, and a person has to look',
   }
 })
 
-test('transfers add up: less is missing and waited for, the rest completes, more is told beside it', () => {
+test('transfers add up: underpaid waits, the rest completes, an excess is announced', () => {
   const { state, attempt } = waiting('virtual-bank-account')
   const part = settleWith(state, attempt, pending(receipt(400)))
   assert.deepEqual(types(part), ['payment.underpaid'])
@@ -112,7 +112,7 @@ test('a second success is surplus on its own attempt, and is sent back', () => {
   assert.equal(again.surplus[0]?.amount, PRICE)
 })
 
-test('parts that came through another attempt are not lost when the payment is paid elsewhere', () => {
+test('partial payments of another attempt are refunded when the payment is paid', () => {
   const { state, attempt } = waiting('virtual-bank-account')
   const part = settleWith(state, attempt, pending(receipt(400))).state
   const second = addAttempt(part, newAttempt(part, 'card', START)).state
@@ -133,7 +133,7 @@ test('money after cancelled or expired makes the payment successful, and late', 
   }
 })
 
-test('silence makes a used attempt processing, which nothing but evidence ends', () => {
+test('an unanswered check makes a used attempt processing, which only a known outcome ends', () => {
   const { state, attempt } = waiting()
   assert.equal(
     first(settleWith(state, attempt, UNKNOWN, { source: 'check' })).status,
@@ -171,7 +171,7 @@ test('the schedule of an unknown outcome: 10 s, 30 s, 2 m, 10 m, 1 h, 6 h, then 
   assert.deepEqual(times, [10, 30, 120, 600, 3_600, 21_600, ...days])
 })
 
-test('an outcome in doubt is asked for every minute while the customer holds the link, and still for a week at most', () => {
+test('an unknown outcome is checked every minute while the link is open, for a week at most', () => {
   const { state, attempt } = waiting()
   const lasting: PaymentState = { ...state, attempts: [{ ...attempt, instructionsExpireAt: after(30 * 86_400) }] }
   let current = settleWith(lasting, attempt, UNKNOWN, { source: 'return', now: after(60) }).state
@@ -186,7 +186,7 @@ test('an outcome in doubt is asked for every minute while the customer holds the
   assert.deepEqual([first(end).checks.nextAt, types(end)], [null, ['attempt.needs_review']])
 })
 
-test('a link that was paid is looked at again after ten minutes and six hours: some take a second card, whose money goes back', () => {
+test('a paid link is checked again after ten minutes and six hours, because some accept a second card', () => {
   const { state, attempt } = waiting()
   const instructions = { kind: 'link' as const, link: 'https://provider.example/pay', publicKey: 'pk' }
   const linked: PaymentState = { ...state, attempts: [{ ...attempt, instructions }] }
@@ -223,7 +223,7 @@ test('"no such order" of a saved card that may be charged is believed after ten 
   assert.equal(first(failed).failure?.code, 'provider_unavailable')
 })
 
-test('a notice that says paid against a provider that does not: nobody decides', () => {
+test('a notice that says paid while the provider does not leaves the attempt processing', () => {
   const { state, attempt } = waiting()
   const doubt = settleWith(state, attempt, declined(), { noticeClaim: 'paid' })
   assert.equal(first(doubt).status, 'processing')
@@ -306,7 +306,7 @@ function freshOf(seen: Map<string, Receipt>, outcome: Outcome): Receipt[] {
   return newReceipts
 }
 
-test('whatever comes in whatever order, one success, money counted once, states forward, an event for each change', () => {
+test('in every order of signals: one success, money counted once, valid transitions, one event per change', () => {
   const run = fc.property(fc.array(someStep, { maxLength: 50 }), (steps) => {
     let state = newPaymentState()
     const changes: string[] = []

@@ -63,7 +63,7 @@ function refusal(work: () => unknown): Problem {
   throw new Error('it was not refused')
 }
 
-test('of parts on two attempts each can go back by itself, the larger first when nobody says how much', () => {
+test('partial payments of two attempts are refunded separately, the larger first without an amount', () => {
   const { state, one, two } = inTwoParts()
   assert.deepEqual(plan(state, [], undefined), [2, 500])
   assert.deepEqual(plan(state, [refundOf(state, two, { amount: 500 })], undefined), [1, 300])
@@ -82,14 +82,14 @@ test('more than one attempt has is refused with how much can go back at once, an
   assert.doesNotMatch(nothing.message, /at once/)
 })
 
-test('what is promised is not promised twice; what was refused is free again', () => {
+test('pending refunds reserve their amount; failed ones release it', () => {
   const { state, two } = inTwoParts()
   const refund = refundOf(state, two, { amount: 500 })
   assert.deepEqual(plan(state, [{ ...refund, status: 'pending' }], undefined), [1, 300])
   assert.deepEqual(plan(state, [{ ...refund, status: 'failed' }], undefined), [2, 500])
 })
 
-test('of a paid payment all goes back through the attempt that paid it, whatever went back of the others', () => {
+test('a paid payment is refunded through the attempt that paid it', () => {
   const { state, one, two } = inTwoParts()
   const done = settleWith(state, two, paid(receipt(PRICE - 500))).state
   const others = [

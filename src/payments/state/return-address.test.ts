@@ -19,6 +19,6 @@ test('status and reference are set, and the merchant’s own parameters and frag
   )
 })
 
-test('nothing but a web address is ever returned to', () => {
+test('only http and https URLs are used as return address', () => {
   for (const address of [null, ...NOT_ADDRESSES]) assert.equal(to(address), undefined, String(address))
 })

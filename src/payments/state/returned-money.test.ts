@@ -89,7 +89,7 @@ test('a notice that calls a partly returned transfer paid leaves the attempt in 
   assert.deepEqual([first(told).status, types(told)], ['pending', []])
 })
 
-test('a reversed transfer beside a part that is held leaves the attempt open, for a person to look at', () => {
+test('a reversed transfer beside held money leaves the attempt open and needs review', () => {
   const { state, attempt } = waiting('virtual-bank-account')
   const part = settleWith(state, attempt, pending(receipt(400))).state
   const decision = settleWith(part, attempt, pending(givenBack(600)))

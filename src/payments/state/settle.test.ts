@@ -32,7 +32,7 @@ function refunded(state: PaymentState, { id }: Attempt, amount: number): Payment
 
 const sums = ({ payment: { status, amountPaid, amountRefunded } }: PaymentState) => [status, amountPaid, amountRefunded]
 
-test('what went back through another attempt is not of a payment that is paid by this one', () => {
+test('refunds of another attempt do not count for the payment that this attempt paid', () => {
   const card = waiting('card')
   const { state, attempt } = waiting('virtual-bank-account', card.state)
   const short = settleWith(state, card.attempt, paid(receipt(PRICE - 1))).state
@@ -45,7 +45,7 @@ test('what went back through another attempt is not of a payment that is paid by
   assert.equal(types(done).includes('payment.surplus'), false)
 })
 
-test('money that went back completes nothing: only what is held counts', () => {
+test('returned money completes nothing: only held money counts', () => {
   const { state, attempt } = waiting('virtual-bank-account')
   const part = settleWith(state, attempt, pending(receipt(400))).state
   const given = refunded(cancel(part, after(70)).state, attempt, 400)
@@ -57,7 +57,7 @@ test('money that went back completes nothing: only what is held counts', () => {
   assert.equal(types(done).includes('payment.overpaid'), false)
 })
 
-test('of a part on another attempt only what is still there goes back', () => {
+test('only the held money of another attempt is refunded as surplus', () => {
   const one = waiting('virtual-bank-account')
   const { state, attempt } = waiting('virtual-bank-account', one.state)
   const part = settleWith(state, one.attempt, pending(receipt(400))).state
@@ -68,7 +68,7 @@ test('of a part on another attempt only what is still there goes back', () => {
   assert.equal(first(done).amountReturned, 400, 'the rest is promised')
 })
 
-test('an answer to a question from before the attempt was processing leaves it so; one from since does not', () => {
+test('an answer to a check from before the last status change is ignored', () => {
   const { state, attempt } = waiting()
   const whenAsked = { status: attempt.status, since: attempt.checks.since }
   const processing = settleWith(state, attempt, { kind: 'processing' })
@@ -83,7 +83,7 @@ test('an answer to a question from before the attempt was processing leaves it s
   assert.equal(first(now).status, 'pending')
 })
 
-test('money counts, however old the question was that it answers', () => {
+test('money counts, also in the answer to an old check', () => {
   const { state, attempt } = waiting()
   const whenAsked = { status: attempt.status, since: attempt.checks.since }
   const processing = settleWith(state, attempt, { kind: 'processing' }).state
@@ -91,7 +91,7 @@ test('money counts, however old the question was that it answers', () => {
   assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
 })
 
-test('money in another currency needs a person, whether it came before, with or after the success; it is told once', () => {
+test('money in another currency needs review before, with or after the success, and is announced once', () => {
   const dollars = () => receipt(7, 'USD' as Currency)
   const { state, attempt } = waiting('virtual-bank-account')
   const before = settleWith(state, attempt, paid(dollars()))
@@ -134,7 +134,7 @@ test('a saved card that is being charged stays so while the provider says "not y
   assert.equal(first(settleWith(open, charging, paid(receipt(PRICE)), { now: after(10) })).status, 'successful')
 })
 
-test('a part that a notice told of, and that comes after the payment was paid another way, leaves its attempt in no doubt', () => {
+test('an announced partial payment that arrives after the payment was paid does not leave its attempt processing', () => {
   const account = waiting('virtual-bank-account')
   const both = waiting('card', account.state)
   const told = settleWith(both.state, account.attempt, UNKNOWN, { noticeClaim: 'paid' })
