@@ -16,15 +16,15 @@ import { returnsConformance } from './conformance-returns.ts'
 import { handleOf, newReference, orderOf, priceOf, refundable, startedCard } from './rig.ts'
 import { TROUBLES, type Upstream } from './upstream.ts'
 
-/** What an adapter's tests provide: a server that speaks the provider's protocol, and a customer who uses it. */
+/** Input of the conformance suite: a server that speaks the provider's protocol, a connection to it, and a customer. */
 export interface Rig {
   provider: Provider
   /** As the merchant would paste them. */
   settings: Record<string, string>
-  /** Over a real way out to `upstream`, with a deadline of a few hundred milliseconds at most. */
+  /** Over a real way out to `upstream`, with a deadline of about half a second at most. */
   connection: Connection
   upstream: Upstream
-  /** What must never be told to anybody. */
+  /** Texts that must never appear in an outcome. */
   secrets: string[]
   /** An amount that this provider takes. */
   price: { amount: number; currency: string; country: string }
@@ -108,7 +108,7 @@ export function conformanceSuite(
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) => applies && test(what, run)
   const hasAccounts = channels.includes('virtual-bank-account')
 
-  testIf(provider.settings.length > 0, 'keys are told to work, not to work, or not to be told', async (t) => {
+  testIf(provider.settings.length > 0, 'keys are verified as good, bad or unknown', async (t) => {
     const rig = await rigFor(t)
     assert.deepEqual(await rig.connection.verifyKeys(), { kind: 'good' })
     rig.upstream.garble = () => ({ status: 401, text: '{"status":false,"message":"Invalid key"}' })
@@ -134,7 +134,7 @@ export function conformanceSuite(
     })
   }
 
-  test('when nobody listens, nothing was sent, and that is known', async (t) => {
+  test('calls to a closed port are unknown and known to be unsent', async (t) => {
     const rig = await rigFor(t)
     await rig.upstream.close()
     const reference = newReference()
@@ -145,7 +145,7 @@ export function conformanceSuite(
     }
   })
 
-  test('garbage is unknown to every call, under any status', async (t) => {
+  test('an answer without the documented shape is unknown, under any HTTP status', async (t) => {
     const rig = await rigFor(t)
     const { reference, handle } = await startedCard(rig)
     await rig.customer.payByCard(reference, { save: false })
@@ -159,7 +159,7 @@ export function conformanceSuite(
     }
   })
 
-  test('an answer with something odd in it never throws, and what is read from it makes sense', async (t) => {
+  test('an answer with a random change never throws, and gives a valid outcome', async (t) => {
     const rig = await rigFor(t)
     const { reference, handle } = await startedCard(rig)
     await rig.customer.payByCard(reference, { save: true })
@@ -185,7 +185,7 @@ export function conformanceSuite(
     }
   })
 
-  test('a card is paid on a page of theirs, to which we have a link', async (t) => {
+  test('starting a card payment gives a link to the hosted page, and the order is pending', async (t) => {
     const rig = await rigFor(t)
     const { start, handle } = await startedCard(rig)
     assert.match(start.link, /^https?:\/\//)
@@ -193,7 +193,7 @@ export function conformanceSuite(
     assert.equal((await rig.connection.check(handle)).kind, 'pending')
   })
 
-  test('paid carries receipts, the same at every check', async (t) => {
+  test('a paid order has receipts, the same at every check', async (t) => {
     const rig = await rigFor(t)
     const { order, reference, handle } = await startedCard(rig)
     await rig.customer.payByCard(reference, { save: false })
@@ -220,7 +220,7 @@ export function conformanceSuite(
     assert.equal(new Set(ids).size, 3)
   })
 
-  test('a card that the customer keeps comes with the money', async (t) => {
+  test('a card that the customer saves is part of the paid outcome', async (t) => {
     const rig = await rigFor(t)
     const { reference, handle } = await startedCard(rig, { saveCard: true })
     await rig.customer.payByCard(reference, { save: true })
@@ -230,7 +230,7 @@ export function conformanceSuite(
     assert.ok(outcome.savedCard.token.length > 0)
   })
 
-  test('a decline has one of our codes, and keeps theirs; money may still follow', async (t) => {
+  test('a decline has one of our failure codes and the provider code; a later try may succeed', async (t) => {
     const rig = await rigFor(t)
     const { reference, handle } = await startedCard(rig)
     await rig.customer.failByCard(reference)
@@ -249,7 +249,7 @@ export function conformanceSuite(
     const rig = await rigFor(t)
     const { start, order } = await startedCard(rig)
     const again = await rig.connection.startCard(order)
-    // Who cannot repeat its first answer leaves us to check.
+    // A provider that cannot repeat its first answer is checked instead.
     if (again.kind !== 'unknown') assert.deepEqual(again, start)
     assert.equal(rig.ordersMade(), 1)
   })
@@ -277,7 +277,7 @@ export function conformanceSuite(
     }
   })
 
-  test('an order whose first answer was lost is there, once, when asked for again', async (t) => {
+  test('a start whose answer was lost and is repeated makes one order', async (t) => {
     const rig = await rigFor(t)
     const order = orderOf(rig)
     rig.upstream.trouble = 'reset after the work'
@@ -288,7 +288,7 @@ export function conformanceSuite(
     assert.equal(rig.ordersMade(), 1)
   })
 
-  test('an order that they never heard of is missing', async (t) => {
+  test('an unknown order is missing', async (t) => {
     const { connection } = await rigFor(t)
     const reference = newReference()
     const outcome = await connection.check(handleOf({ reference }, { providerReference: reference }, 'card'))
@@ -323,7 +323,7 @@ export function conformanceSuite(
     assertDeclined(await rig.connection.check(handleOf(order, charge, 'card')))
   })
 
-  test('a saved card that is declined, or that they do not know, is declined', async (t) => {
+  test('a declined or unknown saved card is declined', async (t) => {
     const rig = await rigFor(t)
     assertDeclined(await rig.connection.chargeSavedCard(orderOf(rig), rig.savedCards.declining))
     assertDeclined(await rig.connection.chargeSavedCard(orderOf(rig), rig.savedCards.unheardOf))

@@ -189,8 +189,8 @@ for (const [name, changes, outcome, channel = 'card'] of STATES) {
 
 for (const metadata of ['', 0, null, 'text', '{"a":1}', { custom_fields: [] }, []]) {
   test(`paystack: metadata of ${JSON.stringify(metadata)} hides no money`, async (t) => {
-    const { connection, customer, manners, notices } = await setUp(t)
-    manners.metadata = metadata
+    const { connection, customer, behaviour, notices } = await setUp(t)
+    behaviour.metadata = metadata
     await connection.startCard(order())
     await customer.payByCard(order().reference, { save: false })
     assert.equal((await connection.check(handle())).kind, 'paid')
@@ -256,8 +256,8 @@ test('paystack: francs go there and back by every way', async (t) => {
 })
 
 test('paystack: fees that they pass on by themselves change nothing for us', async (t) => {
-  const { connection, customer, manners, notices } = await setUp(t)
-  manners.feesPassedOn = 17_767
+  const { connection, customer, behaviour, notices } = await setUp(t)
+  behaviour.feesPassedOn = 17_767
   await connection.startCard(order())
   await customer.payByCard(order().reference, { save: false })
   const outcome = await connection.check(handle())
@@ -270,9 +270,9 @@ test('paystack: fees that they pass on by themselves change nothing for us', asy
 })
 
 test('paystack: what it does not know is missing, whether it says so with 404 or with 400', async (t) => {
-  const { connection, manners, say } = await setUp(t)
+  const { connection, behaviour, say } = await setUp(t)
   for (const status of [404, 400] as const) {
-    manners.missing = status
+    behaviour.missing = status
     assert.deepEqual(await connection.check(handle()), { kind: 'missing' })
     assert.deepEqual(await connection.findReference?.('17'), { kind: 'missing' })
   }

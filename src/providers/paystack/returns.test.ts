@@ -37,8 +37,8 @@ test('paystack: a reversed transaction with only failed refunds is unknown', asy
 for (const namesDispute of [true, false]) {
   const how = namesDispute ? 'names' : 'does not name'
   test(`paystack: a lost dispute counts once when its refund ${how} it`, async (t) => {
-    const { connection, disputeAtProvider, closeDispute, manners, ledger, transactionId } = await paidCard(t)
-    manners.namesDispute = namesDispute
+    const { connection, disputeAtProvider, closeDispute, behaviour, ledger, transactionId } = await paidCard(t)
+    behaviour.namesDispute = namesDispute
     const id = (await disputeAtProvider?.(reference, { amount: 300_000, reason: 'fraud' })) ?? assert.fail()
     assert.deepEqual(await check(connection), [[500_000, undefined]], 'an open dispute takes nothing')
     await closeDispute?.(id, 'lost')
@@ -63,8 +63,8 @@ test('paystack: a lost dispute without a refund has taken its money', async (t) 
 })
 
 test('paystack: a dispute that names no amount is about the whole payment', async (t) => {
-  const { connection, disputeAtProvider, manners, transactionId } = await paidCard(t)
-  manners.hidesDisputedAmount = true
+  const { connection, disputeAtProvider, behaviour, transactionId } = await paidCard(t)
+  behaviour.hidesDisputedAmount = true
   await disputeAtProvider?.(reference, { amount: 300_000, reason: 'chargeback' })
   const answer = await connection.listReturns?.(handle(), [transactionId])
   assert.ok(answer?.kind === 'returns')

@@ -178,8 +178,8 @@ test('paystack: a kept card is charged for its own customer alone', async (t) =>
 })
 
 test('paystack: a charge with fees passed on has them in its amount, and pays the order', async (t) => {
-  const { connection, manners, alter } = await setUp(t)
-  manners.feesPassedOn = 17_767
+  const { connection, behaviour, alter } = await setUp(t)
+  behaviour.feesPassedOn = 17_767
   const outcome = await connection.chargeSavedCard(order(), 'AUTH_paying')
   assert.ok(outcome.kind === 'paid', outcome.kind)
   assert.deepEqual(outcome.receipts[0]?.amount, order().amount)

@@ -37,8 +37,8 @@ export interface FakePaystack extends FakeProvider {
   disputes: Dispute[]
   /** What it accepts and signs with. Change it to rotate the keys of this account. */
   keys: { secretKey: string }
-  /** Its odd sides. */
-  manners: {
+  /** Documented variations of its answers. */
+  behaviour: {
     /** How it says that it has no such transaction. */
     missing: 400 | 404
     /** It adds the fees by itself, in hundredths. */
@@ -63,7 +63,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   const waiting: (() => Buffer)[] = []
   const keys = { secretKey }
   const disputes: Dispute[] = []
-  const manners: FakePaystack['manners'] = {
+  const behaviour: FakePaystack['behaviour'] = {
     ...{ missing: 404, feesPassedOn: 0, metadata: '', reusable: true, longestPage: 100 },
     ...{ namesDispute: true, hidesDisputedAmount: false },
   }
@@ -75,7 +75,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     status,
     text: toJSON({ status: false, message, meta: { nextStep: 'Look again' }, type: 'validation_error', code }),
   })
-  const notFound = () => refuse(manners.missing, 'transaction_not_found', 'Transaction reference not found.')
+  const notFound = () => refuse(behaviour.missing, 'transaction_not_found', 'Transaction reference not found.')
   const find = (reference: string) => sales.get(reference) ?? assert.fail('there is such a sale')
   const codeOf = (sale: Sale) => `AUTH_${sale.code}`
 
@@ -84,7 +84,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     const requested = body.amount as number
     const sale: Sale = {
       ...{ id, reference: String(body.reference ?? `t${id}`), email: body.email as string, channel: 'card', requested },
-      ...{ status: 'abandoned', amount: requested + manners.feesPassedOn, currency: String(body.currency ?? 'NGN') },
+      ...{ status: 'abandoned', amount: requested + behaviour.feesPassedOn, currency: String(body.currency ?? 'NGN') },
       ...{ code: `c${id}`, callbackURL: body.callback_url as string | undefined, cancelURL: undefined, tries: 0 },
       ...{ response: 'The transaction was not completed', createdAt: new Date().toISOString(), paidAt: null },
       ...{ authorization: {}, account: undefined },
@@ -106,12 +106,18 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     }
     const authorization =
       sale.channel === 'card'
-        ? { authorization_code: codeOf(sale), channel: 'card', reusable: manners.reusable, signature: 'SIG_x', ...card }
+        ? {
+            authorization_code: codeOf(sale),
+            channel: 'card',
+            reusable: behaviour.reusable,
+            signature: 'SIG_x',
+            ...card,
+          }
         : { channel: 'bank_transfer', reusable: false, sender_name: 'Ada', sender_bank_account_number: 'XXXXXX4321' }
     Object.assign(sale, { status: 'success', response: 'Successful', paidAt: new Date().toISOString(), authorization })
     sale.tries++
     if (sale.channel === 'card') saved.set(codeOf(sale), sale.email)
-    waiting.push(() => eventOf('charge.success', transactionOf(sale, manners.metadata)))
+    waiting.push(() => eventOf('charge.success', transactionOf(sale, behaviour.metadata)))
   }
 
   // No notice: they tell of success alone.
@@ -189,7 +195,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   function giveBackInDashboard(sale: Sale, amount: number, disputeId?: bigint): Refund {
     const note = `Refund for transaction ${sale.reference}`
     const refund: Refund = { id: ++ids, sale, amount, status: 'processed', merchantNote: note, customerNote: note }
-    if (disputeId !== undefined && manners.namesDispute) refund.disputeId = disputeId
+    if (disputeId !== undefined && behaviour.namesDispute) refund.disputeId = disputeId
     refunds.push(refund)
     sale.status = 'reversed'
     waiting.push(() => refundEventOf('refund.processed', refund))
@@ -199,7 +205,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   function dispute(sale: Sale, amount: number, category: string): Dispute {
     const [createdAt, dueAt] = [0, 86_400_000].map((ahead) => new Date(Date.now() + ahead).toISOString())
     const made: Dispute = {
-      ...{ id: ++ids, sale, amount: manners.hidesDisputedAmount ? null : amount, category, resolution: null },
+      ...{ id: ++ids, sale, amount: behaviour.hidesDisputedAmount ? null : amount, category, resolution: null },
       ...{ status: 'awaiting-merchant-feedback', createdAt: String(createdAt), dueAt: String(dueAt) },
     }
     disputes.push(made)
@@ -234,7 +240,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
 
   function list<T>(message: string, found: T[], query: URLSearchParams, show: (one: T) => object): Said {
     const asked = Number(query.get('perPage') ?? query.get('per_page') ?? 50)
-    const [perPage, page] = [Math.min(asked, manners.longestPage), Number(query.get('page') ?? 1)]
+    const [perPage, page] = [Math.min(asked, behaviour.longestPage), Number(query.get('page') ?? 1)]
     const skipped = (page - 1) * perPage
     const meta = {
       total: found.length,
@@ -259,7 +265,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
       const at = Date.parse(createdAt)
       return at >= from && at <= to
     })
-    return list('Transactions retrieved', found.toReversed(), query, (sale) => transactionOf(sale, manners.metadata))
+    return list('Transactions retrieved', found.toReversed(), query, (sale) => transactionOf(sale, behaviour.metadata))
   }
 
   /** The customer's side: pages without a key. */
@@ -302,7 +308,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     if (pathname === '/transaction') return listSales(searchParams)
     const [, , verb, reference] = pathname.split('/')
     const sale = verb === 'verify' ? sales.get(reference ?? '') : [...sales.values()].find(({ id }) => `${id}` === verb)
-    return sale ? ok('Verification successful', transactionOf(sale, manners.metadata)) : notFound()
+    return sale ? ok('Verification successful', transactionOf(sale, behaviour.metadata)) : notFound()
   }
 
   const sign = (body: Buffer, at: Date, key = keys.secretKey): RawNotice => ({
@@ -313,7 +319,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
 
   const upstream = await startUpstream(t, speak)
   return {
-    ...{ provider: paystack, upstream, asked, find, refunds, disputes, manners, keys },
+    ...{ provider: paystack, upstream, asked, find, refunds, disputes, behaviour, keys },
     settings: { secretKey, publicKey: PUBLIC_KEY },
     secrets: [secretKey],
     price: { amount: 1_025_381, currency: 'NGN', country: 'NG' },
@@ -344,7 +350,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     },
     closeDispute: async (id, outcome) => close(id, outcome),
     limitPages: (size) => {
-      manners.longestPage = size
+      behaviour.longestPage = size
     },
     savedCards: { ...CARDS, unheardOf: 'AUTH_nobody' },
     notices: {
@@ -353,7 +359,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
       covers: { body: true, time: false },
       bodyOf(kind, reference) {
         const sale = find(reference)
-        if (kind === 'paid') return eventOf('charge.success', transactionOf(sale, manners.metadata))
+        if (kind === 'paid') return eventOf('charge.success', transactionOf(sale, behaviour.metadata))
         const disputed = disputes.findLast((each) => each.sale === sale)
         if (kind === 'dispute') return disputed && eventOf('charge.dispute.create', disputeOf(disputed))
         const refund = refunds.findLast((each) => each.sale === sale)
