@@ -1,11 +1,11 @@
 import { OperatorError } from '../kernel/operator-error.ts'
 import type { NewCredential } from '../merchants/credential.ts'
 
-/** Calls the running service as a merchant's backend would. Answers with `data`; a refusal is told in its own words. */
-// biome-ignore lint/suspicious/noExplicitAny: an answer is what the API's contract says it is; this is its client, not its judge
+/** Calls the API of the running service as a merchant's backend. Returns `data`; throws an OperatorError for an error response. */
+// biome-ignore lint/suspicious/noExplicitAny: the API's own contract defines the shape of each response
 export type Api = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<any>
 
-const ANSWERS_WITHIN_MS = 35_000
+const TIMEOUT_MS = 35_000
 
 export function apiOf(baseUrl: string, { clientId, clientSecret }: NewCredential): Api {
   return async (method, path, body) => {
@@ -17,25 +17,25 @@ export function apiOf(baseUrl: string, { clientId, clientSecret }: NewCredential
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     }).catch((error: Error) => {
       const why = (error.cause as Error | undefined)?.message || error.message
       throw new OperatorError(
-        `No service answers at ${baseUrl} (${why}). Start it with npm start, or name the running one with --url.`,
+        `No service answers at ${baseUrl} (${why}). Start it with npm start, or set --url to the running one.`,
       )
     })
     const answer = (await response.json().catch(() => ({}))) as Refusal & { data?: unknown }
     if (response.ok) return answer.data
     if (response.status === 401)
       throw new OperatorError(
-        `The service at ${baseUrl} does not know our sandbox credentials: is it that of DATA_DIR?`,
+        `The service at ${baseUrl} refuses the sandbox credentials of DATA_DIR. Check DATA_DIR and --url.`,
       )
     const said = [answer.detail ?? answer.error?.message, ...(answer.errors ?? []).map(wordsOf)].filter(Boolean)
     throw new OperatorError(`${method} ${path} was refused with ${response.status}: ${said.join(' ')}`)
   }
 }
 
-/** Ours is a problem; that of a sandbox provider has a shape of its own. */
+/** A problem document, or an error of the sandbox provider. */
 interface Refusal {
   detail?: string
   errors?: { pointer: string; message: string }[]

@@ -1,7 +1,7 @@
 import type { Service } from '../compose.ts'
 import type { Config } from '../config.ts'
 
-/** What a newcomer needs in their first minute. For people; the log is for machines. */
+/** Printed at start: URLs, sandbox credentials and a first request to try. */
 export function banner(service: Service, { databaseUrl, dataDir }: Config): string {
   const { baseUrl, sandbox, sandboxWebhookSecret, demoUrl } = service
   return `

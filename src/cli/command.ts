@@ -1,19 +1,19 @@
 import { parseArgs } from 'node:util'
 import { OperatorError } from '../kernel/operator-error.ts'
 
-/** A command of `manilla`: its words, its options, and what it does with them. */
+/** A command of the `manilla` command line. */
 export interface Command {
   /** As typed: `credential create`. */
   name: string
   summary: string
   options: Record<string, Option>
-  /** The option that may be given as a bare word: `payment show order-1`. */
+  /** The option that may be given as a positional argument: `payment show order-1`. */
   word?: string
   run(options: Options): Promise<void>
 }
 
 export interface Option {
-  /** What stands for its value in the help; absent for a switch. */
+  /** Placeholder of the value in the help; absent for a flag. */
   value?: string
   summary: string
   required?: boolean
@@ -34,7 +34,7 @@ export class Options {
     return typeof value === 'string' ? value : undefined
   }
 
-  /** All that were given of one that repeats. */
+  /** The values of an option that may be repeated. */
   texts(name: string): string[] {
     const value = this.#given[name]
     return Array.isArray(value) ? value : []
@@ -46,7 +46,7 @@ export class Options {
     return value
   }
 
-  /** Whether a switch was given. */
+  /** Whether a flag was given. */
   on(name: string): boolean {
     return this.#given[name] === true
   }
@@ -56,10 +56,10 @@ export class Options {
   }
 }
 
-/** A mistake in what was typed; its message says how to put it right. */
+/** A mistake in the arguments. Its message says how to correct it. */
 export class UsageError extends OperatorError {}
 
-const JSON_OPTION: Option = { summary: 'Print JSON, for programs' }
+const JSON_OPTION: Option = { summary: 'Print JSON' }
 
 export function parseOptions(command: Command, args: string[]): Options {
   const [first] = args
@@ -97,5 +97,5 @@ export function helpOf(command: Command): string {
 export function helpOfAll(commands: Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)
-  return `Manilla: payments you run yourself.\n\nUsage: manilla <command> [options]\n\n${lines.join('\n')}\n\nEach takes --help. Settings come from the environment; see README.md.\n`
+  return `Manilla: payments you run yourself.\n\nUsage: manilla <command> [options]\n\n${lines.join('\n')}\n\nEvery command has --help. Settings are environment variables; see README.md.\n`
 }

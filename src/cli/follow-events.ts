@@ -3,13 +3,13 @@ import { eventsAfter, listEvents, type RecordedEvent } from '../events/event-sto
 import { type EventId, firstUuidAt, idOf, uuidOf } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
 
-/** Hands out each event once, from the moment of the first call on, whatever becomes of the connection in between. */
+/** Returns each event once, starting at the first call. Survives lost connections. */
 export interface EventFollower {
   next(db: Queries): Promise<RecordedEvent[]>
 }
 
 const PAGE = 500
-/** An id is made before its transaction commits, so a lower one may show up after a higher one. No transaction takes this long. */
+/** Ids are assigned before the commit, so a lower id may become visible after a higher one. No transaction takes this long. */
 const LATE_BY_MS = 15_000
 
 export function followEvents(owner: Scope): EventFollower {
@@ -35,7 +35,7 @@ export function followEvents(owner: Scope): EventFollower {
         page = await eventsAfter(db, owner, found.at(-1)?.id ?? from, PAGE)
         found.push(...page)
       } while (page.length === PAGE)
-      // Only now, when all of it was read: what fails half-way is read again as a whole.
+      // Updated only after all pages were read: a failed call is repeated as a whole.
       const fresh = begun ? found.filter(({ id }) => !seen.has(id)) : []
       seen = new Set(found.map(({ id }) => id))
       newest = found.at(-1)?.id ?? newest
@@ -45,7 +45,7 @@ export function followEvents(owner: Scope): EventFollower {
   }
 }
 
-/** From where to read again: a little before the newest that is known. Ids start with their time. */
+/** Reads start a little before the newest known event. Ids start with their time. */
 function horizon(newest: EventId | undefined): EventId {
   const madeAtMs = newest ? Number.parseInt(uuidOf(newest).replaceAll('-', '').slice(0, 12), 16) : 0
   return idOf('event', firstUuidAt(new Date(madeAtMs - LATE_BY_MS)))

@@ -84,7 +84,7 @@ test('a handler that drops late money by its sequence is caught by what the shop
     dropping.map(({ what, status, acted }) => [what, status, acted]),
     [['late money', 204, false]],
   )
-  assert.match(dropping[0]?.mend ?? '', /whatever their sequence/)
+  assert.match(dropping[0]?.mend ?? '', /with any sequence/)
   const right = await grade(shopThat((event, newest) => event.type === 'attempt.failed' && dropsByOrder(event, newest)))
   assert.deepEqual(
     right.filter(({ ok }) => !ok),

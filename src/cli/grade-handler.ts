@@ -13,19 +13,19 @@ import type { Payment } from '../payments/state/payment.ts'
 import type { PaymentState } from '../payments/state/payment-state.ts'
 import { webhookHeaders } from '../webhooks/signature.ts'
 
-/** What a handler of webhooks did with one message, and whether that was right. */
+/** The response of a webhook handler to one message, and whether it was correct. */
 export interface Grade {
   what: string
-  /** What this is about, in a sentence. */
+  /** What the message tests. */
   means: string
   wanted: 'accepted (2xx)' | 'refused (4xx)'
   status: number | null
   error: string | null
   tookMs: number
-  /** Whether the shop acted on it, by its own list; null when that is not asked, or there is no list. */
+  /** Whether the shop acted on the event, according to its --acted list; null when not checked. */
   acted: boolean | null
   ok: boolean
-  /** How to mend it; null when there is nothing to mend. */
+  /** How to fix the handler; null when it is correct. */
   mend: string | null
 }
 
@@ -40,13 +40,13 @@ interface Handler {
   url: string
   secret: WebhookSecret
   reference: string | undefined
-  /** The ids of the events that the shop has acted on, in any format. */
+  /** Reads the ids of the events that the shop has acted on, in any format. */
   readActed?: () => Promise<string>
-  /** How long the shop may take to act after its answer. */
+  /** How long the shop may take to act after its response. */
   actsWithinMs?: number
 }
 
-/** Sends a handler what it will meet in its life, one after the other, and judges its answers. Nothing of it is on record with us. */
+/** Sends valid, repeated, stale and forged events to a handler and checks its responses. Nothing is stored. */
 export async function gradeHandler(post: Post, handler: Handler): Promise<Grade[]> {
   const { url, secret, reference } = handler
   const grades: Grade[] = []
@@ -71,7 +71,7 @@ export async function gradeHandler(post: Post, handler: Handler): Promise<Grade[
   return grades
 }
 
-/** Null when the shop has no list. A shop may answer first and act afterwards, so its list is read again for a while. */
+/** Null without a list. A shop may respond first and act afterwards, so the list is polled for a while. */
 async function hasActed({ readActed, actsWithinMs = 5_000 }: Handler, id: string): Promise<boolean | null> {
   if (!readActed) return null
   const until = performance.now() + actsWithinMs
@@ -84,8 +84,8 @@ async function hasActed({ readActed, actsWithinMs = 5_000 }: Handler, id: string
 
 function whyNoAnswer(answer: WebhookAnswer): string {
   if (answer.kind === 'failed' && answer.because === 'timeout')
-    return 'There was no answer within 15 s. Keep the event, answer 2xx at once, and do the work afterwards.'
-  return 'Nothing answered. Is it running, and is this its address?'
+    return 'No response within 15 s. Store the event, respond with 2xx at once, and process it afterwards.'
+  return 'No response. Check that the handler runs at this URL.'
 }
 
 const ACCEPTED = 'accepted (2xx)' as const
@@ -104,8 +104,8 @@ const TEN_MINUTES_MS = 600_000
 
 function messages(secret: WebhookSecret, reference: string | undefined): Message[] {
   const now = new Date()
-  const story = paidAtTheSecondTry(now, reference)
-  const before = afterTheFirstTry(story)
+  const story = paidOnSecondAttempt(now, reference)
+  const before = afterFirstAttempt(story)
   const event = (
     type: EventType,
     sequence: number,
@@ -134,80 +134,80 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
       what: 'a good event',
       means: 'payment.successful, signed with your secret.',
       wanted: ACCEPTED,
-      mend: 'Check the signature over the raw body, before anything parses it, with this very secret. Answer 2xx also for a payment that you do not know.',
+      mend: 'Verify the signature over the raw body, before parsing it, with this secret. Respond with 2xx also for an unknown payment.',
       mustActOn: {
         id: good.id,
-        mend: 'Its id is not in the list of --acted. Act on payment.successful, and name its id there.',
+        mend: 'Its id is not in the --acted list. Act on payment.successful and list its id there.',
       },
       ...signed(good),
     },
     {
       what: 'the same again',
-      means: 'The same id and bytes, as after an answer of yours that got lost.',
+      means: 'The same id and body, as after a lost response (at-least-once delivery).',
       wanted: ACCEPTED,
-      mend: 'Remember the ids that you have handled, and answer 2xx to one that you know, without doing its work again.',
+      mend: 'Store the ids of handled events. Respond with 2xx to a known id, without processing it again.',
       ...signed(good),
     },
     {
       what: 'old news',
       means: 'attempt.failed with a lower sequence, after the success of the same payment.',
       wanted: ACCEPTED,
-      mend: 'Keep the highest sequence of each payment; what is below it is old. Answer 2xx and leave the payment as it is.',
+      mend: 'Store the highest sequence of each payment. Respond with 2xx to a lower one and keep the payment unchanged.',
       ...signed(event('attempt.failed', 3, before)),
     },
     {
       what: 'late money',
       means: 'payment.overpaid with a lower sequence than the success that you know.',
       wanted: ACCEPTED,
-      mend: 'Answer 2xx, and act on it: a lower sequence is no reason to refuse a money event.',
+      mend: 'Respond with 2xx and act on it: money events count also with a lower sequence.',
       mustActOn: {
         id: overpaid.id,
-        mend: 'It was dropped. Act on money events (payment.successful, .overpaid, .underpaid, .surplus, refund.*, dispute.*) once per id, whatever their sequence; sequence only guards the state that you keep.',
+        mend: 'It was dropped. Act on money events (payment.successful, .overpaid, .underpaid, .surplus, refund.*, dispute.*) once per id, with any sequence. The sequence only protects the stored state.',
       },
       ...signed(overpaid),
     },
     {
       what: 'a new type',
-      means: 'A type that you have never heard of: more will be added.',
+      means: 'An unknown type: new types will be added.',
       wanted: ACCEPTED,
-      mend: 'Answer 2xx to types that you do not handle, or they are sent again for three days.',
+      mend: 'Respond with 2xx to types that you do not handle. Otherwise they are retried for three days.',
       ...signed(event('payment.not_invented_yet' as EventType, 8)),
     },
     {
       what: 'a stale one',
-      means: 'Well signed, but ten minutes ago: somebody may be replaying what they overheard.',
+      means: 'A valid signature that is ten minutes old: a possible replay attack.',
       wanted: REFUSED,
-      mend: 'Refuse a webhook-timestamp that is more than five minutes from now, with 400.',
+      mend: 'Respond with 400 to a webhook-timestamp that differs by more than five minutes from now.',
       ...signed(paid(), { at: new Date(now.getTime() - TEN_MINUTES_MS) }),
     },
     {
       what: 'a forged one',
-      means: 'Signed with a secret that is not yours.',
+      means: 'Signed with another secret.',
       wanted: REFUSED,
-      mend: 'Compute the signature with your secret and compare it in constant time; answer 401 when none matches. As it is, anyone can tell you that they have paid.',
+      mend: 'Compute the signature with your secret, compare in constant time, and respond with 401 when none matches. Without this check anyone can report a payment as paid.',
       ...signed(paid(), { secret: newWebhookSecret() }),
     },
     {
       what: 'an altered one',
-      means: 'A true signature, over another body.',
+      means: 'A valid signature of another body.',
       wanted: REFUSED,
-      mend: 'The signature is over `{webhook-id}.{webhook-timestamp}.{raw body}`: leave none of the three out.',
+      mend: 'The signature covers `{webhook-id}.{webhook-timestamp}.{raw body}`: include all three.',
       headers: signed(altered).headers,
       body: altered.body.replace('"sequence":7', '"sequence":9'),
     },
     {
       what: 'an unsigned one',
-      means: 'No webhook-signature at all.',
+      means: 'No webhook-signature header.',
       wanted: REFUSED,
-      mend: 'A request without a signature is nobody’s: answer 401.',
+      mend: 'Respond with 401 to a request without a signature.',
       headers: withoutSignature,
       body: paid().body,
     },
   ]
 }
 
-/** Made of the same types as the real thing, and shown by the same code: what a handler sees here is what it will see. */
-function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`): PaymentState {
+/** Built with the types and the view of real payments, so that the messages equal real ones. */
+function paidOnSecondAttempt(now: Date, reference = `verify-${newReference(now)}`): PaymentState {
   const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
   const payment: Payment = {
     id: newId('payment', now),
@@ -278,7 +278,7 @@ function paidAtTheSecondTry(now: Date, reference = `verify-${newReference(now)}`
   return { payment, attempts: [declined, attempt(2)] }
 }
 
-function afterTheFirstTry({ payment, attempts }: PaymentState): PaymentState {
+function afterFirstAttempt({ payment, attempts }: PaymentState): PaymentState {
   return {
     payment: { ...payment, status: 'pending', amountPaid: 0, completedAt: null, sequence: 3 },
     attempts: attempts.slice(0, 1),

@@ -1,6 +1,6 @@
-/** For people, or as JSON for programs. */
-export function print(json: boolean, value: unknown, forPeople: string): void {
-  process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : `${forPeople}\n`)
+/** Prints the text, or the value as JSON with --json. */
+export function print(json: boolean, value: unknown, text: string): void {
+  process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : `${text}\n`)
 }
 
 export function table(rows: Record<string, string>[]): string {

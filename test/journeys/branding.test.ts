@@ -112,7 +112,7 @@ test('all mistakes are told at once, each with what to do, and nothing is change
     /^--origins: "https:\/\/shop\.example\/pay" must be an origin, like https:/,
     /^--origins: "http:\/\/shop\.example" must be an origin/,
     /^--widget must be one of open, strict\.$/,
-    /^--logo: .*big\.png has 11 KB, and 10 KB is the most.*cwebp/,
+    /^--logo: .*big\.png has 11 KB; the maximum is 10 KB.*cwebp/,
   ].entries())
     assert.match(lines[index] ?? '', line)
   assert.equal(lines.length, 10)

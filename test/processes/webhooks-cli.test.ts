@@ -75,7 +75,7 @@ test('listen starts no database of its own, waits for the service, forwards what
   for (const { body, headers } of tries) {
     new Webhook(secretIn(rotated.output)).verify(body, headers as Record<string, string>)
   }
-  await says(listening, new RegExp(`✗ ${later.event} {2}500 in \\d+ ms, again in 1 s[\\s\\S]*✓ ${later.event}`))
+  await says(listening, new RegExp(`✗ ${later.event} {2}500 in \\d+ ms, retry in 1 s[\\s\\S]*✓ ${later.event}`))
 
   listening.kill('SIGINT')
   assert.equal(await listening.exited, 0)
@@ -120,7 +120,7 @@ const onService = (...args: string[]) => runCommand(args, other)
 test('listen says what is wrong with what was typed, and does not wait for a merchant that is not there', async () => {
   const typed = await onService('webhooks', 'listen', '--forward', 'localhost:8080')
   assert.equal(typed.code, 2)
-  assert.match(typed.output, /--forward must be an address/)
+  assert.match(typed.output, /--forward must be a URL/)
   const nobody = await onService('webhooks', 'listen', '--merchant', 'mer_1CC4iq7WDcVYjpyJcoHTNR')
   assert.equal(nobody.code, 1)
   assert.match(nobody.output, /There is no merchant/)
@@ -136,11 +136,11 @@ test('verify finds a careful handler in order', async () => {
   assert.equal(grades.length, shop.heard.length)
 })
 
-test('verify finds a careless handler wanting wherever it should have refused, and says how to mend it', async () => {
+test('verify finds a careless handler wanting wherever it should have refused, and says how to fix it', async () => {
   const shop = await startListener()
   const { code, output } = await onService('webhooks', 'verify', shop.url)
   assert.equal(code, 1)
-  assert.match(output, /4 of 9 to mend/)
+  assert.match(output, /4 of 9 to fix/)
   for (const what of ['stale', 'forged', 'altered', 'unsigned'])
     assert.match(output, new RegExp(`✗ +an? ${what} one[\\s\\S]*✗ an? ${what} one: \\S`))
   for (const what of ['a good event', 'the same again', 'old news', 'late money', 'a new type'])
@@ -158,7 +158,7 @@ test('verify --acted finds a handler that drops late money, though it answers as
   const list = await startListener((_, response) => response.end(JSON.stringify(acted)))
   const { code, output } = await onService('webhooks', 'verify', shop.url, '--acted', list.url)
   assert.equal(code, 1)
-  assert.match(output, /1 of 9 to mend:\n✗ late money: It was dropped\. .*whatever their sequence/)
+  assert.match(output, /1 of 9 to fix:\n✗ late money: It was dropped\. .*with any sequence/)
   const wrong = await onService('webhooks', 'verify', shop.url, '--acted', 'http://127.0.0.1:1/')
   assert.equal(wrong.code, 1)
   assert.match(wrong.output, /did not answer with a list of events\. Check --acted/)

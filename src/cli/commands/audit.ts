@@ -7,8 +7,8 @@ import { listAuditScopes } from '../../payments/store/provider-audit.ts'
 import { PROVIDERS } from '../../providers/registry.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print } from '../print.ts'
-import { openProviders } from '../provider-accounts.ts'
-import { openSecrets, withParts } from '../with-parts.ts'
+import { openProviders } from '../provider-connections.ts'
+import { openSecrets, withDatabase } from '../with-database.ts'
 import { merchantOption } from './merchant.ts'
 
 const PAGE = 500
@@ -17,24 +17,28 @@ const DEFAULT_DAYS = 7
 
 export const audit: Command = {
   name: 'audit',
-  summary: 'Derive every payment again from its events, receipts and refunds, and print what disagrees',
+  summary: 'Recompute every payment from its events, receipts and refunds, and print the differences',
   options: {
     provider: {
-      summary: 'Compare the books with what the providers themselves list: every transaction, and what went back of it',
+      summary: 'Compare our records with the providers’ lists of transactions, refunds and disputes (reconciliation)',
     },
-    only: { value: 'NAME', summary: 'With --provider: this provider alone; may be repeated', repeats: true },
-    merchant: { value: 'mer_…', summary: 'With --provider: this merchant alone' },
+    only: { value: 'NAME', summary: 'With --provider: only this provider; may be repeated', repeats: true },
+    merchant: { value: 'mer_…', summary: 'With --provider: only this merchant' },
     from: { value: 'DATE', summary: `With --provider: from this day or time, UTC (default: ${DEFAULT_DAYS} days ago)` },
     to: { value: 'DATE', summary: 'With --provider: to the end of this day, or to this time, UTC (default: now)' },
-    url: { value: 'URL', summary: 'With --provider: where the service runs, for the sandbox provider in it' },
+    url: {
+      value: 'URL',
+      summary:
+        'With --provider: URL of the service, for its sandbox provider (default: the running service of DATA_DIR)',
+    },
   },
-  run: (options) => (options.on('provider') ? withProviders(options) : ownBooks(options)),
+  run: (options) => (options.on('provider') ? auditProviders(options) : auditRecords(options)),
 }
 
-async function ownBooks(options: Options): Promise<void> {
+async function auditRecords(options: Options): Promise<void> {
   const findings: { payment: PaymentId; reference: string; finding: string }[] = []
   let payments = 0
-  await withParts(async ({ database }) => {
+  await withDatabase(async ({ database }) => {
     let last: PaymentId | undefined
     for (;;) {
       const page = await database.transaction((tx) => recordsAfter(tx, last, PAGE))
@@ -48,7 +52,7 @@ async function ownBooks(options: Options): Promise<void> {
     }
   })
   const lines = findings.map(({ payment, reference, finding }) => `${payment} (${reference}): ${finding}`)
-  const summary = findings.length === 0 ? 'nothing disagrees.' : `${findings.length} findings.`
+  const summary = findings.length === 0 ? 'no differences.' : `${findings.length} findings.`
   print(
     options.json,
     { payments, findings },
@@ -57,18 +61,18 @@ async function ownBooks(options: Options): Promise<void> {
   if (findings.length > 0) process.exitCode = 1
 }
 
-async function withProviders(options: Options): Promise<void> {
+async function auditProviders(options: Options): Promise<void> {
   const only = options.texts('only')
   for (const name of only) {
     if (!PROVIDERS.some(({ capabilities }) => capabilities.name === name))
       throw new UsageError(
-        `There is no provider "${name}". There are: ${PROVIDERS.map(({ capabilities }) => capabilities.name).join(', ')}.`,
+        `There is no provider "${name}". Providers: ${PROVIDERS.map(({ capabilities }) => capabilities.name).join(', ')}.`,
       )
   }
   const merchantId = options.text('merchant') === undefined ? undefined : merchantOption(options)
   const range = rangeOption(options, new Date())
   const config = readConfig(process.env)
-  const audits = await withParts(async ({ database }) => {
+  const audits = await withDatabase(async ({ database }) => {
     const secrets = await openSecrets(config, database)
     const providers = await openProviders(config, { database, secrets }, PROVIDERS, options.text('url'))
     const scopes = (await listAuditScopes(database)).filter(
@@ -84,7 +88,7 @@ async function withProviders(options: Options): Promise<void> {
   const differences = audits.reduce((sum, each) => sum + each.differences.length, 0)
   const isWhole = audits.every(({ incomplete }) => incomplete === null)
   const days = `${range.from.toISOString()} to ${range.to.toISOString()}`
-  const summary = `${audits.length} provider accounts compared, ${days}: ${differences} differences${isWhole ? '' : ', not everything could be compared'}.`
+  const summary = `${audits.length} provider accounts compared, ${days}: ${differences} differences${isWhole ? '' : ', incomplete'}.`
   print(options.json, { ...range, audits }, [...lines, summary].join('\n'))
   if (differences > 0 || !isWhole) process.exitCode = 1
 }
@@ -96,7 +100,7 @@ function linesOf({ merchantId, mode, provider, agreed, differences, incomplete }
       ({ transactionId, reference, finding }) =>
         `${name}: transaction ${transactionId}${reference ? ` of order ${reference}` : ''}: ${finding}`,
     ),
-    ...(incomplete === null ? [] : [`${name}: not compared to the end: ${incomplete}`]),
+    ...(incomplete === null ? [] : [`${name}: incomplete: ${incomplete}`]),
     `${name}: ${agreed} transactions agree, ${differences.length} differ`,
   ]
 }
@@ -108,7 +112,7 @@ function rangeOption(options: Options, now: Date): Range {
   return { from, to }
 }
 
-/** A day alone is its beginning, plus so much. */
+/** A day without a time means its start, plus `plusMs`. */
 function readTime(options: Options, name: string, plusMs: number): Date | undefined {
   const text = options.text(name)
   if (text === undefined) return undefined

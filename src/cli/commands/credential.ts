@@ -3,7 +3,7 @@ import { listCredentials } from '../../merchants/credential-store.ts'
 import { createCredential, revokeCredential } from '../../merchants/manage-merchants.ts'
 import { type Command, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
-import { actor, withParts } from '../with-parts.ts'
+import { actor, withDatabase } from '../with-database.ts'
 import { merchantOption } from './merchant.ts'
 
 export const credentialCreate: Command = {
@@ -17,7 +17,7 @@ export const credentialCreate: Command = {
     const merchantId = merchantOption(options)
     const mode = options.required('mode') as Mode
     if (!MODES.includes(mode)) throw new UsageError('--mode must be sandbox or live.')
-    const credential = await withParts((parts) => createCredential(parts, actor(), merchantId, mode))
+    const credential = await withDatabase((parts) => createCredential(parts, actor(), merchantId, mode))
     print(
       options.json,
       { ...credential, merchantId, mode },
@@ -32,7 +32,7 @@ export const credentialList: Command = {
   options: { merchant: { value: 'mer_…', summary: 'Only this merchant' } },
   async run(options) {
     const merchantId = options.text('merchant') === undefined ? undefined : merchantOption(options)
-    const credentials = await withParts(({ database }) => listCredentials(database, merchantId))
+    const credentials = await withDatabase(({ database }) => listCredentials(database, merchantId))
     const rows = credentials.map(({ clientId, merchantName, mode, createdAt, lastUsedAt, revokedAt }) => ({
       'client-id': clientId,
       merchant: merchantName,
@@ -51,7 +51,7 @@ export const credentialRevoke: Command = {
   options: { 'client-id': { value: 'cid_…', summary: 'The credential', required: true } },
   async run(options) {
     const clientId = options.required('client-id')
-    await withParts((parts) => revokeCredential(parts, actor(), clientId))
+    await withDatabase((parts) => revokeCredential(parts, actor(), clientId))
     print(options.json, { clientId, revoked: true }, `Revoked ${clientId}. Every process refuses it within 2 s.`)
   },
 }

@@ -14,7 +14,7 @@ interface Finding {
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Check settings, database, migrations, clock and data folder, and say what to do',
+  summary: 'Check settings, database, migrations, clock and data folder',
   options: {},
   async run(options) {
     const findings = await examine()
@@ -23,7 +23,7 @@ export const doctor: Command = {
     print(
       options.json,
       { healthy, findings },
-      `${lines.join('\n')}\n\n${healthy ? 'All is well.' : 'Mend what is marked ✗, then run doctor again.'}`,
+      `${lines.join('\n')}\n\n${healthy ? 'No problems found.' : 'Fix the lines marked ✗, then run doctor again.'}`,
     )
     if (!healthy) process.exitCode = 1
   },
@@ -63,7 +63,7 @@ async function examine(): Promise<Finding[]> {
 async function dataFolder({ dataDir }: Config): Promise<Finding> {
   const what = 'data folder'
   const known = await stat(dataDir).catch(() => undefined)
-  if (!known) return { what, ok: true, says: `${dataDir} is not there yet; the first start makes it` }
+  if (!known) return { what, ok: true, says: `${dataDir} does not exist yet; the first start creates it` }
   const writable = await access(dataDir, constants.W_OK).then(
     () => true,
     () => false,

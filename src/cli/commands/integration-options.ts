@@ -3,7 +3,7 @@ import { text as readAll } from 'node:stream/consumers'
 import type { IntegrationChanges } from '../../integrations/integration-changes.ts'
 import { type Options, UsageError } from '../command.ts'
 
-/** What is asked for. Whether a provider can do it is the provider's to say; here only what is no option at all is told. */
+/** Parses the options. `applyChanges` checks whether the provider supports the values. */
 export async function readChanges(options: Options): Promise<IntegrationChanges> {
   const mistakes: string[] = []
   const settings = await readSettings(options.texts('setting'), mistakes)
@@ -27,7 +27,7 @@ function listOption(options: Options, name: 'channels' | 'countries' | 'currenci
   return { [name]: given === 'all' ? [] : given.split(',').map((each) => each.trim()) }
 }
 
-/** No mistake quotes what was given: it may be a secret. */
+/** Error messages never contain a value: it may be a secret. */
 async function readSettings(given: string[], mistakes: string[]): Promise<Record<string, string>> {
   const settings = new Map<string, string>()
   let stdinIsTaken = false
@@ -36,7 +36,7 @@ async function readSettings(given: string[], mistakes: string[]): Promise<Record
     if (name === undefined || value === undefined) {
       mistakes.push('--setting must be NAME=VALUE, NAME=@FILE or NAME=-.')
     } else if (value === '-') {
-      if (stdinIsTaken) mistakes.push('Standard input can give one --setting only; read the others from files.')
+      if (stdinIsTaken) mistakes.push('Only one --setting can be read from standard input. Read the others from files.')
       else settings.set(name, withoutLineEnd(await readAll(process.stdin)))
       stdinIsTaken = true
     } else if (value.startsWith('@')) {
@@ -50,7 +50,7 @@ async function readSettings(given: string[], mistakes: string[]): Promise<Record
   return Object.fromEntries(settings)
 }
 
-/** Editors and `echo` end a file with one. */
+/** Editors and `echo` add a final line break. */
 function withoutLineEnd(text: string): string {
   return text.replace(/\r?\n$/, '')
 }

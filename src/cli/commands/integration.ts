@@ -19,9 +19,9 @@ import { linksOn } from '../../payments/links.ts'
 import type { Provider } from '../../providers/provider.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
-import { openProviders } from '../provider-accounts.ts'
+import { openProviders } from '../provider-connections.ts'
 import { findServiceUrls, type ServiceUrls } from '../running-service.ts'
-import { actor, openSecrets, withParts } from '../with-parts.ts'
+import { actor, openSecrets, withDatabase } from '../with-database.ts'
 import { readChanges } from './integration-options.ts'
 import { merchantOption } from './merchant.ts'
 
@@ -188,7 +188,7 @@ function withSecrets<Result>(
   work: (parts: Dependencies & { config: Config; urls: ServiceUrls; secrets: SecretBox }) => Promise<Result>,
 ): Promise<Result> {
   const config = readConfig(process.env)
-  return withParts(async (parts) =>
+  return withDatabase(async (parts) =>
     work({
       ...parts,
       config,

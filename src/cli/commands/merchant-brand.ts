@@ -20,44 +20,44 @@ import { brandMerchant } from '../../merchants/manage-merchants.ts'
 import { parseMerchantName } from '../../merchants/merchant.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print } from '../print.ts'
-import { actor, withParts } from '../with-parts.ts'
+import { actor, withDatabase } from '../with-database.ts'
 
-// What the page has room for on a small phone.
+// The space on a small phone.
 const SHOWN_NAME_LENGTH = 40
 
 export const merchantBrand: Command = {
   name: 'merchant brand',
-  summary: 'Show or change how a merchant’s payment page looks, and which sites may embed it',
+  summary: 'Show or change the branding of a merchant’s payment page, and the sites that may embed it',
   options: {
-    merchant: { value: 'mer_…', summary: 'Which merchant', required: true },
-    name: { value: 'NAME', summary: `What customers see; the page shows ${SHOWN_NAME_LENGTH} characters of it` },
-    colour: { value: "'#0b6e4f'|none", summary: 'Of the button and the links; none: ours' },
-    corners: { value: CORNERS.join('|'), summary: 'Of buttons and fields' },
-    language: { value: `${LANGUAGES.join('|')}|none`, summary: 'Unless the link says otherwise; none: the customer’s' },
+    merchant: { value: 'mer_…', summary: 'The merchant', required: true },
+    name: { value: 'NAME', summary: `Name shown to customers; the page shows ${SHOWN_NAME_LENGTH} characters` },
+    colour: { value: "'#0b6e4f'|none", summary: 'Colour of buttons and links; none: the default' },
+    corners: { value: CORNERS.join('|'), summary: 'Corners of buttons and fields' },
+    language: { value: `${LANGUAGES.join('|')}|none`, summary: 'Default language of the page; none: the customer’s' },
     logo: { value: 'FILE|none', summary: 'PNG, JPEG or WebP of at most 10 KB; none: initials' },
-    'return-after': { value: '0..60|off', summary: 'Seconds until a paid page goes back to the shop' },
-    origins: { value: 'https://a.example,…|none', summary: 'All sites that may show the page in a frame' },
-    widget: { value: WIDGET_ACCESS.join('|'), summary: 'What opens it: a reference; strict: only with a token' },
+    'return-after': { value: '0..60|off', summary: 'Seconds until a paid page returns to the shop' },
+    origins: { value: 'https://a.example,…|none', summary: 'The sites that may embed the page in a frame' },
+    widget: { value: WIDGET_ACCESS.join('|'), summary: 'open: a reference opens it; strict: it also needs a token' },
   },
   async run(options) {
     const merchantId = parseId('merchant', options.text('merchant') ?? '')
     const { changes, mistakes } = await readChanges(options)
     if (!merchantId) mistakes.unshift('--merchant must be an id like mer_…; see: manilla merchant list')
     if (!merchantId || mistakes.length > 0) throw new UsageError(mistakes.join('\n'))
-    const settings = await withParts((parts) => brandMerchant(parts, actor(), merchantId, changes))
-    const done = Object.keys(changes).length > 0 ? '\n\nEvery process shows it within 2 s.' : ''
+    const settings = await withDatabase((parts) => brandMerchant(parts, actor(), merchantId, changes))
+    const done = Object.keys(changes).length > 0 ? '\n\nEvery process applies it within 2 s.' : ''
     print(options.json, { merchantId, ...settings }, describe(settings) + done)
   },
 }
 
 type Changes = Parameters<typeof brandMerchant>[3]
 
-/** What is asked for, and all that is wrong with it. */
+/** The changes, and all mistakes in them. */
 async function readChanges(options: Options): Promise<{ changes: Changes; mistakes: string[] }> {
   const changes: Changes = {}
   const mistakes: string[] = []
 
-  /** `clear`: the word that takes the choice back. */
+  /** `clear`: the word that resets the setting. */
   function read<Value>(option: string, rule: string, parse: (text: string) => Value | undefined, clear?: string) {
     const text = options.text(option)?.trim()
     if (text === undefined) return undefined
@@ -105,10 +105,10 @@ async function readLogo(file: string, mistakes: string[]): Promise<Logo | null> 
     const { size } = await stat(file)
     if (size > MAX_LOGO_BYTES)
       return wrong(
-        `has ${Math.ceil(size / 1024)} KB, and 10 KB is the most: customers on slow networks wait for it. Make it at most 320 pixels wide and save it as WebP or PNG, for example with: cwebp -q 80 -resize 320 0 ${file} -o logo.webp`,
+        `has ${Math.ceil(size / 1024)} KB; the maximum is 10 KB, for customers on slow networks. Make it at most 320 pixels wide and save it as WebP or PNG, for example with: cwebp -q 80 -resize 320 0 ${file} -o logo.webp`,
       )
     const logo = logoOf(await readFile(file))
-    return logo ?? wrong('is not a PNG, JPEG or WebP picture. (An SVG can carry scripts: save it as PNG or WebP.)')
+    return logo ?? wrong('is not a PNG, JPEG or WebP image. (SVG can contain scripts: save it as PNG or WebP.)')
   } catch (error) {
     return wrong(`cannot be read (${(error as NodeJS.ErrnoException).code}, looked at ${resolve(file)}).`)
   }
@@ -119,7 +119,7 @@ function describe(settings: BrandingSettings): string {
   const shown = [...name].length > SHOWN_NAME_LENGTH ? ` (the page shows ${SHOWN_NAME_LENGTH} characters)` : ''
   return [
     `name          ${name}${shown}`,
-    `colour        ${colour ?? 'ours'}`,
+    `colour        ${colour ?? 'default'}`,
     `corners       ${corners}`,
     `language      ${language ?? 'the customer’s'}`,
     `logo          ${logo ? `version ${logo.version}` : 'none, initials instead'}`,

@@ -11,7 +11,7 @@ import { parseMerchantName } from '../../merchants/merchant.ts'
 import { listMerchants } from '../../merchants/merchant-store.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
-import { actor, openSecrets, withParts } from '../with-parts.ts'
+import { actor, openSecrets, withDatabase } from '../with-database.ts'
 
 export const merchantCreate: Command = {
   name: 'merchant create',
@@ -25,7 +25,7 @@ export const merchantCreate: Command = {
     const country = parseCountry(options.required('country'))
     if (!country) throw new UsageError('--country must be a country of ISO 3166-1: NG, NGA or Nigeria.')
     if (!name) throw new UsageError('--name must have at most 200 characters, on one line.')
-    const { merchant, webhookSecrets } = await withParts(async (parts) => {
+    const { merchant, webhookSecrets } = await withDatabase(async (parts) => {
       const created = await createMerchant(parts, actor(), { name, country })
       return { merchant: created, webhookSecrets: await createWebhookSecrets(parts.database, created.id) }
     })
@@ -57,7 +57,7 @@ export const merchantList: Command = {
   summary: 'List the merchants',
   options: {},
   async run(options) {
-    const merchants = await withParts(({ database }) => listMerchants(database))
+    const merchants = await withDatabase(({ database }) => listMerchants(database))
     print(
       options.json,
       merchants,
@@ -76,7 +76,7 @@ function statusCommand(verb: string, status: 'active' | 'suspended', summary: st
     options: { merchant: { value: 'mer_…', summary: 'The merchant', required: true } },
     async run(options) {
       const id = merchantOption(options)
-      const merchant = await withParts((parts) => setMerchantStatus(parts, actor(), id, status))
+      const merchant = await withDatabase((parts) => setMerchantStatus(parts, actor(), id, status))
       print(options.json, merchant, `${merchant.name} is ${merchant.status}. Every process applies it within 2 s.`)
     },
   }

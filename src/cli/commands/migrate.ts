@@ -6,7 +6,7 @@ import { print } from '../print.ts'
 
 export const migrateCommand: Command = {
   name: 'migrate',
-  summary: 'Bring the database up to date (serve does it too)',
+  summary: 'Apply missing database migrations (serve does it too)',
   options: {},
   async run(options) {
     const parts = await openDependencies(readConfig(process.env), 'join')

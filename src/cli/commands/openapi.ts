@@ -3,7 +3,7 @@ import type { Command } from '../command.ts'
 
 export const openapi: Command = {
   name: 'openapi',
-  summary: 'Print the description of the API (OpenAPI 3.1)',
+  summary: 'Print the OpenAPI 3.1 document of the API',
   options: {},
   async run() {
     process.stdout.write(`${JSON.stringify(await describeService(), null, 2)}\n`)

@@ -7,12 +7,12 @@ import { findPaymentStatesByName, hasChecksDue, makeChecksDue } from '../../paym
 import { timelineOf } from '../../payments/store/timeline.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print, table } from '../print.ts'
-import { withParts } from '../with-parts.ts'
+import { withDatabase } from '../with-database.ts'
 import { merchantOption } from './merchant.ts'
 
 const OPTIONS: Command['options'] = {
   payment: { value: 'REFERENCE', summary: 'Reference of the payment or of an attempt, or the chk_ id', required: true },
-  merchant: { value: 'mer_…', summary: 'Whose, when several merchants use this reference' },
+  merchant: { value: 'mer_…', summary: 'The merchant, when several use this reference' },
 }
 
 export const paymentShow: Command = {
@@ -21,37 +21,37 @@ export const paymentShow: Command = {
   options: OPTIONS,
   word: 'payment',
   async run(options) {
-    const state = await withParts(({ database }) => findOne(database, options))
+    const state = await withDatabase(({ database }) => findOne(database, options))
     print(options.json, state, describe(state))
   },
 }
 
 export const paymentTimeline: Command = {
   name: 'payment timeline',
-  summary: 'Tell all that happened to a payment, in order',
+  summary: 'Show the history of a payment',
   options: OPTIONS,
   word: 'payment',
   async run(options) {
-    const story = await withParts(async ({ database }) => {
+    const timeline = await withDatabase(async ({ database }) => {
       const { payment } = await findOne(database, options)
       return timelineOf(database, payment.id)
     })
-    const lines = story.map(
+    const lines = timeline.map(
       ({ at, kind, what, detail }) => `${at.toISOString()}  ${kind.padEnd(8)} ${what}  ${JSON.stringify(detail)}`,
     )
-    print(options.json, story, lines.join('\n'))
+    print(options.json, timeline, lines.join('\n'))
   },
 }
 
-const WORKER_TAKES_IT_WITHIN_MS = 15_000
+const WORKER_TIMEOUT_MS = 15_000
 
 export const paymentResync: Command = {
   name: 'payment resync',
-  summary: 'Have the provider asked about a payment now, and show what came of it',
+  summary: 'Check a payment with its provider now, and show the result',
   options: OPTIONS,
   word: 'payment',
   async run(options) {
-    const state = await withParts(async ({ database }) => {
+    const state = await withDatabase(async ({ database }) => {
       const { payment } = await findOne(database, options)
       if ((await makeChecksDue(database, payment.id)) > 0) await untilChecked(database, payment.id)
       return findOne(database, options)
@@ -60,13 +60,13 @@ export const paymentResync: Command = {
   },
 }
 
-/** The running service asks, not we: it has the connections, and its breakers know which provider is down. */
+/** The running service makes the check: its circuit breakers know which provider is down. */
 async function untilChecked(database: Database, id: PaymentState['payment']['id']): Promise<void> {
-  const deadline = performance.now() + WORKER_TAKES_IT_WITHIN_MS
+  const deadline = performance.now() + WORKER_TIMEOUT_MS
   while (await hasChecksDue(database, id)) {
     if (performance.now() > deadline) {
       throw new OperatorError(
-        'The checks are due now, but no service has made them. Is one running on this database (npm start, or ROLE=worker)? They will be made when it does.',
+        'The checks are due, but no worker has made them. Start a service on this database (npm start, or ROLE=worker); it makes them.',
       )
     }
     await sleep(100)
@@ -103,7 +103,7 @@ function describe({ payment, attempts }: PaymentState): string {
     completed: payment.completedAt?.toISOString() ?? '-',
   }
   const lines = Object.entries(facts).map(([name, value]) => `${name.padEnd(10)} ${value}`)
-  const tries = attempts.map((attempt) => ({
+  const rows = attempts.map((attempt) => ({
     '#': String(attempt.number),
     attempt: attempt.reference,
     provider: attempt.provider,
@@ -115,5 +115,5 @@ function describe({ payment, attempts }: PaymentState): string {
     'next check': attempt.checks.nextAt?.toISOString() ?? '-',
     review: attempt.needsReview ?? '-',
   }))
-  return [...lines, '', tries.length > 0 ? table(tries) : 'No attempts yet.'].join('\n')
+  return [...lines, '', rows.length > 0 ? table(rows) : 'No attempts yet.'].join('\n')
 }

@@ -2,20 +2,20 @@ import { listUnmatched } from '../../payments/store/notices.ts'
 import { listUnmatchedReceipts } from '../../payments/store/receipts.ts'
 import type { Command } from '../command.ts'
 import { print, table } from '../print.ts'
-import { withParts } from '../with-parts.ts'
+import { withDatabase } from '../with-database.ts'
 
-const MOST = 200
+const LIMIT = 200
 
 export const unmatchedList: Command = {
   name: 'unmatched list',
-  summary: 'Show notices and money that belong to no payment we know',
+  summary: 'List notices and receipts without a matching payment',
   options: {},
   async run(options) {
-    const { notices, receipts } = await withParts(async ({ database }) => ({
-      notices: await listUnmatched(database, MOST),
-      receipts: await listUnmatchedReceipts(database, MOST),
+    const { notices, receipts } = await withDatabase(async ({ database }) => ({
+      notices: await listUnmatched(database, LIMIT),
+      receipts: await listUnmatchedReceipts(database, LIMIT),
     }))
-    const told = notices.map((notice) => ({
+    const noticeRows = notices.map((notice) => ({
       received: notice.receivedAt.toISOString(),
       provider: notice.provider,
       mode: notice.mode,
@@ -24,7 +24,7 @@ export const unmatchedList: Command = {
       says: notice.says,
       why: notice.note ?? '',
     }))
-    const money = receipts.map((receipt) => ({
+    const receiptRows = receipts.map((receipt) => ({
       recorded: receipt.recordedAt.toISOString(),
       provider: receipt.provider,
       mode: receipt.mode,
@@ -36,8 +36,8 @@ export const unmatchedList: Command = {
       options.json,
       { notices, receipts },
       [
-        told.length > 0 ? `Notices:\n${table(told)}` : 'No notices.',
-        money.length > 0 ? `Money:\n${table(money)}` : 'No money.',
+        noticeRows.length > 0 ? `Notices:\n${table(noticeRows)}` : 'No notices.',
+        receiptRows.length > 0 ? `Receipts:\n${table(receiptRows)}` : 'No receipts.',
       ].join('\n\n'),
     )
   },

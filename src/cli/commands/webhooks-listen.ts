@@ -18,21 +18,21 @@ import { webhookHttp } from '../../outbound/webhook-http.ts'
 import { webhookHeaders } from '../../webhooks/signature.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { followEvents } from '../follow-events.ts'
-import { openSecrets } from '../with-parts.ts'
+import { openSecrets } from '../with-database.ts'
 import { merchantOption } from './merchant.ts'
 
-const LOOK_EVERY_MS = 500
-const ASK_AGAIN_AFTER_MS = 500
-/** Between the tries of a forward. Sooner than the service would: somebody is sitting there. */
-const WAITS_MS = [1_000, 3_000, 10_000]
-const END_WITHIN_MS = 2_000
+const POLL_EVERY_MS = 500
+const RECONNECT_AFTER_MS = 500
+/** Pauses between the attempts of a forward. Shorter than the service's, for interactive use. */
+const RETRY_AFTER_MS = [1_000, 3_000, 10_000]
+const EXIT_TIMEOUT_MS = 2_000
 
 export const webhooksListen: Command = {
   name: 'webhooks listen',
-  summary: 'Show the events of the sandbox merchant as they happen, and pass them on to an address of yours',
+  summary: 'Show the events of the sandbox merchant as they happen, and forward them to a URL',
   options: {
-    forward: { value: 'URL', summary: 'POST each event there, signed: http://localhost:8080/webhooks' },
-    merchant: { value: 'mer_…', summary: 'Of another merchant, in sandbox mode' },
+    forward: { value: 'URL', summary: 'POST each signed event to this URL: http://localhost:8080/webhooks' },
+    merchant: { value: 'mer_…', summary: 'Another merchant, in sandbox mode' },
   },
   async run(options) {
     const config = readConfig(process.env)
@@ -59,7 +59,7 @@ export const webhooksListen: Command = {
         if (why !== waitsFor) session.show.note(`waiting for the service (${why})`)
         waitsFor = why
       }
-      await sleep(ASK_AGAIN_AFTER_MS, undefined, { signal: ending }).catch(() => {})
+      await sleep(RECONNECT_AFTER_MS, undefined, { signal: ending }).catch(() => {})
     }
     http.close()
     session.show.note('Stopped.')
@@ -74,12 +74,12 @@ interface Session {
   signal: AbortSignal
 }
 
-/** Ctrl-C is how this command ends, and no failure. */
+/** Ctrl-C is the normal end of this command: exit code 0. */
 function endOnSignal(): AbortSignal {
   const ending = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
-      setTimeout(() => process.exit(0), END_WITHIN_MS).unref() // whatever a database that is going down still owes us
+      setTimeout(() => process.exit(0), EXIT_TIMEOUT_MS).unref() // a database that is shutting down may not answer
       ending.abort()
     })
   }
@@ -91,11 +91,11 @@ function forwardOption(options: Options): string | undefined {
   if (given === undefined) return undefined
   const url = URL.parse(given)
   if (!url || !/^https?:$/.test(url.protocol))
-    throw new UsageError('--forward must be an address like http://localhost:8080/webhooks.')
+    throw new UsageError('--forward must be a URL like http://localhost:8080/webhooks.')
   return url.href
 }
 
-/** As long as this database answers; then it throws. */
+/** Runs until the database connection fails, then throws. */
 async function follow(
   { config, owner, url, show, signal }: Session,
   follower: ReturnType<typeof followEvents>,
@@ -103,7 +103,7 @@ async function follow(
   onReady: () => void,
 ): Promise<void> {
   const parts = await openDependencies(config, 'find')
-  const bell = bellThatRings()
+  const wakeUp = createWakeUp()
   let listening: ReturnType<typeof listen> | undefined
   try {
     const { database } = parts
@@ -119,14 +119,14 @@ async function follow(
       const named = owner.merchantId === SANDBOX_MERCHANT_ID ? ` ${secret}` : ', the default one of this merchant'
       show.note(`Forwarding to ${url}, signed with the webhook secret${named}`)
     }
-    listening = listen(parts.databaseUrl, { [DELIVERIES_CHANNEL]: { heard: bell.ring, missed: bell.ring } })
+    listening = listen(parts.databaseUrl, { [DELIVERIES_CHANNEL]: { heard: wakeUp.notify, missed: wakeUp.notify } })
     while (!signal.aborted) {
-      await bell.rings(LOOK_EVERY_MS, signal)
+      await wakeUp.wait(POLL_EVERY_MS, signal)
       await look()
     }
 
     async function look(): Promise<WebhookSecret | undefined> {
-      const secret = await secretNow?.() // first, for what the follower hands out it does not hand out again
+      const secret = await secretNow?.() // read first: the follower returns each event only once
       pass(await follower.next(database), secret)
       return secret
     }
@@ -143,11 +143,11 @@ async function follow(
   }
 }
 
-/** Asked for each time there is something to sign: it may be rotated meanwhile. */
+/** Read before each batch, because the secret may be rotated. */
 async function secretReader(config: Config, database: Database, owner: Session['owner']) {
   const secrets = await openSecrets(config, database)
   const read = () => findDefaultSecret(database, secrets, owner)
-  // That of the sandbox merchant is chosen by the service, which may be a moment behind us.
+  // The service sets the sandbox merchant's secret when it starts.
   if (owner.merchantId !== SANDBOX_MERCHANT_ID) await ensureDefaultSecret(database, secrets, owner)
   else if (!(await read())) throw new NotReady('it is being set up')
   return read
@@ -165,7 +165,7 @@ async function forward(
     const status = answer.kind === 'answer' ? answer.status : null
     const error = answer.kind === 'answer' ? null : `${answer.because}: ${answer.detail}`
     const delivered = status !== null && status >= 200 && status < 300
-    const waitMs = delivered ? undefined : WAITS_MS[number - 1]
+    const waitMs = delivered ? undefined : RETRY_AFTER_MS[number - 1]
     show.forward({ id, number, status, error, delivered, tookMs: answer.tookMs, waitMs: waitMs ?? null })
     if (waitMs === undefined) return
     await sleep(waitMs, undefined, { signal }).catch(() => {})
@@ -175,7 +175,7 @@ async function forward(
 interface Show {
   event(event: RecordedEvent): void
   forward(result: ForwardResult): void
-  /** About ourselves. For programs on the other stream, so that what they read is events alone. */
+  /** Status messages. With --json they go to stderr, so that stdout has only events. */
   note(text: string): void
 }
 
@@ -208,7 +208,7 @@ function shower(json: boolean): Show {
     },
     forward({ id, number, status, error, delivered, tookMs, waitMs }) {
       const what = `${status ?? error} in ${tookMs} ms`
-      const then = waitMs === null ? `given up after ${number} tries` : `again in ${waitMs / 1_000} s`
+      const then = waitMs === null ? `gave up after ${number} attempts` : `retry in ${waitMs / 1_000} s`
       process.stdout.write(`  ${delivered ? '✓' : '✗'} ${id}  ${what}${delivered ? '' : `, ${then}`}\n`)
     },
     note: (text) => void process.stdout.write(`${text}\n`),
@@ -219,7 +219,7 @@ class NotReady extends Error {}
 
 const NO_SUCH_TABLE_OR_COLUMN = ['42P01', '42703']
 
-/** Why there is nothing to listen to for now; undefined when waiting would not help. */
+/** Why the service is not ready yet; undefined for an error that waiting does not solve. */
 function notYet(error: unknown): string | undefined {
   if (error instanceof NotReady) return error.message
   if (NO_SUCH_TABLE_OR_COLUMN.includes(codeOf(error))) return 'its database is being set up'
@@ -228,16 +228,16 @@ function notYet(error: unknown): string | undefined {
   return error instanceof OperatorError && /^No Manilla is running/.test(error.message) ? 'none is running' : undefined
 }
 
-/** Rung by the database, or by the clock. */
-function bellThatRings() {
+/** Wakes the loop on a notification or after a timeout. */
+function createWakeUp() {
   let heard = false
   let wake = () => {}
   return {
-    ring() {
+    notify() {
       heard = true
       wake()
     },
-    async rings(withinMs: number, signal: AbortSignal): Promise<void> {
+    async wait(withinMs: number, signal: AbortSignal): Promise<void> {
       if (!heard) {
         const rung = new AbortController()
         wake = () => rung.abort()

@@ -7,7 +7,7 @@ import { ROTATION_HOURS } from '../../webhooks/endpoint.ts'
 import { rotateDefaultSecret } from '../../webhooks/manage-endpoints.ts'
 import { type Command, UsageError } from '../command.ts'
 import { print } from '../print.ts'
-import { actor, openSecrets, withParts } from '../with-parts.ts'
+import { actor, openSecrets, withDatabase } from '../with-database.ts'
 import { merchantOption } from './merchant.ts'
 
 export const webhooksSecret: Command = {
@@ -30,7 +30,7 @@ export const webhooksSecret: Command = {
         `SANDBOX_WEBHOOK_SECRET sets this secret. Change it there and restart the service; both secrets then sign for ${ROTATION_HOURS} hours.`,
       )
 
-    const { name, secret } = await withParts(async (parts) => {
+    const { name, secret } = await withDatabase(async (parts) => {
       const merchant = await findMerchant(parts.database, merchantId)
       if (!merchant) throw new OperatorError(`There is no merchant ${merchantId}. See: manilla merchant list`)
       if (!options.on('rotate')) return { name: merchant.name, secret: null }

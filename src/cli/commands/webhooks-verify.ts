@@ -7,26 +7,29 @@ import { webhookHttp } from '../../outbound/webhook-http.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { type Grade, gradeHandler } from '../grade-handler.ts'
 import { print, table } from '../print.ts'
-import { openSecrets, withParts } from '../with-parts.ts'
+import { openSecrets, withDatabase } from '../with-database.ts'
 
 export const webhooksVerify: Command = {
   name: 'webhooks verify',
-  summary: 'Send a handler of yours good, doubled, stale, forged and odd events, and grade its answers',
+  summary: 'Test your webhook handler with valid, repeated, stale and forged events',
   options: {
-    url: { value: 'URL', summary: 'Where it listens: http://localhost:8080/webhooks', required: true },
-    secret: { value: 'whsec_…', summary: 'What it checks with (default: the secret of the sandbox merchant)' },
+    url: { value: 'URL', summary: 'URL of the handler: http://localhost:8080/webhooks', required: true },
+    secret: {
+      value: 'whsec_…',
+      summary: 'The secret that it verifies with (default: the secret of the sandbox merchant)',
+    },
     acted: {
       value: 'URL',
       summary:
-        'Where GET answers with the ids of the events that your shop acted on, to see whether it drops late money',
+        'URL whose GET lists the ids of the events that your shop acted on, to check that it does not drop late money',
     },
-    reference: { value: 'REFERENCE', summary: 'Of an order that it knows, if it must know it' },
+    reference: { value: 'REFERENCE', summary: 'Reference of an order that the handler knows, if it needs one' },
   },
   word: 'url',
   async run(options) {
     const url = URL.parse(options.text('url') ?? '')
     if (!url || !/^https?:$/.test(url.protocol))
-      throw new UsageError('Name the address of your handler: manilla webhooks verify http://localhost:8080/webhooks')
+      throw new UsageError('The URL of your handler is missing: manilla webhooks verify http://localhost:8080/webhooks')
     const secret = givenSecret(options) ?? (await sandboxSecret())
     const http = webhookHttp()
     const acted = options.text('acted')
@@ -61,13 +64,11 @@ function givenSecret(options: Options): WebhookSecret | undefined {
 
 async function sandboxSecret(): Promise<WebhookSecret> {
   const owner = { merchantId: SANDBOX_MERCHANT_ID, mode: 'sandbox' as const }
-  const secret = await withParts(async ({ database }) =>
+  const secret = await withDatabase(async ({ database }) =>
     findDefaultSecret(database, await openSecrets(readConfig(process.env), database), owner),
   )
   if (!secret)
-    throw new OperatorError(
-      'The sandbox merchant has no webhook secret yet. Start the service once, or name a --secret.',
-    )
+    throw new OperatorError('The sandbox merchant has no webhook secret yet. Start the service once, or use --secret.')
   return secret
 }
 
@@ -84,10 +85,10 @@ function describe(grades: Grade[], sawActs: boolean): string {
   const mend = failed.map(({ what, mend }) => `✗ ${what}: ${mend}`)
   const verdict =
     failed.length === 0
-      ? 'It takes all of it as it should.'
-      : `${failed.length} of ${grades.length} to mend:\n${mend.join('\n')}`
+      ? 'The handler passed all checks.'
+      : `${failed.length} of ${grades.length} to fix:\n${mend.join('\n')}`
   const unseen = sawActs
     ? ''
-    : '\nNot checked: whether late money is acted on. Name a list of the events that your shop acted on with --acted (see docs/webhooks.md).'
+    : '\nNot checked: whether the shop acts on late money. Use --acted with a list of the events that it acted on (see docs/webhooks.md).'
   return `${table(rows)}\n\n${verdict}${unseen}`
 }

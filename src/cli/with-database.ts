@@ -8,8 +8,8 @@ import { knownKeys } from '../generated-keys.ts'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { type SecretBox, secretBox } from '../kernel/secret-box.ts'
 
-/** Works on the database of the running service, or starts the embedded one for as long as the work takes. */
-export async function withParts<Result>(work: (parts: Dependencies) => Promise<Result>): Promise<Result> {
+/** Uses the database of the running service, or starts the embedded one for the duration of the command. */
+export async function withDatabase<Result>(work: (parts: Dependencies) => Promise<Result>): Promise<Result> {
   const parts = await openDependencies(readConfig(process.env), 'join')
   try {
     await migrate(parts.databaseUrl)
@@ -19,12 +19,12 @@ export async function withParts<Result>(work: (parts: Dependencies) => Promise<R
   }
 }
 
-/** Opens what the service has sealed in this database. */
+/** Decrypts and encrypts the secrets of this database. */
 export async function openSecrets(config: Config, database: Database): Promise<SecretBox> {
   const { secretKey } = await knownKeys(config)
   if (!secretKey) {
     throw new OperatorError(
-      `There are no keys in ${config.dataDir} yet. Start the service once (npm start), or set DATA_DIR or SECRET_KEY to its own.`,
+      `There are no keys in ${config.dataDir} yet. Start the service once (npm start), or set DATA_DIR or SECRET_KEY as for the service.`,
     )
   }
   const secrets = secretBox(secretKey)
@@ -32,11 +32,11 @@ export async function openSecrets(config: Config, database: Database): Promise<S
   return secrets
 }
 
-/** For the audit log: who is at the keyboard. */
+/** The actor in the audit log. */
 export function actor(): string {
   try {
     return `cli:${userInfo().username}`
   } catch {
-    return `cli:uid ${process.getuid?.()}` // a container may run as a user that has no name
+    return `cli:uid ${process.getuid?.()}` // a container may run as a user without a name
   }
 }
