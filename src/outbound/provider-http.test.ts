@@ -159,7 +159,7 @@ test('a closed port is unknown, and the request was never sent', async (t) => {
 })
 
 test('a host name that does not resolve is unknown, and the request was never sent', async () => {
-  const answer = await ask('http://nobody.invalid')
+  const answer = await ask('http://unknown.invalid')
   assert.equal(answer.kind, 'unknown')
   assert.equal(answer.neverSent, true)
 })

@@ -453,9 +453,9 @@ test('D1: if the first address of a name does not accept the connection, the nex
   const { port } = new URL(url)
   const post = client(t, resolvesTo('127.0.0.2', '127.0.0.3', '127.0.0.1'))
   assert.deepEqual(withoutTime(await post(`http://hooks.test:${port}`)), answered(200, 'here'))
-  const nobody = client(t, resolvesTo('127.0.0.2', '127.0.0.3'))
+  const unreachable = client(t, resolvesTo('127.0.0.2', '127.0.0.3'))
   for (const scheme of ['http', 'https']) {
-    const answer = withoutTime(await nobody(`${scheme}://hooks.test:${port}`))
+    const answer = withoutTime(await unreachable(`${scheme}://hooks.test:${port}`))
     assert.deepEqual(answer, failed('refused', 'ECONNREFUSED'))
   }
 })
@@ -608,7 +608,7 @@ test('D8: with permission most spellings of loopback do connect, so the test abo
 })
 
 // A public address that is not allocated.
-const NOBODY = '2d00::1'
+const UNALLOCATED = '2d00::1'
 
 const NAMES: Record<string, string[]> = {
   'loopback.test': ['127.0.0.1'],
@@ -620,9 +620,9 @@ const NAMES: Record<string, string[]> = {
   'instance-data.ec2.internal': ['169.254.169.254', 'fd00:ec2::254'],
   '127.0.0.1.nip.test': ['127.0.0.1'],
   'private.test': ['10.1.2.3'],
-  'public-first.test': [NOBODY, '127.0.0.1'],
-  'public-last.test': ['127.0.0.1', NOBODY],
-  'hidden.test': [...Array.from({ length: 20 }, () => NOBODY), '127.0.0.1'],
+  'public-first.test': [UNALLOCATED, '127.0.0.1'],
+  'public-last.test': ['127.0.0.1', UNALLOCATED],
+  'hidden.test': [...Array.from({ length: 20 }, () => UNALLOCATED), '127.0.0.1'],
   'zone.test': ['fe80::1%lo'],
   'nonsense.test': ['localhost'],
   'octal.test': ['0177.0.0.1'],
@@ -646,7 +646,7 @@ test('D8: localhost is refused before DNS, and an address literal is never looke
   const asked: string[] = []
   const resolve = async (hostname: string) => {
     asked.push(hostname)
-    return [{ address: NOBODY }]
+    return [{ address: UNALLOCATED }]
   }
   const post = client(t, { connectMs: 300, resolve })
   for (const host of ['localhost', 'LOCALHOST.', 'a.localhost', '127.0.0.1', '[::1]', '2130706433']) {
@@ -661,7 +661,14 @@ test('D8: localhost is refused before DNS, and an address literal is never looke
 test('D8: DNS rebinding has no effect: a name is resolved once for each connection', async (t) => {
   const { seen, port } = await trap(t)
   let asked = 0
-  const answers = [[NOBODY], ['127.0.0.1'], [NOBODY], ['::1'], [NOBODY, NOBODY], [NOBODY, '127.0.0.1']]
+  const answers = [
+    [UNALLOCATED],
+    ['127.0.0.1'],
+    [UNALLOCATED],
+    ['::1'],
+    [UNALLOCATED, UNALLOCATED],
+    [UNALLOCATED, '127.0.0.1'],
+  ]
   const resolve = async () => (answers[asked++ % answers.length] ?? []).map((address) => ({ address }))
   const post = client(t, { connectMs: 300, resolve })
   for (let i = 0; i < 12; i++) {
@@ -683,7 +690,7 @@ test('D8: a connection that was opened with permission for private addresses is 
   assert.deepEqual(withoutTime(await post(url)), answered(200, 'trapped'))
   assert.deepEqual(withoutTime(await post(url)), answered(200, 'trapped'))
   assert.deepEqual(seen, { connections: 1, requests: 2 })
-  for (address of ['127.0.0.1', NOBODY]) {
+  for (address of ['127.0.0.1', UNALLOCATED]) {
     assert.equal((await post(url, { allowPrivate: false })).kind, 'failed')
   }
   assert.deepEqual(seen, { connections: 1, requests: 2 })

@@ -48,7 +48,7 @@ export async function startCuttingProxy(databaseUrl: string): Promise<CuttingPro
       upstream.write(chunk)
     })
     upstream.on('data', (chunk) => {
-      // Its answer to the commit: by now it is on disk, and nobody is told.
+      // The answer to the commit: it is on disk, and the client does not learn it.
       if (isCut) end()
       else client.write(chunk)
     })

@@ -28,7 +28,7 @@ export async function makeAndCancel(
     const up = doors()
     const door = up[turn++ % up.length]
     if (!door) {
-      await pause(20) // nobody is there; starting takes a second, and there is no event for "a port is open"
+      await pause(20) // no process listens yet; starting takes a second, and there is no event for "a port is open"
       continue
     }
     const answer = made
