@@ -104,7 +104,7 @@ export async function everyState(service: PayingService, shop: Shop, changes: ob
   await letPass(database, states.account_expired, 1_801)
   // A call that a provider has not answered yet, for as long as the test may take.
   await database.rows(sql`
-    update attempts set status = 'processing', instructions = null, created_at = now() + interval '1 hour'
+    update attempts set status = 'processing', instructions = null, created_at = now() + interval '1 hour', asked_at = now() + interval '1 hour'
      where payment_id = ${uuidOf(states.processing.id)}`)
   // In a currency that nothing takes any more.
   await database.rows(sql`update payments set currency = 'XOF' where id = ${uuidOf(states.unpayable.id)}`)
