@@ -9,7 +9,7 @@ export const KEYS = {
 
 const both = <Value>(value: Value) => ({ sandbox: value, live: value })
 
-/** A provider in small, for tests of what surrounds providers: two keys, a secret that may be absent, cards in NGN and GHS. */
+/** A minimal provider for tests of integrations: two keys, an optional secret, cards in NGN and GHS. */
 export function acmeAt(url: string): Provider {
   return {
     capabilities: {
@@ -101,11 +101,11 @@ export function sign(secretKey: string, body: Buffer): string {
   return createHmac('sha256', secretKey).update(body).digest('hex')
 }
 
-/** Its server: whoever comes with one of `keys` is let in, and every order is paid at once. */
+/** Its server: accepts requests with one of `keys`, and every order is paid immediately. */
 export async function startAcme(t: Parameters<typeof startUpstream>[0]): Promise<{
   upstream: Upstream
   provider: Provider
-  /** All that was asked so far. */
+  /** All requests so far. */
   asked: Asked[]
   keys: Set<string>
 }> {

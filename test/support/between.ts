@@ -11,15 +11,15 @@ import { type Asked, type Said, startUpstream, type Upstream } from '../fakes/up
 import { callingBy, type PayingService, request, type Shop } from './paying.ts'
 import { startOn } from './service.ts'
 
-/** Another copy of the service, which hears the sandbox provider through a server that can be in every kind of trouble. */
+/** Another copy of the service that reaches the sandbox provider through a proxy with faults. */
 export interface Between {
-  /** `trouble` and `garble` set what goes wrong on the way. */
+  /** `trouble` and `garble` set the faults. */
   upstream: Upstream
-  /** All that was asked of the provider so far. */
+  /** All requests to the provider so far. */
   asked: Asked[]
-  /** What the provider does before it answers; undefined does nothing. */
+  /** Called before the provider answers. */
   meanwhile: ((asked: Asked) => Promise<Said | undefined>) | undefined
-  /** For its clock: checks and refunds through the troubled way. */
+  /** Dependencies for checks and refunds through the proxy. */
   parts: PaymentDependencies
   baseUrl: string
   masterKey: Buffer
@@ -27,7 +27,7 @@ export interface Between {
   shop: Shop
 }
 
-/** Its notices are lost, so that nothing is heard of a payment but what a test says and asks. */
+/** Drops the provider's notices, so that only the test triggers changes. */
 export async function startBetween(
   t: TestContext,
   service: PayingService,
@@ -89,7 +89,7 @@ async function forward(baseUrl: string, { method, path, headers, body }: Asked):
 /** A shop that calls another copy. */
 export function shopAt(baseUrl: string, shop: Shop): Shop {
   const call: Shop['call'] = (method, path, body, more = {}) =>
-    // The provider's own controls are where the provider is.
+    // The sandbox controls are served by the first copy.
     path.startsWith('/sandbox/')
       ? shop.call(method, path, body, more)
       : request(baseUrl + path, method, { ...shop.headers, ...more }, body)

@@ -30,7 +30,7 @@ import { buildAssets } from '../../web/build.ts'
 import { createDatabase } from './database.ts'
 import type { Answer } from './service.ts'
 
-/** The service on a real port, with the sandbox provider in it: whole payments, over HTTP. No worker runs unless a test asks for one, or does its work. */
+/** The service on a real port with the sandbox provider, for payments over HTTP. A worker runs only if a test asks for one. */
 export interface PayingService {
   app: App
   database: Database
@@ -39,7 +39,7 @@ export interface PayingService {
   live: LivePayments
   baseUrl: string
   masterKey: Buffer
-  /** `bare`: it has not even the sandbox provider. */
+  /** `bare`: without the sandbox provider's integration. */
   addShop(name?: string, options?: { bare?: boolean }): Promise<Shop>
 }
 
@@ -47,7 +47,7 @@ export interface Shop {
   merchantId: MerchantId
   merchantUuid: string
   headers: { 'client-id': string; 'client-secret': string }
-  /** As this merchant's backend, or its test script, would. */
+  /** Calls the API with this merchant's credentials. */
   call(
     method: 'GET' | 'POST' | 'PUT' | 'DELETE',
     path: string,
@@ -64,17 +64,17 @@ interface Changes {
   masterKey?: Buffer
   deliver?: boolean
   worker?: boolean
-  /** In place of all that there are. */
+  /** Replaces the registry of providers. */
   providers?: readonly Provider[]
-  /** How long a provider is waited for. */
+  /** Timeout of provider calls. */
   providerHttp?: NonNullable<Parameters<typeof providerConnections>[0]['http']>
-  /** By which it is forgotten that a provider did not answer. */
+  /** The clock of provider health. */
   healthNow?: () => number
-  /** Absent: any that is free. */
+  /** Default: any free port. */
   port?: number
 }
 
-/** `databaseUrl`: of the given database, when its pages are to be live. */
+/** `databaseUrl`: enables live updates of payment pages. */
 export async function startPaying(
   changes: Changes & { database?: Database; databaseUrl?: string } = {},
 ): Promise<PayingService> {
@@ -85,7 +85,7 @@ export async function startPaying(
   return service
 }
 
-/** Whoever opens it must stop it: for gates, which are no tests. */
+/** The caller must stop it. For gates, which run outside the test runner. */
 export async function openPaying(
   { database, url: databaseUrl }: { database: Database; url: string | undefined },
   changes: Changes,
@@ -176,7 +176,7 @@ async function addShop(
   return { merchantId: id, merchantUuid: uuidOf(id), headers, ...callingBy(call) }
 }
 
-/** What a shop asks for, by its way to call. */
+/** API calls of a shop. */
 export function callingBy(call: Shop['call']): Pick<Shop, 'call' | 'initialize' | 'payment'> {
   return {
     call,
@@ -213,7 +213,7 @@ export async function request(
   }
 }
 
-/** Asks until it is so. For what happens by itself a moment later, with no event to wait for from outside. */
+/** Polls until the condition holds. For results that have no event to await from outside. */
 export async function eventually<Value>(
   ask: () => Promise<Value>,
   isSo: (value: Value) => boolean,

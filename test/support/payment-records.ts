@@ -17,10 +17,10 @@ export interface PaymentRecords {
   refunds: { amount: number; kind: string; status: string }[]
 }
 
-/** What is on record about a payment beside what the API says; what must always hold is asserted on the way. */
+/** Reads the records of a payment in one snapshot and asserts the invariants that always hold. */
 export function recordsOf(database: Database, payment: { id: string }): Promise<PaymentRecords> {
   return database.transaction(async (tx) => {
-    await tx.rows(sql`set transaction isolation level repeatable read, read only`) // one moment, whatever goes on meanwhile
+    await tx.rows(sql`set transaction isolation level repeatable read, read only`) // one snapshot
     return readRecords(tx, uuidOf(payment.id as PaymentId))
   })
 }
@@ -64,7 +64,7 @@ async function readRecords(database: Queries, id: string): Promise<PaymentRecord
   return { eventTypes, events, receipts, refunds }
 }
 
-/** Time passes for this payment: every moment that is on record for it moves into the past. */
+/** Simulates passing time: moves every stored time of the payment into the past. */
 export async function letPass(database: Database, payment: { id: string }, seconds: number): Promise<void> {
   const id = uuidOf(payment.id as PaymentId)
   await database.rows(sql`
@@ -80,7 +80,7 @@ export async function letPass(database: Database, payment: { id: string }, secon
     update refunds set due_at = due_at - past, leased_until = leased_until - past, created_at = created_at - past from make_interval(secs => ${seconds}) as past where payment_id = ${id}`)
 }
 
-/** Our instructions of every attempt expire; at the provider they can still be paid. The next initialize starts another attempt. */
+/** Expires the stored instructions of every attempt; they can still be paid at the provider. The next initialize starts another attempt. */
 export async function closeInstructions(database: Database, reference: string): Promise<void> {
   await database.rows(sql`
     update attempts a set instructions_expire_at = now() - interval '1 second'
@@ -90,14 +90,14 @@ export async function closeInstructions(database: Database, reference: string): 
 // biome-ignore lint/suspicious/noExplicitAny: the provider's JSON, to be bent as the test wants it
 export type Json = any
 
-/** What the provider says of an order, over its own API. */
+/** The provider's record of an order, read over its API. */
 export async function recordAt({ baseUrl, masterKey }: PayingService, shop: Shop, reference: string): Promise<Json> {
   const { secretKey } = gatewayKeys(masterKey, shop.merchantUuid)
   const headers = { authorization: `Bearer ${secretKey}` }
   return (await request(`${baseUrl}/sandbox/gateway/v1/payments/${reference}`, 'GET', headers)).body.data
 }
 
-/** A record that no provider ever wrote. */
+/** An invented record. */
 export function madeUpRecord(changes: Record<string, unknown> = {}): Json {
   return {
     reference: randomBytes(16).toString('hex'),
@@ -124,7 +124,7 @@ export function noticeAbout(record: Json, type: string, more: Record<string, unk
   return { id, type, reference: record.reference, createdAt: new Date().toISOString(), data: record, ...more }
 }
 
-/** Sends a notice as the provider would; each part of that can be forged. */
+/** Sends a signed notice. Each field of `forged` replaces the valid value. */
 export function notify(
   { baseUrl, masterKey }: Pick<PayingService, 'baseUrl' | 'masterKey'>,
   shop: Shop,

@@ -13,7 +13,7 @@ import {
 import { type OutcomeReport, settle } from '../../src/payments/state/settle.ts'
 import type { Outcome, Receipt } from '../../src/providers/provider.ts'
 
-// A payment with its attempts as plain values, for what is decided without a database.
+// Payment states as plain values, for tests of the state machine without a database.
 
 export const START = new Date('2026-11-15T10:00:00Z')
 export const NGN = 'NGN' as Currency
@@ -85,7 +85,7 @@ export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt
   }
 }
 
-/** A book whose last attempt, or only one, waits for its customer. */
+/** A state whose last attempt is pending. */
 export function waiting(
   channel: Attempt['channel'] = 'card',
   before = newPaymentState(),

@@ -13,11 +13,11 @@ export const DAY = 86_400
 export interface Paid {
   id: string
   reference: string
-  /** The reference that the provider knows it by. */
+  /** Our reference at the provider. */
   order: string
 }
 
-/** A payment by card that is paid, as we know it. */
+/** Creates a card payment and waits until it is successful. */
 export async function paid(shop: Shop, changes: Record<string, unknown> = {}): Promise<Paid> {
   const { data } = (await shop.initialize({ amount: AMOUNT, ...changes })).body
   const order = String(data.data.reference)
@@ -29,7 +29,7 @@ export async function paid(shop: Shop, changes: Record<string, unknown> = {}): P
   return { id: payment.id, reference: payment.reference, order }
 }
 
-/** From now on the provider's notices are lost. */
+/** Drops the provider's notices from now on. */
 export async function loseNotices(shop: Shop): Promise<void> {
   await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
 }
@@ -40,7 +40,7 @@ export async function atProvider(shop: Shop, path: string, body: object, status 
   return answer.body.data
 }
 
-/** What the provider itself says that it gave back. */
+/** The returned amount in the provider's record. */
 export async function givenBack(shop: Shop, { order }: Paid): Promise<number> {
   return (await shop.call('GET', `/sandbox/gateway/ledger?reference=${order}`)).body.data.refunded
 }
@@ -58,7 +58,7 @@ export function toldOf(database: Database, { id }: Pick<Paid, 'id'>): Promise<To
      where payment_id = ${uuidOf(id as PaymentId)} and (type like 'refund.%' or type like 'dispute.%') order by sequence`)
 }
 
-/** Resolves when every notice about the order was worked off, or waits for another try. */
+/** Resolves when every notice about the order is processed or scheduled for a retry. */
 export async function heard(database: Database, { order }: Paid, count: number): Promise<void> {
   await eventually(
     () => database.rows<{ state: string }>(sql`select state from notices where reference = ${order}`),
@@ -66,7 +66,7 @@ export async function heard(database: Database, { order }: Paid, count: number):
   )
 }
 
-/** The records of every payment agree with each other. */
+/** Asserts that the audit finds no difference in any payment. */
 export async function assertAudited(database: Database): Promise<void> {
   const records = await database.transaction((tx) => recordsAfter(tx, undefined, 10_000))
   assert.deepEqual(
