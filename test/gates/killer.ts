@@ -1,6 +1,6 @@
 import type { Random } from './random.ts'
 
-/** Something that runs, is killed, and runs again. */
+/** A process that is killed and restarted. */
 export interface Killable {
   /** Undefined while it is down. */
   readonly copy: unknown
@@ -43,7 +43,7 @@ export class Killer {
     return true
   }
 
-  /** Until every killed one is up again. */
+  /** Waits until each killed process runs again. */
   async allBack(): Promise<void> {
     await Promise.all(this.#restarts)
   }

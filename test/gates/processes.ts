@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { DidNotStart, type ServiceProcess, startProcess } from '../support/process.ts'
 
-/** The processes of this machine, as far as the gates ask about them. Linux only, as CI is. */
+/** Processes of this machine, read from /proc (Linux only). */
 
 export function residentMiB(pid: number): number {
   const kib = /VmRSS:\s+(\d+) kB/.exec(readOf(pid, 'status'))?.[1]
@@ -35,7 +35,7 @@ function readOf(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch {
-    return '' // it ended while we looked
+    return '' // it ended in the meantime
   }
 }
 
@@ -44,7 +44,7 @@ export async function untilNone(find: () => number[], withinMs: number): Promise
   for (;;) {
     const found = find()
     if (found.length === 0 || performance.now() > deadline) return found
-    // Processes that are not our children tell nobody when they end: all that is left is to look again.
+    // There is no exit event for processes that are not our children, so poll.
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
@@ -55,7 +55,7 @@ const START_WITHIN_MS = 30_000
 function startKnown(env: Record<string, string>): { pid: number | undefined; ready: Promise<ServiceProcess> } {
   const before = new Set(childrenOf(process.pid))
   const ready = startProcess(env)
-  // It spawns before it first waits, so in this very moment the newcomer can be nobody else.
+  // It spawns before its first await, so the new process id is that of the service.
   const pid = childrenOf(process.pid).find((child) => !before.has(child))
   return { pid, ready }
 }
@@ -66,7 +66,7 @@ export async function startWithin(env: Record<string, string>, withinMs = START_
   let timer: NodeJS.Timeout | undefined
   const tooLate = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      ready.catch(() => {}) // it ends now, and that is no news
+      ready.catch(() => {}) // it is being ended
       if (pid) process.kill(pid, 'SIGKILL')
       reject(new Error(`the service was not ready after ${withinMs} ms`))
     }, withinMs)

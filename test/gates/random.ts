@@ -1,4 +1,4 @@
-/** Chance that can be had again: the same seed, the same choices. */
+/** Seeded random numbers: the same seed gives the same choices. */
 export interface Random {
   /** 0 ≤ number < 1 */
   next(): number

@@ -67,7 +67,7 @@ export class RawClient {
     if (this.#socket?.writable) return this.#socket
     const socket = connect({ ...this.#address, noDelay: true })
     await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
-    socket.on('error', () => {}) // whoever waits for an answer hears of it by 'close'
+    socket.on('error', () => {}) // a pending request is rejected on 'close'
     this.#socket = socket
     return socket
   }

@@ -8,7 +8,7 @@ import type { App } from '../server/framework.ts'
 import { CardAnswer, CardsAnswer } from './contract/attempt.ts'
 import { problems } from './contract/problem.ts'
 
-/** Cards that customers agreed to have kept. Their tokens never leave the database. */
+/** Saved cards. Their tokens never leave the database. */
 export function cardRoutes(app: App, { database }: { database: Database }): void {
   app.get(
     '/cards',
@@ -19,14 +19,12 @@ export function cardRoutes(app: App, { database }: { database: Database }): void
         tags: ['Cards'],
         description: 'Send exactly one of `userId` and `email`.',
         querystring: Type.Object({
-          userId: Type.Optional(
-            Type.String({ format: 'user-id', description: 'Cards that were saved with this `user.id`.' }),
-          ),
+          userId: Type.Optional(Type.String({ format: 'user-id', description: 'Cards saved with this `user.id`.' })),
           email: Type.Optional(
             Type.String({
               format: 'e-mail',
               maxLength: 254,
-              description: 'Cards that were saved without a `user.id` under this e-mail address, any case.',
+              description: 'Cards saved without a `user.id` under this e-mail address (case-insensitive).',
             }),
           ),
         }),
@@ -62,7 +60,7 @@ export function cardRoutes(app: App, { database }: { database: Database }): void
 function customerIn({ userId, email }: { userId?: string; email?: string }): Customer {
   if (userId !== undefined && email === undefined) return { id: userId, email: '' }
   if (email !== undefined && userId === undefined) return { id: null, email }
-  throw new Problem('invalid_request', 'Send either userId or email, and not both.')
+  throw new Problem('invalid_request', 'Send either userId or email, not both.')
 }
 
 function cardView({ createdAt, ...card }: CardOnFile) {

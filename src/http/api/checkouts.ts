@@ -31,7 +31,7 @@ export function checkoutRoutes(app: App, dependencies: Dependencies): void {
   app.post(
     '/checkouts',
     {
-      attachValidation: true, // our own refusal adds what a schema cannot say
+      attachValidation: true, // readBody reports schema errors together with misspelt fields and blocked URLs
       schema: {
         operationId: 'createCheckout',
         summary: 'Create a checkout',
@@ -77,7 +77,7 @@ function paymentRequestOf(body: CheckoutRequest): PaymentRequest {
   return { ...commonRequestOf(body), country: parseCountry(body.country) as Country }
 }
 
-/** What both ways to make a payment have in common, with the defaults filled in. */
+/** The fields that checkouts and initialize share, with defaults. */
 export function commonRequestOf(body: Omit<CheckoutRequest, 'country'>): Omit<PaymentRequest, 'country'> {
   return {
     amount: body.amount,

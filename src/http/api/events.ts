@@ -17,7 +17,7 @@ import { EventAnswer, EventsAnswer, EventsQuery, RedeliverAnswer, RedeliverReque
 const DEFAULT_PAGE_SIZE = 20
 const KNOWN = knownFields(RedeliverRequest)
 
-/** What was recorded, where it went, and how that went. */
+/** Events with their deliveries and tries, and replay. */
 export function eventRoutes(app: App, parts: DeliveryDependencies): void {
   const { database } = parts
   const tags = ['Webhooks']

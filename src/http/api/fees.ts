@@ -14,7 +14,6 @@ import { ref } from './contract/schema.ts'
 
 const KNOWN = knownFields(QuoteRequest)
 
-/** What a payment costs, before it is asked for. */
 export function feeRoutes(app: App, { database, providers }: { database: Database; providers: Providers }): void {
   app.post(
     '/fees/quote',

@@ -87,11 +87,11 @@ function answerOf({ provider, amount }: InitializeRequest, { attempt }: Started)
   return { provider, channel, reference, amount, data: instructionsOf(attempt) }
 }
 
-/** What the customer needs, with a sentence for them. The sentence is markup; every value in it is escaped. */
+/** Instructions with a message for the customer. The message is HTML with all values escaped. */
 function instructionsOf(attempt: Started['attempt']): Initialized['data'] {
   const { instructions, currency, amountCharged, providerReference } = attempt
   if (instructions && instructions.kind !== 'account') {
-    // An open PIN or code step of a saved card has a link of its own and no public key.
+    // An open PIN or code step of a saved card has a link and no public key.
     const { link, publicKey } = { publicKey: null, ...instructions }
     const message = html`Follow <a href="${link}">this link</a> to complete your payment of ${formatMoney({ amount: amountCharged, currency })}.`
     return { message: message.text, link, reference: providerReference, publicKey }

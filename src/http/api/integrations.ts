@@ -45,14 +45,14 @@ interface Parts {
   links: Links
 }
 
-/** What can take money for this merchant. A secret goes in, and never comes out. */
+/** A merchant's provider accounts. Secrets are write-only. */
 export function integrationRoutes(app: App, parts: Parts): void {
   const { database, secrets, providers, links } = parts
   const tags = ['Integrations']
 
   function provider(name: string): Provider {
     const found = providers.find(name)
-    if (!found) throw new Problem('not_found', 'There is no provider of this name.')
+    if (!found) throw new Problem('not_found', 'There is no provider with this name.')
     return found
   }
 

@@ -8,12 +8,12 @@ import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
 import { RateLimiter } from '../server/rate-limit.ts'
 
-/** How often keys are read anew because a notice failed with the cached ones, by account. RATE_LIMIT=off does not lift it. */
+/** Limits re-reading the keys of an account after a bad signature. RATE_LIMIT=off does not lift it. */
 const READ_AGAIN = { perSecond: 1, burst: 10 }
 
 /**
- * Where providers tell us what happened. A signed notice is stored before it is answered, and worked off after. A forged one costs nothing
- * but the check of its signature.
+ * Receives notices of providers. A signed notice is stored, answered 2xx, and then processed. A forged one costs only the check of its
+ * signature.
  */
 export function noticeRoutes(
   app: App,
@@ -23,7 +23,7 @@ export function noticeRoutes(
   const accounts = noticeAccountCache(parts)
   const readAgain = new RateLimiter(READ_AGAIN)
   app.removeAllContentTypeParsers()
-  // The signature is over the bytes, whatever they call themselves.
+  // The signature covers the raw bytes, so the content type is ignored.
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_NOTICE_BYTES }, (_, body, done) => done(null, body))
 
   app.post<{ Params: { provider: string; mode: string; merchant: string } }>(
@@ -32,7 +32,7 @@ export function noticeRoutes(
     async (request) => {
       const { provider, mode, merchant } = request.params
       const merchantId = parseId('merchant', merchant)
-      if (!merchantId || (mode !== 'sandbox' && mode !== 'live')) throw nobody()
+      if (!merchantId || (mode !== 'sandbox' && mode !== 'live')) throw noProviderAccount()
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
       const headers = Object.fromEntries(
         Object.entries(request.headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
@@ -50,11 +50,11 @@ export function noticeRoutes(
           mayReadAgain: () => readAgain.take(`${merchantId} ${mode} ${provider}`).allowed,
         },
       )
-      if (received.kind === 'not found') throw nobody()
+      if (received.kind === 'not found') throw noProviderAccount()
       if (received.kind === 'forged') {
         parts.onForged()
         limits.forgedNotice(request, merchantId)
-        throw new Problem('invalid_credentials', 'The signature of this notice does not hold.')
+        throw new Problem('invalid_credentials', 'The signature of this notice is not valid.')
       }
       if (received.kind === 'hint') {
         limits.unsignedNotice(request, merchantId)
@@ -73,6 +73,6 @@ export function noticeRoutes(
   )
 }
 
-function nobody(): Problem {
-  return new Problem('not_found', 'No provider account is set up here.')
+function noProviderAccount(): Problem {
+  return new Problem('not_found', 'There is no provider account at this URL.')
 }

@@ -63,7 +63,7 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
         from: from === undefined ? undefined : new Date(from),
         to: to === undefined ? undefined : new Date(to),
         before: cursor === undefined ? undefined : readCursor('payment', cursor),
-        limit: pageSize + 1, // one more than asked for tells whether there is a next page
+        limit: pageSize + 1, // one extra row shows whether there is a next page
       })
       const page = found.slice(0, pageSize)
       const last = page.at(-1)
@@ -136,15 +136,15 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
     },
     async (request) => {
       const { payment } = await ownPayment(database, request.caller, request.params.reference)
-      const story = await timelineOf(database, payment.id)
-      return { data: story.map((entry) => ({ ...entry, at: entry.at.toISOString() })), nextCursor: null }
+      const entries = await timelineOf(database, payment.id)
+      return { data: entries.map((entry) => ({ ...entry, at: entry.at.toISOString() })), nextCursor: null }
     },
   )
 }
 
-/** Another merchant's payment is as absent as one that never was. */
+/** Another merchant's payment is answered like a payment that does not exist. */
 export async function ownPayment(database: Database, caller: Caller, name: string): Promise<PaymentState> {
-  // Nothing outside this alphabet was ever a reference, and PostgreSQL would choke on some of it.
+  // Other characters never occur in a reference, and PostgreSQL rejects some of them.
   const state = /^[\x21-\x7e]{1,120}$/.test(name) ? await findPaymentState(database, caller, name) : undefined
   if (!state) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
   return state

@@ -23,7 +23,7 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
   app.post(
     '/payments/:reference/refunds',
     {
-      attachValidation: true, // a misspelt `amount` would send all of it back
+      attachValidation: true, // a misspelt `amount` would refund the whole payment
       schema: {
         operationId: 'refundPayment',
         summary: 'Create a refund',
@@ -63,7 +63,7 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
         ),
       )
       if (!replayed) return reply.code(201).send({ data: answer })
-      // The first answer may have been `pending`: a repeat tells how the refund stands now.
+      // The first answer may have been `pending`: a repeat returns the current refund.
       const now = await ownRefund(request.caller, answer.id)
       return reply
         .code(201)

@@ -32,7 +32,7 @@ const Named = Type.Object({ id: Type.String() })
 const KNOWN = knownFields(EndpointRequest)
 const HOUR_MS = 3_600_000
 
-/** Where a merchant's events go besides each payment's own `webhook`. Secrets are shown when they are made, and never again. */
+/** Webhook endpoints of a merchant, in addition to each payment's own `webhook`. A secret is shown once, when it is created. */
 export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): void {
   const { database, clock } = parts
   const tags = ['Webhooks']

@@ -6,7 +6,7 @@ import { recordsAfter } from '../../../src/payments/store/audit-records.ts'
 import type { Told } from './customers.ts'
 import type { Door } from './door.ts'
 
-/** A payment in the provider's own books, as its control call answers. */
+/** A payment in the provider's ledger, as its control call returns it. */
 export interface LedgerRecord {
   reference: string
   channel: 'card' | 'transfer'
@@ -30,7 +30,7 @@ interface AttemptRow {
   overdue_seconds: number | null
 }
 
-/** Both sides as they stand, and everything in which they differ. */
+/** Both sides and their differences. */
 export interface Comparison {
   payments: Map<string, number>
   attempts: Map<string, number>

@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import type { Copy } from '../crash/load.ts'
 import type { Random } from '../random.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came back; whoever asked says what it must be
+// biome-ignore lint/suspicious/noExplicitAny: the caller knows the shape of the answer
 type Json = any
 
 export interface Answer {
@@ -11,14 +11,14 @@ export interface Answer {
   body: Json
 }
 
-/** `refused`: a plain no. `unknown`: it broke off, or a 5xx that may have come after the work. */
+/** `refused`: a 4xx. `unknown`: the connection broke, or a 5xx that may have come after the work. */
 export type CallOutcome = 'ok' | 'refused' | 'unknown'
 
 const ANSWER_WITHIN_MS = 20_000
 /** A copy that was killed takes a second or two to come back. */
 const SOMEBODY_WITHIN_MS = 60_000
 
-/** The way to whichever copy is up, with a tally of what was answered. */
+/** HTTP client to any running copy of the service, with counts of the answers. */
 export class Door {
   readonly tally = new Map<string, Record<CallOutcome, number>>()
   readonly #agent = new Agent({ keepAlive: true })
@@ -30,7 +30,7 @@ export class Door {
     this.#copies = copies
   }
 
-  /** The answer, or undefined when nobody knows what became of the call. `name`: what it is counted as. */
+  /** The answer, or undefined when the outcome is unknown. `name` is the key of the count. */
   async ask(
     name: string,
     method: 'GET' | 'POST' | 'PUT',
@@ -44,7 +44,7 @@ export class Door {
     return answer
   }
 
-  /** Again until it is known, for what may be asked twice. */
+  /** Repeats an idempotent call until its outcome is known. */
   async askUntilKnown(
     name: string,
     method: 'GET' | 'POST' | 'PUT',
@@ -75,7 +75,7 @@ export class Door {
     while (performance.now() < deadline) {
       const answer = await this.#send(method, path, body, headers)
       if (answer !== 'not sent') return answer === 'unknown' ? undefined : answer
-      await pause(20) // nobody is there, and there is no event for "a port is open"
+      await pause(20) // no copy listens, and there is no event for an open port
     }
     throw new Error(`nobody was there for ${SOMEBODY_WITHIN_MS} ms`)
   }
@@ -104,7 +104,7 @@ export class Door {
       },
       signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
     })
-    sending.on('error', () => {}) // also one that comes after the answer; the wait below hears of those before it
+    sending.on('error', () => {}) // an error after the answer; the wait below gets earlier ones
     sending.end(text)
     try {
       const [response] = (await once(sending, 'response')) as [IncomingMessage]

@@ -1,7 +1,7 @@
 // `npm run chaos`: customers pay while the provider times out, fails, loses, doubles and reorders its notices and takes wrong amounts, and
-// while both copies of the service are killed again and again. Then our books must be the provider's ledger, to the unit,
+// while both copies of the service are killed repeatedly. Then our records must equal the provider's ledger, to the unit,
 // and `manilla audit --provider` must find no difference.
-// --payments 2000, --kills 10, --clients 50; --seed N to have the same choices again.
+// --payments 2000, --kills 10, --clients 50; --seed N to repeat a run.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ export interface ChaosOptions {
   kills: number
   clients: number
   seed: number
-  /** For how long the service may take, left to itself, until its books agree. */
+  /** Maximum time until the records agree, after the faults end. */
   settleSeconds: number
   /** The same for refunds: one that went unanswered three times is asked for again after ten minutes. */
   refundSeconds: number
@@ -34,7 +34,7 @@ export interface ChaosReport {
 }
 
 const COPIES = 2
-// The rates of the gate in RELIABILITY.md. The provider of the sandbox has no wrong currency.
+// Fault rates of this gate. The sandbox provider has no fault for a wrong currency.
 const FAULTS = {
   timeout: 0.1,
   serverError: 0.1,
@@ -81,7 +81,7 @@ async function run(options: ChaosOptions, slots: Slot[], door: Door, database: D
   return { seed, payments, kills, tookSeconds, calls: door.tally, injected, records }
 }
 
-/** So many customers at a time; whenever another share of them is through a copy is killed, now and then both. */
+/** Runs the customers with bounded concurrency. After each share of them a copy is killed, sometimes both. */
 async function payAndKill(
   { payments, kills, clients, seed }: ChaosOptions,
   slots: Slot[],
@@ -106,7 +106,7 @@ async function payAndKill(
       restarts.push(...restarted)
     }
   }
-  // A copy that does not come back ends the run at once, with its own words.
+  // A copy that does not restart ends the run at once, with its error.
   const paying = Promise.all(Array.from({ length: clients }, client))
   await Promise.race([paying, broken.promise]).finally(() => allOf(restarts))
   return restarts.length
@@ -128,7 +128,7 @@ async function setFaults(door: Door, faults: Record<string, number>): Promise<vo
   if (answer?.status !== 200) throw new Error(`the faults could not be set: ${JSON.stringify(answer?.body)}`)
 }
 
-/** The provider behaves now, and nobody asks for anything. Looks until the books agree, or for as long as that may take. */
+/** Without faults and load: compares until the records agree or the time is over. */
 async function settled(
   database: Database,
   door: Door,

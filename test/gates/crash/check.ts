@@ -2,18 +2,18 @@ import pg from 'pg'
 import { idOf } from '../../../src/kernel/ids.ts'
 import type { Call } from './load.ts'
 
-/** The books of the clients against the database. An acknowledged checkout is there; an unknown one was settled; there is nothing else. */
+/** Compares the clients' records with the database: each acknowledged checkout exists once, and no others exist. */
 export interface Books {
   acknowledged: number
   refused: number
   unknown: number
   settledAs: { replay: number; duplicate: number; new: number }
   unsettled: number
-  /** Acknowledged, but not there, or there as something else. */
+  /** Acknowledged, but missing or different. */
   missing: number
   /** A reference, key or id that is there twice, or that was told under two ids. */
   doubled: number
-  /** There, and no client sent it. */
+  /** Stored, but sent by no client. */
   extra: number
   faults: string[]
 }

@@ -1,6 +1,6 @@
-// `npm run crash`: `kill -9` under load, again and again, then the books of the clients are compared with the database.
+// `npm run crash`: repeated `kill -9` under load, then the clients' records are compared with the database.
 // --kills 20 of two copies on one PostgreSQL, --restarts 5 of one copy with its own, --refunds 10 kills in the middle of refunds, while clients
-// repeat them with the same key; --seed N to have the same choices again.
+// repeat them with the same key; --seed N to repeat a run.
 import { numbersFrom } from '../arguments.ts'
 import { randomOf } from '../random.ts'
 import { crashOfCopies } from './copies.ts'
