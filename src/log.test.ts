@@ -16,7 +16,7 @@ function memory() {
   return { lines, stream }
 }
 
-test('only fields on the list are written, whatever is passed along', () => {
+test('only fields on the allow list are logged', () => {
   const { lines, stream } = memory()
   createLog('info', stream).info(
     { requestId: 'req_1', clientSecret: 'sec_sandbox_x', headers: { a: 'sec_x' }, user: 'ada@example.com' },
@@ -25,7 +25,7 @@ test('only fields on the list are written, whatever is passed along', () => {
   assert.deepEqual(Object.keys(JSON.parse(lines[0] ?? '')).sort(), ['level', 'msg', 'pid', 'requestId', 'time'])
 })
 
-test('of an error its kind, words and place are kept, not the values of the row that it carries', () => {
+test('an error is logged with type, message and stack, without the values of a row', () => {
   const { lines, stream } = memory()
   const error = Object.assign(new Error('duplicate key'), {
     code: '23505',
@@ -83,7 +83,7 @@ test('a line never holds a whole page id or short code, wherever they are, and s
   assert.equal(second.err.message, `payment ${id.slice(0, 12)}… is gone; https://pay.test/pay/emb_…?x=1`)
 })
 
-test('a stranger cannot fill the disk with lines about answers that cost nothing: they are sampled and counted', async () => {
+test('lines about cheap refusals are sampled and counted, so that they cannot fill the disk', async () => {
   const { lines, stream } = memory()
   const { app } = await startService({ log: createLog('info', stream) })
   for (let number = 0; number < 1_500; number++) await app.inject('/healthz')

@@ -38,7 +38,7 @@ async function startStory() {
 const record = (event: Event) => database.transaction((tx) => insertEvent(tx, event))
 const idsOf = (events: { id: string }[]) => events.map(({ id }) => id)
 
-test('what was there before is not handed out, what comes after is, once', async () => {
+test('events before the first call are not returned, later ones are returned once', async () => {
   const { follower, eventAt } = await startStory()
   await record(eventAt(0))
   assert.deepEqual(await follower.next(database), [])
@@ -49,7 +49,7 @@ test('what was there before is not handed out, what comes after is, once', async
   assert.deepEqual(await follower.next(database), [])
 })
 
-test('an event whose transaction commits after that of a younger one is handed out all the same', async () => {
+test('an event that commits after a younger one is still returned', async () => {
   const { follower, eventAt } = await startStory()
   await follower.next(database)
   const older = eventAt(0)
@@ -70,7 +70,7 @@ test('an event whose transaction commits after that of a younger one is handed o
   assert.deepEqual(await follower.next(database), [])
 })
 
-test('what could not be read is handed out by the next call', async () => {
+test('events of a failed read are returned by the next call', async () => {
   const { follower, eventAt } = await startStory()
   await follower.next(database)
   const event = eventAt(0)
@@ -81,7 +81,7 @@ test('what could not be read is handed out by the next call', async () => {
   assert.deepEqual(idsOf(await follower.next(database)), [event.id])
 })
 
-test('more than a page at once comes whole and in order', async () => {
+test('more than one page of events is returned complete and in order', async () => {
   const { follower, eventAt } = await startStory()
   await follower.next(database)
   const made = Array.from({ length: 1_001 }, (_, index) => eventAt(index))

@@ -29,7 +29,7 @@ async function failuresOf(url: string, { post } = http): Promise<string[]> {
   return grades.filter(({ ok }) => !ok).map(({ what }) => what)
 }
 
-test('a handler that checks what it gets and takes what is well signed passes', async () => {
+test('a handler that verifies signatures and accepts valid events passes', async () => {
   const shop = await startListener()
   shop.answer = carefulHandler(SECRET)
   assert.deepEqual(await failuresOf(shop.url), [])
@@ -44,7 +44,7 @@ test('a handler that checks what it gets and takes what is well signed passes', 
   assert.ok(!ANNOUNCED.includes(unknown.type))
 })
 
-test('one that takes everything fails wherever it should have refused', async () => {
+test('a handler that accepts everything fails the checks that require a refusal', async () => {
   assert.deepEqual(await failuresOf((await startListener()).url), TO_BE_REFUSED)
 })
 
@@ -103,7 +103,7 @@ test('a handler that drops late money by its sequence is caught by what the shop
   )
 })
 
-test('one that breaks on what it does not know fails at that alone', async () => {
+test('a handler that fails on unknown types fails only that check', async () => {
   const shop = await startListener()
   const careful = carefulHandler(SECRET)
   shop.answer = (heard, response) =>
@@ -111,7 +111,7 @@ test('one that breaks on what it does not know fails at that alone', async () =>
   assert.deepEqual(await failuresOf(shop.url), ['a new type'])
 })
 
-test('to break is not to refuse: 500 for a forged one fails', async () => {
+test('status 500 for a forged event is not a refusal', async () => {
   const shop = await startListener()
   const careful = carefulHandler(SECRET)
   shop.answer = (heard, response) =>
@@ -119,7 +119,7 @@ test('to break is not to refuse: 500 for a forged one fails', async () => {
   assert.deepEqual(await failuresOf(shop.url), ['an unsigned one'])
 })
 
-test('one that is too slow, and one that is not there, fail at everything', async () => {
+test('a handler that is too slow or not reachable fails every check', async () => {
   const slow = await startListener()
   slow.answer = () => {}
   assert.equal((await failuresOf(slow.url, impatient)).length, 9)

@@ -5,7 +5,7 @@ import { createDatabase } from '../../test/support/database.ts'
 import { textArray } from './array-literal.ts'
 import { sql } from './sql.ts'
 
-test('PostgreSQL reads back exactly what was written, whatever it holds', async () => {
+test('PostgreSQL reads back exactly the text that was written', async () => {
   const { database } = await createDatabase({ empty: true })
   const text = fc.string({ unit: 'binary', maxLength: 30 }).map((value) => value.replaceAll('\0', ''))
   const odd = fc.constantFrom('', 'NULL', 'null', '{}', '"', '\\', '\\"', ' ', ',', '{"a":"b\\n"}', '\n', '\u2028')

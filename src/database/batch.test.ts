@@ -13,7 +13,7 @@ function gate() {
 const tooMany = () => new Error('too many')
 const failsAll = (error: unknown) => error instanceof Error && error.message === 'database away'
 
-test('what arrives while one write is under way is written together by the next', async () => {
+test('calls that arrive during a write are written together by the next one', async () => {
   const sizes: number[] = []
   const first = gate()
   const write = batch<number, number>({
@@ -36,7 +36,7 @@ test('what arrives while one write is under way is written together by the next'
   assert.deepEqual(sizes, [1, 3])
 })
 
-test('a lone call is written in the same turn, without a timer', async () => {
+test('a single call is written in the same turn of the event loop, without a timer', async () => {
   const write = batch<string, string>({
     maxItems: 10,
     maxWaiting: 10,
@@ -71,7 +71,7 @@ test('a write that fails fails for all of its callers, and the next one works', 
   assert.equal(await write('c'), 'c')
 })
 
-test('an error in place of a result fails that caller alone', async () => {
+test('an error as result fails only that caller', async () => {
   const write = batch<string, string>({
     maxItems: 10,
     maxWaiting: 10,
@@ -86,7 +86,7 @@ test('an error in place of a result fails that caller alone', async () => {
   )
 })
 
-test('no write is larger than allowed, and nobody is forgotten', async () => {
+test('no batch exceeds the maximum, and every item is written', async () => {
   const sizes: number[] = []
   const write = batch<number, number>({
     maxItems: 7,
@@ -103,7 +103,7 @@ test('no write is larger than allowed, and nobody is forgotten', async () => {
   assert.ok(Math.max(...sizes) <= 7)
 })
 
-test('E1: beyond the bound a newcomer is turned away at once', async () => {
+test('E1: a call beyond the queue limit is refused at once (backpressure)', async () => {
   const never = gate()
   const write = batch<number, number>({
     maxItems: 1,
@@ -123,7 +123,7 @@ test('E1: beyond the bound a newcomer is turned away at once', async () => {
   assert.deepEqual(await Promise.all([first, ...waiting]), [1, 2, 3])
 })
 
-test('when the database is away nobody waits for their own turn to hear it', async () => {
+test('when the database is unavailable, waiting calls fail at once', async () => {
   let writes = 0
   const write = batch<number, number>({
     maxItems: 1,

@@ -5,7 +5,7 @@ import { databaseClock } from './database-clock.ts'
 
 const { database } = await createDatabase()
 
-test('INV-15: the clock is the database’s, whatever this machine believes', async () => {
+test('INV-15: the clock follows the database, not the local machine', async () => {
   const hour = 3_600_000
   const shifted = { ...database, row: async () => ({ now: new Date(Date.now() + hour) }) as never }
   const clock = await databaseClock(shifted)
@@ -14,7 +14,7 @@ test('INV-15: the clock is the database’s, whatever this machine believes', as
   clock.stop()
 })
 
-test('it agrees with the database it was asked of', async () => {
+test('the clock agrees with its database', async () => {
   const clock = await databaseClock(database)
   assert.ok(Math.abs(clock.now().getTime() - Date.now()) < 2_000)
   clock.stop()

@@ -143,7 +143,7 @@ test('a fee never takes more than the charge that was made for a net', () => {
   )
 })
 
-test('what is no amount, or no sensible schedule, is refused', () => {
+test('an invalid amount or fee schedule is refused', () => {
   for (const wrong of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
     assert.throws(() => feeOf({ basisPoints: 150 }, wrong))
     assert.throws(() => chargeFor({ basisPoints: 150 }, wrong))

@@ -43,7 +43,7 @@ test('all 74 random bits of an id vary', () => {
   assert.equal([...varying.toString(2)].filter((bit) => bit === '1').length, 74)
 })
 
-test('what is not an id of that kind is not taken for one', () => {
+test('a text that is not an id of that kind is refused', () => {
   const id = newId('payment', at)
   for (const text of [
     '',

@@ -5,14 +5,14 @@ import { secretBox } from './secret-box.ts'
 
 const box = secretBox(randomBytes(32))
 
-test('what was sealed opens in its place, and reads like noise', () => {
+test('an encrypted value is unreadable and decrypts in its own place', () => {
   const sealed = box.seal('gct_secret ₦', 'saved_cards.token:1')
   assert.equal(box.open(sealed, 'saved_cards.token:1'), 'gct_secret ₦')
   assert.ok(!sealed.includes('gct_'))
   assert.notDeepEqual(box.seal('gct_secret ₦', 'saved_cards.token:1'), sealed, 'never the same twice')
 })
 
-test('it opens nowhere else, with no other key, and not after a bit was turned', () => {
+test('an encrypted value does not decrypt in another place, with another key, or after a change', () => {
   const sealed = box.seal('secret', 'saved_cards.token:1')
   assert.throws(() => box.open(sealed, 'saved_cards.token:2'))
   assert.throws(() => secretBox(randomBytes(32)).open(sealed, 'saved_cards.token:1'), /another SECRET_KEY/)

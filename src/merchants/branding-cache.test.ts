@@ -24,7 +24,7 @@ function counting(): { database: Database; asked: () => number } {
   return { database: { ...database, row }, asked: () => asked }
 }
 
-test('a merchant who chose nothing has our look, and returns after five seconds', async () => {
+test('a merchant without settings has the default brand and returns after five seconds', async () => {
   const { merchantId } = await addMerchant(database, { mode: 'live' })
   const branding = await findBranding(database, merchantId, 'live')
   assert.deepEqual(branding, {
@@ -41,7 +41,7 @@ test('a merchant who chose nothing has our look, and returns after five seconds'
   assert.equal(await findBranding(database, newId('merchant', new Date()), 'live'), undefined)
 })
 
-test('what is changed changes, what is not named stays, and the log tells which', async () => {
+test('only the given settings change, and the audit log names them', async () => {
   const { merchantId } = await addMerchant(database)
   const brand = (changes: Parameters<typeof brandMerchant>[3]) => brandMerchant(parts, 'test', merchantId, changes)
   await brand({ colour: '#0b6e4f', logo, origins: ['https://shop.example'] })
@@ -89,7 +89,7 @@ test('a change that the schema refuses leaves everything as it was', async () =>
   assert.equal((await findBranding(database, merchantId, 'sandbox'))?.name, 'Adaeze Kitchen')
 })
 
-test('however many ask at once, the database is asked once, and again when two seconds are over', async () => {
+test('concurrent reads of the branding are one query, repeated after two seconds', async () => {
   const { merchantId } = await addMerchant(database)
   const owner = { merchantId, mode: 'sandbox' as const }
   const counted = counting()
@@ -111,7 +111,7 @@ test('however many ask at once, the database is asked once, and again when two s
   assert.deepEqual([changed?.brand.colour, changed?.suspended], ['#123456', true])
 })
 
-test('from one second on it is read again behind the back of whoever asks', async () => {
+test('from one second on the branding is refreshed in the background', async () => {
   const { merchantId } = await addMerchant(database)
   const owner = { merchantId, mode: 'sandbox' as const }
   const counted = counting()
@@ -123,7 +123,7 @@ test('from one second on it is read again behind the back of whoever asks', asyn
   assert.equal(counted.asked(), 2)
 })
 
-test('a database that was away is asked again', async () => {
+test('a failed read is repeated by the next call', async () => {
   const { merchantId } = await addMerchant(database)
   let isAway = true
   const row: Database['row'] = (statement) => (isAway ? Promise.reject(new Error('away')) : database.row(statement))

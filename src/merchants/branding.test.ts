@@ -7,14 +7,14 @@ import { logoOf, MAX_LOGO_BYTES } from './logo.ts'
 const live = (...origins: string[]) => ({ mode: 'live' as const, origins })
 const sandbox = (...origins: string[]) => ({ mode: 'sandbox' as const, origins })
 
-test('a colour is read as people write it and kept as six small digits', () => {
+test('a colour is normalized to six lower-case digits', () => {
   for (const text of ['#0B6E4F', '0b6e4f', '#0b6e4f']) assert.equal(parseColour(text), '#0b6e4f')
   assert.equal(parseColour('#Fa0'), '#ffaa00')
   for (const text of ['', '#', 'green', '#0b6e4', '#0b6e4f0', '#0b6e4g', '##0b6e4f', '#0b6e4f}', ' #0b6e4f'])
     assert.equal(parseColour(text), undefined, text)
 })
 
-test('an origin is kept as browsers write it', () => {
+test('an origin is stored as browsers serialize it', () => {
   for (const [text, origin] of [
     ['https://shop.example', 'https://shop.example'],
     ['https://Shop.Example/', 'https://shop.example'],
@@ -31,7 +31,7 @@ test('an origin is kept as browsers write it', () => {
     assert.equal(parseOrigin(text), origin, text)
 })
 
-test('what is more or less than an origin is refused', () => {
+test('a text that is not exactly an origin is refused', () => {
   for (const text of [
     '',
     '*',
@@ -68,7 +68,7 @@ test('what is more or less than an origin is refused', () => {
     assert.equal(parseOrigin(text), undefined, text)
 })
 
-test('whatever is taken for an origin means the same to a browser, and nothing else to a header', () => {
+test('an accepted origin means the same to a browser and cannot change a header', () => {
   const piece = fc.constantFrom(
     'https://',
     'http://',
@@ -105,7 +105,7 @@ test('whatever is taken for an origin means the same to a browser, and nothing e
   )
 })
 
-test('a live page is shown by the sites that the merchant named, and by nobody when there is none', () => {
+test('only the merchant’s origins may embed a live page', () => {
   const shop = live('https://shop.example', 'http://localhost:*')
   for (const origin of ['https://shop.example', 'http://localhost', 'http://localhost:3000'])
     assert.ok(allowsOrigin(shop, origin), origin)

@@ -121,7 +121,7 @@ test('all mistakes are told at once, each with what to do, and nothing is change
     [
       'logo.svg',
       '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
-      /can carry scripts: save it as PNG/,
+      /can contain scripts: save it as PNG/,
     ],
     ['fake.png', '<html>', /is not a PNG, JPEG or WebP/],
   ] as const) {
