@@ -135,7 +135,14 @@ test('the webhooks section has each event with the members that are really sent'
   const account = { provider: 'gateway-virtual-bank-account', amount: 1_000 }
   await pay({}, charge('4000 0000 0000 0002'))
   await pay({ reference: 'cancelled' }, () => shop.call('POST', '/payments/v1/payments/cancelled/cancel'))
-  await pay(account, transfer(900, 200))
+  await pay({ ...account, reference: 'in-parts' }, async (data) => {
+    await transfer(900)(data)
+    await eventually(
+      () => shop.payment('in-parts'),
+      ({ amountPaid }) => amountPaid === 900,
+    )
+    await transfer(200)(data)
+  })
   await pay({ ...account, reference: 'twice' }, transfer(1_000))
   const isPaid = ({ status }: Json) => status === 'successful'
   await eventually(() => shop.payment('twice'), isPaid)
