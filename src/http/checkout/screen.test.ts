@@ -116,7 +116,11 @@ test('a success is succeeded on an open page and already_paid on a page opened l
   const state = ended('successful')
   assert.equal(stateOf(state, { following: true }), 'succeeded')
   assert.equal(stateOf(state), 'already_paid')
-  assert.equal(stateOf(state, { method: 'bank', sent: true }), 'already_paid', 'visitor input does not change the outcome')
+  assert.equal(
+    stateOf(state, { method: 'bank', sent: true }),
+    'already_paid',
+    'visitor input does not change the outcome',
+  )
 })
 
 test('cancelled and expired payments have their states, also before the expiry is stored', () => {
