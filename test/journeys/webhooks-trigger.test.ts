@@ -5,12 +5,18 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { ANNOUNCED } from '../../src/events/event.ts'
 import { runCommand } from '../support/command.ts'
+import { createDatabase } from '../support/database.ts'
 import { startListener } from '../support/listener.ts'
 import { startForTest } from '../support/process.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'manilla-trigger-'))
 after(() => rm(folder, { recursive: true, force: true }))
-const settings = { DATA_DIR: folder }
+const settings = {
+  DATABASE_URL: (await createDatabase()).url,
+  SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
+  DATA_DIR: folder,
+  WEBHOOK_ALLOW_PRIVATE: 'sandbox',
+}
 const service = await startForTest(settings)
 const onService = (...args: string[]) => runCommand(args, settings)
 
