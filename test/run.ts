@@ -53,7 +53,7 @@ async function runTests(databaseUrl: string, folder: string, files: string[]): P
   // The limit is for a whole file, and a thorough one may take minutes.
   const timeoutMs = files.some((file) => THOROUGH.test(file)) ? 600_000 : 120_000
   const args = [
-    ...['--test', '--test-concurrency=3', `--test-timeout=${timeoutMs}`, '--test-force-exit'],
+    ...['--test', '--test-concurrency=2', `--test-timeout=${timeoutMs}`, '--test-force-exit'],
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ...[
       `--test-reporter=${join(root, 'test/support/failed-files-reporter.ts')}`,
