@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newSeed } from '../random.ts'
-import { fuzz } from './main.ts'
+import { fuzz } from '../gates/fuzz/main.ts'
+import { newSeed } from '../gates/random.ts'
 
 test('whatever is sent, the service refuses it in its own words and stays up', async () => {
   // Other test files share the machine, so the clock of the full gate would measure them too.
