@@ -11,7 +11,7 @@ function setUp() {
   return { time, health, note }
 }
 
-test('nobody is unwell before anything is known of them', () => {
+test('a provider is healthy until a failure is recorded', () => {
   assert.equal(setUp().health.isWell('it'), true)
 })
 

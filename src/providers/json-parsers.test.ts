@@ -119,7 +119,7 @@ test('a word can be stored and compared: printable ASCII without blanks, and not
   assert.equal(word('x'.repeat(11), 10), undefined)
 })
 
-test('a line is one that PostgreSQL takes and people can read, whatever it was', () => {
+test('any text becomes one readable line that PostgreSQL accepts', () => {
   assert.equal(line(' Insufficient\r\nfunds\u0000 '), 'Insufficient  funds')
   assert.equal(line('Ọlá 💳'), 'Ọlá 💳')
   assert.equal(line(`${'x'.repeat(254)}💳`), `${'x'.repeat(254)}\ufffd`)
@@ -139,7 +139,7 @@ test('a whole number is one that can be counted with', () => {
     assert.equal(wholeNumber(bad), undefined, String(bad))
 })
 
-test('a currency is one of ISO 4217, in whatever case', () => {
+test('a currency is one of ISO 4217, in upper or lower case', () => {
   assert.deepEqual(['NGN', 'ngn'].map(currencyOf), ['NGN', 'NGN'])
   for (const bad of ['', 'ZZZ', 'NGN ', 566, ['NGN'], null]) assert.equal(currencyOf(bad), undefined)
 })

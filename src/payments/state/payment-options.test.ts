@@ -42,7 +42,12 @@ function provider(name: string, changes: Partial<Capabilities> = {}): Provider {
     accountLifetimeSeconds: 1_800,
     ...changes,
   }
-  return { capabilities, settings: [], baseURL: null, connect: () => assert.fail('an offer asks nobody') }
+  return {
+    capabilities,
+    settings: [],
+    baseURL: null,
+    connect: () => assert.fail('payment options make no provider call'),
+  }
 }
 
 const known = [

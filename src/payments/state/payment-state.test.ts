@@ -138,7 +138,7 @@ test('an unanswered check makes a used attempt processing, which only a known ou
   assert.equal(
     first(settleWith(state, attempt, UNKNOWN, { source: 'check' })).status,
     'pending',
-    'nobody has used it yet',
+    'the card has not been used yet',
   )
   const unknown = settleWith(state, attempt, UNKNOWN)
   assert.equal(first(unknown).status, 'processing')

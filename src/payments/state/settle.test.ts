@@ -129,7 +129,7 @@ test('a saved card that is being charged stays so while the provider says "not y
     first(settleWith({ ...open, attempts: [attempt] }, attempt, pending(), { now: after(seconds) })).status
   assert.equal(heard(10), 'processing')
   assert.equal(heard(599), 'processing')
-  assert.equal(heard(600), 'pending', 'nobody works on it for that long')
+  assert.equal(heard(600), 'pending', 'no charge takes that long')
   assert.equal(heard(10, { ...charging, chargedAtOnce: false }), 'pending', 'a link that got lost on its way')
   assert.equal(first(settleWith(open, charging, paid(receipt(PRICE)), { now: after(10) })).status, 'successful')
 })

@@ -111,7 +111,7 @@ for (const expiryAs of ['milliseconds', 'ISO', 'local'] as const) {
 }
 
 for (const notFoundAs of [400, 404] as const) {
-  test(`a ${notFoundAs} is missing for what they never heard of, and pending for a link or an account that nobody used`, async (t) => {
+  test(`a ${notFoundAs} is missing for an unknown order, and pending for an unused link or account`, async (t) => {
     const { connection, odd, start } = await setUp(t)
     odd.notFoundAs = notFoundAs
     assert.deepEqual(await connection.check(handleOf(orderOf())), { kind: 'missing' })
@@ -149,7 +149,7 @@ for (const shows of ['first', 'last'] as const) {
   })
 }
 
-test('a refused key says nothing of an order, whatever else is in the answer', async (t) => {
+test('a refused key leaves the outcome unknown, also when the answer names the order', async (t) => {
   const { connection, upstream } = await setUp(t)
   for (const status of [401, 403]) {
     const text = '{"status":"error","message":"No transaction was found for this id","data":null}'
@@ -221,7 +221,7 @@ const STATES: [string, { status: string; authModel?: string; response?: string }
   ['pending', [{ status: 'pending' }], PENDING],
   ['pending auth', [{ status: 'pending auth' }], PENDING],
   ['success-pending-validation', [{ status: 'success-pending-validation' }], PENDING],
-  ['pending, and nobody is asked', [{ status: 'pending', authModel: 'noauth' }], { kind: 'processing' }],
+  ['pending without a question to the customer', [{ status: 'pending', authModel: 'noauth' }], { kind: 'processing' }],
   ['failed after one that is still open', [{ status: 'pending' }, { status: 'failed' }], PENDING],
   ['a word that is new', [{ status: 'failed' }, { status: 'dreaming' }], NEW],
   ['success, which is the word of the call and not of a payment', [{ status: 'success' }], NEW],

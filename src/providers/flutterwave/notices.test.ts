@@ -86,7 +86,7 @@ test("a saved card that needs a code leads to the bank's page, whose address may
   assert.equal((await connection.check(HANDLE)).kind, 'paid')
 })
 
-test('a saved card whose code was wrong is declined, and one that nobody is asked about is being worked on', async (t) => {
+test('a saved card with a wrong code is declined, and a charge without a question is processing', async (t) => {
   const { connection, savedCards, upstream } = await setUp(t)
   const charge = await connection.chargeSavedCard(ORDER, savedCards.askingForAStep ?? '')
   assert.equal(charge.kind, 'step')
@@ -135,7 +135,7 @@ test('their sentences become our codes, and are kept', async (t) => {
   assert.deepEqual([outcome.failure.providerCode, outcome.tryId], ['cancelled', String(id)])
 })
 
-test('of what they say, nobody’s number, address, token or key is kept', async (t) => {
+test('card numbers, addresses, tokens and keys in notices are not stored', async (t) => {
   const { connection, addTry } = await setUp(t)
   await connection.startCard(ORDER)
   const response =
@@ -209,7 +209,7 @@ test('a charge that is completed may have failed: the status says so, not the ev
   const unclear = read({ ...PAID, data: { ...PAID.data, amount: 5000.001 } })
   assert.deepEqual(unclear, { kind: 'notice', reference: 'pay-7f3c', says: 'other', receipts: [] })
   assert.equal(read({ event: 'charge.completed', data: { status: 'successful' } }).kind, 'unreadable')
-  // What they pay out has ids of its own, which are nobody's transaction.
+  // Payouts have ids of their own, which belong to no transaction.
   const other = { kind: 'notice', reference: null, says: 'other', receipts: [] }
   assert.deepEqual(read({ event: 'transfer.completed', data: { id: 33286 } }), other)
 })
@@ -226,7 +226,7 @@ test('a notice without our reference names its transaction, whose reference can 
   assert.deepEqual(await connection.findReference?.('../../x?y'), { kind: 'missing' })
 })
 
-test('the hash is a password: whoever knows it is believed, whatever the body and the hour, so a check decides', async (t) => {
+test('the hash is a password that does not cover body or time, so a check decides', async (t) => {
   const { connection, read, settings } = await setUp(t)
   assert.equal(read(PAID).kind, 'notice')
   for (const hash of [`${settings.secretHash} `, settings.secretHash?.toUpperCase(), settings.secretKey, 'é', '']) {

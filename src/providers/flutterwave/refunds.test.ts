@@ -88,7 +88,7 @@ test('another refund of the same amount is another refund', async (t) => {
   assert.equal(refundsMade(), 2)
 })
 
-test('when nobody can look, nothing is asked for', async (t) => {
+test('a refund is not sent while earlier refunds cannot be listed', async (t) => {
   const { connection, wanted, posts, upstream } = await setUp(t)
   for (const said of [
     { status: 403, text: '{"status":"error","message":"Forbidden","data":null}' },

@@ -12,7 +12,7 @@ test('the keys of a merchant follow from the master key', () => {
   assert.deepEqual(gatewayKeys(masterKey, MERCHANT), { secretKey: `gsk_${HEX}_${proof}`, publicKey: `gpk_${HEX}` })
 })
 
-test('a secret key tells its merchant, and any other text tells nobody', () => {
+test('a secret key identifies its merchant, and other text identifies none', () => {
   const { secretKey, publicKey } = gatewayKeys(masterKey, MERCHANT)
   assert.equal(merchantOfKey(masterKey, secretKey), MERCHANT)
   const last = secretKey.endsWith('0') ? '1' : '0'

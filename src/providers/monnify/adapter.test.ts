@@ -114,7 +114,7 @@ test('monnify is asked for a page in its own words, with the amount in digits', 
   )
 })
 
-test('texts are cut to what fits, whole characters, and nobody without a name is without one', async (t) => {
+test('texts are cut at whole characters, and a missing name is filled in', async (t) => {
   const { connection, lastBody } = await setUp(t)
   const customer = { email: 'ada@example.com', name: null, phoneNumber: null }
   await connection.startCard(order({ customer, merchantName: '😀'.repeat(100) }))
@@ -277,7 +277,7 @@ test('the charge of a saved card that is under way is processing, at once and in
   assert.deepEqual(await connection.chargeSavedCard(order(), 'MNFY_WORKING'), { kind: 'processing' })
   const unnamed = handle({ providerReference: order().reference })
   assert.deepEqual(await connection.check(unnamed), { kind: 'processing' })
-  // A page whose answer was lost: nobody has the link, so nothing is under way.
+  // A page whose answer was lost: the customer never got the link, so nothing is under way.
   const lost = order({ reference: 'lost' })
   await connection.startCard(lost)
   const outcome = await connection.check(handle({ reference: 'lost', providerReference: 'lost' }))
@@ -336,7 +336,7 @@ test('an answer that says yes and no at once is unknown', async (t) => {
   assert.equal((await swap('"requestSuccessful":true,', '')).kind, 'paid', 'some endpoints leave it out')
 })
 
-test('transfers are counted once each, in whatever order they are listed, and named like the notices of them', async (t) => {
+test('transfers are counted once each, in any order, under the ids of their notices', async (t) => {
   const { connection, customer, switches, ledger, takeNotices, live } = await setUp(t)
   await connection.openAccount(order())
   const of = handle({ channel: 'virtual-bank-account' })

@@ -86,7 +86,7 @@ test('a token of a short life is used for half of it', async (t) => {
   }
 })
 
-test('a call for which there was no login never left, whatever became of the login', async (t) => {
+test('a call without a login was never sent, however the login failed', async (t) => {
   const { connection, others, upstream } = await setUp(t)
   upstream.trouble = 'answering 503 after the work'
   const unwell = await ask(connection)

@@ -156,7 +156,7 @@ test('paid by less than was asked for is not paid', () => {
   assert.equal(outcome(paid({ ...transfers('5000.00') }), account).kind, 'paid')
 })
 
-test('transfers keep their names whatever comes later, in whatever order they are listed', () => {
+test('transfers keep their ids when more arrive, in any order', () => {
   const amount = fc.constantFrom(100, 250, 250_00, 1_000_00) // few, so that equal ones are common
   const idsOf = (kobo: number[]) => {
     const sum = kobo.reduce((all, one) => all + one, 0)

@@ -132,7 +132,7 @@ test('a pending refund counts in a check, and not in the list of transactions', 
   }
 })
 
-test('refunds are found by our reference alone, and an order that nobody made is missing', async (t) => {
+test('refunds are found by our reference alone, and an unknown order is missing', async (t) => {
   const { listReturns, refundAtProvider } = await paid(t)
   const theirs = await refundAtProvider(REFERENCE, 70_000)
   const returns = await listReturns(handleOf(REFERENCE), [])

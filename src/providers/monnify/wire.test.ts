@@ -8,7 +8,7 @@ import { jsonWith, nairaOf, readNaira, readTime } from './wire.ts'
 const naira = (kobo: number) => money(kobo, 'NGN' as Currency)
 const amountIn = (json: string) => readNaira(fields(parse(json, asWritten))?.amount)
 
-test('an amount goes to monnify and back by its digits, whatever it is', () => {
+test('any amount goes to Monnify and back digit by digit', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: MAX_AMOUNT }), fc.string(), (kobo, text) => {
       const json = jsonWith('amount', naira(kobo), { text })

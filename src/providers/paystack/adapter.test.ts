@@ -143,7 +143,7 @@ const receipt = (amount: number, returned?: number) => ({
 const paidNow = { status: 'success', paid_at: at, paidAt: undefined }
 
 const STATES: [string, object, object, Channel?][] = [
-  ['abandoned is a link that nobody used', { status: 'abandoned' }, pending],
+  ['abandoned is a link that was never used', { status: 'abandoned' }, pending],
   ['ongoing is the customer at work', { status: 'ongoing' }, pending],
   ['a code is asked for', { status: 'send_otp' }, pending],
   ['pending is a bank at work', { status: 'pending' }, { kind: 'processing' }],
@@ -153,7 +153,7 @@ const STATES: [string, object, object, Channel?][] = [
   ['success is paid', paidNow, receipt(500_000)],
   ['the other spelling of the date', { ...paidNow, paid_at: null, paidAt: at }, receipt(500_000)],
   ['fees on top are not for the order', { ...paidNow, amount: 540_333, requested_amount: 500_000 }, receipt(500_000)],
-  ['fees that nobody tells', { ...paidNow, amount: 540_333, requested_amount: 500_000, fees: null }, receipt(500_000)],
+  ['fees that are not given', { ...paidNow, amount: 540_333, requested_amount: 500_000, fees: null }, receipt(500_000)],
   ['less than was asked for is what there is', { ...paidNow, amount: 499_999 }, receipt(499_999)],
   ['without a requested amount', { ...paidNow, requested_amount: undefined }, receipt(500_000)],
   ['reversed without a refund went back as a whole', { ...paidNow, status: 'reversed' }, receipt(500_000, 500_000)],

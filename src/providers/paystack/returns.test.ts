@@ -103,7 +103,7 @@ test('paystack: a refund of the dashboard that repeats the payment’s reference
   assert.equal(answer.refunds[0]?.reference, null)
 })
 
-test('paystack: refunds and disputes of other transactions are left out, whatever the list contains', async (t) => {
+test('paystack: refunds and disputes of other transactions are left out', async (t) => {
   const { connection, refundAtProvider, disputeAtProvider, upstream, transactionId } = await paidCard(t)
   await refundAtProvider(reference, 1_000)
   await disputeAtProvider?.(reference, { amount: 1_000, reason: 'fraud' })

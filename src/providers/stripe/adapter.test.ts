@@ -59,7 +59,7 @@ test('stripe is found by its name, and takes cards alone', async (t) => {
   assert.equal(api.asked.length, 0)
 })
 
-test('a live key is no key of the sandbox, a test key none of the live mode, and an empty one lets nobody in', () => {
+test('a live key is refused in the sandbox, a test key in live mode, and an empty key in both', () => {
   const pattern = (name: string) => stripe.settings.find((setting) => setting.name === name)?.pattern
   for (const [name, kinds] of [
     ['secretKey', ['sk', 'rk']],
@@ -198,7 +198,7 @@ test('a saved card is asked for with its customer present', async (t) => {
   })
 })
 
-test('a token that is not one of ours is an invalid one, and nobody is asked', async (t) => {
+test('a token that is not ours is invalid, and Stripe is not called', async (t) => {
   const { connection, api, savedCards } = await setUp(t)
   for (const token of ['', 'pm_paying', 'cus_ada:', 'cus_ada:pm_paying:x', 'cus_ada:pm_pay&amount=1', 'x:y']) {
     const charge = await connection.chargeSavedCard(order(), token)

@@ -98,7 +98,7 @@ const SESSIONS: [string, object, string][] = [
   ['an open page where somebody is typing waits', { payment_intent: INTENT }, 'pending'],
   ['a decline on an open page is one', { payment_intent: failing }, 'declined suspected_fraud lost_card ch_1'],
   ['paid is paid', { status: 'complete', payment_status: 'paid', payment_intent: PAID }, 'paid'],
-  ['money is money, whatever the page says', { payment_intent: PAID }, 'paid'],
+  ['a succeeded payment intent is paid, also on an open page', { payment_intent: PAID }, 'paid'],
   ['even on a page that is closed', { status: 'expired', payment_intent: PAID }, 'paid'],
   ['completed is not paid', { status: 'complete', payment_intent: { ...INTENT, status: 'processing' } }, 'processing'],
   ['completed and waiting is with them', { status: 'complete', payment_intent: INTENT }, 'processing'],
@@ -124,7 +124,7 @@ const SESSIONS: [string, object, string][] = [
     'declined customer_cancelled expired null',
   ],
   [
-    'whoever tried before hears why that failed',
+    'an earlier decline is reported with its reason',
     { status: 'expired', payment_intent: { ...failing, status: 'canceled' } },
     'declined suspected_fraud lost_card ch_1',
   ],
@@ -182,7 +182,7 @@ test('what money depends on is whole, or nothing is read', () => {
   assert.equal(session({ expires_at: 2e15 }), undefined)
 })
 
-test('decline codes are ours where we have a word, theirs are kept, and fraud is not told to whoever commits it', () => {
+test('decline codes map to ours, the code of Stripe is kept, and suspected fraud is not shown to the customer', () => {
   const code = (failure: object) =>
     failureOf({ type: 'card_error', code: 'card_declined', declineCode: null, param: null, chargeId: null, ...failure })
   for (const [theirs, ours] of [

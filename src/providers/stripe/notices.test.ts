@@ -142,7 +142,7 @@ const CHARGE = {
   metadata: { reference: 'pay-7f3c' },
 }
 
-test('a notice about a refund is a reason to list the refunds, whatever its status, and tells nothing else', () => {
+test('a notice about a refund leads to listing the refunds, at any status, and decides nothing itself', () => {
   const about = { kind: 'notice', says: 'refund', receipts: [], transactionId: 'pi_1' }
   for (const type of ['refund.created', 'refund.updated', 'refund.failed', 'charge.refund.updated']) {
     for (const status of ['succeeded', 'pending', 'requires_action', 'failed', 'canceled']) {

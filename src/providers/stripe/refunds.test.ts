@@ -71,7 +71,7 @@ test('two refunds of one payment are two', async (t) => {
   assert.deepEqual(third, { kind: 'refused', because: 'amount_too_large' })
 })
 
-test('whoever cannot look does not ask', async (t) => {
+test('a refund is not sent while earlier refunds cannot be listed', async (t) => {
   const { connection, wanted, lossy, upstream, refundsMade } = await setUp(t)
   lossy.loses = ({ method }) => method === 'GET'
   assert.equal((await connection.refund(wanted)).kind, 'unknown')

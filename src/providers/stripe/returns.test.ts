@@ -153,7 +153,7 @@ test('a dispute without a deadline has none', async (t) => {
   }
 })
 
-test('an order is found for its returns by whatever name we know it', async (t) => {
+test('the returns of an order are found by session, intent or reference', async (t) => {
   const { listReturns, handle, intent, refundAtProvider, connection } = await paid(t)
   await refundAtProvider(REFERENCE, 400)
   for (const name of [handle.providerReference, intent.id, REFERENCE]) {

@@ -23,7 +23,7 @@ test('the Verve card asks for a code, and only the right one pays', () => {
   }
 })
 
-test('a card that nobody knows is not supported', () => {
+test('an unknown test card is not supported', () => {
   assert.deepEqual(charge('4111 1111 1111 1111'), { kind: 'failed', code: 'card_not_supported' })
 })
 

@@ -52,7 +52,7 @@ test('every transfer is told of, with what has come in so far', async () => {
   )
 })
 
-test('a notice goes out right after the commit, though nobody comes round by the clock', async () => {
+test('a notice is sent right after the commit, without the scheduled job', async () => {
   const alone = await startSimulator({ worker: false })
   const other = await alone.addShop()
   const { reference } = await other.open()

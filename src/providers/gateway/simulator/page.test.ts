@@ -114,7 +114,7 @@ test('a code is asked for on a page of its own; a wrong one may be tried again',
   assert.equal((await shop.api('GET', `/payments/${reference}`)).body.data.savedCard.brand, 'Verve')
 })
 
-test('whoever has no code at hand takes another card', async () => {
+test('a customer without a code can use another card', async () => {
   const { link } = await shop.open()
   await post(link, { ...GOOD, number: CARD.asksForCode })
   const other = await post(link, { action: 'other' })

@@ -37,7 +37,7 @@ test('card 0119 is charged at once, but for 8 s the provider does not say so', {
   assert.deepEqual((await shop.ledger(request.reference)).status, 'paid')
 })
 
-test('whoever is held does not keep the server from stopping', async () => {
+test('held connections do not keep the server from stopping', async () => {
   const other = await rig.another()
   const { reference } = await shop.open()
   await shop.charge(reference, { card: CARD.staysSilent })

@@ -85,7 +85,7 @@ test('a request with a mistake is refused before anything is opened', async () =
   assert.deepEqual([unknownCard.status, unknownCard.body.code], [422, 'invalid_token'])
 })
 
-test('nobody gets in with a wrong key, and nobody sees what is not theirs', async () => {
+test('a wrong key is refused, and merchants see only their own payments', async () => {
   const { reference } = await shop.open()
   const [last] = shop.secretKey.slice(-1)
   const wrongKeys = [
