@@ -121,7 +121,10 @@ test('what is wrong is told in sentences, all of it, with exit code 2 and withou
       ['set', 'acme', ...owner, '--setting', 'secretKey=sk_test_hunter2', '--setting', 'publickey=hunter2'],
       /secretKey belongs to sandbox mode\. .*sk_live_….\nsettings\.publicKey is required.*\n.*did you mean `publicKey`/,
     ],
-    [['set', 'acme', ...owner, '--setting', 'secretKey=-', '--setting', 'publicKey=-'], /Only one --setting can be read from standard input/],
+    [
+      ['set', 'acme', ...owner, '--setting', 'secretKey=-', '--setting', 'publicKey=-'],
+      /Only one --setting can be read from standard input/,
+    ],
   ]
   for (const [args, expected] of cases) {
     const { code, err } = await run(args)

@@ -62,6 +62,6 @@ test('the page follows the device’s dark mode', async () => {
 test('/docs opens, lists the calls, and asks no other host for anything', async () => {
   const { page, complaints } = await newPage()
   await page.goto(`${base}/docs`)
-  await page.getByText('Make a payment and get the links to its page').first().waitFor()
+  await page.getByText('Create a checkout').first().waitFor()
   assert.deepEqual(complaints, [])
 })
