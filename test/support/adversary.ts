@@ -194,7 +194,7 @@ export class Adversary {
     let refund = entry.refunds.find((known) => known.reference === reference)
     if (!refund) {
       if (this.refunded(of) + amount > this.taken(of)) return { kind: 'refused', because: 'refund_exceeds_payment' }
-      refund = { reference, id: `rf-${++this.#count}`, amount, at: this.#now() }
+      refund = { reference, id: `rf-${++this.#count}`, amount, at: new Date() }
       entry.refunds.push(refund)
       this.#post(of, { says: 'refund' })
     }
@@ -223,7 +223,8 @@ export class Adversary {
 
   #enter(entry: Entry, status: Transaction['status'], amount: number, returned = 0): void {
     const id = `tx-${entry.order.reference}-${++this.#count}`
-    entry.transactions.push({ id, status, amount, returned, at: this.#now() })
+    // The database stamps our own records with the real time, which steps of a test do not move.
+    entry.transactions.push({ id, status, amount, returned, at: new Date() })
   }
 
   #tell({ order }: Entry, says: 'paid' | 'failed' | 'pending'): void {
