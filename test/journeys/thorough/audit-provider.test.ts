@@ -49,7 +49,7 @@ await withEach(world, 'the audit against the provider’s own list', (_way, plac
     await fake.customer.payByCard(order, { save: false })
     fake.takeNotices() // lost
     const { agreed, findings } = await auditOf(place)
-    assert.deepEqual([agreed, findings], [1, [`the provider took ${amount} ${currency}, our books do not have it`]])
+    assert.deepEqual([agreed, findings], [1, [`the provider took ${amount} ${currency}, our records do not have it`]])
   })
 
   test('a refund that was made at the provider is a difference until it is reconciled', async () => {
@@ -61,7 +61,7 @@ await withEach(world, 'the audit against the provider’s own list', (_way, plac
     await fake.refundAtProvider?.(order, part)
     fake.takeNotices()
     const { findings } = await auditOf(place)
-    assert.ok(findings.includes(`the provider gave back ${part} ${currency}, our books have 0`), findings.join('\n'))
+    assert.ok(findings.includes(`the provider gave back ${part} ${currency}, our records have 0`), findings.join('\n'))
   })
 
   test('an amount that differs, and money that the provider does not list, are differences', async () => {
@@ -78,13 +78,13 @@ await withEach(world, 'the audit against the provider’s own list', (_way, plac
     await change(sql`update receipts set amount = amount - 1 where id = ${row.id}::bigint`)
     assert.ok(
       (await auditOf(place)).findings.includes(
-        `the provider took ${amount} ${currency}, our books have ${amount - 1} ${currency}`,
+        `the provider took ${amount} ${currency}, our records have ${amount - 1} ${currency}`,
       ),
     )
     await change(sql`update receipts set transaction_id = 'made-up' where id = ${row.id}::bigint`)
     assert.ok(
       (await auditOf(place)).findings.includes(
-        `our books have ${amount - 1} ${currency}, the provider does not list it`,
+        `our records have ${amount - 1} ${currency}, the provider does not list it`,
       ),
     )
     await change(
@@ -112,7 +112,7 @@ test('the sandbox provider is audited, and the command prints each difference an
   await database.rows(sql`delete from receipts where merchant_id = ${shop.merchantUuid}`)
   const found = await world.manilla(...args)
   assert.equal(found.code, 1, found.output)
-  assert.match(found.output, /transaction \S+ of order \w+: the provider took 700000 NGN, our books do not have it/)
+  assert.match(found.output, /transaction \S+ of order \w+: the provider took 700000 NGN, our records do not have it/)
   assert.match(found.output, /1 provider accounts compared, .*: 1 differences/)
 
   const bad = await world.manilla('audit', '--provider', '--from', 'yesterday')
