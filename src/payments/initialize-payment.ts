@@ -50,15 +50,16 @@ export async function initializePayment(
   })
 }
 
-/** The attempt that an earlier run of the same call started before its process died. */
+/** The attempt that an earlier run of the same call started. Not a failed one: its link must not be paid beside another. */
 async function findStarted(
   { database }: InitializeDependencies,
   startedId: string | null,
 ): Promise<Started | undefined> {
   const id = startedId === null ? undefined : parseId('attempt', startedId)
   const attempt = id && (await findAttempt(database, id))
-  const state = attempt?.instructions && (await findPaymentStateById(database, attempt.paymentId))
-  return attempt && state ? { attempt, state } : undefined
+  if (!attempt?.instructions || attempt.status === 'failed') return undefined
+  const state = await findPaymentStateById(database, attempt.paymentId)
+  return state && { attempt, state }
 }
 
 const CHANNEL_SUFFIX = '-virtual-bank-account'
