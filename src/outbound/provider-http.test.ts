@@ -217,14 +217,18 @@ test('when a kept connection turns out to be closed, a GET is repeated once and 
   assert.deepEqual(answer, { kind: 'unknown', because: 'the connection failed: ECONNRESET' })
 })
 
-test('a call beyond the connection limit waits, and was never sent if the deadline comes first', async (t) => {
+test('a call that finds no free connection in time was never sent, and does not open the circuit breaker', async (t) => {
   let calls = 0
   const url = await upstream(t, () => calls++)
   const out = providerHttp({ deadlineMs: 200, maxConnections: 1 })
   const [silent, waiting] = await Promise.all([out.request(post(url)), out.request(post(url))])
   assert.deepEqual(silent, { kind: 'unknown', because: 'no whole answer before the deadline' })
-  assert.deepEqual(waiting, { ...silent, neverSent: true })
+  const because = 'the request could not be made: no connection was free in time'
+  assert.deepEqual(waiting, { kind: 'unknown', because, neverSent: true })
   assert.equal(calls, 1)
+  await Promise.all(Array.from({ length: 12 }, () => out.request(post(url))))
+  const after = await out.request(post(url))
+  assert.deepEqual(after, silent, 'the provider is still asked')
 })
 
 test('after eight failures the circuit breaker refuses calls, then one call probes the provider', async (t) => {

@@ -50,8 +50,12 @@ export interface ProviderHttpOptions {
 export function providerHttp(options: ProviderHttpOptions = {}): ProviderHttp {
   const { deadlineMs = 30_000, connectMs = 5_000, maxAnswerBytes = 1024 * 1024, maxConnections = 64, guard } = options
   const breaker = createBreaker(options.breaker)
-  const limits = { deadlineMs, connectMs, maxBodyBytes: maxAnswerBytes, maxConnectionsPerHost: maxConnections }
-  const client = createHttpClient({ ...limits, guard })
+  const client = createHttpClient({
+    ...{ deadlineMs, connectMs, maxBodyBytes: maxAnswerBytes, maxConnectionsPerHost: maxConnections, guard },
+    // Backpressure: a call that waits for long would be sent too late to be answered before its deadline.
+    queueMs: Math.min(connectMs, deadlineMs / 2),
+    maxWaitingPerHost: MAX_WAITING,
+  })
 
   return {
     async request(call) {
@@ -75,8 +79,10 @@ export function providerHttp(options: ProviderHttpOptions = {}): ProviderHttp {
   }
 }
 
-/** Failures that say nothing about the provider, because the request could not be made. */
-const NOT_TRIED: ReadonlySet<string> = new Set(['invalid_url', 'invalid_request', 'blocked_address'])
+const MAX_WAITING = 1_000
+
+/** Failures that say nothing about the provider, because the request was not made. The circuit breaker ignores them. */
+const NOT_TRIED: ReadonlySet<string> = new Set(['invalid_url', 'invalid_request', 'blocked_address', 'too_many'])
 
 const unknown = (because: string): Unknown => ({ kind: 'unknown', because })
 

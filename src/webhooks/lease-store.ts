@@ -42,7 +42,7 @@ export async function releaseWorkers(db: Queries, me: string, workerIds: string[
     with gone_workers as (
       delete from delivery_workers where id = any(${workerIds}::uuid[]) and (id = ${me}::uuid or alive_until < now()) returning id
     ), released as (
-      delete from delivery_lanes where owner in (select id from gone_workers) returning destination, owned_until
+      delete from delivery_lanes where owner in (select id from gone_workers) and owned_until >= now() returning destination, owned_until
     )
     update delivery_retries r set next_due_at = now() from released l
      where r.destination = l.destination and r.next_due_at > now() and r.next_due_at <= l.owned_until`)
