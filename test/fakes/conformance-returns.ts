@@ -117,6 +117,14 @@ export function returnsConformance(
     }
   })
 
+  testIf(listsReturns, 'the dashboard refuses to refund more than what is left, as the API does', async (t) => {
+    const rig = await rigFor(t)
+    const wanted = await refundable(rig)
+    const outcome = await rig.connection.refund(wanted)
+    assert.ok(outcome.kind === 'refunded' || outcome.kind === 'pending', outcome.kind)
+    assert.equal(await rig.refundAtProvider?.(wanted.order.reference, 100), undefined)
+  })
+
   testIf(listsTransactions, 'every payment of a range is listed once, page by page', async (t) => {
     const rig = await rigFor(t)
     assert.ok(rig.limitPages, 'the rig can limit pages')
@@ -207,9 +215,14 @@ async function everyTransaction(connection: Connection, range: { from: Date; to:
   assert.fail('the list ends')
 }
 
-function refundAtProvider({ refundAtProvider }: Rig, { reference }: OrderHandle, amount: number): Promise<string> {
-  assert.ok(refundAtProvider, 'the rig can refund at the provider')
-  return refundAtProvider(reference, amount)
+async function refundAtProvider(
+  { refundAtProvider }: Rig,
+  { reference }: OrderHandle,
+  amount: number,
+): Promise<string> {
+  const id = await refundAtProvider?.(reference, amount)
+  assert.ok(id, 'the rig can refund at the provider')
+  return id
 }
 
 function disputeAtProvider({ disputeAtProvider }: Rig, { reference }: OrderHandle, amount: number): Promise<string> {

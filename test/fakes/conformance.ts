@@ -46,10 +46,10 @@ export interface Rig {
   hideAccountNames?(): void
   notices: NoticeRig
   /**
-   * A refund made in the provider's dashboard, completed at once. `amount` is in our minor units. Returns the provider's id of the refund.
-   * A fake with notices also queues the notice that the provider sends, and enters the refund in `ledger().givenBack`.
+   * A refund made in the provider's dashboard, completed at once. `amount` is in our minor units. Returns the provider's id of the refund,
+   * or undefined when the amount is more than what is left: a dashboard refuses that as the API does. A fake with notices also queues the notice that the provider sends, and enters the refund in `ledger().givenBack`.
    */
-  refundAtProvider?(reference: string, amount: number): Promise<string>
+  refundAtProvider?(reference: string, amount: number): Promise<string | undefined>
   /** A cardholder disputes the payment. Returns the provider's id of the dispute. Queues the provider's notice. */
   disputeAtProvider?(reference: string, dispute: { amount: number; reason: string }): Promise<string>
   /** `lost`: the money is taken from the merchant, and `ledger().givenBack` has it exactly once. Queues the provider's notice. */

@@ -77,15 +77,19 @@ function smallGateway() {
     return ok(recordOf(payment), charge ? 200 : 201)
   }
 
+  function leftOf(payment: Payment): number {
+    const { amount, refunded } = recordOf(payment)
+    return amount - refunded
+  }
+
   function refund(body: string): Said {
     const { reference, payment: of, amount } = JSON.parse(body)
     const payment = payments.get(of)
     if (!payment) return refuse(404, 'not_found')
     const earlier = refunds.get(reference)
     if (earlier) return ok(earlier)
-    const record = recordOf(payment)
-    if (amount > record.amount - record.refunded) return refuse(422, 'refund_exceeds_payment')
-    const { currency } = record
+    if (amount > leftOf(payment)) return refuse(422, 'refund_exceeds_payment')
+    const { currency } = recordOf(payment)
     const given = { id: add(payment, 'refund', 'paid', amount), reference, payment: of, amount, currency }
     refunds.set(reference, { ...given, status: 'successful' })
     return ok({ ...given, status: 'successful' })
@@ -124,6 +128,7 @@ function smallGateway() {
     payments,
     refunds,
     disputes,
+    leftOf,
     limitPages: (size: number) => {
       pageSize = size
     },
@@ -205,7 +210,10 @@ async function setUp(t: TestContext) {
     },
     hideAccountNames: server.hideNames,
     limitPages: server.limitPages,
-    refundAtProvider: async (reference, amount) => server.add(find(reference), 'refund', 'paid', amount),
+    async refundAtProvider(reference, amount) {
+      const left = server.leftOf(find(reference))
+      return amount > left ? undefined : server.add(find(reference), 'refund', 'paid', amount)
+    },
     async disputeAtProvider(reference, { amount, reason }) {
       const id = `gds_${server.disputes.length + 1}`
       const openedAt = new Date().toISOString()

@@ -79,8 +79,7 @@ export function speaks(books: Books, ownURL: () => string): (asked: Asked) => Sa
     const of = books.tries.find((one) => String(one.id) === id && one.status === 'successful')
     if (!of) return refuse(404, NOT_FOUND)
     const amount = minorOfDigits(fields.amount)
-    const given = books.refunds.filter((one) => one.of === of).reduce((sum, one) => sum + one.amount, 0)
-    if (given + amount > of.amount) return refuse(400, 'Refund amount cannot be greater than the transaction amount')
+    if (amount > books.leftOf(of)) return refuse(400, 'Refund amount cannot be greater than the transaction amount')
     const comments = typeof fields.comments === 'string' ? fields.comments : null
     const made = books.addRefund(of, amount, comments, odd.refundStatus)
     const sum = { id: made.id, tx_id: of.id, amount_refunded: books.major(amount), status: made.status }

@@ -62,7 +62,9 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
       },
     },
     async refundAtProvider(reference, amount) {
-      return String(books.addRefund(books.paidTry(reference), amount, 'Product out of stock.', 'completed').id)
+      const of = books.paidTry(reference)
+      if (amount > books.leftOf(of)) return undefined
+      return String(books.addRefund(of, amount, 'Product out of stock.', 'completed').id)
     },
     async disputeAtProvider(reference, { amount, reason }) {
       return String(books.addChargeback(books.paidTry(reference), amount, reason).id)

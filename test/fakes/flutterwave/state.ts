@@ -203,6 +203,9 @@ export function openBooks() {
     tries.findLast(({ order, status }) => order.reference === reference && status === 'successful') ??
     assert.fail('it was paid')
 
+  const leftOf = (of: Try) =>
+    refunds.filter((refund) => refund.of === of).reduce((left, { amount }) => left - amount, of.amount)
+
   function addRefund(of: Try, amount: number, comments: string | null, status: string): Given {
     const made = { id: ++ids, of, amount, comments, status, at: new Date().toISOString() }
     refunds.push(made)
@@ -227,7 +230,7 @@ export function openBooks() {
   }
 
   return {
-    ...{ refunds, chargebacks, paidTry, addRefund, addChargeback, closeChargeback },
+    ...{ refunds, chargebacks, paidTry, leftOf, addRefund, addChargeback, closeChargeback },
     ...{ refundNoticeOf, chargebackRecord, chargebackNoticeOf },
     odd,
     orders,

@@ -151,7 +151,12 @@ export function openBooks(switches: Switches) {
     completed: transaction.status === 'PAID',
   })
 
-  function refundAtProvider(transaction: Transaction, amount: number): string {
+  const refundsFor = (wanted: Transaction) => [...refunds.values()].filter(({ transaction }) => transaction === wanted)
+  const leftOf = (transaction: Transaction) =>
+    refundsFor(transaction).reduce((left, { amount }) => left - amount, paidIn(transaction))
+
+  function refundAtProvider(transaction: Transaction, amount: number): string | undefined {
+    if (amount > leftOf(transaction)) return undefined
     const reference = `MNFY-RFD-${String(refunds.size + 1).padStart(8, '0')}`
     giveBack({ reference, transaction, amount, asked: {}, createdAt: new Date(), isTheirs: true })
     return reference
@@ -210,11 +215,12 @@ export function openBooks(switches: Switches) {
     ledger,
     foundOf,
     refundAtProvider,
+    leftOf,
     pageOf,
     listedRefunds,
     byTheirs: (reference: unknown) => [...transactions.values()].find((one) => one.reference === reference),
     find: (reference: string) => transactions.get(reference) ?? assert.fail('there is such a transaction'),
-    refundsFor: (wanted: Transaction) => [...refunds.values()].filter(({ transaction }) => transaction === wanted),
+    refundsFor,
   }
 }
 

@@ -163,16 +163,19 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     })
   }
 
+  function leftOf(sale: Sale): number {
+    const given = refunds.filter((refund) => refund.sale === sale && refund.status !== 'failed')
+    return given.reduce((left, refund) => left - refund.amount, sale.amount)
+  }
+
   function giveBack(body: Record<string, unknown>): Said {
     const sale = [...sales.values()].find(({ id, reference }) => [reference, `${id}`].includes(`${body.transaction}`))
     if (!sale?.paidAt) return refuse(404, 'transaction_not_found', 'Transaction not found')
     const amount = Number(body.amount ?? sale.amount)
-    const given = refunds.filter((refund) => refund.sale === sale && refund.status !== 'failed')
-    const total = given.reduce((sum, refund) => sum + refund.amount, amount)
     if (body.currency !== undefined && body.currency !== sale.currency) {
       return refuse(400, 'invalid_currency', 'Transaction currency must match refund currency')
     }
-    if (total > sale.amount) {
+    if (amount > leftOf(sale)) {
       return refuse(400, 'invalid_amount', 'Total refund amount cannot exceed original transaction amount')
     }
     const note = `Refund for transaction ${sale.reference}`
@@ -342,7 +345,8 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     },
     async refundAtProvider(reference, amount) {
       const sale = find(reference)
-      return `${giveBackInDashboard(sale, hundredthsOf(amount, sale)).id}`
+      const wanted = hundredthsOf(amount, sale)
+      return wanted > leftOf(sale) ? undefined : `${giveBackInDashboard(sale, wanted).id}`
     },
     async disputeAtProvider(reference, { amount, reason }) {
       const sale = find(reference)

@@ -112,10 +112,10 @@ export function createApi(books: Books, switches: ApiSwitches, url: () => string
       const intent = intentBy(form.get('payment_intent'), 'payment_intent')
       const amount = form.whole('amount')
       if (intent.status !== 'succeeded') throw invalid('charge_not_refundable', 'payment_intent')
-      if (books.disputesOf(intent).some(({ moves }) => moves.length === 1)) {
+      if (books.isDisputed(intent)) {
         throw invalid('charge_disputed', 'payment_intent')
       }
-      const left = intent.received - books.refundedOf(intent)
+      const left = books.leftOf(intent)
       if (left === 0) throw invalid('charge_already_refunded', 'payment_intent')
       if (amount < 1 || amount > left) throw invalid('amount_too_large', 'amount')
       return () => ok(books.refundObject(books.giveBack(intent, amount, form.metadata())))

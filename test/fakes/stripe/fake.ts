@@ -166,7 +166,9 @@ export const startFakeStripe = (async (t) => {
     takeNotices: () =>
       books.events.splice(0).map((body) => ({ headers: signatureOf(body, new Date(), SETTINGS.webhookSecret), body })),
     async refundAtProvider(reference: string, amount: number) {
-      return books.giveBack(intentFor(reference), amount, {}).id
+      const intent = intentFor(reference)
+      if (books.isDisputed(intent) || amount > books.leftOf(intent)) return undefined
+      return books.giveBack(intent, amount, {}).id
     },
     async disputeAtProvider(reference: string, dispute: { amount: number; reason: string }) {
       return books.dispute(intentFor(reference), dispute).id

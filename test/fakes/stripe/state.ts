@@ -174,6 +174,9 @@ export function createBooks(url: () => string) {
     return given.reduce((sum, { amount }) => sum + amount, 0)
   }
 
+  const leftOf = (intent: Intent) => intent.received - refundedOf(intent)
+  const isDisputed = (intent: Intent) => disputesOf(intent).some(({ moves }) => moves.length === 1)
+
   function sessionObject(session: Session, wants: Wanted = NOTHING): Record<string, unknown> {
     const { id, asked, status, created, intent } = session
     const isOpen = status === 'open'
@@ -261,7 +264,19 @@ export function createBooks(url: () => string) {
       openIntent,
       intentOf,
     },
-    ...{ succeed, decline, paySession, expireSession, giveBack, refundedOf, dispute, closeDispute, disputesOf },
+    ...{
+      succeed,
+      decline,
+      paySession,
+      expireSession,
+      giveBack,
+      refundedOf,
+      leftOf,
+      isDisputed,
+      dispute,
+      closeDispute,
+      disputesOf,
+    },
     ...{ sessionObject, intentObject, chargeObject, refundObject, disputeObject },
   }
 }

@@ -28,7 +28,7 @@ export function twoAccounts(database: Database, first: FakeProvider, second: Fak
       }),
     },
     async refundAtProvider(reference, amount) {
-      return String(await (await accountOf(reference)).refundAtProvider?.(reference, amount))
+      return (await accountOf(reference)).refundAtProvider?.(reference, amount)
     },
     ...(first.disputeAtProvider && {
       async disputeAtProvider(reference, dispute) {
