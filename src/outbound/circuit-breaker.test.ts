@@ -47,6 +47,15 @@ test('timeouts that arrive together count only if no later call was answered', (
   assert.equal(isRefused(breaker), true, 'it has answered none since')
 })
 
+test('a late success of an older call does not reset the failures of calls that were sent after it', () => {
+  const { breaker, fail } = setUp()
+  const slow = permitOf(breaker)
+  fail(7)
+  slow.succeeded()
+  fail()
+  assert.equal(isRefused(breaker), true)
+})
+
 test('after ten seconds one call probes the provider, and the others are refused until it ends', () => {
   const { breaker, time, fail } = setUp()
   fail(8)

@@ -41,6 +41,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
   // sent after them.
   let made = 0
   let lastAnswered = 0
+  let lastFailed = 0
 
   function trip(because: string, retryAfterMs: number): void {
     // Jitter of 20 %, so that many processes do not probe at the same moment.
@@ -56,7 +57,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
     const place = ++made
     return {
       succeeded() {
-        if (mine !== generation) return
+        if (mine !== generation || place < lastFailed) return
         lastAnswered = Math.max(lastAnswered, place)
         if (probe) generation++
         open = undefined
@@ -65,6 +66,7 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       },
       failed(because, retryAfterMs = 0) {
         if (mine !== generation || (place < lastAnswered && retryAfterMs === 0)) return
+        lastFailed = Math.max(lastFailed, place)
         failures++
         if (probe || retryAfterMs > 0 || failures >= failuresInARow) trip(because, retryAfterMs)
       },
