@@ -50,11 +50,11 @@ type ClaimKind = 'first tries' | 'retries' | 'refill'
  * at-least-once: a delivery whose result was not recorded is sent again, with the same id and the same bytes. Each destination has a
  * queue and a limit of its own, so that a slow endpoint does not delay the others.
  *
- * Modes of the loop:
+ * States of the loop:
  *   running  -> draining  stop() was called: no claim and no call is started, results of calls in flight are recorded
  *   draining -> stopped   the calls have ended, or STOP_WITHIN_MS have passed: leases are released, later results are discarded
  *
- * Modes of claiming, with one statement at a time:
+ * States of claiming, with one statement at a time:
  *   idle      -> scheduled  a kind of claim was requested; requests in the same turn of the event loop share one statement
  *   scheduled -> claiming   the kind that was requested first is claimed
  *   scheduled -> idle       MAX_CLAIMED is reached, the worker lease is not valid, or the loop is not running
@@ -66,8 +66,8 @@ type ClaimKind = 'first tries' | 'retries' | 'refill'
  *   refill       requested by a destination that answers fast, has more due, and has less than half of LARGE_BATCH pending
  */
 class DeliveryLoop implements DeliveryEngine {
-  #mode: 'running' | 'draining' | 'stopped' = 'running'
-  #claimMode: 'idle' | 'scheduled' | 'claiming' = 'idle'
+  #state: 'running' | 'draining' | 'stopped' = 'running'
+  #claimState: 'idle' | 'scheduled' | 'claiming' = 'idle'
   readonly #dependencies: DeliveryDependencies
   readonly #send: (delivery: DueDelivery) => Promise<WebhookAnswer>
   readonly #lease: WorkerLease
@@ -80,6 +80,7 @@ class DeliveryLoop implements DeliveryEngine {
   readonly #pollTimer: NodeJS.Timeout
   #claiming: Promise<void> | undefined
   #polling: Promise<void> | undefined
+  #releasing: Promise<void> | undefined
   #recordTogether: Promise<void> | undefined
 
   constructor(dependencies: DeliveryDependencies) {
@@ -96,15 +97,15 @@ class DeliveryLoop implements DeliveryEngine {
   }
 
   async stop(): Promise<void> {
-    this.#mode = 'draining'
+    this.#state = 'draining'
     clearInterval(this.#pollTimer)
-    await Promise.all([this.#claiming, this.#polling])
+    await Promise.all([this.#claiming, this.#polling, this.#releasing])
     this.#queues.dropAll()
     const patience = new AbortController()
     const tooLong = sleep(STOP_WITHIN_MS, undefined, { signal: patience.signal }).catch(() => {})
     await Promise.race([Promise.allSettled(this.#inFlight), tooLong])
     patience.abort()
-    this.#mode = 'stopped'
+    this.#state = 'stopped'
     // The leases would end by themselves, too. The release lets other workers continue at once.
     await this.#lease.release().catch(() => {})
   }
@@ -119,12 +120,26 @@ class DeliveryLoop implements DeliveryEngine {
   async #renewLease(): Promise<void> {
     const { log } = this.#dependencies
     try {
-      const { hadLapsed } = await this.#lease.renew()
+      const { hadLapsed, lapsed } = await this.#lease.renew()
       // Other workers may have claimed the destinations.
       if (hadLapsed) this.#queues.dropAll()
+      if (lapsed.length > 0) this.#releaseOthers(lapsed)
     } catch (err) {
       log.warn({ err }, 'renewing the lease of the delivery worker failed; retrying')
     }
+  }
+
+  /** Not awaited by the renewal: releasing many destinations may take longer than the worker lease lasts. */
+  #releaseOthers(lapsed: string[]): void {
+    this.#releasing ??= this.#lease
+      .releaseOthers(lapsed)
+      .catch((err) =>
+        this.#dependencies.log.warn({ err }, 'taking over from a lapsed delivery worker failed; retrying'),
+      )
+      .finally(() => {
+        this.#releasing = undefined
+        this.#request('retries', 'first tries')
+      })
   }
 
   #request(...kinds: ClaimKind[]): void {
@@ -133,22 +148,22 @@ class DeliveryLoop implements DeliveryEngine {
   }
 
   #scheduleClaim(): void {
-    if (this.#claimMode !== 'idle' || this.#requested.size === 0) return
-    this.#claimMode = 'scheduled'
+    if (this.#claimState !== 'idle' || this.#requested.size === 0) return
+    this.#claimState = 'scheduled'
     setImmediate(() => this.#startClaim())
   }
 
   #startClaim(): void {
-    this.#claimMode = 'idle'
+    this.#claimState = 'idle'
     const [kind] = this.#requested
-    const mayClaim = this.#mode === 'running' && this.#lease.isValid && this.#queues.claimedCount < MAX_CLAIMED
+    const mayClaim = this.#state === 'running' && this.#lease.isValid && this.#queues.claimedCount < MAX_CLAIMED
     if (!kind || !mayClaim) return
-    this.#claimMode = 'claiming'
+    this.#claimState = 'claiming'
     this.#requested.delete(kind)
     this.#claiming = this.#claim(kind)
       .catch((err) => this.#dependencies.log.warn({ err, kind }, 'claiming due deliveries failed; retrying'))
       .finally(() => {
-        this.#claimMode = 'idle'
+        this.#claimState = 'idle'
         this.#claiming = undefined
         this.#scheduleClaim()
       })
@@ -232,7 +247,7 @@ class DeliveryLoop implements DeliveryEngine {
   }
 
   #sendNext(queue: DestinationQueue): void {
-    while (this.#mode === 'running' && queue.inFlight < MAX_IN_FLIGHT_PER_DESTINATION && queue.pending.length > 0) {
+    while (this.#state === 'running' && queue.inFlight < MAX_IN_FLIGHT_PER_DESTINATION && queue.pending.length > 0) {
       if (!this.#lease.isValid || performance.now() + LONGEST_CALL_MS > queue.leasedUntilMs) {
         // The lease could end during the call: claim the destination again first, which renews it.
         this.#queues.drop(queue.destination)
@@ -261,9 +276,9 @@ class DeliveryLoop implements DeliveryEngine {
     const isGone = answer.kind === 'answer' && answer.status === 410 && delivery.endpointId !== null
     if (isGone) this.#queues.close(queue.destination)
     this.#sendNext(queue)
-    if (queue.pending.length > 0 && this.#mode === 'running') await this.#gatherResults()
+    if (queue.pending.length > 0 && this.#state === 'running') await this.#gatherResults()
     // The process ended this call when it stopped. That is no failure of the endpoint.
-    if (this.#mode !== 'stopped') await this.#record(queue, resultOf(delivery, answer))
+    if (this.#state !== 'stopped') await this.#record(queue, resultOf(delivery, answer))
     if (isGone) this.#queues.reopen(queue.destination)
     this.#queues.forget(delivery)
   }
@@ -282,7 +297,7 @@ class DeliveryLoop implements DeliveryEngine {
       try {
         return await this.#recordInBatch(result)
       } catch {
-        if (this.#mode !== 'running' || performance.now() > queue.leasedUntilMs) return
+        if (this.#state !== 'running' || performance.now() > queue.leasedUntilMs) return
         await sleep(RECORD_RETRY_MS)
       }
     }

@@ -35,7 +35,8 @@ export async function renewWorker(
 
 /**
  * Releases the destinations of this worker, or of others that are still lapsed, so that any worker can claim them at once. A claim moved
- * the retries of a destination to the end of its lease; they become due now.
+ * the retries of a destination to the end of its lease; they become due now. Rows are locked in the order of their destinations, as
+ * everywhere, against deadlocks. There is no index on the owner of a lease: workers rarely die, and it would make every claim slower.
  */
 export async function releaseWorkers(db: Queries, me: string, workerIds: string[]): Promise<void> {
   await db.rows(sql`
@@ -43,9 +44,12 @@ export async function releaseWorkers(db: Queries, me: string, workerIds: string[
       delete from delivery_workers where id = any(${workerIds}::uuid[]) and (id = ${me}::uuid or alive_until < now()) returning id
     ), released as (
       delete from delivery_lanes where owner in (select id from gone_workers) and owned_until >= now() returning destination, owned_until
+    ), moved as (
+      select destination from delivery_retries r join released l using (destination)
+       where r.next_due_at > now() and r.next_due_at <= l.owned_until
+       order by destination for update of r
     )
-    update delivery_retries r set next_due_at = now() from released l
-     where r.destination = l.destination and r.next_due_at > now() and r.next_due_at <= l.owned_until`)
+    update delivery_retries r set next_due_at = now() from moved m where r.destination = m.destination`)
 }
 
 /**
