@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Transaction } from '../database/database.ts'
+import { canTake } from '../integrations/integration.ts'
 import { listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
 import type { AttemptId, PaymentId, SavedCardId } from '../kernel/ids.ts'
@@ -119,9 +120,10 @@ export async function storeIntent(
 /** Read in the transaction that inserts the attempt, so that a removed or changed integration is not used. */
 async function currentAccount(tx: Transaction, payment: Payment, { capabilities, channel }: Start): Promise<number> {
   const { name } = capabilities
+  const { country, currency } = payment
   const integration = (await listEnabledIntegrations(tx, payment)).find(({ provider }) => provider === name)
-  if (!integration?.channels.includes(channel) || !integration.currencies.includes(payment.currency)) {
-    throw new Problem('provider_not_configured', `"${name}" is not set up for ${payment.currency} by ${channel}.`)
+  if (!integration?.channels.includes(channel) || !canTake(integration, country, currency)) {
+    throw new Problem('provider_not_configured', `"${name}" is not set up for ${currency} in ${country} by ${channel}.`)
   }
   return integration.account
 }

@@ -65,6 +65,33 @@ test('after expired instructions or a failed attempt, initialize starts a new at
   assert.deepEqual(await attemptsOf(shop, reference), ['failed', 'pending', 'pending'])
 })
 
+test('a repeat with the same key starts a new attempt when the attempt of the interrupted call has failed', async () => {
+  const shop = await service.addShop()
+  const reference = newReference()
+  const first = (await shop.initialize({ reference }, key(reference))).body.data
+  await shop.call('POST', `/sandbox/gateway/charges/${first.data.reference}`, { card: CARD.declined })
+  await fetch(`${service.baseUrl}/return/${(await shop.payment(reference)).attempts[0].id}`, { redirect: 'manual' })
+  // The process died before it stored its answer.
+  await database.rows(sql`
+    update idempotent_calls set answer = null, running_until = now() - interval '1 second' where key = ${reference}`)
+  const again = (await shop.initialize({ reference }, key(reference))).body.data
+  assert.notEqual(again.reference, first.reference)
+  assert.deepEqual(await attemptsOf(shop, reference), ['failed', 'pending'])
+})
+
+test('an integration that no longer takes the payment’s country gets no attempt of it', async () => {
+  const shop = await service.addShop()
+  const reference = newReference()
+  const user = { email: 'ada@example.com' }
+  const order = { reference, amount: 1_250_000, country: 'NG', user }
+  assert.equal((await shop.call('POST', '/payments/v1/checkouts', order)).status, 201)
+  const changed = await shop.call('PUT', '/payments/v1/integrations/gateway', { countries: ['GH'] })
+  assert.equal(changed.status, 200, JSON.stringify(changed.body))
+  const { status, body } = await shop.initialize({ reference })
+  assert.deepEqual([status, body.code], [422, 'provider_not_configured'])
+  assert.deepEqual(await attemptsOf(shop, reference), [])
+})
+
 test('equal initializes at once in two processes make one attempt and ask the provider once', async () => {
   const shop = await service.addShop()
   const other = await startPaying({ database, masterKey })
