@@ -82,10 +82,10 @@ function connect(account: Account): Connection {
     async startCard(order) {
       const started = await begin(order, 'CARD')
       if ('kind' in started) return started
-      const { checkoutURL, transactionReference } = started
-      if (!checkoutURL) return unknown('it gave no link')
+      const { checkoutUrl: link, transactionReference } = started
+      if (!link) return unknown('it gave no link')
       const expiresAt = fromNow(LIFETIME_SECONDS)
-      return { kind: 'link', link: checkoutURL, providerReference: transactionReference, publicKey: apiKey, expiresAt }
+      return { kind: 'link', link, providerReference: transactionReference, publicKey: apiKey, expiresAt }
     },
 
     async chargeSavedCard(order, savedCard) {
@@ -110,7 +110,7 @@ function connect(account: Account): Connection {
       // The customer has not seen an account number, so no money can arrive.
       if (said.kind === 'refused') return refusalOf(said.code, 'start')
       if (said.kind === 'unknown') return wasSent(said)
-      const { accountName, accountNumber, bankName, lifetimeSeconds, ...named } = said.body
+      const { accountName, accountNumber, bankName, accountDurationSeconds, ...named } = said.body
       // Names and amounts may be left out; if they are there, they are those of the order.
       if ((named.transactionReference ?? transactionReference) !== transactionReference) {
         return unknown('it answered about another order')
@@ -128,7 +128,7 @@ function connect(account: Account): Connection {
         bankName,
         // With their fee, if the contract has the customer bear it: less than this is not enough for them.
         amountToTransfer: totalPayable,
-        expiresAt: fromNow(lifetimeSeconds ?? LIFETIME_SECONDS),
+        expiresAt: fromNow(accountDurationSeconds ?? LIFETIME_SECONDS),
         providerReference: transactionReference,
       }
     },

@@ -44,7 +44,7 @@ export function openSession({ baseURL, http }: Account, apiKey: string, secretKe
     if (answer.status === 401 || said?.kind === 'error') return { kind: 'refused' }
     const given = answer.status === 200 && said ? readToken(said.body) : undefined
     if (!given) return { kind: 'unknown', because: `it answered ${answer.status} to a login with what we cannot read` }
-    const { token, expiresInSeconds } = given
+    const { accessToken: token, expiresIn: expiresInSeconds } = given
     // For a lifetime shorter than the margin, half of it, so that a token is used more than once.
     const seconds = expiresInSeconds - Math.min(EARLY_SECONDS, expiresInSeconds / 2)
     kept = { kind: 'token', token, until: performance.now() + seconds * 1000 }

@@ -234,7 +234,7 @@ test('a word of theirs has 200 characters at the most, a token that opens their 
   const names = (transactionReference: string) => ({ transactionReference, paymentReference: 'pay-7f3c' })
   assert.equal(readStart(names(long(200)))?.transactionReference, long(200))
   assert.equal(readStart(names(long(201))), undefined)
-  const login = (accessToken: unknown) => readToken({ accessToken, expiresIn: '3600' })?.token
+  const login = (accessToken: unknown) => readToken({ accessToken, expiresIn: '3600' })?.accessToken
   assert.equal(login(long(8_192)), long(8_192))
   for (const odd of [long(8_193), 'a b', 'a\r\nb', '', 5, undefined]) assert.equal(login(odd), undefined)
 })
@@ -242,8 +242,8 @@ test('a word of theirs has 200 characters at the most, a token that opens their 
 test('a bar in a link is written so that a header and a page can have it', () => {
   const names = { transactionReference: THEIRS, paymentReference: 'pay-7f3c' }
   const checkoutUrl = `https://sandbox.example/checkout/${THEIRS}`
-  assert.equal(readStart({ ...names, checkoutUrl })?.checkoutURL, checkoutUrl.replaceAll('|', '%7C'))
-  assert.equal(readStart({ ...names, checkoutUrl: 'javascript:alert(1)' })?.checkoutURL, null)
+  assert.equal(readStart({ ...names, checkoutUrl })?.checkoutUrl, checkoutUrl.replaceAll('|', '%7C'))
+  assert.equal(readStart({ ...names, checkoutUrl: 'javascript:alert(1)' })?.checkoutUrl, null)
 })
 
 test('an object that looks like a number of ours is none of theirs', () => {

@@ -151,8 +151,8 @@ export const refundRefusalOf = (code: string): RefundOutcome => ({
 export function refundOutcomeOf(refund: MonnifyRefund, wanted: RefundOrder, transaction: string): RefundOutcome {
   if (refund.refundReference !== wanted.reference) return unknown('it answered about another refund')
   if (refund.transactionReference !== transaction) return unknown('it answered about the refund of another order')
-  if (refund.amount !== wanted.amount.amount) return unknown('it answered with another amount')
-  switch (refund.status) {
+  if (refund.refundAmount !== wanted.amount.amount) return unknown('it answered with another amount')
+  switch (refund.refundStatus) {
     case 'COMPLETED':
       return { kind: 'refunded', refundId: refund.refundReference }
     case 'FAILED':

@@ -12,7 +12,7 @@ import {
 } from '../provider.ts'
 import { isMissing, read, type Session } from './api.ts'
 import { NAIRA, receiptsOf, transactionOf } from './mapping.ts'
-import { type MonnifyPage, type MonnifyRefund, readFound, readPage, readRefund, readTransaction } from './wire.ts'
+import { type MonnifyRefund, type MonnifyRefundPage, readRefundPage, readSearchPage, readTransaction } from './wire.ts'
 
 const PAGE = 100
 const MOST_PAGES = 20
@@ -44,12 +44,13 @@ export async function listReturns(
 }
 
 /** The refund's own reference is ours if we made it, and one of theirs if it was made in the dashboard. */
-function listed({ refundReference, amount, status, createdOn }: MonnifyRefund, otherwiseAt: Date): ListedRefund {
+function listed(refund: MonnifyRefund, otherwiseAt: Date): ListedRefund {
+  const { refundReference, refundAmount, refundStatus, createdOn } = refund
   return {
     refundId: refundReference,
     reference: refundReference,
-    amount: money(amount, NAIRA),
-    status: status === 'COMPLETED' ? 'successful' : status === 'FAILED' ? 'failed' : 'pending',
+    amount: money(refundAmount, NAIRA),
+    status: refundStatus === 'COMPLETED' ? 'successful' : refundStatus === 'FAILED' ? 'failed' : 'pending',
     at: createdOn ?? otherwiseAt,
   }
 }
@@ -76,16 +77,16 @@ export async function withRefunds(session: Session, receipts: Receipt[], since: 
   if (!Array.isArray(refunds)) return refunds.kind === 'refused' ? receipts : refunds
   return spread(
     receipts,
-    sumOf(refunds, transactionOf(first.transactionId), ({ status }) => status !== 'FAILED'),
+    sumOf(refunds, transactionOf(first.transactionId), ({ refundStatus }) => refundStatus !== 'FAILED'),
   )
 }
 
 function sumOf(refunds: MonnifyRefund[], name: string, counts: (refund: MonnifyRefund) => boolean): number {
   const counted = refunds.filter((refund) => refund.transactionReference === name && counts(refund))
-  return counted.reduce((sum, { amount }) => sum + amount, 0)
+  return counted.reduce((sum, { refundAmount }) => sum + refundAmount, 0)
 }
 
-const isCompleted = ({ status }: MonnifyRefund) => status === 'COMPLETED'
+const isCompleted = ({ refundStatus }: MonnifyRefund) => refundStatus === 'COMPLETED'
 
 /** They refund a transaction, not a transfer of it: the newest transfers are taken to have gone back first. */
 function spread(receipts: Receipt[], returned: number): Receipt[] {
@@ -110,12 +111,14 @@ export async function listTransactions(
   // They search by the time of the start; a link lives for 40 minutes.
   const started = new Date(from.getTime() - HOUR_MS)
   const path = `/api/v1/transactions/search?page=${number}&size=${PAGE}&from=${started.getTime()}&to=${to.getTime()}`
-  const said = read(await session.get(path), (body) => readPage(body, readFound))
+  const said = read(await session.get(path), readSearchPage)
   if (said.kind === 'unknown') return said
   if (said.kind === 'refused') {
     return { kind: 'unsupported', because: `Monnify refused the search for transactions (${said.status})` }
   }
-  const names = said.body.content.flatMap(({ name, status }) => (status === 'PENDING' ? [] : [name]))
+  const names = said.body.content.flatMap((found) =>
+    found.paymentStatus === 'PENDING' ? [] : [found.transactionReference],
+  )
   const found = await receiptsOfEach(session, names, started)
   if ('kind' in found) return found
   const first = Math.floor(from.getTime() / 1000) * 1000 // some of their times are whole seconds
@@ -162,7 +165,7 @@ export async function refundsSince(session: Session, since: Date): Promise<Monni
   const order = orderIn(first.content)
   const isOld = (refund: MonnifyRefund | undefined) =>
     refund?.createdOn != null && refund.createdOn.getTime() < since.getTime() - MARGIN_MS
-  const isEnough = ({ content }: MonnifyPage<MonnifyRefund>) =>
+  const isEnough = ({ content }: MonnifyRefundPage) =>
     (order === 'newest first' && isOld(content.at(-1))) || (order === 'oldest first' && isOld(content[0]))
 
   const others = Array.from({ length: Math.max(0, first.totalPages - 1) }, (_, i) => i + 1)
@@ -180,13 +183,10 @@ export async function refundsSince(session: Session, since: Date): Promise<Monni
   return [...found.values()]
 }
 
-async function pageOfRefunds(
-  session: Session,
-  number: number,
-): Promise<MonnifyPage<MonnifyRefund> | Refused | Unknown> {
+async function pageOfRefunds(session: Session, number: number): Promise<MonnifyRefundPage | Refused | Unknown> {
   const answer = await session.get(`/api/v1/refunds?page=${number}&size=${PAGE}`)
   if (isMissing(answer)) return { content: [], totalPages: 0 }
-  const said = read(answer, (body) => readPage(body, readRefund))
+  const said = read(answer, readRefundPage)
   if (said.kind === 'good') return said.body
   return said.kind === 'refused' ? { kind: 'refused', status: said.status } : said
 }

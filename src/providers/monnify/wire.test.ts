@@ -3,7 +3,18 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Currency, MAX_AMOUNT, money } from '../../kernel/money.ts'
 import { asWritten, fields, parse } from '../json-parsers.ts'
-import { jsonWith, nairaOf, readNaira, readTime } from './wire.ts'
+import {
+  jsonWith,
+  nairaOf,
+  readAccount,
+  readNaira,
+  readRefund,
+  readRefundPage,
+  readStart,
+  readTime,
+  readToken,
+  readTransaction,
+} from './wire.ts'
 
 const naira = (kobo: number) => money(kobo, 'NGN' as Currency)
 const amountIn = (json: string) => readNaira(fields(parse(json, asWritten))?.amount)
@@ -96,4 +107,25 @@ test('times are read in every form that they have, as Nigerian time', () => {
   const NONE = ['', 'yesterday', '31/02/2026 11:20:20 AM', '25/13/2026 11:20:20 AM', '25/07/2026 13:20:20 PM']
   NONE.push('2026-02-30 11:28:42', '2026-11-17 25:00:00', '2026-11-17 11:28:42+99:99', '25/07/2026', 'x'.repeat(1e6))
   for (const odd of [...NONE, null, undefined, 5, {}]) assert.equal(readTime(odd), null, String(odd).slice(0, 40))
+})
+
+test('an object without one of its required fields is not read, and an optional field may be missing', () => {
+  const names = { transactionReference: 'MNFY|1', paymentReference: 'r1' }
+  const sums = { amountPaid: '50.00', totalPayable: '50.00', currency: 'NGN', paymentMethod: 'CARD' }
+  const account = { accountNumber: '0123456789', bankName: 'Wema' }
+  const refund = { refundReference: 'f1', transactionReference: 'MNFY|1', refundStatus: 'COMPLETED', refundAmount: '9' }
+  const OBJECTS: [(value: unknown) => unknown, required: object, optional: object][] = [
+    [readToken, { accessToken: 'a', expiresIn: '3600' }, {}],
+    [readStart, names, { apiKey: 'k', checkoutUrl: 'https://pay.example/' }],
+    [readAccount, account, { ...names, accountName: 'Ada', amount: '50', totalPayable: '50' }],
+    [readTransaction, { ...names, ...sums, paymentStatus: 'PAID' }, { paidOn: null, cardDetails: {}, metaData: {} }],
+    [readRefund, refund, { createdOn: '2026-11-20 11:28:42' }],
+    [(one) => readRefundPage({ content: [refund, one], totalPages: '1' }), refund, {}],
+  ]
+  for (const [read, required, optional] of OBJECTS) {
+    const whole = { ...required, ...optional, more: 'ignored' }
+    assert.ok(read(whole))
+    for (const name of Object.keys(optional)) assert.ok(read({ ...whole, [name]: null }), name)
+    for (const name of Object.keys(required)) assert.equal(read({ ...whole, [name]: null }), undefined, name)
+  }
 })
