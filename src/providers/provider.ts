@@ -233,7 +233,7 @@ export interface Receipt {
 
 export interface Failure {
   code: FailureCode
-  /** For the customer, in plain words. */
+  /** For the merchant, in the API and webhooks. The payment page shows its own text for the code. */
   message: string
   /** The provider's own code. */
   providerCode: string | null

@@ -129,7 +129,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
   }
 
   /**
-   * Asks the provider at most every 3 seconds per attempt; otherwise the page shows the stored state and the scheduled
+   * Asks the provider at most every 3 seconds per payment; otherwise the page shows the stored state and the scheduled
    * check follows.
    */
   async function askAbout(attempt: Attempt): Promise<void> {

@@ -98,6 +98,11 @@ test('a decline has its reason and the failures of its method, and says not char
   assert.ok(taken.state === 'failed' && !taken.notCharged)
 })
 
+test('money in another currency is not in amountReceived, and the page still does not say not charged', () => {
+  const screen = screenOf(stateWith(failure('amount_mismatch')), CHOICES, NO_INPUT, START)
+  assert.ok(screen.state === 'failed' && !screen.notCharged)
+})
+
 test('a reversed attempt does not say not charged', () => {
   const reversed = { ...failure('reversed'), amountReceived: 5, amountReturned: 5 }
   const screen = screenOf(stateWith(reversed), CHOICES, NO_INPUT, START)

@@ -51,6 +51,9 @@ export interface AccountDetails {
   expiresAt: Date
 }
 
+/** A customer who cancelled sees the payment methods again, without a reason. */
+export type ShownFailure = Exclude<FailureCode, 'customer_cancelled'>
+
 /** The states of the page. They depend on stored data and the clock only. */
 export type Screen =
   | { state: 'choose'; chosen: Method; choices: MethodChoices }
@@ -63,7 +66,7 @@ export type Screen =
   | { state: 'partial'; account: AccountDetails; choices: MethodChoices }
   | {
       state: 'failed'
-      failure: FailureCode
+      failure: ShownFailure
       method: MethodName
       failures: number
       /** The provider holds no money of this attempt, so the page may say "not charged". */
@@ -113,6 +116,9 @@ function excessOf(attempts: Attempt[], refunded: number): number {
   return paid ? Math.max(0, paid.amountReceived - paid.amountReturned - paid.amountCharged - refunded) : 0
 }
 
+/** Money was taken, although the amounts can be equal: `amountReceived` leaves out money in another currency. */
+const MONEY_MOVED: ReadonlySet<ShownFailure> = new Set(['reversed', 'amount_mismatch'])
+
 function openScreen(
   { payment, attempts }: PaymentState,
   choices: MethodChoices,
@@ -135,11 +141,10 @@ function openScreen(
   }
   if (!asked && last?.status === 'failed' && last.failure && last.failure.code !== 'customer_cancelled') {
     const failures = attempts.filter(({ status, channel }) => status === 'failed' && channel === last.channel).length
-    // The reason `reversed` already mentions the returned money.
-    const notCharged = last.amountReceived === last.amountReturned && last.failure.code !== 'reversed'
     const { saveCard } = last
-    const method = methodOf(last.channel)
-    return { state: 'failed', failure: last.failure.code, method, failures, notCharged, saveCard, choices }
+    const failure = last.failure.code
+    const notCharged = last.amountReceived === last.amountReturned && !MONEY_MOVED.has(failure)
+    return { state: 'failed', failure, method: methodOf(last.channel), failures, notCharged, saveCard, choices }
   }
   const chosen = asked ?? choices.methods[0]
   return chosen ? { state: 'choose', chosen, choices } : { state: 'unpayable' }

@@ -292,7 +292,8 @@ function failureText({ failure, notCharged }: Of<'failed'>, texts: Texts): strin
   return notCharged ? `${texts.reason[failure]} ${texts.notCharged}` : texts.reason[failure]
 }
 
-// The bank would decline the same card again.
+// The bank would probably decline the same card again, so the page proposes the other method first. What the API answers
+// as `retryable` is FINAL_FAILURES in payments/state/attempt.ts.
 const OTHER_METHOD_FIRST: ReadonlySet<string> = new Set([
   'insufficient_funds',
   'card_declined',

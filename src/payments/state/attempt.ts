@@ -109,7 +109,8 @@ export function isUnstarted(attempt: Attempt): boolean {
 
 export const MAX_ATTEMPTS = 20
 
-// All other failures may succeed with the same method later.
+// Answered as `failure.retryable: false`. All other failures may succeed with the same method later. Which button the
+// payment page shows first is another question: OTHER_METHOD_FIRST in http/checkout/views.ts.
 const FINAL_FAILURES = new Set([
   'card_expired',
   'card_not_supported',

@@ -259,7 +259,7 @@ function failAsReversed(state: PaymentState, before: Attempt, attempt: Attempt, 
 function failAsMismatch(state: PaymentState, before: Attempt, attempt: Attempt, why: string, now: Date): Decision {
   const failure: Failure = {
     code: 'amount_mismatch',
-    message: 'The amount that was paid is not the amount that was asked for. The shop has been told.',
+    message: 'The amount or the currency that was paid is not the one that was due. A person must review it.',
     providerCode: null,
   }
   const after: Attempt = { ...attempt, status: 'failed', failure, needsReview: why, resolvedAt: now }

@@ -45,7 +45,11 @@ export const Attempt = Type.Object(
       type: ['object', 'null'],
       properties: {
         code: { type: 'string', enum: [...FAILURE_CODES] },
-        message: { type: 'string' },
+        message: {
+          type: 'string',
+          description:
+            'For you, in English. The payment page shows its own text for `code`, in the customer’s language.',
+        },
         retryable: { type: 'boolean' },
         providerCode: { type: ['string', 'null'] },
       },

@@ -3,7 +3,6 @@ import type { Texts } from './texts.ts'
 const DECLINED = 'رفض مصرفك هذه الدفعة ولم يذكر السبب.'
 const NOT_ALLOWED =
   'لا يسمح مصرفك بهذه الدفعة على هذه البطاقة. ارفع الحد أو فعّل الدفع عبر الإنترنت في تطبيق مصرفك، أو ادفع بطريقة أخرى.'
-const NO_ANSWER = 'لم يُجب المصرف. انتظر دقيقة ثم حاول مرة أخرى.'
 const WRONG_CODE = 'الرمز غير مطابق.'
 
 export const ar: Texts = {
@@ -82,11 +81,10 @@ export const ar: Texts = {
     suspected_fraud: DECLINED,
     invalid_token: 'لم يعد ممكنًا استخدام هذه البطاقة المحفوظة.',
     reversed: 'أُلغيت الدفعة بعد تنفيذها، وسيعود المال إليك.',
-    amount_mismatch: 'لم يطابق المبلغ، لذلك لم تُنفَّذ الدفعة.',
+    amount_mismatch: 'لم يطابق المبلغ. أُبلغ المتجر بذلك وسيتواصل معك.',
     transfer_expired: 'انتهت صلاحية رقم الحساب قبل وصول المال.',
-    customer_cancelled: 'توقفت قبل الدفع.',
-    provider_unavailable: NO_ANSWER,
-    provider_error: NO_ANSWER,
+    provider_unavailable: 'لم يُجب المصرف. انتظر دقيقة ثم حاول مرة أخرى.',
+    provider_error: 'تعذّر تنفيذ الدفعة.',
     other: DECLINED,
   },
   notCharged: 'لم يُخصم منك شيء.',

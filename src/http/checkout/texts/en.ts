@@ -3,7 +3,6 @@ import type { Texts } from './texts.ts'
 const DECLINED = 'Your bank declined this payment and did not say why.'
 const NOT_ALLOWED =
   'Your bank does not allow this payment on this card. Raise the limit or allow online payments in your bank’s app, or pay another way.'
-const NO_ANSWER = 'The bank did not answer. Wait a minute and try again.'
 const WRONG_CODE = 'The code did not match.'
 
 export const en: Texts = {
@@ -82,11 +81,10 @@ export const en: Texts = {
     suspected_fraud: DECLINED,
     invalid_token: 'This saved card can no longer be used.',
     reversed: 'The payment was reversed, so your money goes back to you.',
-    amount_mismatch: 'The amount did not match, so the payment was not taken.',
+    amount_mismatch: 'The amount did not match. The shop has been told and will contact you.',
     transfer_expired: 'The account number expired before the money came.',
-    customer_cancelled: 'You stopped before paying.',
-    provider_unavailable: NO_ANSWER,
-    provider_error: NO_ANSWER,
+    provider_unavailable: 'The bank did not answer. Wait a minute and try again.',
+    provider_error: 'The payment could not be made.',
     other: DECLINED,
   },
   notCharged: 'You have not been charged.',

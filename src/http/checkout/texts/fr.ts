@@ -3,7 +3,6 @@ import type { Texts } from './texts.ts'
 const DECLINED = 'Votre banque a refusé ce paiement sans dire pourquoi.'
 const NOT_ALLOWED =
   'Votre banque n’autorise pas ce paiement avec cette carte. Relevez le plafond ou autorisez les paiements en ligne dans l’application de votre banque, ou payez autrement.'
-const NO_ANSWER = 'La banque n’a pas répondu. Attendez une minute et réessayez.'
 const WRONG_CODE = 'Le code ne correspond pas.'
 
 export const fr: Texts = {
@@ -83,11 +82,10 @@ export const fr: Texts = {
     suspected_fraud: DECLINED,
     invalid_token: 'Cette carte enregistrée ne peut plus être utilisée.',
     reversed: 'Le paiement a été annulé ; votre argent vous est rendu.',
-    amount_mismatch: 'Le montant ne correspondait pas ; le paiement n’a pas été pris.',
+    amount_mismatch: 'Le montant ne correspondait pas. La boutique en a été informée et vous contactera.',
     transfer_expired: 'Le numéro de compte a expiré avant l’arrivée de l’argent.',
-    customer_cancelled: 'Vous vous êtes arrêté avant de payer.',
-    provider_unavailable: NO_ANSWER,
-    provider_error: NO_ANSWER,
+    provider_unavailable: 'La banque n’a pas répondu. Attendez une minute et réessayez.',
+    provider_error: 'Le paiement n’a pas pu être effectué.',
     other: DECLINED,
   },
   notCharged: 'Vous n’avez pas été débité.',

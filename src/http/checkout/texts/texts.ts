@@ -1,5 +1,5 @@
 import { type Language, parseLanguage } from '../../../merchants/branding.ts'
-import type { FailureCode } from '../../../providers/provider.ts'
+import type { ShownFailure } from '../screen.ts'
 import { ar } from './ar.ts'
 import { en } from './en.ts'
 import { fr } from './fr.ts'
@@ -71,7 +71,7 @@ export interface Texts {
   sendTheRest(rest: string): string
 
   failed: string
-  reason: Record<FailureCode, string>
+  reason: Record<ShownFailure, string>
   notCharged: string
   tryAgain: string
   useAnotherCard: string
