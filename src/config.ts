@@ -20,7 +20,7 @@ export interface Config {
   rateLimit: boolean
   /** The demo shop at /demo. */
   demo: boolean
-  /** Which modes may send webhooks to private addresses. By default `sandbox` on a developer's machine, else `never`. */
+  /** Modes in which webhooks and provider base URLs may lead to private addresses (SSRF). By default `sandbox` on a developer's machine, else `never`. */
   webhookAllowPrivate: 'never' | 'sandbox' | 'always'
   logLevel: LogLevel
   /** Proxies whose X-Forwarded-For header is trusted. */

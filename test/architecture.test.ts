@@ -165,6 +165,23 @@ test("no provider's name is known outside providers/", () => {
   )
 })
 
+/** Callers of `fetch`: none takes its URL from a merchant or a provider. */
+const OWN_FETCH: Record<string, string> = {
+  'src/providers/gateway/simulator/send-notices.ts': "the simulator calls this service's own notice route",
+  'src/demo/payments-api.ts': "the demo shop calls this service's API",
+  'src/cli/api.ts': 'the operator names the running service',
+  'src/cli/commands/webhooks-verify.ts': 'the operator names the handler',
+}
+
+test('HTTP requests go through outbound/, which prevents SSRF and bounds them; `fetch` has four callers', () => {
+  const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+  assert.deepEqual(sources.filter((file) => /\bfetch\(/.test(textOf(file))).sort(), Object.keys(OWN_FETCH).sort())
+  assert.deepEqual(
+    sources.filter((file) => /from '(undici|node:https)'/.test(textOf(file)) && moduleOf(file) !== 'outbound'),
+    [],
+  )
+})
+
 const isStore = (file: string) => file.startsWith('src/payments/store/') || file.endsWith('-store.ts')
 
 test('payments/state is a pure state machine: it imports no database, no store and no operation', () => {

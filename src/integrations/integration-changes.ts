@@ -5,7 +5,7 @@ import type { Mode } from '../kernel/mode.ts'
 import { parseCurrency } from '../kernel/money.ts'
 import { type Mistake, pointerPart } from '../kernel/problem.ts'
 import { isWebAddress } from '../kernel/web-address.ts'
-import { isPrivateHost, isWebPort } from '../outbound/public-address.ts'
+import { parseTarget } from '../outbound/request-target.ts'
 import type { Provider, Setting } from '../providers/provider.ts'
 import { DEFAULT_PRIORITY, type IntegrationRecord, MAX_PRIORITY } from './integration.ts'
 
@@ -147,14 +147,15 @@ function applyBaseURL(
       'invalid_format',
       `must be an absolute http or https URL of at most 2048 characters, without user:password, query and fragment, like ${own[mode]}.`,
     )
-  // SSRF guard, first half: the addresses that the host resolves to are checked when connecting.
-  if (!allowPrivate) {
-    const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
-    if (isPrivateHost(url.hostname))
+  // SSRF check 1 of 3, when a base URL is saved, without DNS (2: outbound/request-target.ts, 3: outbound/connect.ts).
+  const target = parseTarget(value, { allowPrivate })
+  if ('because' in target) {
+    if (target.because === 'blocked_address')
       return wrong('blocked_address', 'must not point to a private network or to this machine.')
-    if (!isWebPort(port)) return wrong('invalid_format', `must not use port ${port}.`)
-    if (mode === 'live' && url.protocol !== 'https:') return wrong('https_required', 'must be https in live mode.')
+    return wrong('invalid_format', `cannot be used: ${target.detail}.`)
   }
+  if (!allowPrivate && mode === 'live' && target.protocol !== 'https:')
+    return wrong('https_required', 'must be https in live mode.')
   const plain = withoutSlash(url.origin + url.pathname)
   return plain === withoutSlash(own[mode]) ? null : plain
 }

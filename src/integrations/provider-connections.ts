@@ -3,9 +3,7 @@ import { uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
-import { createDnsResolve } from '../outbound/dns-resolve.ts'
 import { type ProviderHttpOptions, providerHttp } from '../outbound/provider-http.ts'
-import { isPublic } from '../outbound/public-address.ts'
 import {
   type Account,
   type Connection,
@@ -51,18 +49,17 @@ export function providerConnections(deps: ConnectionDependencies): Providers {
   const connections = new Map<string, Connection>()
   const health = createHealth(deps.now)
   const nameOf = ({ merchantId, mode }: Scope, name: string) => `${merchantId} ${mode} ${name}`
-  const resolve = createDnsResolve()
   const find = (name: string) => providers.find(({ capabilities }) => capabilities.name === name)
 
   function open(provider: Provider, { mode }: Scope, account: ResolvedAccount, purpose: Purpose): Connection {
     const { answersWithinMs: deadlineMs } = provider.capabilities
-    // SSRF guard: a base URL set by the merchant is resolved and checked on every connect. The provider's own URL is trusted.
-    const isGuarded = account.hasCustomURL && !deps.allowPrivate(mode)
+    // SSRF: a base URL that the merchant set is checked at every call. The provider's own URL is trusted.
+    const isPublicOnly = account.hasCustomURL && !deps.allowPrivate(mode)
     const http = providerHttp({
       ...(deadlineMs && { deadlineMs }),
       ...(purpose === 'check' && { maxConnections: CHECK_CONNECTIONS }),
       ...deps.http,
-      ...(isGuarded && { guard: { resolve, mayConnect: isPublic } }),
+      addresses: isPublicOnly ? 'public' : 'any',
     })
     const { settings, baseURL } = account
     return redactErrors(provider.connect({ mode, settings, baseURL, http: redactCredentials(http) }))

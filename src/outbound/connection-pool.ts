@@ -1,6 +1,6 @@
 import { Client, type Dispatcher } from 'undici'
+import type { Connect } from './connect.ts'
 import type { Target } from './request-target.ts'
-import type { Connect } from './ssrf-guard.ts'
 
 // An idle connection is closed before the server closes it, which could happen during a request. If the server announces its own
 // timeout, one second before that.

@@ -21,3 +21,5 @@ export function createDnsResolve(servers?: string[]): Resolve {
     return found.map((address) => ({ address }))
   }
 }
+
+export const resolveByDns: Resolve = createDnsResolve()

@@ -1,11 +1,11 @@
 import type { Dispatcher } from 'undici'
+import { type ConnectOptions, createConnect } from './connect.ts'
 import { createConnectionPool } from './connection-pool.ts'
 import type { Resolve } from './dns-resolve.ts'
 import { type ExchangeContext, HttpExchange, type HttpOutcome } from './exchange.ts'
 import { createHostQueues } from './host-queues.ts'
 import { failed } from './http-failure.ts'
 import { parseTarget } from './request-target.ts'
-import { type Guard, guardedConnect } from './ssrf-guard.ts'
 
 export interface HttpRequest {
   method: Dispatcher.HttpMethod
@@ -31,9 +31,9 @@ export interface HttpClientOptions {
   maxConnectionsPerHost: number
   /** Further requests fail at once. */
   maxWaitingPerHost?: number
-  /** SSRF guard. Absent: every address is allowed. */
-  guard?: Guard
-  /** For tests without a guard: every address of a name. */
+  /** SSRF: which addresses may be connected to. */
+  addresses: ConnectOptions['addresses']
+  /** For tests: every address of a name. */
   resolve?: Resolve
   /** For tests: the certificate authority to trust. */
   ca?: string
@@ -48,14 +48,21 @@ export interface HttpClient {
 
 /**
  * The HTTP client for providers and webhooks, on one undici `Client` for each connection. So it knows whether a request can have been sent,
- * and whether its connection had been kept. Connections are never shared between clients, so one that was opened without a guard is
- * never used with one.
+ * and whether its connection had been kept. Connections are never shared between clients, so one that was opened to a private
+ * address is never used by a client that is limited to public ones.
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { guard, resolve, connectMs, ca, maxConnectionsPerHost, maxWaitingPerHost = Number.POSITIVE_INFINITY } = options
+  const {
+    addresses,
+    resolve,
+    connectMs,
+    ca,
+    maxConnectionsPerHost,
+    maxWaitingPerHost = Number.POSITIVE_INFINITY,
+  } = options
   const context: ExchangeContext = {
     options,
-    pool: createConnectionPool(guardedConnect({ guard, resolve, connectMs, ca })),
+    pool: createConnectionPool(createConnect({ addresses, resolve, connectMs, ca })),
     queues: createHostQueues(maxConnectionsPerHost, maxWaitingPerHost),
     inFlight: new Set(),
   }
@@ -63,7 +70,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 
   return {
     request(request) {
-      const target = isClosed ? failed('other', 'closed') : parseTarget(request.url, { allowPrivate: !guard })
+      const target = isClosed
+        ? failed('other', 'closed')
+        : parseTarget(request.url, { allowPrivate: addresses === 'any' })
       if ('because' in target) {
         return Promise.resolve({ ...target, neverSent: true, responseStarted: false, tookMs: 0 })
       }

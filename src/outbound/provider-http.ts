@@ -1,8 +1,8 @@
 import { type BreakerOptions, createBreaker } from './circuit-breaker.ts'
+import type { Resolve } from './dns-resolve.ts'
 import type { HttpFailure, HttpResponse } from './exchange.ts'
-import { createHttpClient } from './http-client.ts'
+import { createHttpClient, type HttpClientOptions } from './http-client.ts'
 import { readRetryAfter } from './retry-after.ts'
-import type { Guard } from './ssrf-guard.ts'
 
 export interface ProviderHttp {
   /** Never throws. */
@@ -39,8 +39,10 @@ export interface ProviderHttpOptions {
   /** Calls at once to one host. The others wait, within their deadline. */
   maxConnections?: number
   breaker?: BreakerOptions
-  /** SSRF guard, for a base URL that the merchant chose. Absent: the URL is the provider's own. */
-  guard?: Guard
+  /** SSRF: `public` for a base URL that the merchant chose. Absent: `any`, for the provider's own URL. */
+  addresses?: HttpClientOptions['addresses']
+  /** For tests: every address of a name. */
+  resolve?: Resolve
 }
 
 /**
@@ -48,10 +50,12 @@ export interface ProviderHttpOptions {
  * call that was never sent may be repeated. Redirects are not followed, because they would carry the key to another host.
  */
 export function providerHttp(options: ProviderHttpOptions = {}): ProviderHttp {
-  const { deadlineMs = 30_000, connectMs = 5_000, maxAnswerBytes = 1024 * 1024, maxConnections = 64, guard } = options
+  const { deadlineMs = 30_000, connectMs = 5_000, maxAnswerBytes = 1024 * 1024, maxConnections = 64 } = options
+  const { addresses = 'any', resolve } = options
   const breaker = createBreaker(options.breaker)
   const client = createHttpClient({
-    ...{ deadlineMs, connectMs, maxBodyBytes: maxAnswerBytes, maxConnectionsPerHost: maxConnections, guard },
+    ...{ deadlineMs, connectMs, maxBodyBytes: maxAnswerBytes, maxConnectionsPerHost: maxConnections },
+    ...{ addresses, resolve },
     // Backpressure: a call that waits for long would be sent too late to be answered before its deadline.
     queueMs: Math.min(connectMs, deadlineMs / 2),
     maxWaitingPerHost: MAX_WAITING,

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * SSRF guard: whether an address is public unicast. IPv6 addresses that embed an IPv4 address are refused, because they lead to the
+ * Used by the SSRF checks: whether an address is public unicast. IPv6 addresses that embed an IPv4 address are refused, because they lead to the
  * embedded address. The lists follow IANA's registries of special-purpose addresses (RFC 6890 and its successors).
  */
 export function isPublic(address: string): boolean {

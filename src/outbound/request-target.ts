@@ -13,7 +13,10 @@ export interface Target {
   path: string
 }
 
-/** SSRF guard, first part: rejects what a URL shows before DNS. The addresses of a name are checked at connect time. */
+/**
+ * SSRF check 2 of 3, before DNS: rejects what a URL shows by itself. Check 1 calls it when a URL is saved
+ * (http/server/read-body.ts, integrations/integration-changes.ts); check 3 is at connect time (connect.ts).
+ */
 export function parseTarget(url: string, { allowPrivate }: { allowPrivate: boolean }): Target | Failed {
   const parsed = URL.parse(url)
   if (!parsed) return failed('invalid_url', 'not a URL')

@@ -1,8 +1,7 @@
-import { createDnsResolve, type Resolve } from './dns-resolve.ts'
+import type { Resolve } from './dns-resolve.ts'
 import { excerptOf } from './excerpt.ts'
 import { createHttpClient } from './http-client.ts'
 import type { Failed } from './http-failure.ts'
-import { isPublic } from './public-address.ts'
 import { readRetryAfter } from './retry-after.ts'
 
 export interface WebhookHttp {
@@ -54,13 +53,11 @@ export function webhookHttp(options: WebhookHttpOptions = {}): WebhookHttp {
     maxBodyBytes,
     maxConnectionsPerHost,
     maxWaitingPerHost,
+    resolve,
     ca,
   }
-  const anyAddress = createHttpClient({ ...limits, resolve })
-  const publicOnly = createHttpClient({
-    ...limits,
-    guard: { resolve: resolve ?? createDnsResolve(), mayConnect: isPublic },
-  })
+  const anyAddress = createHttpClient({ ...limits, addresses: 'any' })
+  const publicOnly = createHttpClient({ ...limits, addresses: 'public' })
 
   return {
     async post({ url, headers, body, allowPrivate, destination }) {

@@ -15,5 +15,5 @@ export function tryEndpoint(
   const id = newId('event', now)
   const body = JSON.stringify({ id, type: 'endpoint.test', timestamp: now.toISOString(), mode, sequence: 0, data: {} })
   const headers = webhookHeaders([secret], { id, body, at: now })
-  return http.post({ url, headers, body, allowPrivate: allowPrivate(mode) })
+  return http.post({ url, headers, body, allowPrivate: allowPrivate(mode, url) })
 }

@@ -18,7 +18,7 @@ import {
 } from '../support/delivering.ts'
 import { closedPort, startListener, startTrap, takes } from '../support/listener.ts'
 import { eventually, request, type Shop } from '../support/paying.ts'
-import { type Answer, addMerchant } from '../support/service.ts'
+import { type Answer, addMerchant, call, startOn } from '../support/service.ts'
 
 const service = await startDeliveringService()
 const { database } = service
@@ -349,6 +349,15 @@ test('D8: a test call to a private address is refused, and no byte arrives', asy
   assert.equal(tried.status, 200)
   assert.match(tried.body.data.error, /^blocked_address: /)
   assert.equal(trap.visits, 0)
+})
+
+test('a URL that is allowed although it is private gets test calls as it gets deliveries', async () => {
+  const listener = await startListener()
+  const app = await startOn(database, { allowPrivate: (_mode, url) => url === listener.url })
+  const { headers } = await addMerchant(database)
+  const made = await call(app, 'POST', ENDPOINTS, { headers, body: { url: listener.url } })
+  const tried = await call(app, 'POST', `${ENDPOINTS}/${made.body.data.id}/test`, { headers })
+  assert.equal(tried.body.data.status, 200)
 })
 
 test('INV-14: every change of an endpoint or secret is in the audit log, without the secret', async () => {

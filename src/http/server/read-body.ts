@@ -33,7 +33,7 @@ export function mistakesIn(request: FastifyRequest, known: KnownFields, allowPri
     ...(isObject(body) ? misspelledFields(body, known.body) : []),
     ...(isObject(body) && isObject(body.user) ? misspelledFields(body.user, known.user, '/user') : []),
     ...(isObject(body) ? plainAddresses(body, request.caller.mode) : []),
-    ...(isObject(body) && allowPrivate ? inwardAddresses(body, (url) => allowPrivate(request.caller.mode, url)) : []),
+    ...(isObject(body) && allowPrivate ? privateAddresses(body, (url) => allowPrivate(request.caller.mode, url)) : []),
   ]
 }
 
@@ -49,12 +49,15 @@ function plainAddresses(body: Record<string, unknown>, mode: Mode): Mistake[] {
     .map((field) => ({ pointer: `/${field}`, code: 'https_required', message: `${field} must be https in live mode.` }))
 }
 
-/** SSRF guard, first stage: checks the URL without resolving it. Each request checks the resolved address again. */
-function inwardAddresses(body: Record<string, unknown>, isAllowed: (url: string) => boolean): Mistake[] {
+/**
+ * SSRF check 1 of 3, when a webhook URL is saved, without DNS. Each call checks it again: before DNS
+ * (2: outbound/request-target.ts) and at connect time (3: outbound/connect.ts).
+ */
+function privateAddresses(body: Record<string, unknown>, isAllowed: (url: string) => boolean): Mistake[] {
   return ['webhook', 'url']
     .filter((field) => {
       const url = body[field]
-      return typeof url === 'string' && !isAllowed(url) && isInward(url)
+      return typeof url === 'string' && !isAllowed(url) && isPrivate(url)
     })
     .map((field) => ({
       pointer: `/${field}`,
@@ -63,7 +66,7 @@ function inwardAddresses(body: Record<string, unknown>, isAllowed: (url: string)
     }))
 }
 
-function isInward(url: string): boolean {
+function isPrivate(url: string): boolean {
   const target = parseTarget(url, { allowPrivate: false })
   return 'because' in target && target.because === 'blocked_address'
 }

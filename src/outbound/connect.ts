@@ -1,14 +1,9 @@
 import { isIP, type LookupFunction, connect as netConnect, type Socket } from 'node:net'
 import { createSecureContext, type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls'
-import { type Resolve, resolveAsSystem } from './dns-resolve.ts'
+import { type Resolve, resolveAsSystem, resolveByDns } from './dns-resolve.ts'
 import { codeOf, failed, failureOf, NOT_PUBLIC, Refusal } from './http-failure.ts'
+import { isPublic } from './public-address.ts'
 import type { Target } from './request-target.ts'
-
-/** Where connections may lead, for a URL that a merchant chose. */
-export interface Guard {
-  resolve: Resolve
-  mayConnect(address: string): boolean
-}
 
 /** Opens a connection and calls back once. The returned function stops connecting. */
 export type Connect = (target: Target, done: Connected) => () => void
@@ -20,9 +15,9 @@ const MAX_ADDRESSES = 8
 const MAX_SESSIONS = 200
 
 export interface ConnectOptions {
-  /** Absent: every address is allowed. */
-  guard: Guard | undefined
-  /** Used without a guard. */
+  /** `public` for every URL that a merchant chose (SSRF). `any` for a provider's own URL and where the operator allows it. */
+  addresses: 'any' | 'public'
+  /** For tests: every address of a name. */
   resolve: Resolve | undefined
   /** For DNS, TCP and TLS. */
   connectMs: number
@@ -30,23 +25,20 @@ export interface ConnectOptions {
 }
 
 /**
- * SSRF guard, second part: a merchant's URL may lead into a private network, at once or after a change of DNS. Every resolved address is
- * checked at connect time, and the socket connects to the checked addresses. The name is not resolved again, so DNS rebinding has no effect.
+ * Opens TCP and TLS connections. SSRF check 3 of 3, at connect time (1, when a URL is saved: http/server/read-body.ts and
+ * integrations/integration-changes.ts; 2, before DNS: request-target.ts). Every resolved address is checked, and the socket
+ * connects to the checked addresses. The name is not resolved again, so DNS rebinding has no effect.
  */
-export function guardedConnect({
-  guard,
-  resolve: unguarded = resolveAsSystem,
-  connectMs,
-  ca,
-}: ConnectOptions): Connect {
-  const { resolve, mayConnect } = guard ?? { resolve: unguarded, mayConnect: () => true }
+export function createConnect({ addresses, resolve: given, connectMs, ca }: ConnectOptions): Connect {
+  const isPublicOnly = addresses === 'public'
+  const resolve = given ?? (isPublicOnly ? resolveByDns : resolveAsSystem)
   const sessions = new Map<string, Buffer>()
   let context: SecureContext | undefined
 
   async function addressesOf(hostname: string): Promise<string[]> {
     const found = isIP(hostname) ? [{ address: hostname }] : await lookUp(hostname)
     // Reject the host if any resolved address is private.
-    if (!found.every(({ address }) => isIP(address) && mayConnect(address))) {
+    if (!found.every(({ address }) => isIP(address) && (!isPublicOnly || isPublic(address)))) {
       throw new Refusal(failed('blocked_address', NOT_PUBLIC))
     }
     return found.slice(0, MAX_ADDRESSES).map(({ address }) => address)
