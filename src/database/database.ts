@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { Problem } from '../kernel/problem.ts'
-import { breaksConnection, isAway, lostARace } from './failure.ts'
+import { breaksConnection, isAway, isTransactionConflict } from './failure.ts'
 import type { Statement } from './sql.ts'
 
 export interface Queries {
@@ -30,7 +30,7 @@ export interface DatabaseOptions {
   onIdleError?: (error: Error) => void
 }
 
-const RETRIES_AFTER_A_LOST_RACE = 3
+const MAX_CONFLICT_RETRIES = 3
 
 // bigint columns hold minor units and counters. The schema keeps them below 2^53, so that numbers are exact.
 const types = {
@@ -87,9 +87,9 @@ export function connect(options: DatabaseOptions): Database {
         try {
           return await withClient((client) => runTransaction(client, work))
         } catch (error) {
-          if (!lostARace(error)) throw error
-          if (lost === RETRIES_AFTER_A_LOST_RACE) throw unavailable(error)
-          await pauseAfterLostRace(lost)
+          if (!isTransactionConflict(error)) throw error
+          if (lost === MAX_CONFLICT_RETRIES) throw unavailable(error)
+          await pauseAfterConflict(lost)
         }
       }
     },
@@ -152,6 +152,6 @@ export function unavailable(cause: unknown): Problem {
 }
 
 /** Exponential backoff with jitter, so that two conflicting transactions do not meet again. */
-export function pauseAfterLostRace(lost: number): Promise<void> {
+export function pauseAfterConflict(lost: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * 2 ** lost))
 }

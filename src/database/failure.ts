@@ -53,13 +53,13 @@ export function breaksConnection(error: unknown): boolean {
 }
 
 /** Rolled back because of a concurrent transaction (deadlock or serialization failure). A retry is safe. */
-export function lostARace(error: unknown): boolean {
+export function isTransactionConflict(error: unknown): boolean {
   const code = codeOf(error)
   return code === '40001' || code === '40P01'
 }
 
 /** A unique constraint was violated. */
-export function isTaken(error: unknown): boolean {
+export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === '23505'
 }
 

@@ -5,43 +5,43 @@ import { createHealth } from './health.ts'
 function setUp() {
   const time = { now: 0 }
   const health = createHealth(() => time.now)
-  const note = (went: 'well' | 'badly', times: number) => {
-    for (let i = 0; i < times; i++) health.note('it', went)
+  const record = (result: 'succeeded' | 'failed', times: number) => {
+    for (let i = 0; i < times; i++) health.recordResult('it', result)
   }
-  return { time, health, note }
+  return { time, health, record }
 }
 
 test('a provider is healthy until a failure is recorded', () => {
-  assert.equal(setUp().health.isWell('it'), true)
+  assert.equal(setUp().health.isHealthy('it'), true)
 })
 
-test('three bad answers in a row are unwell, and one good answer ends that', () => {
-  const { health, note } = setUp()
-  note('badly', 2)
-  assert.equal(health.isWell('it'), true)
-  note('badly', 1)
-  assert.equal(health.isWell('it'), false)
-  note('well', 1)
-  assert.equal(health.isWell('it'), true)
+test('three failures in a row make a provider unhealthy, and one success ends that', () => {
+  const { health, record } = setUp()
+  record('failed', 2)
+  assert.equal(health.isHealthy('it'), true)
+  record('failed', 1)
+  assert.equal(health.isHealthy('it'), false)
+  record('succeeded', 1)
+  assert.equal(health.isHealthy('it'), true)
 })
 
-test('half of the last ten are unwell, however they came', () => {
-  const { health, note } = setUp()
+test('five failures among the last ten calls make a provider unhealthy, in any order', () => {
+  const { health, record } = setUp()
   for (let i = 0; i < 5; i++) {
-    note('badly', 1)
-    note('well', 1)
+    record('failed', 1)
+    record('succeeded', 1)
   }
-  assert.equal(health.isWell('it'), false)
-  note('well', 1)
-  assert.equal(health.isWell('it'), true)
+  assert.equal(health.isHealthy('it'), false)
+  record('succeeded', 1)
+  assert.equal(health.isHealthy('it'), true)
 })
 
-test('what was is forgotten after a minute, so that it is tried again; others are not concerned', () => {
-  const { time, health, note } = setUp()
-  note('badly', 3)
-  assert.equal(health.isWell('another'), true)
+test('results older than a minute are ignored, and other providers are not affected', () => {
+  const { time, health, record } = setUp()
+  record('failed', 3)
+  assert.equal(health.isHealthy('another'), true)
   time.now = 59_999
-  assert.equal(health.isWell('it'), false)
+  assert.equal(health.isHealthy('it'), false)
   time.now = 60_000
-  assert.equal(health.isWell('it'), true)
+  assert.equal(health.isHealthy('it'), true)
 })

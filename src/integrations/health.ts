@@ -1,31 +1,28 @@
 /** Recent success of calls to a provider, used to order the payment options. Each process keeps its own. */
 export interface Health {
-  isWell(name: string): boolean
-  note(name: string, went: 'well' | 'badly'): void
+  isHealthy(name: string): boolean
+  recordResult(name: string, result: Result): void
 }
 
 /** Older results are ignored, so that an unhealthy provider is tried again. */
 const WINDOW_MS = 60_000
 const MAX_RESULTS = 10
 
-interface Result {
-  at: number
-  went: 'well' | 'badly'
-}
+type Result = 'succeeded' | 'failed'
 
 export function createHealth(now: () => number = Date.now): Health {
-  const results = new Map<string, Result[]>()
+  const results = new Map<string, { at: number; result: Result }[]>()
   const recent = (name: string) => (results.get(name) ?? []).filter(({ at }) => now() - at < WINDOW_MS)
 
   return {
-    isWell(name) {
+    isHealthy(name) {
       const latest = recent(name)
-      const bad = latest.filter(({ went }) => went === 'badly').length
-      const threeInARow = latest.length >= 3 && latest.slice(-3).every(({ went }) => went === 'badly')
-      return !threeInARow && bad < MAX_RESULTS / 2
+      const failures = latest.filter(({ result }) => result === 'failed').length
+      const threeInARow = latest.length >= 3 && latest.slice(-3).every(({ result }) => result === 'failed')
+      return !threeInARow && failures < MAX_RESULTS / 2
     },
-    note(name, went) {
-      results.set(name, [...recent(name), { at: now(), went }].slice(-MAX_RESULTS))
+    recordResult(name, result) {
+      results.set(name, [...recent(name), { at: now(), result }].slice(-MAX_RESULTS))
     },
   }
 }

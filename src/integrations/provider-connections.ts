@@ -98,8 +98,8 @@ export function providerConnections(deps: ConnectionDependencies): Providers {
 
   return {
     find,
-    isWell: (owner, name) => health.isWell(nameOf(owner, name)),
-    note: (owner, name, went) => health.note(nameOf(owner, name), went),
+    isHealthy: (owner, name) => health.isHealthy(nameOf(owner, name)),
+    recordResult: (owner, name, result) => health.recordResult(nameOf(owner, name), result),
     connect,
     async accounts(owner, name) {
       const versions = await listAccountVersions(database, owner, name, MAX_NOTICE_ACCOUNTS)

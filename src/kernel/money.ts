@@ -28,10 +28,10 @@ export function parseCurrency(text: string): Currency | undefined {
 }
 
 /**
- * Every currency that a provider supports: add new ones here. `unit` is the lowest denomination, in which amounts are counted.
- * `country` is the country of a payment whose request names none.
+ * Names for messages, and the country of a payment whose request names none. It restricts nothing: a currency can be paid when the
+ * `capabilities.ts` of a provider has fees and limits for it. `unit` is the lowest denomination, in which amounts are counted.
  */
-const SUPPORTED_CURRENCIES: Record<string, { unit: string; country: string }> = {
+const CURRENCY_DETAILS: Record<string, { unit: string; country: string }> = {
   NGN: { unit: 'kobo', country: 'NG' },
   GHS: { unit: 'pesewas', country: 'GH' },
   KES: { unit: 'cents', country: 'KE' },
@@ -44,11 +44,11 @@ const SUPPORTED_CURRENCIES: Record<string, { unit: string; country: string }> = 
 
 /** The name of the unit in which amounts are counted: "kobo" for NGN. */
 export function lowestDenomination(currency: string): string {
-  return SUPPORTED_CURRENCIES[currency]?.unit ?? `the lowest denomination of ${currency}`
+  return CURRENCY_DETAILS[currency]?.unit ?? `the lowest denomination of ${currency}`
 }
 
 export function defaultCountry(currency: Currency): Country | undefined {
-  return SUPPORTED_CURRENCIES[currency]?.country as Country | undefined
+  return CURRENCY_DETAILS[currency]?.country as Country | undefined
 }
 
 interface Format {

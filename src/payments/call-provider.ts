@@ -38,7 +38,8 @@ export async function callProvider<Answer extends { kind: string }>(
   const tookMs = performance.now() - start
   if (isStart || !isRefusedCheck(answer)) {
     const refusedStart = answer.kind === 'declined' && (call === 'start card' || call === 'open account')
-    deps.providers.note(attempt, provider, answer.kind === 'unknown' || refusedStart ? 'badly' : 'well')
+    const result = answer.kind === 'unknown' || refusedStart ? 'failed' : 'succeeded'
+    deps.providers.recordResult(attempt, provider, result)
   }
   const outcome = answer.kind
   deps.log.info({ paymentId, attemptId, provider, call, outcome, tookMs: Math.round(tookMs) }, 'provider called')

@@ -1,6 +1,6 @@
 import { batch } from '../database/batch.ts'
-import { type Database, pauseAfterLostRace, unavailable } from '../database/database.ts'
-import { isBadRow, lostARace, lostConnection } from '../database/failure.ts'
+import { type Database, pauseAfterConflict, unavailable } from '../database/database.ts'
+import { isBadRow, isTransactionConflict, lostConnection } from '../database/failure.ts'
 import { canTake, describeIntegrations, type Integration } from '../integrations/integration.ts'
 import type { IntegrationCache } from '../integrations/integration-cache.ts'
 import { listEnabledIntegrations } from '../integrations/integration-store.ts'
@@ -136,9 +136,9 @@ async function insertTogether(database: Database, payments: NewPayment[]): Promi
     } catch (error) {
       // After a lost connection the commit is uncertain. The ids were chosen here, so repeating the statement is safe.
       if (lostConnection(error) && tries < MAX_TRIES) continue
-      if (lostARace(error)) {
+      if (isTransactionConflict(error)) {
         if (tries === MAX_TRIES) throw unavailable(error)
-        await pauseAfterLostRace(tries)
+        await pauseAfterConflict(tries)
         continue
       }
       // One invalid row must not fail the other payments of the batch.

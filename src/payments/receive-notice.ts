@@ -113,9 +113,12 @@ function read(reading: () => NoticeReading): NoticeReading {
 }
 
 /** `refunded` and `charged_back` occur in notices that older versions stored. */
-const RETURN_CLAIMS = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
+const RETURN_NOTICES = new Set<string>(['refund', 'dispute', 'refunded', 'charged_back'])
 
-/** A notice only triggers a check: the provider's answer to the check is applied, not the claim of the notice. */
+/**
+ * A notice only triggers a check: the provider's answer to the check is applied, not what the notice says. The exception is a signed
+ * "processing" about the attempt's own account.
+ */
 export async function processNotice(deps: PaymentDependencies, notice: Notice): Promise<void> {
   const { database } = deps
   const { reading } = notice
@@ -132,24 +135,24 @@ export async function processNotice(deps: PaymentDependencies, notice: Notice): 
       reading.reference === null ? 'names no reference' : 'names a reference that is not ours',
     )
   }
-  if (RETURN_CLAIMS.has(says)) {
+  if (RETURN_NOTICES.has(says)) {
     const reconciled = await reconcileForNotice(deps, attempt)
     return endNotice(database, notice.id, { ...noticeResultOf(reconciled), attemptId: attempt.id })
   }
-  // Signed with the key of another account, such as a rotated one: it triggers a check, and its claim is ignored.
+  // Signed with the key of another account, such as a rotated one: it triggers a check, and what it says is ignored.
   const isOwn = attempt.account === notice.account
-  const noticeClaim = isOwn && (says === 'paid' || says === 'failed') ? says : undefined
+  const noticeSays = isOwn && (says === 'paid' || says === 'failed') ? says : undefined
   const state =
     isOwn && says === 'processing' && attempt.status === 'pending'
       ? // Applied without a check: it only blocks other attempts until a check gives the outcome. After a decline it may be stale.
         await settleAttempt(deps, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
       : await checkAttempt(deps, attempt, {
           source: 'notice',
-          ...(noticeClaim && { noticeClaim, noticeReceipts: reading.receipts }),
+          ...(noticeSays && { noticeSays, noticeReceipts: reading.receipts }),
         })
   const after = state.attempts.find(({ id }) => id === attempt.id)
-  const changed = after && (after.status !== attempt.status || after.amountReceived !== attempt.amountReceived)
-  if (!isOwn && !changed && reading.reference !== attempt.orderReference) {
+  const changedAttempt = after && (after.status !== attempt.status || after.amountReceived !== attempt.amountReceived)
+  if (!isOwn && !changedAttempt && reading.reference !== attempt.orderReference) {
     const isUnmatched = await database.transaction(async (tx) => {
       const newReceipts = await findNewReceipts(tx, attempt, reading.receipts)
       await insertUnmatched(tx, notice, notice, newReceipts)
@@ -158,8 +161,8 @@ export async function processNotice(deps: PaymentDependencies, notice: Notice): 
     if (isUnmatched) return markUnmatched(deps, notice, 'names an order of another account')
   }
   await endNotice(database, notice.id, {
-    state: changed ? 'done' : 'ignored',
-    note: changed ? null : `changed nothing: the attempt is ${after?.status ?? attempt.status}`,
+    state: changedAttempt ? 'done' : 'ignored',
+    note: changedAttempt ? null : `changed nothing: the attempt is ${after?.status ?? attempt.status}`,
     attemptId: attempt.id,
   })
 }
@@ -215,7 +218,7 @@ async function markUnmatched({ database, log }: PaymentDependencies, notice: Not
   )
 }
 
-/** Processes stored notices that were not finished: the process died, or the provider did not answer. */
+/** Processes stored notices that are not finished: the process died, or the provider did not answer or is slow to. */
 export async function processWaitingNotices(deps: PaymentDependencies, limit: number): Promise<number> {
   const { claimed, done } = await startWaitingNotices(deps, limit, NO_LIMITS)
   await done

@@ -14,7 +14,7 @@ import { upsertCard } from './store/saved-cards.ts'
 import { writeDecision } from './write-decision.ts'
 
 /** An outcome and how it reached us. */
-export type Signal = Pick<OutcomeReport, 'outcome' | 'source' | 'noticeClaim' | 'whenAsked'> & {
+export type Signal = Pick<OutcomeReport, 'outcome' | 'source' | 'noticeSays' | 'whenAsked'> & {
   /** The receipts in the notice that caused it. */
   noticeReceipts?: Receipt[]
 }
@@ -39,9 +39,9 @@ async function settleIn(
   const receipts = 'receipts' in outcome ? outcome.receipts : []
   const unrecorded = await findNewReceipts(tx, attempt, receipts)
   const newReceipts = await withoutReturnsOnRecord(tx, attempt, unrecorded, receipts)
-  const { noticeReceipts, noticeClaim, ...rest } = signal
-  const claim = noticeClaim && (await isNewClaim(tx, attempt, signal, newReceipts)) ? { noticeClaim } : {}
-  const decision = settle(before, { ...rest, ...claim, outcome, attemptId: attempt.id, newReceipts, now })
+  const { noticeReceipts, noticeSays, ...rest } = signal
+  const said = noticeSays && (await isNewStatement(tx, attempt, signal, newReceipts)) ? { noticeSays } : {}
+  const decision = settle(before, { ...rest, ...said, outcome, attemptId: attempt.id, newReceipts, now })
   await insertReceipts(tx, attempt, newReceipts, decision.counted)
   await writeDecision(tx, deps, before, decision, causeOf(signal))
   await writeReturned(tx, deps, attempt, decision)
@@ -99,32 +99,37 @@ async function writeReturned(tx: Transaction, deps: PaymentDependencies, attempt
 /** A total above this is a defect of the provider or the adapter. */
 const MAX_PLAUSIBLE_AMOUNT = 10 ** 15
 
-function plausibleOutcome({ noticeClaim, outcome }: Signal): Outcome {
-  if (contradictsNotice(noticeClaim, outcome))
+function plausibleOutcome({ noticeSays, outcome }: Signal): Outcome {
+  if (contradictsNotice(noticeSays, outcome))
     return { kind: 'unknown', because: 'the notice says failed, the provider says paid' }
   const receipts = 'receipts' in outcome ? outcome.receipts : []
   const total = receipts.reduce((sum, { amount }) => sum + amount.amount, 0)
   return total > MAX_PLAUSIBLE_AMOUNT ? { kind: 'unknown', because: 'the amounts are implausible' } : outcome
 }
 
-/** A notice may call a part of the money "paid". When all its receipts are on record, its claim is settled already. */
-async function isNewClaim(tx: Transaction, attempt: Attempt, signal: Signal, newReceipts: Receipt[]): Promise<boolean> {
-  const { noticeClaim, noticeReceipts = [] } = signal
-  if (noticeClaim !== 'paid' || noticeReceipts.length === 0) return true
+/** A notice may call a part of the money "paid". When all its receipts are on record, it says nothing new. */
+async function isNewStatement(
+  tx: Transaction,
+  attempt: Attempt,
+  signal: Signal,
+  newReceipts: Receipt[],
+): Promise<boolean> {
+  const { noticeSays, noticeReceipts = [] } = signal
+  if (noticeSays !== 'paid' || noticeReceipts.length === 0) return true
   const recordedNow = new Set(newReceipts.map(({ transactionId }) => transactionId))
   const unrecorded = await findNewReceipts(tx, attempt, noticeReceipts)
   return unrecorded.some(({ transactionId }) => !recordedNow.has(transactionId))
 }
 
-function causeOf({ source, noticeClaim, outcome }: Signal): string {
-  return `${source}${noticeClaim ? ` (${noticeClaim})` : ''}: ${outcome.kind}`
+function causeOf({ source, noticeSays, outcome }: Signal): string {
+  return `${source}${noticeSays ? ` (${noticeSays})` : ''}: ${outcome.kind}`
 }
 
 /** Asks the provider for the outcome and applies it. */
 export async function checkAttempt(
   deps: PaymentDependencies,
   attempt: Attempt,
-  why: Pick<Signal, 'source' | 'noticeClaim' | 'noticeReceipts'>,
+  why: Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts'>,
 ): Promise<PaymentState> {
   // The provider does not know an order that awaits the customer's confirmation.
   if (attempt.instructions?.kind === 'confirm') return currentState(deps, attempt)

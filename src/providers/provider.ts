@@ -327,9 +327,8 @@ export class NotSetUp extends Error {}
 export interface Providers {
   find(name: string): Provider | undefined
   /** Whether it has been answering lately, as far as this process knows. For the choice between several. */
-  isWell(owner: Scope, name: string): boolean
-  /** How a call went. */
-  note(owner: Scope, name: string, went: 'well' | 'badly'): void
+  isHealthy(owner: Scope, name: string): boolean
+  recordResult(owner: Scope, name: string, result: 'succeeded' | 'failed'): void
   /**
    * With the account that is given, also when it is retired; else with the current one, also of an integration that was removed: payments
    * under way go on.

@@ -80,9 +80,9 @@ export interface Claimed {
 }
 
 /**
- * The second half of every claim. It takes a lease on the destinations of `open` and reads what is due for each. A later claim by the same
- * worker renews the lease. It expects `given`, `held` and `open` before it. Parameters stand in `given` alone: PostgreSQL plans a statement
- * with parameters in conditions or limits again at each call, which costs 3 ms.
+ * The second half of every claim. It takes a lease on the destinations of `open` and reads what is due for each. A lease is a row in
+ * `delivery_lanes`; a later claim by the same worker renews it. It expects `given`, `claimed` and `open` before it. Parameters stand in
+ * `given` alone: PostgreSQL plans a statement with parameters in conditions or limits again at each call, which costs 3 ms.
  */
 const CLAIM = new Fixed(`
   mine as (
@@ -98,7 +98,7 @@ const CLAIM = new Fixed(`
                      when s.previous_until > now() then s.sealed_previous_secret end, 'base64') as sealed_previous_secret
     from mine m left join lateral (
       select id, event_id, merchant_id, mode, endpoint_id, url, tries, tries_before, due_at from deliveries
-       where state = 'waiting' and destination = m.destination and due_at <= now() and id not in (select id from held)
+       where state = 'waiting' and destination = m.destination and due_at <= now() and id not in (select id from claimed)
        order by due_at limit (select per_destination from given)) d on true
     left join events e on e.id = d.event_id
     left join webhook_endpoints w on w.id = d.endpoint_id
@@ -106,8 +106,9 @@ const CLAIM = new Fixed(`
    order by m.destination, d.due_at`)
 
 /**
- * Claims destinations with deliveries that have not been tried yet. It finds merchants, and the destinations of each, by a loose index
- * scan: a hundred thousand deliveries for one destination cost one step. `past`: the destination after which to continue, by merchant.
+ * Claims destinations with deliveries that have not been tried yet, or not since a merchant asked to send them again. It finds
+ * merchants, and the destinations of each, by a loose index scan: a hundred thousand deliveries for one destination cost one step.
+ * `past`: the destination after which to continue, by merchant.
  */
 export async function claimFirstTries(
   db: Queries,
@@ -126,12 +127,12 @@ export async function claimFirstTries(
     past,
   } = claim
   const rows = await db.rows<ClaimedRow>(sql`
-    with recursive given (worker_id, owned_until, per_destination, held, after, max_destinations, per_merchant, full_destinations, full_merchants) as (
+    with recursive given (worker_id, owned_until, per_destination, claimed_ids, after, max_destinations, per_merchant, full_destinations, full_merchants) as (
       select ${workerId}::uuid, now() + ${leaseSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(claimedIds)}::uuid[],
              ${after}::uuid, ${maxDestinations}::bigint, ${perMerchant}::bigint, ${fullDestinations}::text[], ${fullMerchants}::uuid[]
-    ), held (id) as (
+    ), claimed (id) as (
       -- "not in" uses a hash; "<> all" would compare each delivery with all of them.
-      select unnest(held) from given
+      select unnest(claimed_ids) from given
     ), past (merchant_id, destination) as (
       select * from unnest(${textArray([...past.keys()])}::uuid[], ${textArray([...past.values()])}::text[])
     ), merchants (id) as (
@@ -159,7 +160,7 @@ export async function claimFirstTries(
             -- A lateral with a limit: PostgreSQL would turn "exists" into a join with everything that is due.
             cross join lateral (select from deliveries d
                                  where d.state = 'waiting' and d.destination = h.destination and d.due_at <= now()
-                                   and d.id not in (select id from held) limit 1) due
+                                   and d.id not in (select id from claimed) limit 1) due
            where h.destination is not null and h.destination <> all ((select full_destinations from given)::text[])
              and not exists (select from delivery_lanes l
                               where l.destination = h.destination and l.owner <> (select worker_id from given) and l.owned_until >= now())
@@ -187,11 +188,11 @@ export async function claimRetries(db: Queries, claim: RoundClaim): Promise<Clai
     fullMerchants,
   } = claim
   const rows = await db.rows<ClaimedRow>(sql`
-    with recursive given (worker_id, owned_until, per_destination, held, after, max_destinations, per_merchant, full_destinations, full_merchants) as (
+    with recursive given (worker_id, owned_until, per_destination, claimed_ids, after, max_destinations, per_merchant, full_destinations, full_merchants) as (
       select ${workerId}::uuid, now() + ${leaseSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(claimedIds)}::uuid[],
              ${after}::uuid, ${maxDestinations}::bigint, ${perMerchant}::bigint, ${fullDestinations}::text[], ${fullMerchants}::uuid[]
-    ), held (id) as (
-      select unnest(held) from given
+    ), claimed (id) as (
+      select unnest(claimed_ids) from given
     ), merchants (id, next_due_at) as (
       (select r.merchant_id, r.next_due_at from delivery_retries r
         where r.merchant_id > (select after from given) order by r.merchant_id, r.next_due_at limit 1)
@@ -208,7 +209,7 @@ export async function claimRetries(db: Queries, claim: RoundClaim): Promise<Clai
                                 limit 1) due on true
             left join lateral (select true as found from deliveries d
                                 where d.state = 'waiting' and d.destination = r.destination and d.due_at <= now()
-                                  and d.id not in (select id from held) limit 1) free on true
+                                  and d.id not in (select id from claimed) limit 1) free on true
            -- Not if everything that is due is claimed already. A row with nothing due is claimed, to be corrected.
            where r.merchant_id = m.id and r.next_due_at <= now() and (free.found or due.found is null)
              and r.destination <> all ((select full_destinations from given)::text[])
@@ -227,16 +228,16 @@ export async function claimRetries(db: Queries, claim: RoundClaim): Promise<Clai
 export async function claimAt(db: Queries, destinations: string[], claim: Claim): Promise<Claimed> {
   const { workerId, leaseSeconds, perDestination, claimedIds } = claim
   const rows = await db.rows<ClaimedRow>(sql`
-    with given (worker_id, owned_until, per_destination, held, destinations) as (
+    with given (worker_id, owned_until, per_destination, claimed_ids, destinations) as (
       select ${workerId}::uuid, now() + ${leaseSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(claimedIds)}::uuid[],
              ${destinations}::text[]
-    ), held (id) as (
-      select unnest(held) from given
+    ), claimed (id) as (
+      select unnest(claimed_ids) from given
     ), open as (
       select f.destination from (select unnest(destinations) from given) f (destination)
         cross join lateral (select from deliveries d
                              where d.state = 'waiting' and d.destination = f.destination and d.due_at <= now()
-                               and d.id not in (select id from held) limit 1) due
+                               and d.id not in (select id from claimed) limit 1) due
        where not exists (select from delivery_lanes l
                           where l.destination = f.destination and l.owner <> (select worker_id from given) and l.owned_until >= now())
     ), ${CLAIM}`)

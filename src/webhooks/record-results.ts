@@ -9,7 +9,7 @@ import { recordTries } from './record-tries.ts'
 
 const FAILING_DAYS = 5
 
-/** Records the results of tries and the health of their endpoints. Returns the endpoints that this disabled. */
+/** Records tries (record-tries.ts), then the health of their endpoints. Returns the endpoints that this disabled. */
 export async function recordResults(
   { database, log }: { database: Database; log: Logger },
   results: TryResult[],

@@ -9,7 +9,7 @@ const TOO_MANY_HOSTS =
   `too_many_hosts: ${MAX_WAITING_HOSTS} other hosts of yours wait for a retry, so this one is not retried automatically. ` +
   'The event can be sent again.'
 
-/** Records the results of tries and schedules the retries of their destinations. */
+/** Writes tries and the new states of their deliveries, and schedules retries. record-results.ts adds the health of endpoints. */
 export async function recordTries(
   database: Database,
   results: TryResult[],

@@ -195,9 +195,9 @@ class Scene {
       links: linksOn(() => 'http://pay.test'),
       providers: {
         find: (name) => (name === 'adversary' ? this.adversary.provider() : undefined),
-        isWell: () => true,
+        isHealthy: () => true,
         accounts: async () => [0],
-        note: () => {},
+        recordResult: () => {},
         connect: async () => this.adversary.connection(met),
       },
       secrets: secretBox(Buffer.alloc(32)),

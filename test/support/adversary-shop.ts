@@ -43,9 +43,9 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
       links: linksOn(() => 'http://pay.test'),
       providers: {
         find: (name) => (name === adversary.name ? adversary.provider() : undefined),
-        isWell: () => true,
+        isHealthy: () => true,
         accounts: async () => [0],
-        note: () => {},
+        recordResult: () => {},
         connect: async () => adversary.connection(met),
       },
       secrets: secretBox(Buffer.alloc(32)),

@@ -62,9 +62,9 @@ function providersAt(baseURL: string, masterKey: Buffer, deadlineMs: number): Pr
   const connections = new Map<string, Connection>()
   return {
     find: findProvider,
-    isWell: () => true,
+    isHealthy: () => true,
     accounts: async () => [0],
-    note: () => {},
+    recordResult: () => {},
     async connect({ merchantId, mode }) {
       const known = connections.get(merchantId)
       if (known) return known

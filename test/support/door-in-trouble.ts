@@ -34,9 +34,9 @@ export async function doorInTrouble(
   const http = providerHttp({ deadlineMs: 300 })
   const providers: Providers = {
     find: findProvider,
-    isWell: () => true,
+    isHealthy: () => true,
     accounts: async () => [0],
-    note: () => {},
+    recordResult: () => {},
     connect: async ({ mode, merchantId }) => {
       const merchantUuid = uuidOf(merchantId)
       const account = gateway.sandboxAccount?.({ masterKey, merchantUuid, serverUrl: upstream.url })

@@ -55,10 +55,10 @@ const known = [
   provider('second', { limits: { NGN: { min: 1, max: 10_000_000 } } }),
   provider('cards-only', { channels: ['card'] }),
 ]
-const unwell = new Set<string>()
+const unhealthy = new Set<string>()
 const providers = {
   find: (name: string) => known.find(({ capabilities }) => capabilities.name === name),
-  isWell: (_owner: object, name: string) => !unwell.has(name),
+  isHealthy: (_owner: object, name: string) => !unhealthy.has(name),
 }
 const offered = (integrations: Integration[], changes: Partial<typeof PAYMENT> = {}) =>
   bestOptions({ ...PAYMENT, ...changes }, integrations, providers).map(
@@ -123,15 +123,15 @@ test('a channel without options throws the reason', () => {
 
 test('an unhealthy provider comes last and is still an option', () => {
   const both = [set('first'), set('second')]
-  unwell.add('first')
+  unhealthy.add('first')
   assert.deepEqual(offered(both), ['card by second', 'virtual-bank-account by second'])
   assert.deepEqual(
     optionsForChannel(PAYMENT, both, providers, 'card').map(({ capabilities }) => capabilities.name),
     ['second', 'first'],
   )
-  unwell.add('second')
+  unhealthy.add('second')
   assert.deepEqual(offered(both), ['card by first', 'virtual-bank-account by first'])
-  unwell.clear()
+  unhealthy.clear()
 })
 
 test('a channel takes only the currencies that it has a fee for', () => {

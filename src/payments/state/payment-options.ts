@@ -15,7 +15,7 @@ export interface PaymentOption {
 
 type Payable = Pick<Payment, 'amount' | 'currency' | 'country' | 'customerBearsCharge' | 'merchantId' | 'mode'>
 type Priced = Pick<Payable, 'amount' | 'currency' | 'customerBearsCharge'>
-type ProviderInfo = Pick<Providers, 'find' | 'isWell'>
+type ProviderInfo = Pick<Providers, 'find' | 'isHealthy'>
 
 /** The best option of each channel, in the order of the integrations. */
 export function bestOptions(payment: Payable, integrations: Integration[], providers: ProviderInfo): PaymentOption[] {
@@ -59,7 +59,7 @@ function allOptions(payment: Payable, integrations: Integration[], providers: Pr
   }
   // Health is read once per provider, because it may change while sorting.
   const unhealthy = new Set(
-    options.map(({ capabilities }) => capabilities.name).filter((name) => !providers.isWell(payment, name)),
+    options.map(({ capabilities }) => capabilities.name).filter((name) => !providers.isHealthy(payment, name)),
   )
   if (unhealthy.size === 0) return options
   const rank = ({ capabilities }: PaymentOption) => Number(unhealthy.has(capabilities.name))

@@ -225,7 +225,7 @@ test('"no such order" of a saved card that may be charged is believed after ten 
 
 test('a notice that says paid while the provider does not leaves the attempt processing', () => {
   const { state, attempt } = waiting()
-  const doubt = settleWith(state, attempt, declined(), { noticeClaim: 'paid' })
+  const doubt = settleWith(state, attempt, declined(), { noticeSays: 'paid' })
   assert.equal(first(doubt).status, 'processing')
   const still = settleWith(doubt.state, attempt, declined(), { source: 'check', now: after(70) })
   assert.equal(first(still).status, 'processing', 'nor is it failed')
@@ -258,7 +258,7 @@ type Step =
       do: 'outcome'
       attempt: number
       outcome: Outcome
-      noticeClaim: 'paid' | 'failed' | undefined
+      noticeSays: 'paid' | 'failed' | undefined
       source: OutcomeReport['source']
     }
 
@@ -290,7 +290,7 @@ const someStep: fc.Arbitrary<Step> = fc.oneof(
       do: fc.constant('outcome' as const),
       attempt: fc.nat(5),
       outcome: someOutcome,
-      noticeClaim: fc.constantFrom(undefined, undefined, 'paid' as const, 'failed' as const),
+      noticeSays: fc.constantFrom(undefined, undefined, 'paid' as const, 'failed' as const),
       source: fc.constantFrom('notice' as const, 'return' as const, 'check' as const),
     }),
   },
@@ -339,16 +339,16 @@ function take(state: PaymentState, step: Step, seen: Map<string, Receipt>, now: 
   }
   const attempt = state.attempts[step.attempt % Math.max(1, state.attempts.length)]
   if (!attempt) return undefined
-  const outcome: Outcome = contradictsNotice(step.noticeClaim, step.outcome) ? UNKNOWN : step.outcome
+  const outcome: Outcome = contradictsNotice(step.noticeSays, step.outcome) ? UNKNOWN : step.outcome
   const newReceipts = freshOf(seen, outcome)
-  const { source, noticeClaim } = step
+  const { source, noticeSays } = step
   return settle(state, {
     attemptId: attempt.id,
     outcome,
     newReceipts,
     source,
     now,
-    ...(noticeClaim && { noticeClaim }),
+    ...(noticeSays && { noticeSays }),
   })
 }
 

@@ -56,7 +56,7 @@ test('a cancelled or expired payment does not become successful by money that wa
 test('a reversed attempt is not opened again by a late notice, and is paid by money that comes after all', () => {
   const { state, attempt } = waiting('card')
   const reversed = settleWith(state, attempt, paid(givenBack(PRICE))).state
-  const told = settleWith(reversed, attempt, UNKNOWN, { noticeClaim: 'paid', newReceipts: [] })
+  const told = settleWith(reversed, attempt, UNKNOWN, { noticeSays: 'paid', newReceipts: [] })
   assert.deepEqual([first(told).status, types(told)], ['failed', []])
   const done = settleWith(reversed, attempt, paid(receipt(PRICE)))
   assert.deepEqual(sums(done.state), ['successful', PRICE, 0])
@@ -85,7 +85,7 @@ test('a notice that calls a partly returned transfer paid leaves the attempt in 
   const { state, attempt } = waiting('virtual-bank-account')
   const partly = givenBack(PRICE, 400)
   const short = settleWith(state, attempt, paid(partly)).state
-  const told = settleWith(short, attempt, paid(partly), { newReceipts: [], noticeClaim: 'paid' })
+  const told = settleWith(short, attempt, paid(partly), { newReceipts: [], noticeSays: 'paid' })
   assert.deepEqual([first(told).status, types(told)], ['pending', []])
 })
 

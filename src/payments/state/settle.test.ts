@@ -137,7 +137,7 @@ test('a saved card that is being charged stays so while the provider says "not y
 test('an announced partial payment that arrives after the payment was paid does not leave its attempt processing', () => {
   const account = waiting('virtual-bank-account')
   const both = waiting('card', account.state)
-  const told = settleWith(both.state, account.attempt, UNKNOWN, { noticeClaim: 'paid' })
+  const told = settleWith(both.state, account.attempt, UNKNOWN, { noticeSays: 'paid' })
   assert.equal(first(told).status, 'processing')
   const done = settleWith(told.state, both.attempt, paid(receipt(PRICE)))
   const part = receipt(PRICE / 2)

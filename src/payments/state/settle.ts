@@ -17,7 +17,7 @@ import {
 } from './payment-state.ts'
 import { isReversed, returnedAtFirstSight, returnedOf, type Totals, totalsOf } from './returned-money.ts'
 
-/** How an outcome reached us. */
+/** How an outcome reached us: the answer to the start, a notice, the customer's return to the page, a scheduled check. Shown in timelines. */
 export type Source = 'start' | 'notice' | 'return' | 'check'
 
 export interface OutcomeReport {
@@ -26,16 +26,16 @@ export interface OutcomeReport {
   /** Receipts of this outcome that are not on record yet. */
   newReceipts: Receipt[]
   source: Source
-  /** The status that a notice claimed, if a notice caused the check. */
-  noticeClaim?: 'paid' | 'failed' | undefined
+  /** What a signed notice says, if one caused the check. */
+  noticeSays?: 'paid' | 'failed' | undefined
   /** The attempt when the provider was asked, to detect a change in the meantime. */
   whenAsked?: { status: Attempt['status']; since: Date }
   now: Date
 }
 
-/** A notice that claims "failed" while the provider's answer is "paid": one of them is stale, so neither is applied. */
-export function contradictsNotice(noticeClaim: OutcomeReport['noticeClaim'], outcome: Outcome): boolean {
-  return noticeClaim === 'failed' && outcome.kind === 'paid'
+/** A notice that says "failed" while the provider's answer is "paid": one of them is stale, so neither is applied. */
+export function contradictsNotice(noticeSays: OutcomeReport['noticeSays'], outcome: Outcome): boolean {
+  return noticeSays === 'failed' && outcome.kind === 'paid'
 }
 
 const WRONG_CURRENCY = 'amount_mismatch: money came in another currency.'
@@ -57,12 +57,12 @@ export function settle(state: PaymentState, report: OutcomeReport): Decision {
 const PROVES_ORDER_EXISTS: ReadonlySet<Outcome['kind']> = new Set(['paid', 'pending', 'processing', 'declined'])
 
 /** Updates what any signal proves: the time of the last activity, and that the provider knows the order. */
-function withSignal(attempt: Attempt, { source, outcome, noticeClaim, now }: OutcomeReport): Attempt {
+function withSignal(attempt: Attempt, { source, outcome, noticeSays, now }: OutcomeReport): Attempt {
   const { checks } = attempt
   const isActivity = source === 'return' || source === 'notice'
   return {
     ...attempt,
-    knownToProvider: attempt.knownToProvider || PROVES_ORDER_EXISTS.has(outcome.kind) || noticeClaim !== undefined,
+    knownToProvider: attempt.knownToProvider || PROVES_ORDER_EXISTS.has(outcome.kind) || noticeSays !== undefined,
     checks: {
       ...checks,
       count: checks.count + (source === 'check' ? 1 : 0),
@@ -290,12 +290,12 @@ function recordUnderpayment(state: PaymentState, before: Attempt, attempt: Attem
 
 /** An outcome without new money: only the attempt's status can change. */
 function applyOutcome(state: PaymentState, before: Attempt, attempt: Attempt, report: OutcomeReport): Decision {
-  const { outcome, noticeClaim, now } = report
+  const { outcome, noticeSays, now } = report
   const isOnRecord = isPaidOnRecord(attempt, outcome)
-  const noticeSaidPaid = !isOnRecord && (attempt.noticeSaidPaid || noticeClaim === 'paid')
+  const noticeSaidPaid = !isOnRecord && (attempt.noticeSaidPaid || noticeSays === 'paid')
   const known = { ...attempt, noticeSaidPaid }
   const after = isOnRecord
-    ? attemptAfter(state, known, { kind: 'pending', receipts: [] }, { ...report, noticeClaim: undefined })
+    ? attemptAfter(state, known, { kind: 'pending', receipts: [] }, { ...report, noticeSays: undefined })
     : attemptAfter(state, known, outcome, report)
   const next = withNextCheck(after, before, now)
   return decide(replaceAttempt(state, next), [...statusChange(before, after), ...reviewRequested(before, next)])
@@ -310,14 +310,14 @@ function attemptAfter(
   state: PaymentState,
   attempt: Attempt,
   outcome: Outcome,
-  { source, noticeClaim, whenAsked, now }: OutcomeReport,
+  { source, noticeSays, whenAsked, now }: OutcomeReport,
 ): Attempt {
   const { status, checks } = attempt
   // The attempt changed while the provider was asked, so the answer is stale. The next check is soon.
   if (whenAsked && (whenAsked.status !== status || whenAsked.since.getTime() !== checks.since.getTime())) return attempt
   // Its money is on record, returned or waiting for a person. A late answer of the provider must not reopen it.
   if (attempt.failure?.code === 'amount_mismatch' || isReversedAttempt(attempt)) return attempt
-  if (noticeClaim === 'paid') return toProcessing(attempt, now)
+  if (noticeSays === 'paid') return toProcessing(attempt, now)
   const seen = { ...attempt, checks: { ...checks, missingInARow: 0 } }
   switch (outcome.kind) {
     case 'paid': // without a receipt: the provider contradicts itself

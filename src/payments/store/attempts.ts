@@ -86,6 +86,7 @@ function attemptOf(row: AttemptRow): Attempt {
     failedTryId: row.failed_try_id,
     instructions: row.instructions,
     instructionsExpireAt: row.instructions_expire_at,
+    // Older column names: said_paid, watched_since (checks.since) and active_at (checks.lastActivityAt).
     noticeSaidPaid: row.said_paid,
     needsReview: row.needs_review,
     createdAt: row.created_at,

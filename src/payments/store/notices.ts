@@ -42,8 +42,9 @@ function seal(secrets: SecretBox, body: Buffer, digest: Buffer): Buffer {
 }
 
 /**
- * Stores a notice; a repeat only increases a counter. It is due after 10 seconds, because the receiving process handles it at once and
- * the worker only after a crash.
+ * Stores a notice; a repeat (the same digest) only increases a counter. The receiving process handles it at once. The worker takes it
+ * after 10 seconds: after a crash, or beside the receiving process when the provider is slow, whose call may take 30 seconds. Both ask
+ * the provider, and the payment's row lock serializes what they write.
  */
 export async function insertNotice(
   db: Queries,

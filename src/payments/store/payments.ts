@@ -1,6 +1,6 @@
 import { textArray } from '../../database/array-literal.ts'
 import type { Queries, Transaction } from '../../database/database.ts'
-import { isTaken } from '../../database/failure.ts'
+import { isUniqueViolation } from '../../database/failure.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import type { Country } from '../../kernel/country.ts'
 import { firstUuidAt, idOf, LAST_UUID, type MerchantId, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
@@ -39,7 +39,7 @@ export async function insertPayment(db: Queries, payment: NewPayment): Promise<b
               now() + ${payment.expiresInSeconds}::integer * interval '1 second')`)
     return true
   } catch (error) {
-    if (isTaken(error)) return false
+    if (isUniqueViolation(error)) return false
     throw error
   }
 }
