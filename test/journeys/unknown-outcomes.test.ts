@@ -525,7 +525,7 @@ test('B22: an unreadable answer is an unknown outcome: never a crash, never a fi
   assert.ok(isPaid(await shop.payment(payment.id)))
 })
 
-test('B22: a status that we do not know means pending, and fields that we do not know mean nothing', async (t) => {
+test('B22: an unknown status does not end an attempt, and unknown fields are ignored', async (t) => {
   const between = await startBetween(t, service)
   const { shop, upstream } = between
   upstream.garble = ({ status, text }) => {
