@@ -204,7 +204,9 @@ export function openBooks() {
     assert.fail('it was paid')
 
   const leftOf = (of: Try) =>
-    refunds.filter((refund) => refund.of === of).reduce((left, { amount }) => left - amount, of.amount)
+    refunds
+      .filter((refund) => refund.of === of && refund.status !== 'failed')
+      .reduce((left, { amount }) => left - amount, of.amount)
 
   function addRefund(of: Try, amount: number, comments: string | null, status: string): Given {
     const made = { id: ++ids, of, amount, comments, status, at: new Date().toISOString() }
