@@ -157,7 +157,7 @@ type Started = ReturnType<typeof started>
 
 function cardStart(said: Started, { startedAt, expiresAt }: Order, publicKey: string): CardStart {
   if ('kind' in said) return said
-  const link = readLink(said.data)
+  const link = readLink(said.data)?.link
   // The last part of the link is its own name. It tells an order that was begun from one that they never heard of: see checkOrder.
   const name = link && new URL(link).pathname.split('/').findLast(Boolean)
   if (!link || !name || name.length > 255) return unknown('it gave no link')

@@ -4,7 +4,17 @@ import fc from 'fast-check'
 import { feeOf } from '../../kernel/fee.ts'
 import { type Currency, MAX_AMOUNT, money } from '../../kernel/money.ts'
 import { capabilities } from './capabilities.ts'
-import { majorOf, minorOf, readEnvelope, readTransaction } from './wire.ts'
+import {
+  majorOf,
+  minorOf,
+  readAccount,
+  readChargebacks,
+  readEnvelope,
+  readLink,
+  readRefund,
+  readRefunds,
+  readTransaction,
+} from './wire.ts'
 
 const NGN = 'NGN' as Currency
 const JPY = 'JPY' as Currency
@@ -61,4 +71,26 @@ test('fees are those of their own samples: 1.4 % with VAT on it, a cap, and the 
   assert.equal(feeOf(fee, 1_000_000), 15_050 + 5_000)
   assert.equal(feeOf(fee, 100_000_000), 215_000 + 5_000)
   assert.deepEqual(Object.keys(capabilities.fees['virtual-bank-account']), ['NGN'])
+})
+
+test('an object without one of its required fields is not read, and an optional field may be missing', () => {
+  const created_at = '2026-01-02T03:04:05.000Z'
+  const transaction = { id: '1', tx_ref: 'r', status: 'successful', currency: 'NGN', amount: '50', created_at }
+  const account = { transfer_account: '0123456789', transfer_bank: 'Wema', transfer_amount: '50' }
+  const refund = { id: '2', tx_id: '1', status: 'completed', amount_refunded: '9.50' }
+  const chargeback = { id: '3', status: 'lost', amount: '9.50', created_at }
+  const OBJECTS: [(value: unknown) => unknown, required: object, optional: object][] = [
+    [readLink, { link: 'https://pay.example/' }, {}],
+    [(one) => readAccount({ authorization: one }, NGN), account, { transfer_reference: 'f', account_expiration: '1' }],
+    [readTransaction, transaction, { charged_amount: '51', auth_model: 'PIN', card: {}, meta: {} }],
+    [(one) => readRefund(one, NGN), refund, { comment: 'f', comments: 'f', created_at }],
+    [(one) => readRefunds([refund, one], '1', NGN), refund, { comment: 'f' }],
+    [(one) => readChargebacks([chargeback, one], '1', NGN), chargeback, { transaction_id: '1', due_date: created_at }],
+  ]
+  for (const [read, required, optional] of OBJECTS) {
+    const whole = { ...required, ...optional, more: 'ignored' }
+    assert.ok(read(whole))
+    for (const name of Object.keys(optional)) assert.ok(read({ ...whole, [name]: null }), name)
+    for (const name of Object.keys(required)) assert.equal(read({ ...whole, [name]: null }), undefined, name)
+  }
 })

@@ -4,72 +4,112 @@ import {
   currencyOf,
   date,
   decode,
-  type Fields,
+  decoderOf,
+  digitsOf,
   fields,
+  Lenient,
   line,
+  Nullable,
   parse,
+  Required,
   webAddress,
   wholeCard,
   word,
 } from '../json-parsers.ts'
-import type { SavedCard } from '../provider.ts'
 
 /**
- * Parsers of Flutterwave's JSON, validated at the boundary. They never throw: an invalid required field makes the whole object undefined. Statuses
- * stay text, because new ones may be added.
+ * Parsers of Flutterwave's JSON, validated at the boundary. They never throw: an invalid required field makes the whole
+ * object undefined. Statuses stay text, because new ones may be added. An amount is read with its currency, after the
+ * schema: many objects do not name one.
  */
-export interface Envelope {
-  isSuccess: boolean
-  message: string | null
-  data: unknown
-  meta: unknown
-}
+const Id = Required(numeric)
+const OptionalId = Lenient(numeric)
+const Word = Required(word)
+const OptionalWord = Lenient(word)
+const Line = Lenient(line)
+const Status = Required(phrase)
+const Digits = Required(digitsOf)
+const Time = Lenient(date)
+const Unread = Lenient((value) => value)
+
+const decodeEnvelope = decoderOf({
+  status: Required((value) => (value === 'success' || value === 'error' ? value : undefined)),
+  message: Line,
+  data: Unread,
+  meta: Unread,
+})
+
+const decodeCard = decoderOf({
+  token: Word,
+  type: Line,
+  last_4digits: Id,
+  expiry: Required((value) => /^(\d{1,2})\/(\d{2})$/.exec(word(value) ?? '') ?? undefined),
+})
 
 /** One try at paying an order. */
-export interface Transaction {
-  id: string
-  /** `tx_ref`: ours. */
-  reference: string
-  status: string
-  currency: Currency
-  /** What was asked for. */
-  amount: number
-  /** What was taken: more when the customer bears the fee. */
-  charged: number
-  authModel: string | null
-  reason: string | null
-  at: Date
-  card: SavedCard | null
-  /** Where the customer has to go for a PIN or a code. */
-  redirect: string | null
-}
+const decodeTransaction = decoderOf({
+  id: Id,
+  tx_ref: Word,
+  status: Status,
+  currency: Required(currencyOf),
+  amount: Digits,
+  /** More than `amount` when the customer bears the fee. */
+  charged_amount: Nullable(digitsOf),
+  auth_model: Line,
+  processor_response: Line,
+  created_at: Time,
+  card: Lenient(readCard),
+  // Where the customer has to go for a PIN or a code.
+  meta: Lenient((value) => webAddress(fields(fields(value)?.authorization)?.redirect)),
+})
 
-export interface BankAccount {
-  number: string
-  bank: string
-  transferReference: string | null
-  amount: number
-  expiresAt: Date | null
-}
+export const readLink = decoderOf({ link: Required((value) => webAddress(value) ?? undefined) })
 
-export interface Refund {
-  id: string
-  transactionId: string
-  status: string
-  amount: number
-  comment: string | null
-  at: Date | null
-}
+/** It never says whose name the account is in. */
+const decodeAccount = decoderOf({
+  transfer_account: Id,
+  transfer_bank: Required((value) => line(value) ?? undefined),
+  transfer_amount: Digits,
+  transfer_reference: OptionalWord,
+  account_expiration: Lenient(moment),
+})
 
-export interface Chargeback {
-  id: string
-  transactionId: string
-  status: string
-  amount: number
-  comment: string | null
-  openedAt: Date
-  dueAt: Date | null
-}
+const decodeRefund = decoderOf({
+  id: Id,
+  // The transaction is `tx_id` in the answer to a refund and `transaction_id` in the list.
+  tx_id: Nullable(numeric),
+  transaction_id: OptionalId,
+  status: Status,
+  amount_refunded: Digits,
+  // We send `comments`, the list shows `comment`. The first that is there counts, even if it cannot be read.
+  comment: Lenient((value) => (value == null ? null : (line(value) ?? ''))),
+  comments: Line,
+  created_at: Time,
+})
+
+const decodeChargeback = decoderOf({
+  id: Id,
+  status: Status,
+  amount: Digits,
+  comment: Line,
+  created_at: Required(date),
+  due_date: Time,
+})
+
+const decodeNotice = decoderOf({
+  event: OptionalWord,
+  data: Lenient(fields),
+  // Accounts with the older setting send flat notices: a charge has `txRef`, a refund `TransactionId` and no reference.
+  TransactionId: OptionalId,
+  txRef: OptionalWord,
+  id: OptionalId,
+})
+const decodeNoticeNames = decoderOf({ id: OptionalId, tx_ref: OptionalWord })
+
+export type Envelope = NonNullable<ReturnType<typeof readEnvelope>>
+export type Transaction = NonNullable<ReturnType<typeof readTransaction>>
+export type Refund = NonNullable<ReturnType<typeof readRefund>>
+export type Chargeback = NonNullable<ReturnType<typeof readChargebacks>>[number]
 
 export interface NoticeBody {
   about: 'charge' | 'refund' | 'dispute' | 'something else'
@@ -79,45 +119,30 @@ export interface NoticeBody {
 }
 
 /** The envelope of every answer; undefined for any other body, such as the error page of a proxy. */
-export function readEnvelope(text: string): Envelope | undefined {
-  const envelope = fields(parseAsText(text))
-  const status = envelope?.status
-  if (!envelope || (status !== 'success' && status !== 'error')) return undefined
-  const { message, data, meta } = envelope
-  return { isSuccess: status === 'success', message: line(message), data, meta }
+export function readEnvelope(text: string) {
+  const envelope = decodeEnvelope(parseAsText(text))
+  if (!envelope) return undefined
+  const { status, ...rest } = envelope
+  return { isSuccess: status === 'success', ...rest }
 }
 
 /** `otherwise`: the time of one that says none, as some of their samples do. */
-export function readTransaction(value: unknown, otherwise?: Date): Transaction | undefined {
-  const transaction = fields(value)
-  const id = numeric(transaction?.id)
-  const reference = word(transaction?.tx_ref)
-  const status = phrase(transaction?.status)
-  const currency = currencyOf(transaction?.currency)
-  const at = date(transaction?.created_at) ?? otherwise
-  if (!transaction || !id || !reference || !status || !currency || !at) return undefined
+export function readTransaction(value: unknown, otherwise?: Date) {
+  const transaction = decodeTransaction(value)
+  const at = transaction?.created_at ?? otherwise
+  if (!transaction || !at) return undefined
+  const { id, tx_ref: reference, status, currency, card, meta: redirect } = transaction
   const amount = minorOf(transaction.amount, currency)
   // The customer's total may have more decimals than money has. What counts is the smaller of the two.
   const charged = nearestMinorOf(transaction.charged_amount ?? transaction.amount, currency)
   if (amount === undefined || charged === undefined) return undefined
-  return {
-    id,
-    reference,
-    status,
-    currency,
-    amount,
-    charged,
-    authModel: line(transaction.auth_model),
-    reason: line(transaction.processor_response),
-    at,
-    card: readCard(transaction.card),
-    redirect: webAddress(fields(fields(transaction.meta)?.authorization)?.redirect),
-  }
+  const { auth_model: authModel, processor_response: reason } = transaction
+  return { id, reference, status, currency, amount, charged, authModel, reason, at, card, redirect }
 }
 
 /**
- * The transactions of one order in a list. Other orders are skipped. An invalid transaction of this order makes the whole list undefined, so
- * that no money is missed.
+ * The transactions of one order in a list. Other orders are skipped. An invalid transaction of this order makes the
+ * whole list undefined, so that no money is missed.
  */
 export function readTransactions(value: unknown, reference: string): Transaction[] | undefined {
   if (!Array.isArray(value)) return undefined
@@ -132,31 +157,22 @@ export function readPages(meta: unknown): number {
   return Number(numeric(fields(fields(meta)?.page_info)?.total_pages) ?? 1)
 }
 
-export function readLink(data: unknown): string | undefined {
-  return webAddress(fields(data)?.link) ?? undefined
+/** Under `meta.authorization`, beside `data` and not in it. */
+export function readAccount(meta: unknown, currency: Currency) {
+  const account = decodeAccount(fields(meta)?.authorization)
+  const amount = account && minorOf(account.transfer_amount, currency)
+  if (!account || amount === undefined) return undefined
+  const { transfer_account: number, transfer_bank: bank, transfer_reference: transferReference } = account
+  return { number, bank, transferReference, amount, expiresAt: account.account_expiration }
 }
 
-/** Under `meta.authorization`, beside `data` and not in it. It never says whose name the account is in. */
-export function readAccount(meta: unknown, currency: Currency): BankAccount | undefined {
-  const account = fields(fields(meta)?.authorization)
-  const number = numeric(account?.transfer_account)
-  const bank = line(account?.transfer_bank)
-  const amount = minorOf(account?.transfer_amount, currency)
-  if (!account || !number || !bank || amount === undefined) return undefined
-  const transferReference = word(account.transfer_reference) ?? null
-  return { number, bank, transferReference, amount, expiresAt: moment(account.account_expiration) ?? null }
-}
-
-/** In the answer to a refund the transaction is `tx_id`, in the list `transaction_id`. */
-export function readRefund(value: unknown, currency: Currency): Refund | undefined {
-  const refund = fields(value)
-  const id = numeric(refund?.id)
-  const transactionId = numeric(refund?.tx_id ?? refund?.transaction_id)
-  const status = phrase(refund?.status)
-  const amount = minorOf(refund?.amount_refunded, currency)
-  if (!refund || !id || !transactionId || !status || amount === undefined) return undefined
-  const at = date(refund.created_at) ?? null
-  return { id, transactionId, status, amount, comment: line(refund.comment ?? refund.comments), at }
+export function readRefund(value: unknown, currency: Currency) {
+  const refund = decodeRefund(value)
+  const transactionId = refund?.tx_id ?? refund?.transaction_id
+  const amount = refund && minorOf(refund.amount_refunded, currency)
+  if (!refund || !transactionId || amount === undefined) return undefined
+  const { id, status, comment, comments, created_at: at } = refund
+  return { id, transactionId, status, amount, comment: (comment ?? comments) || null, at }
 }
 
 export function readRefunds(value: unknown, transactionId: string, currency: Currency): Refund[] | undefined {
@@ -164,16 +180,13 @@ export function readRefunds(value: unknown, transactionId: string, currency: Cur
 }
 
 /** They name no currency: it is the transaction's. */
-export function readChargebacks(value: unknown, transactionId: string, currency: Currency): Chargeback[] | undefined {
+export function readChargebacks(value: unknown, transactionId: string, currency: Currency) {
   return readOfTransaction(value, transactionId, (one) => {
-    const chargeback = fields(one)
-    const id = numeric(chargeback?.id)
-    const status = phrase(chargeback?.status)
-    const amount = minorOf(chargeback?.amount, currency)
-    const openedAt = date(chargeback?.created_at)
-    if (!chargeback || !id || !status || amount === undefined || !openedAt) return undefined
-    const dueAt = date(chargeback.due_date) ?? null
-    return { id, transactionId, status, amount, comment: line(chargeback.comment), openedAt, dueAt }
+    const chargeback = decodeChargeback(one)
+    const amount = chargeback && minorOf(chargeback.amount, currency)
+    if (!chargeback || amount === undefined) return undefined
+    const { id, status, comment, created_at: openedAt, due_date: dueAt } = chargeback
+    return { id, transactionId, status, amount, comment, openedAt, dueAt }
   })
 }
 
@@ -205,20 +218,23 @@ export function readPaidTransactions(value: unknown): Transaction[] | undefined 
 }
 
 export function readNoticeBody(body: Buffer, receivedAt: Date): NoticeBody | undefined {
-  const notice = fields(parseAsText(decode(body)))
-  if (!notice) return undefined
-  const event = word(notice.event)
-  if (!event) return readFlatNotice(notice, receivedAt)
-  const data = fields(notice.data)
-  const about = aboutOf(event)
-  // `id` of a charge is the transaction's. A refund, a chargeback or a payout has an id of its own.
-  const transactionId = about === 'charge' ? numeric(data?.id) : transactionIdOf(data)
-  return {
-    about,
-    reference: word(data?.tx_ref) ?? null,
-    transactionId: transactionId ?? null,
-    data: readTransaction(data, receivedAt),
+  const json = fields(parseAsText(decode(body)))
+  const notice = decodeNotice(json)
+  if (!json || !notice) return undefined
+  const { event, data, TransactionId: refunded, txRef: reference, id } = notice
+  if (event) {
+    const about = aboutOf(event)
+    const names = decodeNoticeNames(data)
+    // `id` of a charge is the transaction's. A refund, a chargeback or a payout has an id of its own.
+    const transactionId = (about === 'charge' ? names?.id : transactionIdOf(data)) ?? null
+    return { about, reference: names?.tx_ref ?? null, transactionId, data: readTransaction(data, receivedAt) }
   }
+  if (refunded) return { about: 'refund', reference: null, transactionId: refunded, data: undefined }
+  if (!reference) return undefined
+  const { status, currency, amount, charged_amount, createdAt: created_at } = json
+  const flat = { id, tx_ref: reference, status, currency, amount, charged_amount, created_at }
+  const charge = readTransaction(flat, receivedAt)
+  return { about: charge ? 'charge' : 'something else', reference, transactionId: id, data: charge }
 }
 
 function aboutOf(event: string): NoticeBody['about'] {
@@ -227,39 +243,21 @@ function aboutOf(event: string): NoticeBody['about'] {
   return /chargeback|dispute/i.test(event) ? 'dispute' : 'something else'
 }
 
-/**
- * Accounts with the older setting send notices without an envelope: a charge with `txRef`, and a refund in PascalCase, which names the
- * transaction alone.
- */
-function readFlatNotice(notice: Fields, receivedAt: Date): NoticeBody | undefined {
-  const refunded = numeric(notice.TransactionId)
-  if (refunded) return { about: 'refund', reference: null, transactionId: refunded, data: undefined }
-  const reference = word(notice.txRef)
-  if (!reference) return undefined
-  const { id, status, currency, amount, charged_amount, createdAt } = notice
-  const charge = { id, tx_ref: reference, status, currency, amount, charged_amount, created_at: createdAt }
-  const data = readTransaction(charge, receivedAt)
-  return { about: data ? 'charge' : 'something else', reference, transactionId: numeric(id) ?? null, data }
+function readCard(value: unknown) {
+  const card = decodeCard(value)
+  if (!card) return null
+  const { token, type: brand, last_4digits: last4, expiry } = card
+  return wholeCard({ token, brand, last4, expiryMonth: Number(expiry[1]), expiryYear: 2000 + Number(expiry[2]) })
 }
 
-function readCard(value: unknown): SavedCard | null {
-  const card = fields(value)
-  const [, month, year] = /^(\d{1,2})\/(\d{2})$/.exec(word(card?.expiry) ?? '') ?? []
-  return wholeCard({
-    token: word(card?.token),
-    brand: line(card?.type),
-    last4: numeric(card?.last_4digits),
-    expiryMonth: Number(month),
-    expiryYear: 2000 + Number(year),
-  })
-}
-
-/** Numbers come out as text: they write amounts as numbers here and as text there, and a float would round. */
+/** Numbers become text: amounts come as numbers and as text, and a float would round. */
 const parseAsText = (text: string) => parse(text, (digits) => digits)
 
 /** A status: `pending auth` is one. */
 function phrase(value: unknown): string | undefined {
-  return typeof value === 'string' && /^[\x20-\x7e]{1,100}$/.test(value) ? value.trim().toLowerCase() : undefined
+  return typeof value === 'string' && /^[\x20-\x7e]{1,100}$/.test(value)
+    ? value.trim().toLowerCase() || undefined
+    : undefined
 }
 
 /** Digits alone, whether they were sent as a number or as text. */
@@ -272,28 +270,25 @@ function moment(value: unknown): Date | undefined {
   return typeof value === 'string' && /^\d{12,14}$/.test(value) ? new Date(Number(value)) : date(value)
 }
 
-/**
- * Flutterwave uses decimal amounts, we use minor units. Conversion works on digits: 19.99 * 100 in floating point is 1998.9999….
- */
+/** Flutterwave uses decimal amounts, we use minor units. Conversion works on digits: 19.99 * 100 is 1998.9999…. */
 export function majorOf(sum: Money): string {
   return plainAmount(sum)
 }
 
 /** Their digits in our units; undefined for what is no amount, or has more decimals than the currency. */
-export function minorOf(digits: unknown, currency: Currency): number | undefined {
-  const match = typeof digits === 'string' ? /^(\d{1,13})(?:\.(\d{1,20}))?$/.exec(digits) : null
-  if (!match) return undefined
-  const [, whole = '', fraction = ''] = match
+export function minorOf(digits: string, currency: Currency): number | undefined {
+  const [, whole, fraction = ''] = /^(\d{1,13})(?:\.(\d{1,20}))?$/.exec(digits) ?? []
+  if (whole === undefined) return undefined
   const places = decimalsOf(currency)
   if (fraction.length > places) return undefined
   const minor = Number(whole + fraction.padEnd(places, '0'))
   return Number.isSafeInteger(minor) ? minor : undefined
 }
 
-/** The same, rounded to the nearest unit when there are more decimals than the currency has: fees and exchange rates leave such amounts. */
-export function nearestMinorOf(digits: unknown, currency: Currency): number | undefined {
+/** The same, rounded to the nearest unit: fees and exchange rates leave more decimals than the currency has. */
+function nearestMinorOf(digits: string, currency: Currency): number | undefined {
   const exact = minorOf(digits, currency)
-  if (exact !== undefined || typeof digits !== 'string' || !/^\d{1,13}\.\d{1,20}$/.test(digits)) return exact
+  if (exact !== undefined || !/^\d{1,13}\.\d{1,20}$/.test(digits)) return exact
   const places = decimalsOf(currency)
   const [whole = '', fraction = ''] = digits.split('.')
   const down = minorOf(places === 0 ? whole : `${whole}.${fraction.slice(0, places)}`, currency)
