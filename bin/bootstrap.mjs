@@ -1,5 +1,4 @@
-// Runs before everything else, on whatever Node (20 or newer) the machine has and with nothing installed: brings in what is
-// missing, then gives way. No dependencies, so it can run first.
+// Runs first, on the Node of the machine (20 or newer), and installs what is missing. It has no dependencies.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,17 +8,15 @@ const purpose = process.argv[2] ?? 'start'
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
 if (Number(process.versions.node.split('.')[0]) < 20) {
-  fail(
-    `Node ${process.versions.node} is too old to begin with. Install Node 20 or newer; Manilla brings its own Node 24.`,
-  )
+  fail(`Node ${process.versions.node} is too old. Install Node 20 or newer; Manilla brings its own Node 24.`)
 }
 if (!isInstalled()) {
-  oneAtATime(install)
+  withInstallLock(install)
   if (!isInstalled()) fail('npm installed the packages, but not all of them: remove node_modules and try again.')
 }
 if (purpose === 'test') findBrowser()
 
-/** Whether what is on disk is what the lockfile says. npm keeps its own record of what it installed. */
+/** Compares the lockfile with npm's own record of what it installed. */
 function isInstalled() {
   const read = (path) => {
     try {
@@ -37,37 +34,37 @@ function isInstalled() {
   )
 }
 
-/** Two commands in one clone, both the first: npm would pull the packages from under each other. The second waits, and finds them there. */
-function oneAtATime(work) {
-  const turn = join(root, '.installing')
-  const owner = join(turn, 'pid')
+/** Locks the clone: two installs at once would remove each other's packages. The second command waits for the first. */
+function withInstallLock(work) {
+  const lock = join(root, '.installing')
+  const owner = join(lock, 'pid')
   for (;;) {
     try {
-      mkdirSync(turn)
+      mkdirSync(lock)
       break
     } catch (error) {
-      if (error.code !== 'EEXIST') return work() // npm will say what is wrong with this folder
+      if (error.code !== 'EEXIST') return work() // npm reports what is wrong with this folder
     }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
-    if (isDead(owner)) rmSync(turn, { recursive: true, force: true })
+    if (isDead(owner)) rmSync(lock, { recursive: true, force: true })
   }
   try {
     writeFileSync(owner, String(process.pid))
     if (!isInstalled()) work()
   } finally {
-    rmSync(turn, { recursive: true, force: true })
+    rmSync(lock, { recursive: true, force: true })
   }
 }
 
-/** Whoever died in the middle holds nobody up. (Between taking a turn and signing for it pass milliseconds, not seconds.) */
+/** Whether the owner of the lock has died. A lock without a pid for 10 s counts: the pid is written within milliseconds. */
 function isDead(owner) {
   try {
     process.kill(Number(readFileSync(owner, 'utf8')), 0)
     return false
   } catch (error) {
     if (error.code !== 'ENOENT') return error.code === 'ESRCH'
-    const turn = statSync(dirname(owner), { throwIfNoEntry: false })
-    return turn !== undefined && Date.now() - turn.mtimeMs > 10_000
+    const lock = statSync(dirname(owner), { throwIfNoEntry: false })
+    return lock !== undefined && Date.now() - lock.mtimeMs > 10_000
   }
 }
 
@@ -78,14 +75,14 @@ function install() {
     stdio: ['ignore', 2, 2],
   })
   if (status !== 0)
-    fail('npm could not install the packages; what it said is above. Check the network and the disk, then try again.')
+    fail('npm could not install the packages; its error is above. Check the network and the disk, then try again.')
 }
 
 /** Browser tests need a Chromium: CHROMIUM_PATH, the system's, the package manager's, else Playwright's own download. */
 function findBrowser() {
   const { CHROMIUM_PATH } = process.env
   if (CHROMIUM_PATH) {
-    if (!existsSync(CHROMIUM_PATH)) fail(`CHROMIUM_PATH is ${CHROMIUM_PATH}, and there is nothing there.`)
+    if (!existsSync(CHROMIUM_PATH)) fail(`CHROMIUM_PATH is ${CHROMIUM_PATH}, and there is no file.`)
     return
   }
   if (['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'].some(onPath)) return
