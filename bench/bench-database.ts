@@ -10,10 +10,10 @@ export interface BenchDatabase {
   /** The postmaster. */
   pid: number
   version: string
-  /** What decides how much a commit costs. */
+  /** The settings that determine the cost of a commit. */
   settings: string
   create(name: string): Promise<string>
-  /** On the database of that address. */
+  /** Runs a statement on the database of that URL. */
   ask<Row>(url: string, statement: string): Promise<Row[]>
   checkpoint(): Promise<void>
   stop(): Promise<void>

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
-/** CPU time from the kernel's own counters per process: exact, whatever else runs on the machine. Linux only. */
+/** CPU time from the kernel's counters per process: exact, independent of other load. Linux only. */
 export const CAN_READ_CPU = existsSync('/proc/self/stat')
 
 const MS_PER_TICK = CAN_READ_CPU ? 1_000 / (Number(spawnSync('getconf', ['CLK_TCK']).stdout) || 100) : Number.NaN
@@ -18,7 +18,7 @@ export function cpuMsOf(pid: number): number {
   return CAN_READ_CPU ? (readCounters(pid)?.ownMs ?? 0) : Number.NaN
 }
 
-/** PostgreSQL as a whole: the postmaster, all that it runs now, and all that it ran before. */
+/** All of PostgreSQL: the postmaster and its present and past children. */
 export function cpuMsWithChildren(pid: number): number {
   if (!CAN_READ_CPU) return Number.NaN
   let totalMs = 0

@@ -10,7 +10,7 @@ import { startDelivering } from '../src/webhooks/delivery-loop.ts'
 
 /**
  * A process that sends deliveries, by Manilla or by a job library: one POST for each. The libraries are tuned as their manuals
- * say, sign nothing, keep no record of tries, and guard against nothing, all to their advantage.
+ * say. They do not sign, record tries or check addresses, which is to their advantage.
  */
 const url = process.env.DATABASE_URL ?? ''
 const CONCURRENCY = 64

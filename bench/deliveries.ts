@@ -80,7 +80,7 @@ async function measure(
       const begun = performance.now()
       await queue.add(index)
       latencies.push(((await arrival)[0] as number) - begun)
-      await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 30)) // idle, and not in step with a poll interval
+      await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 30)) // idle, and not in phase with a poll interval
     }
     latencies.sort((a, b) => a - b)
     return { system, rate, p50Ms: median(latencies), p99Ms: latencies[Math.floor(latencies.length * 0.99)] as number }
@@ -98,7 +98,7 @@ interface Queue {
   close(): Promise<void>
 }
 
-const BODY = JSON.stringify({ filler: 'x'.repeat(1_800) }) // about what a payment with one attempt weighs
+const BODY = JSON.stringify({ filler: 'x'.repeat(1_800) }) // about the size of a payment with one attempt
 
 function openQueue(system: System, url: string, ports: number[]): Promise<Queue> {
   if (system === 'manilla') return openManilla(url, ports)

@@ -6,7 +6,7 @@ import { SANDBOX_MERCHANT_ID } from '../src/integrations/create-merchant.ts'
 import { newId, newReference, newShortCode, uuidOf } from '../src/kernel/ids.ts'
 
 /**
- * The floor: what anyone would write first. A bare `node:http` server and one committed INSERT per request, of the row
+ * The floor: a bare `node:http` server and one committed INSERT per request, of the row
  * that the service writes. No framework, no credentials, no validation, no log.
  */
 const pool = new pg.Pool({

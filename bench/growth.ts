@@ -39,13 +39,13 @@ export async function runGrowth(
   const largeUrl = await database.create('large')
   const startedAt = performance.now()
   await fill(largeUrl, plan.rows)
-  await database.ask(largeUrl, 'vacuum (analyze) payments') // as autovacuum would have long done
+  await database.ask(largeUrl, 'vacuum (analyze) payments') // as autovacuum would have done
   say(`${plan.rows} payments written in ${Math.round((performance.now() - startedAt) / 1_000)} s`)
 
   const onEmpty = await startManilla(emptyUrl)
   const onLarge = await startManilla(largeUrl)
   const measureEmpty = async () => {
-    // The tables that point here refuse to forget; in a database that is thrown away they may be told to.
+    // Foreign keys and triggers prevent deletes. This database is temporary, so they are turned off.
     await database.ask(emptyUrl, 'set session_replication_role = replica; truncate payments cascade')
     await database.checkpoint()
     return gauge.measure(onEmpty, GROWTH_CONNECTIONS, plan)
@@ -74,7 +74,7 @@ export async function runGrowth(
   return rounds
 }
 
-/** Payments as the service itself writes them, over the days before now, of several merchants: the one under load is in their midst. */
+/** Payments as the service itself writes them, over the days before now, of several merchants, with the one under load among them. */
 async function fill(url: string, rows: number): Promise<void> {
   const database = connect({ url, connections: INSERTS_AT_ONCE, poolWaitMs: 60_000, statementTimeoutMs: 60_000 })
   const others = Array.from({ length: MERCHANTS - 1 }, () => newId('merchant', new Date()))

@@ -3,7 +3,7 @@ export interface Memory {
   heapUsed: number
 }
 
-/** What a running Node.js says of its memory, right after it threw away what it does not need. */
+/** The memory use of a running Node.js, after a garbage collection. */
 export interface Inspector {
   memory(): Promise<Memory>
   close(): void

@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * The merchants and customers of the bench: a process of its own that creates payments, or opens their pages, as fast as it is answered,
- * one request in flight per connection. It shares the machine with what it measures, so it does as little as it can: sockets without
- * an HTTP client, requests made beforehand, and of each answer only the status and the length are read.
+ * The load generator: a process that creates payments, or opens their pages, as fast as it is answered,
+ * one request in flight per connection. It shares the machine with what it measures, so it does little work: sockets without
+ * an HTTP client, prepared requests, and only the status and length of each answer are read.
  */
 export interface LoadOrder extends Errand {
   port: number
@@ -12,10 +12,10 @@ export interface LoadOrder extends Errand {
   measureMs: number
 }
 
-/** What is asked, again and again, and how it must be answered. */
+/** The requests, which are repeated, and the expected answer. */
 export interface Errand {
   method: 'GET' | 'POST'
-  /** In turn. */
+  /** Sent in turns. */
   paths: string[]
   headers: Record<string, string>
   body: string
@@ -23,12 +23,12 @@ export interface Errand {
 }
 
 export interface LoadResult {
-  /** Answers while it was measured. */
+  /** Answers during the measurement. */
   measured: number
   seconds: number
   p50Ms: number
   p99Ms: number
-  /** Every one, that of the warm-up too: each 201 must be a row. */
+  /** All answers, including the warm-up: each 201 must be a row. */
   answered: number
 }
 
@@ -48,7 +48,7 @@ process.on('message', (order: LoadOrder) => {
     (error: Error) => report({ kind: 'failed', reason: error.message }),
   )
 })
-process.on('disconnect', () => process.exit()) // whoever started us is gone
+process.on('disconnect', () => process.exit()) // the parent process has ended
 
 function report(message: LoadReport): void {
   process.send?.(message)
@@ -96,7 +96,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   await Promise.race([finished, sleep(Math.min(order.measureMs, MAX_MS))])
   measuring = false
   const seconds = (performance.now() - startedAt) / 1000
-  // What is under way is answered first: it must not be in the way of whoever is measured next.
+  // Waits for the requests in flight, so that they do not affect the next measurement.
   ending = true
   const deadline = performance.now() + DRAIN_MS
   while (inFlight > 0 && !failure && performance.now() < deadline) await sleep(5)
@@ -109,7 +109,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   return { measured, seconds, p50Ms: at(0.5), p99Ms: at(0.99), answered }
 }
 
-/** Many customers, in no order: an index on them must not look better than it is. */
+/** Many customers in random order, so that an index on them has a realistic cost. */
 function requestsOf({ port, method, paths, headers, body }: LoadOrder): Buffer[] {
   return Array.from({ length: CUSTOMERS }, (_, customer) => {
     const name = ((customer * 7_919) % CUSTOMERS).toString().padStart(5, '0')
@@ -131,7 +131,7 @@ interface Connection {
 function openConnection(
   { port, status }: LoadOrder,
   requests: Buffer[],
-  /** Whether to go on. */
+  /** Whether to continue. */
   onAnswer: (sentAt: number) => boolean,
   onFailure: (error: Error) => void,
 ): Promise<Connection> {
@@ -163,7 +163,7 @@ function openConnection(
       port,
       noDelay: true,
       onread: {
-        buffer: Buffer.allocUnsafe(32_768), // ours to use again: no buffer is made per answer
+        buffer: Buffer.allocUnsafe(32_768), // reused: no buffer is allocated per answer
         callback: (size, buffer) => {
           try {
             if (isWhole(buffer as Buffer, size) && onAnswer(sentAt)) send()
@@ -186,7 +186,7 @@ function openConnection(
 
 const BRACE = 0x7d
 
-/** Nearly always our JSON comes in one piece: then its first bytes and its last two (`}}`) say all, and no text is made of it. */
+/** The JSON nearly always comes in one piece: then its first bytes and its last two (`}}`) are enough, and it is not decoded. */
 function isWholeJson(bytes: Buffer, size: number, wanted: Buffer): boolean {
   return (
     bytes[size - 1] === BRACE &&
@@ -195,7 +195,7 @@ function isWholeJson(bytes: Buffer, size: number, wanted: Buffer): boolean {
   )
 }
 
-/** Of the whole answer, once its head is there. */
+/** The length of the whole answer, when its head has arrived. */
 function lengthOf(answer: string): number | undefined {
   const headEnd = answer.indexOf('\r\n\r\n')
   if (headEnd === -1) return undefined

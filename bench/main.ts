@@ -20,8 +20,8 @@ import { stopAll } from './subjects.ts'
 import { judge, judgeDeliveries, judgePages, judgeStreams, type Target } from './targets.ts'
 
 /**
- * How fast are payments created, delivered and shown, and what does each cost? `npm run bench` answers beside floors that are measured in the same
- * minutes on the same PostgreSQL, since a number alone says more about the machine than about us.
+ * `npm run bench`: how fast payments are created, delivered and shown, and what each costs, compared with floors that are measured in the same
+ * minutes on the same PostgreSQL, because an absolute number depends mostly on the machine.
  */
 interface Plan {
   rounds: RoundsPlan
@@ -38,7 +38,7 @@ const FULL: Plan = {
   pages: { rounds: 5, compileMs: 8_000, warmUpMs: 1_000, measureMs: 3_000 },
   streams: { rounds: 3, streams: 1_000 },
 }
-// To see that it works, and the order of magnitude. Too short to judge by.
+// For a quick look at the order of magnitude. Too short for a verdict.
 const QUICK: Plan = {
   rounds: { rounds: 2, compileMs: 5_000, warmUpMs: 300, measureMs: 1_000 },
   growth: { rounds: 2, compileMs: 3_000, warmUpMs: 300, measureMs: 1_000, rows: 100_000 },
@@ -52,7 +52,7 @@ const SECTIONS = ['creates', 'deliveries', 'pages']
 const HELP = `Usage: npm run bench [-- --quick] [--only ${SECTIONS.join('|')}]
 
 Measures how fast payments are created, beside floors on the same PostgreSQL; how fast webhooks are delivered, beside two job
-libraries; how fast payment pages are shown, beside a static page, and told of changes. Takes about 12 minutes; with --quick about
+libraries; how fast payment pages are shown, beside a static page, and updated. Takes about 12 minutes; with --quick about
 two, on a smaller table. Ends with 1 when a target is missed.
 `
 
@@ -115,7 +115,7 @@ function cleanUpOnce(database: BenchDatabase): () => Promise<void> {
   }
 }
 
-/** The table is for stdout; how far we are is for whoever waits. */
+/** The table goes to stdout, the progress to stderr. */
 function say(line: string): void {
   process.stderr.write(`${line}\n`)
 }

@@ -12,8 +12,8 @@ import { webhookHttp } from '../src/outbound/webhook-http.ts'
 import { buildAssets } from '../web/build.ts'
 
 /**
- * The ceiling: our own app with its credentials, validation, metrics and log, that answers without having written the
- * payment. What the service loses against it is what PostgreSQL costs.
+ * The ceiling: our own app with its credentials, validation, metrics and log, which answers without writing the
+ * payment. The difference to it is the cost of PostgreSQL.
  */
 const database = connect({ url: process.env.DATABASE_URL ?? '' }) // for the credential alone, once a second
 let baseUrl = ''

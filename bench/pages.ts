@@ -22,7 +22,7 @@ export const PAGE_CONNECTIONS = 64
 const CODINGS = ['identity', 'gzip']
 const PAYMENTS = 200
 
-/** Pages of payments that wait to be paid, and the same bytes from a server that has them ready, in turns. */
+/** Pages of pending payments, and the same bytes from a static server, in turns. */
 export async function runPages(
   database: BenchDatabase,
   gauge: Gauge,
@@ -72,7 +72,7 @@ export async function runPages(
   return rounds
 }
 
-/** A page as it goes over the wire, in each coding that the service has for it. */
+/** A page as it is sent, in each content coding of the service. */
 async function readPages({ port }: Subject, path: string): Promise<StaticPages> {
   const pages: StaticPages = {}
   for (const coding of CODINGS) {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { SANDBOX_MERCHANT_ID } from '../src/integrations/create-merchant.ts'
 import { uuidOf } from '../src/kernel/ids.ts'
 
-/** Marks the rows of pgbench, which no answer of a server stands for. */
+/** Marks the rows of pgbench, which have no answer of a server. */
 export const PGBENCH_EMAIL = 'pgbench@example.com'
 
 export const HAS_PGBENCH = spawnSync('pgbench', ['--version']).status === 0

@@ -121,7 +121,7 @@ export function reportPages(rounds: PageRound[]): string {
   return table(head, rows)
 }
 
-/** What a page of ours is to the static one, within each round. */
+/** The ratio of our page to the static one, within each round. */
 export function pageRatios(rounds: PageRound[], coding: string, pick: (measurement: Measurement) => number): number[] {
   return rounds.flatMap(({ codings }) =>
     codings.filter((each) => each.coding === coding).map((each) => pick(each.manilla) / pick(each.static)),
@@ -136,10 +136,10 @@ export function reportStreams({ streams, rssBytes, heapBytes, rounds }: Streams)
     [
       ['memory a stream, KiB: resident', kib(rssBytes)],
       ['memory a stream, KiB: heap after a collection', kib(heapBytes)],
-      ['from settled (as its event says) to told, p50 ms', of(({ settledToTold }) => settledToTold.p50Ms)],
-      ['from settled (as its event says) to told, p99 ms', of(({ settledToTold }) => settledToTold.p99Ms)],
-      ['from the charge at the provider to told, p50 ms', of(({ chargedToTold }) => chargedToTold.p50Ms)],
-      ['from the charge at the provider to told, p99 ms', of(({ chargedToTold }) => chargedToTold.p99Ms)],
+      ['from settled (time of the event) to page updated, p50 ms', of(({ settledToTold }) => settledToTold.p50Ms)],
+      ['from settled (time of the event) to page updated, p99 ms', of(({ settledToTold }) => settledToTold.p99Ms)],
+      ['from the charge at the provider to page updated, p50 ms', of(({ chargedToTold }) => chargedToTold.p50Ms)],
+      ['from the charge at the provider to page updated, p99 ms', of(({ chargedToTold }) => chargedToTold.p99Ms)],
     ],
   )
 }
@@ -171,7 +171,7 @@ export function reportMachine(database: BenchDatabase, tookMs: number, loadBefor
   ].join(' ')
 }
 
-/** What one is to the other within each round, so that a slow round counts for neither. */
+/** Ratios within each round, so that a slow round affects both sides. */
 export function ratiosTo(
   rounds: Round[],
   base: string,
@@ -184,7 +184,7 @@ export function ratiosTo(
   )
 }
 
-/** By how much it changes from the empty to the large table in each round: 0.1 is 10 % more. */
+/** The relative change from the empty to the large table in each round: 0.1 is 10 % more. */
 export function growthsOf(rounds: GrowthRound[], pick: (measurement: Measurement) => number): number[] {
   return rounds.map(({ empty, large }) => pick(large) / pick(empty) - 1)
 }

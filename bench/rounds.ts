@@ -13,13 +13,13 @@ export interface Round {
 
 export interface RoundsPlan extends Duration {
   rounds: number
-  /** Load for each server before the first round: a young process spends half as much again per create until the compiler is done. */
+  /** Load for each server before the first round: a new process needs 50 % more CPU per create until its code is compiled. */
   compileMs: number
 }
 
 /**
- * Every server at every concurrency, again and again: the machine's moods meet all of them alike. One is loaded at a
- * time, and each round another one goes first.
+ * Every server at every concurrency, in rounds, so that noise of the machine affects all of them alike. One is loaded at a
+ * time, and each round starts with another one.
  */
 export async function runRounds(
   database: BenchDatabase,
@@ -28,7 +28,7 @@ export async function runRounds(
   say: (line: string) => void,
 ): Promise<Round[]> {
   const url = await database.create('rounds')
-  const manilla = await startManilla(url) // first: it makes the merchant whose credential all of them use
+  const manilla = await startManilla(url) // first: it creates the merchant whose credential all of them use
   const subjects = [manilla, await startFloor(url), await startNoDatabase(url)]
 
   let mustBeThere = 0
@@ -44,7 +44,7 @@ export async function runRounds(
 
   const rounds: Round[] = []
   for (let number = 0; number < plan.rounds; number++) {
-    await database.checkpoint() // at a moment of our choice, not in the middle of somebody's turn
+    await database.checkpoint() // now, so that it does not happen during a measurement
     const order = subjects.map((_, index) => subjects[(index + number) % subjects.length] as Subject)
     const measurements: Measurement[] = []
     for (const connections of CONCURRENCIES) {

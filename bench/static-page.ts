@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import type { StaticPages } from './pages.ts'
 
-/** The floor of pages: the same framework, the very bytes and headers of one of our pages, and nothing to find out. */
+/** The floor of pages: the same framework sends the same bytes and headers as one of our pages, without any work. */
 const pages = JSON.parse(process.env.PAGES ?? '{}') as StaticPages
 const bodies = new Map(Object.entries(pages).map(([coding, { base64 }]) => [coding, Buffer.from(base64, 'base64')]))
 

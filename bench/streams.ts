@@ -17,7 +17,7 @@ export interface Latency {
 
 export interface Streams {
   streams: number
-  /** By how much the process grew while they were opened. */
+  /** Growth of the process while they were opened. */
   rssBytes: number
   heapBytes: number
   rounds: { settledToTold: Latency; chargedToTold: Latency }[]
@@ -32,7 +32,7 @@ interface Payment {
 const AT_ONCE = 4
 const CARD = '4084084084084081'
 
-/** Many open pages, each of a payment of its own; then the customers pay, and each page is told. */
+/** Many open pages, each of another payment; then the customers pay, and each page is updated. */
 export async function runStreams(
   database: BenchDatabase,
   { rounds, streams }: StreamsPlan,
@@ -45,7 +45,7 @@ export async function runStreams(
   const payments = await initialize(database, url, manilla, streams)
   say(`streams: ${streams} payments initialized`)
 
-  for (const { socket } of await openPages(manilla, payments.slice(0, 100))) socket.destroy() // what the first ones make once
+  for (const { socket } of await openPages(manilla, payments.slice(0, 100))) socket.destroy() // warm-up
   const before = await inspector.memory()
   const pages = await openPages(manilla, payments)
   const after = await inspector.memory()
@@ -82,7 +82,7 @@ async function initialize(database: BenchDatabase, url: string, manilla: Subject
   await inTurn(
     Array.from({ length: count }, (_, index) => index),
     async (index) => {
-      // Each a customer of its own: the saved card of a known one would be charged at once.
+      // A new customer each: the saved card of a known one would be charged at once.
       const user = { email: `customer-${index}@example.com` }
       const reference = `ORD-${index}`
       const wanted = { provider: 'gateway', reference, amount: 1_250_000, user }
@@ -101,7 +101,7 @@ async function initialize(database: BenchDatabase, url: string, manilla: Subject
 interface Page {
   payment: Payment
   socket: Socket
-  /** When the page heard that it is paid. */
+  /** When the page got the event that it is paid. */
   told: Promise<number>
 }
 
@@ -125,7 +125,7 @@ async function openPages(manilla: Subject, payments: Payment[]): Promise<Page[]>
   return pages
 }
 
-/** By the clock that the machine's processes share, so that an event's time can be compared. */
+/** The wall clock, which all processes share, so that it can be compared with the time of an event. */
 function now(): number {
   return performance.timeOrigin + performance.now()
 }
@@ -140,7 +140,7 @@ async function settledTimes(database: BenchDatabase, url: string): Promise<Map<s
 
 async function latency(pages: Page[], since: (payment: Payment) => number | undefined): Promise<Latency> {
   const each = await Promise.all(pages.map(async ({ payment, told }) => (await told) - (since(payment) ?? Number.NaN)))
-  if (each.some(Number.isNaN)) throw new Error('a page was told of a payment that was not settled')
+  if (each.some(Number.isNaN)) throw new Error('a page was updated for a payment that was not settled')
   const sorted = each.toSorted((a, b) => a - b)
   const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
   return { p50Ms: at(0.5), p99Ms: at(0.99) }

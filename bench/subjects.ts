@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-/** A server that is measured: a process of its own. */
+/** A server that is measured, in its own process. */
 export interface Subject {
   name: string
   pid: number
@@ -13,11 +13,11 @@ export interface Subject {
 
 const ROOT = join(import.meta.dirname, '..')
 
-// What an operator in production would choose: a line per request is what a proxy in front of us writes already.
+// As in production: a proxy in front of the service already logs each request.
 export const LOG_LEVEL = 'warn'
 
 // As many as the service has. 5, 10, 20 and 40 were tried at concurrency 64 on 2 cores: 10 was best in the calmest run (3 314
-// creates a second against 3 106 with 20), 20 in two runs beside other work (2 241 and 2 563 against 1 748 and 2 198).
+// creates a second against 3 106 with 20), 20 in two runs with other load (2 241 and 2 563 against 1 748 and 2 198).
 export const FLOOR_CONNECTIONS = 10
 
 const SECRET_KEY = randomBytes(32).toString('base64')
@@ -62,8 +62,8 @@ export async function startManilla(databaseUrl: string, nodeOptions: string[] = 
   return { name: 'manilla', pid: child.pid as number, port, child }
 }
 
-/** One call by its merchant; throws unless it is answered well. */
-// biome-ignore lint/suspicious/noExplicitAny: whoever calls knows what is answered
+/** One call by its merchant. Throws unless the answer is 2xx. */
+// biome-ignore lint/suspicious/noExplicitAny: the caller knows the shape of the answer
 export async function callManilla({ port }: Subject, path: string, body: unknown): Promise<any> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
     method: 'POST',
@@ -91,7 +91,7 @@ export function startStaticPage(databaseUrl: string, pages: string): Promise<Sub
   return startForked('static page', 'static-page.ts', { ...environment(databaseUrl), PAGES: pages })
 }
 
-/** A process that carries deliveries out; it listens nowhere. */
+/** A process that sends deliveries. It does not listen. */
 export function startDeliverer(system: string, databaseUrl: string): Promise<Subject> {
   return startForked(system, 'deliverer.ts', { ...environment(databaseUrl), SYSTEM: system })
 }

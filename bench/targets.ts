@@ -13,10 +13,10 @@ export interface Target {
   name: string
   wanted: string
   measured: string
-  /** How far the rounds are apart: a verdict between them is a verdict on the machine's mood. */
+  /** The spread of the rounds: a target within it cannot be judged. */
   lowest: string
   highest: string
-  /** undefined: this machine cannot tell. */
+  /** Undefined: cannot be measured on this machine. */
   met: boolean | undefined
 }
 
@@ -93,7 +93,7 @@ export function judgePages(rounds: PageRound[]): Target[] {
 export function judgeStreams({ streams, rounds }: Streams): Target[] {
   return [
     target(
-      `from settled to told, ${streams.toLocaleString('en-US')} open pages, p99 ms`,
+      `from settled to page updated, ${streams.toLocaleString('en-US')} open pages, p99 ms`,
       '<= 500',
       rounds.map(({ settledToTold }) => settledToTold.p99Ms),
       (p99) => p99 <= 500,
