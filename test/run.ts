@@ -1,9 +1,9 @@
 // `npm test`: format, lint, types and tests, on a PostgreSQL of its own. `npm test -- src/kernel/ids.test.ts` runs those files only.
 // `npm run processes`: real processes of the service and the command line: first run, stop, kill -9; three minutes.
-// `npm run browser`: every state of the page in a real browser, with all that can go wrong on it; ten minutes, so not part of `npm test`.
+// `npm run browser`: every state and error of the page in a real browser; ten minutes, so not part of `npm test`.
 // RETRY_FAILED_FILES=1, as CI sets it: each file that failed runs once more. One that passes then is reported as flaky.
 // `npm run scale`: every statement, claims and pauses on tables with a million rows; some minutes, not part of CI.
-// `npm run providers`: money, failover and secrets with every real provider's double; a minute or two.
+// `npm run providers`: money, failover and secrets with the fake of every real provider; a minute or two.
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

@@ -14,16 +14,16 @@ export interface Contract {
   startFake: StartFake
 }
 
-/** The providers that describe their own API for machines. */
+/** The providers that publish an OpenAPI description. */
 export const CONTRACTS: Contract[] = [
   { name: 'paystack', file: 'paystack.json', gaps: PAYSTACK_GAPS, startFake: startFakePaystack },
   { name: 'stripe', file: 'stripe.json', gaps: STRIPE_GAPS, startFake: startFakeStripe },
 ]
 
 export interface Findings {
-  /** By call of theirs: how often it was made, for which of ours, and which gaps it needed. */
+  /** By their call: how often it was made, for which of our calls, and which gaps it needed. */
   calls: Map<string, { times: number; during: Set<keyof Connection>; gaps: Set<Gap> }>
-  /** Everything that is wrong, a sentence each. */
+  /** One sentence for each mistake. */
   wrong: string[]
 }
 
@@ -35,7 +35,7 @@ export async function checkContract({ file, gaps, startFake }: Contract): Promis
   try {
     await driveEveryCall(fake, made)
   } catch (error) {
-    // The fake is strict, too: what it refused is among the last requests, and the description says what is wrong with it.
+    // The fake refused a request. It is among the last ones, and the description names its mistake.
     const { calls, wrong } = judgeAll(description, gaps, made)
     return { calls, wrong: [...wrong, `stopped after ${made.length} requests: ${(error as Error).message}`] }
   } finally {
@@ -51,7 +51,7 @@ export async function checkContract({ file, gaps, startFake }: Contract): Promis
   }
 }
 
-/** Of all requests there are: so what none of them needed, nobody needs. */
+/** Over all requests: a gap or a call that none of them used is not needed. */
 export function findingsOf(description: Description, gaps: Gap[], made: Made[]): Findings {
   const { calls, wrong } = judgeAll(description, gaps, made)
   const used = new Set([...calls.values()].flatMap((row) => [...row.gaps]))

@@ -8,13 +8,13 @@ import { PAYSTACK_GAPS } from './gaps.ts'
 import { faultFinder, type Schema } from './schema.ts'
 
 for (const contract of CONTRACTS) {
-  test(`every request to ${contract.name} is one that it describes, or a gap that is on the list`, async () => {
+  test(`every request to ${contract.name} matches its description or a listed gap`, async () => {
     const { calls, wrong } = await checkContract(contract)
     assert.deepEqual(wrong, [])
     assert.ok(calls.size > 0)
   })
 
-  test(`every gap of ${contract.name} has a name of its own, a reason and a source`, () => {
+  test(`every gap of ${contract.name} has a unique name, a reason and a source`, () => {
     assert.equal(new Set(contract.gaps.map(({ name }) => name)).size, contract.gaps.length)
     for (const { because, source } of contract.gaps) assert.ok(because && new URL(source))
   })
@@ -124,13 +124,13 @@ const REQUESTS: [string, Description, ProviderCall, string[]][] = [
   ['an hour in words', stripe, get('/v1/payment_intents?created[gte]=now'), ['type query.created.gte']],
 ]
 for (const [name, description, request, faults] of REQUESTS) {
-  test(`a request with ${name} ${faults.length === 0 ? 'is described' : 'is found out'}`, () => {
+  test(`a request with ${name} ${faults.length === 0 ? 'is accepted' : 'is rejected'}`, () => {
     const found = judge(description, request).faults.map(({ rule, field }) => `${rule} ${field}`)
     assert.deepEqual(found, faults)
   })
 }
 
-test('a gap lets its own field through and no other, and what is in it is looked at', () => {
+test('a gap allows its own field only, and its value is checked', () => {
   const wrongWith = (bank_transfer: unknown, gaps = PAYSTACK_GAPS) => {
     const call = asJSON('/charge', { ...page, bank_transfer })
     const { wrong } = findingsOf(paystack, gaps, [{ during: 'openAccount', call }])
@@ -145,21 +145,21 @@ test('a gap lets its own field through and no other, and what is in it is looked
   assert.match(wrongWith({}, [])[0] ?? '', /body\.bank_transfer .*“unknown field”/)
 })
 
-test('a gap that nobody needs, and a call that nobody makes, are found out', () => {
+test('an unused gap and an unused call are reported', () => {
   const { wrong } = findingsOf(paystack, PAYSTACK_GAPS, [{ during: 'verifyKeys', call: get('/balance') }])
   assert.ok(wrong.includes('the gap “pay with transfer” is one no more: strike it from the list'))
   assert.ok(wrong.includes('POST /charge is described, and no request of ours makes it: leave it out'))
   assert.ok(!wrong.some((sentence) => sentence.startsWith('GET /balance')))
 })
 
-test('a path that is written out comes before one with a place to fill in', () => {
+test('a literal path comes before a path with a parameter', () => {
   const paths = { '/t/{id}': { get: {} }, '/t/totals': { get: {} } }
   const description: Description = { servers: [], paths, components: { schemas: {} } }
   assert.equal(judge(description, get('/t/totals')).call, 'GET /t/totals')
   assert.equal(judge(description, get('/t/other')).call, 'GET /t/{id}')
 })
 
-test('brackets nest, numbers and empty brackets make lists, and nothing is there twice', () => {
+test('form fields: brackets nest, numbers and empty brackets make lists, and no field is repeated', () => {
   assert.deepEqual(readForm('a[b][c]=1&d[0][e]=2&d[1][e]=3&f[]=4&f[]=5&g='), {
     a: { b: { c: '1' } },
     d: [{ e: '2' }, { e: '3' }],
@@ -169,7 +169,7 @@ test('brackets nest, numbers and empty brackets make lists, and nothing is there
   for (const odd of ['a=1&a=2', 'a=1&a[b]=2', 'a[b=1', '[a]=1']) assert.throws(() => readForm(odd), odd)
 })
 
-test('a choice of schemas, null where it may be, and words that have no rule here', () => {
+test('schemas: anyOf, nullable, and an error for unknown keywords', () => {
   const find = faultFinder({ Sum: { type: 'integer' } })
   const rules = (value: unknown, schema: Schema) => find(value, schema, 'x', 'json').map(({ rule }) => rule)
   const either: Schema[] = [{ $ref: '#/components/schemas/Sum' }, { type: 'number' }]

@@ -4,7 +4,7 @@ import type { ProviderCall } from '../../src/providers/provider.ts'
 import { readForm } from './form.ts'
 import { type Fault, type FindFaults, faultFinder, type Schema, type Written } from './schema.ts'
 
-/** A provider's own description of its API, trimmed to the requests that we make: README.md says where it is from. */
+/** A provider's OpenAPI description, reduced to the requests that we make. README.md names its source. */
 export interface Description {
   servers: { url: string }[]
   paths: Record<string, Record<string, Operation>>
@@ -30,7 +30,7 @@ export interface Verdict {
   findFaults: FindFaults
 }
 
-/** What the description has against a request. */
+/** The mistakes of a request, according to the description. */
 export function judge(description: Description, { method, url, headers = {}, body }: ProviderCall): Verdict {
   const { pathname, search } = new URL(url)
   const findFaults = faultFinder(description.components.schemas)
@@ -44,14 +44,14 @@ export function judge(description: Description, { method, url, headers = {}, bod
     ...findFaults(readForm(search), parametersOf(operation, 'query'), 'query', 'form'),
     ...judgeBody(operation, headers['content-type'], body, findFaults),
   ]
-  // Both describe a key as a bearer's.
+  // Both describe the key as a bearer token.
   if (!/^Bearer \S+$/.test(headers.authorization ?? '')) faults.push({ rule: 'key', field: 'authorization' })
   return { call: nameOf(method, path), faults, findFaults }
 }
 
 const nameOf = (method: string, path: string) => `${method.toUpperCase()} ${path}`
 
-/** A path that is written out comes before one with a place to fill in: /transaction/totals is no transaction. */
+/** A literal path comes before a path with a parameter: /transaction/totals is no transaction. */
 function findOperation({ paths }: Description, method: string, pathname: string) {
   const matches = Object.entries(paths).flatMap(([path, methods]) => {
     const operation = methods[method.toLowerCase()]
@@ -97,7 +97,7 @@ function judgeBody(
     return [{ rule: 'content type', field: 'body', value: contentType } satisfies Fault]
   }
   if (!written || !schema) return []
-  // No body at all lacks what one must have.
+  // An absent body is checked like an empty one: required fields are missing.
   const value = body === undefined ? {} : written === 'json' ? JSON.parse(body) : readForm(body)
   return findFaults(value, schema, 'body', written)
 }

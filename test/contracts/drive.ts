@@ -18,7 +18,7 @@ export interface Made {
   call: ProviderCall
 }
 
-/** Asks an adapter for all that it can be asked for, in every variant that changes a request. What it makes of that comes into `made`. */
+/** Makes every call of an adapter, in every variant that changes a request. The requests are collected in `made`. */
 export async function driveEveryCall(fake: FakeProvider, made: Made[]): Promise<void> {
   const connection = watchedConnection(fake, made)
   const journey = { fake, connection }
@@ -37,7 +37,7 @@ export async function driveEveryCall(fake: FakeProvider, made: Made[]): Promise<
   assert.deepEqual(silent, hasNoAccounts ? ['openAccount'] : [], 'each of its calls was made')
 }
 
-/** Writes down each request on its way out: before any trouble there, so that none is missed. */
+/** Records each request before it is sent, so that a failed one is recorded too. */
 function watchedConnection({ provider, settings, upstream }: FakeProvider, made: Made[]): Connection {
   let during: keyof Connection = 'verifyKeys'
   const http = providerHttp({ deadlineMs: 5_000 })
@@ -128,7 +128,7 @@ async function loseAnswers({ fake, connection }: Journey): Promise<void> {
 
 async function giveBack({ fake, connection }: Journey): Promise<void> {
   const { upstream, customer } = fake
-  // What can be given back in parts.
+  // Partial refunds.
   for (const amount of amountsFor(fake, 'card').filter(({ amount }) => amount > 100)) {
     const order = orderOf(fake, { amount })
     const start = await connection.startCard(order)

@@ -1,4 +1,4 @@
-// `npm run contracts`: every request to the providers that describe their API, held against that description.
+// `npm run contracts`: validates every request to the providers that publish an OpenAPI description.
 import { CONTRACTS, checkContract } from './check.ts'
 
 let isRight = true

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** As much of OpenAPI 3.0's schemas as the two descriptions use. A word that is not here stops the check: nothing is passed over. */
+/** The part of OpenAPI 3.0 schemas that the two descriptions use. An unknown keyword fails the check, so that no rule is ignored. */
 export interface Schema {
   $ref?: string
   type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
@@ -46,7 +46,7 @@ export type Written = 'json' | 'form'
 
 export type FindFaults = (value: unknown, schema: Schema, field: string, written: Written) => Fault[]
 
-/** Stricter than JSON Schema in one thing: an object with named members has no others, for one that they do not name is a slip of ours. */
+/** Stricter than JSON Schema in one point: an object with named members has no others, because an unnamed one is a mistake of ours. */
 export function faultFinder(schemas: Record<string, Schema>): FindFaults {
   function flatten(given: Schema): Schema {
     for (const word of Object.keys(given))
@@ -74,7 +74,7 @@ export function faultFinder(schemas: Record<string, Schema>): FindFaults {
     return typeof value === 'object' && value !== null ? findInObject(Object.entries(value), schema) : []
 
     function findInObject(entries: [string, unknown][], { properties, required = [], additionalProperties }: Schema) {
-      // Without a word on its members, an object is anybody's own: `metadata`.
+      // An object without named members may have any: `metadata`.
       const others = additionalProperties ?? properties === undefined
       const missing = required.filter((name) => !entries.some(([given]) => given === name))
       return [
@@ -90,7 +90,7 @@ export function faultFinder(schemas: Record<string, Schema>): FindFaults {
   }
 }
 
-/** Two that hold at once. Only objects are put together so, with members of their own each. */
+/** `allOf`: only objects are combined so, each with its own members. */
 function both(one: Schema, other: Schema): Schema {
   for (const word of Object.keys({ ...one, ...other })) {
     assert(['type', 'properties', 'required'].includes(word), `allOf uses ${word}: write its rule`)

@@ -66,7 +66,7 @@ const CHARGE = [
   'metadata.reference',
 ]
 
-/** A copy that writes down which of its fields are read. A field that is there and is not read is not written down. */
+/** A copy that records which of its fields are read. */
 function recording(value: unknown, seen: Set<string>, path = ''): unknown {
   if (typeof value !== 'object' || value === null) return value
   const copy = Array.isArray(value) ? [...value] : { ...value }
@@ -118,7 +118,7 @@ for (const [name, read, listed] of [
   ['refund', readRefund, REFUND],
   ['dispute', readDispute, DISPUTE],
 ] as const) {
-  test(`what is read from a ${name} is what Stripe's own types have`, () => {
+  test(`every field that is read from a ${name} exists in Stripe's own types`, () => {
     const seen = new Set<string>()
     assert.ok(read(recording(samples()[name], seen)))
     assert.deepEqual([...seen].toSorted(), listed.toSorted())
@@ -184,7 +184,7 @@ function asText(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, asText(member)]))
 }
 
-test("what is sent is what Stripe's own types take, in the version that they describe", () => {
+test("every field that is sent exists in Stripe's own types, of the same API version", () => {
   assert.equal(VERSION, version)
   assert.deepEqual(readForm(encode(sessionFor(order))), asText(SESSION_PARAMS))
   const card = { customer: 'cus_1', paymentMethod: 'pm_1' }
@@ -208,7 +208,7 @@ const EVENTS: Stripe.Event['type'][] = [
   ...(['charge.dispute.funds_withdrawn', 'charge.dispute.funds_reinstated'] as const),
 ]
 
-test('the events that a merchant is told to choose exist, and the payload style is snapshot', () => {
+test('the events that our guide names exist, and the payload style is snapshot', () => {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/providers/stripe.md'), 'utf8')
   const named = [...guide.matchAll(/`((?:checkout\.session|payment_intent|refund|charge)\.[a-z_.]+)`/g)]
   assert.deepEqual([...new Set(named.map(([, name]) => name))].toSorted(), EVENTS.toSorted())

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { newSeed } from './random.ts'
 
-/** `--kills 20 --seed 7` as numbers; what was not given keeps its default, and a seed is made up. */
+/** `--kills 20 --seed 7` as numbers; absent ones keep their default, and a missing seed is random. */
 export function numbersFrom<Name extends string>(
   defaults: Record<Name, number | undefined>,
   args: string[] = process.argv.slice(2),

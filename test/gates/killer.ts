@@ -11,7 +11,7 @@ export interface Killable {
 const BETWEEN_COMMIT_AND_REQUEST = 0.7
 const CHANCE = 0.3
 
-/** Kills copies at the moments that matter to a refund: after its commit and before the provider is asked, or right after that. */
+/** Kills copies during refunds: between the commit and the call to the provider, or right after the call. */
 export class Killer {
   made = 0
   readonly #random: Random
@@ -25,7 +25,7 @@ export class Killer {
     this.#most = most
   }
 
-  /** Asked for every request that reaches the provider; says how the provider is to treat it. */
+  /** Called for every request that reaches the provider. Returns the fault to apply to it. */
   look(method: string, path: string): 'silent before the work' | 'silent after the work' | undefined {
     if (!/refund/i.test(path) || !this.#random.chance(CHANCE)) return undefined
     const isLook = method === 'GET'
@@ -33,7 +33,7 @@ export class Killer {
     return isLook ? 'silent before the work' : 'silent after the work'
   }
 
-  /** Whose call it is cannot be seen from the provider's side: mostly all copies die, else one at random. */
+  /** The provider does not know which copy called: mostly all copies are killed, else a random one. */
   kill(): boolean {
     const up = this.#copies.filter(({ copy }) => copy)
     if (this.made >= this.#most || up.length === 0) return false

@@ -51,7 +51,7 @@ export async function untilNone(find: () => number[], withinMs: number): Promise
 
 const START_WITHIN_MS = 30_000
 
-/** The real program with its id from the first moment on, not only once it is ready. */
+/** The real program, with its process id before it is ready. */
 function startKnown(env: Record<string, string>): { pid: number | undefined; ready: Promise<ServiceProcess> } {
   const before = new Set(childrenOf(process.pid))
   const ready = startProcess(env)
@@ -78,7 +78,7 @@ export async function startWithin(env: Record<string, string>, withinMs = START_
   }
 }
 
-/** By name, "localhost" may be two addresses; the service listens on one. */
+/** "localhost" may have two addresses; the service listens on one. */
 export function loopbackOf(baseUrl: string): { host: string; port: number } {
   return { host: '127.0.0.1', port: Number(new URL(baseUrl).port) }
 }

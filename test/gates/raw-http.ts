@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** HTTP as bytes: a client of `node:http` would refuse to send most of what the fuzzer wants to. */
+/** HTTP as bytes: `node:http` refuses to send most of the fuzzer's requests. */
 export interface RawAnswer {
   status: number
   headers: Map<string, string>
@@ -29,13 +29,13 @@ export class RawClient {
     this.#address = address
   }
 
-  /** Sends a request in the given pieces and waits for its answer. `hangUp`: no more bytes will come, and the service may know. */
+  /** Sends a request in the given pieces and waits for its answer. `hangUp`: ends the sending side after the last piece. */
   async ask(pieces: Buffer[], { method = 'GET', hangUp = false } = {}): Promise<RawAnswer> {
     const socket = await this.#connected()
     const startedAt = performance.now()
     const answer = readAnswer(socket, method)
     for (const [index, piece] of pieces.entries()) {
-      // A piece of its own on the wire, not glued to its neighbour by the kernel.
+      // One packet for each piece.
       if (index > 0) await new Promise((resolve) => setImmediate(resolve))
       if (socket.writable) socket.write(piece)
     }

@@ -87,7 +87,7 @@ test('a brand is set in one go, served, changed and taken back', async () => {
   assert.match(acts[0]?.actor ?? '', /^cli:/)
 })
 
-test('all mistakes are told at once, each with what to do, and nothing is changed', async () => {
+test('all mistakes are reported at once, each with its remedy, and nothing is changed', async () => {
   const { merchantId } = await addShop()
   const wrong = [
     ...['--name', ' ', '--colour', 'green', '--corners', 'round', '--language', 'de', '--return-after', '61'],

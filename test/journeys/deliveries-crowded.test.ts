@@ -90,7 +90,7 @@ test('D7: with 20 000 deliveries for a dead endpoint, a first try to another mer
   await forget('a dead endpoint')
 })
 
-test('D7: an engine claims a bounded number of deliveries for a dead endpoint, however often it is woken', async () => {
+test('D7: an engine claims a bounded number of deliveries for a dead endpoint, also when it is woken often', async () => {
   const [dead, alive] = [await service.addShop(), await service.addShop()]
   const hole = await startListener(takes.inSilence)
   await heapUp(database, await tell(dead), { url: hole.url, destination: 'a dead endpoint' }, 6_000)

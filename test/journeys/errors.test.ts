@@ -42,7 +42,7 @@ test('a refusal is a problem: type, title, status, detail, instance, code, retry
   assert.deepEqual(Object.keys(body.errors[0]).sort(), ['code', 'message', 'pointer'])
 })
 
-test('every answer carries a request-id of its own', async () => {
+test('every answer has its own request-id', async () => {
   const answers = [
     await checkout(app, shop),
     await call(app, 'GET', '/healthz'),
@@ -207,7 +207,7 @@ test('F8: a request that dribbles in is cut off', async () => {
   assert.match(answer, /^HTTP\/1\.1 408 [\s\S]*"code":"request_timeout"/)
 })
 
-test('a right address with a wrong method is 405 and tells what is allowed', async () => {
+test('a known path with a wrong method is 405 with an Allow header', async () => {
   for (const [method, path, allow] of [
     ['GET', '/payments/v1/checkouts', 'POST'],
     ['DELETE', '/payments/v1/payments/x', 'GET, HEAD'],
@@ -226,7 +226,7 @@ test('an address where nothing is, is 404 not_found', async () => {
   }
 })
 
-test('an error of ours is 500 without a word about its inside', async () => {
+test('an internal error is 500 without details', async () => {
   const broken = await startService({
     paymentBatch: {
       insert() {
@@ -265,7 +265,7 @@ test('a body with thousands of mistakes is answered quickly and briefly', async 
   assert.equal((await post({ ...unknown, ...CHECKOUT })).status, 201)
 })
 
-test('metadata keys of any kind come back as they went', async () => {
+test('metadata keys of any kind are returned unchanged', async () => {
   const metadata = { 'a\nb': '1', '\u2028': '2', toString: '3', '': '4', '🧾': '5' }
   const refused = await post({ ...CHECKOUT, metadata })
   assert.equal(refused.body.errors[0].pointer, '/metadata/', 'an empty key is not one')
@@ -275,7 +275,7 @@ test('metadata keys of any kind come back as they went', async () => {
   assert.deepEqual(read.body.data.metadata, kept)
 })
 
-test('what Node would answer by itself is answered in our words too', async () => {
+test('errors that Node would answer are problem+json too', async () => {
   assert.match(
     await send('GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'),
     /^HTTP\/1\.1 400 [\s\S]*request-id[\s\S]*Host header is missing/i,

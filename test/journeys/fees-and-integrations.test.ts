@@ -117,7 +117,7 @@ test('a row that the provider would not take is left out; where nothing fits the
   }
 })
 
-test('a quote that is asked for wrongly is told all that is wrong', async () => {
+test('a wrong request for a quote reports all its mistakes', async () => {
   const { status, body } = await quote({ amount: 1.5, currency: 'kobo', customerBearsCharge: 1 })
   assert.deepEqual([status, body.code], [400, 'invalid_request'])
   assert.deepEqual(body.errors.map(({ pointer }: { pointer: string }) => pointer).sort(), [

@@ -30,7 +30,7 @@ test('initialize again with the same reference gets the same attempt and link, w
   }
 })
 
-test('initialize with another e-mail address than the payment’s is 409 reference_conflict, and tells nothing about the user', async () => {
+test('initialize with another e-mail address than the payment’s is 409 reference_conflict, without data of the user', async () => {
   const shop = await service.addShop()
   const reference = newReference()
   await shop.initialize({ reference })

@@ -106,7 +106,7 @@ test('right after a provider is removed or changed, no process starts a payment 
   assert.equal((await checkout(app, merchant)).body.code, 'no_integration_available')
 })
 
-test('another process hears of a removal, and makes no link that cannot be paid', async () => {
+test('another process is notified of a removal, and creates no link that cannot be paid', async () => {
   const merchant = await addKnownMerchant()
   await put(merchant, { settings })
   const cache = integrationCache(database)

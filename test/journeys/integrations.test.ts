@@ -168,7 +168,7 @@ test('the database holds the settings sealed, and copied to another row they do 
   assert.ok(await other.providers.connect(owner(merchant), 'acme'))
 })
 
-test('every mistake is told at once, where it is and how it should look', async () => {
+test('all mistakes are reported at once, each with its field and the expected form', async () => {
   const merchant = await addMerchant(database)
   const answer = await put(merchant, {
     settings: { secretKey: 'sk_test_ hunter2', publickey: 'pk_test_1', noticeSecret: 'a\nb-and-more', fridge: 'x' },
@@ -237,7 +237,7 @@ test('a key of the other mode is refused, and each mode has an integration of it
   assert.deepEqual(codesOf(elsewhere), { '/settings/secretKey': 'unknown_setting', '/baseURL': 'not_supported' })
 })
 
-test('a provider that nobody has heard of is not found, whatever its name', async () => {
+test('an unknown provider is not found, also with an odd name', async () => {
   const merchant = await addMerchant(database)
   for (const name of ['nobody', '__proto__', 'constructor', 'toString', 'hasOwnProperty', '%00', 'ACME']) {
     for (const [method, path] of [
@@ -282,7 +282,7 @@ test('another merchant neither sees it nor uses it, and a notice for who has non
   assert.equal((await notify(merchant, 'x', secretKey)).status, 200)
 })
 
-test('keys that do not work are told, and so is a provider that does not answer', async () => {
+test('refused keys and a provider that does not answer are reported as a warning', async () => {
   const merchant = await addUser()
   await put(merchant, { settings: { secretKey: 'sk_test_revoked' } })
   assert.deepEqual(await check(merchant), { keys: 'bad', reason: 'it refused the key' })
@@ -331,7 +331,7 @@ test('what is set up is offered at once, in the order of priority, and what is r
   assert.equal((await initialize(merchant, 'second', other.app)).body.code, 'provider_not_configured')
 })
 
-test('what was under way when it was removed is still paid and refunded, and it can come back without its keys', async () => {
+test('after a removal, payments in progress are still paid and refunded, and the integration is restored without its keys', async () => {
   const merchant = await addUser()
   const started = await eventually(
     () => initialize(merchant, 'under-way'),
@@ -349,7 +349,7 @@ test('what was under way when it was removed is still paid and refunded, and it 
   assert.deepEqual([back.body.data.enabled, back.body.data.secretsSet], [true, ['secretKey']])
 })
 
-test('a base URL does not lead inside, and with a new one the secrets must be sent again', async () => {
+test('D8: a private base URL is refused, and with a new base URL the secrets must be sent again', async () => {
   const merchant = await addUser()
   for (const [baseURL, code] of [
     ['http://127.0.0.1:8080', 'blocked_address'],
@@ -375,7 +375,7 @@ test('a base URL does not lead inside, and with a new one the secrets must be se
   assert.deepEqual(await check(merchant, strict.app), { keys: 'good', reason: null }, 'its own address needs no guard')
 })
 
-test('a base URL that leads inside all the same is not connected to', async () => {
+test('D8: a stored base URL with a private address is not connected to', async () => {
   const merchant = await addUser()
   const inside = `${upstream.url}/inside`
   assert.equal((await put(merchant, { baseURL: inside, settings })).status, 200, 'where it is allowed')
@@ -388,7 +388,7 @@ test('a base URL that leads inside all the same is not connected to', async () =
   assert.equal(asked.length, before)
 })
 
-test('of changes at the same moment none is lost', async () => {
+test('concurrent changes are all applied', async () => {
   const merchant = await addMerchant(database)
   const first = await Promise.all([app, other.app].map((on) => put(merchant, { settings }, on)))
   assert.deepEqual(

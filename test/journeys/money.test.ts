@@ -212,7 +212,7 @@ test('B10: parts that arrive at the same moment are each counted once', async ()
   assert.ok(!eventTypes.includes('payment.surplus') && !eventTypes.includes('payment.overpaid'))
 })
 
-test('B11: a transfer of more than was asked succeeds, the excess is announced, and nothing is sent back by itself', async () => {
+test('B11: a transfer of more than was asked succeeds, the excess is announced, and nothing is refunded automatically', async () => {
   const shop = await service.addShop()
   const { payment, order, accountNumber } = await start(shop, TRANSFER)
   await transfer(shop, accountNumber, AMOUNT + 30_000)
@@ -695,7 +695,7 @@ test('B18: a part that went back already is not announced or sent back again whe
   await assertAudited(paid)
 })
 
-test('B21: a refund that is told before the payment was known to be paid: the money first, with what went back of it', async () => {
+test('B21: a notice of a refund before the payment is known to be paid: the money is recorded first, with its refund', async () => {
   const shop = await service.addShop()
   const { payment, order } = await start(shop)
   await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
@@ -784,7 +784,7 @@ test('B12: money in another currency is for a person to see to, before the payme
   await assertAudited(payment)
 })
 
-test('B12: money in another currency beside all that was asked for, in one answer: paid at once, and a person is told', async (t) => {
+test('B12: money in another currency beside all that was asked for, in one answer: paid at once, and needsReview is set', async (t) => {
   const { payment, answers } = await startAnswering(t)
   const paid = await answers(
     paidTransaction({ amount: 777, currency: 'USD', kind: 'transfer' }),

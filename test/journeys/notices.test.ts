@@ -77,7 +77,7 @@ test('B1: the same notice a hundred times at once: 2xx each time, one transition
   assert.deepEqual([kept?.state, kept?.times, more], ['done', 100, []])
 })
 
-test('B1: the same news in a hundred notices at once: 2xx each time, one transition, one event', async () => {
+test('B1: a hundred notices about the same change at once: 2xx each time, one transition, one event', async () => {
   const shop = await quietShop()
   const { payment, order } = await start(shop)
   await charge(shop, order)
@@ -136,7 +136,7 @@ test('B2: after a success, stale notices of "pending" or "failed" change nothing
   )
 })
 
-test('B5: the notice that it is paid comes before our own create call returned: it counts, and the call is answered all the same', async (t) => {
+test('B5: the notice that it is paid comes before our own create call returned: it counts, and the call is still answered', async (t) => {
   const between = await startBetween(t, service)
   const { shop } = between
   between.meanwhile = async ({ method, path, headers, body }) => {
@@ -187,7 +187,7 @@ test('B5: the notice comes and our create call is never answered: it is matched 
   ])
 })
 
-test('B6, B18: a notice for a reference that we do not know is kept in the unmatched list with its money; an operator is told, no payment changes', async () => {
+test('B6, B18: a notice for a reference that we do not know is kept in the unmatched list with its money; an error is logged, no payment changes', async () => {
   const shop = await service.addShop()
   const { payment } = await start(shop)
   const before = await recordsOf(database, payment)
@@ -403,7 +403,7 @@ function oddNotices(record: Json): [string, string][] {
   ]
 }
 
-test('B22: notices with unknown values, odd or huge JSON are answered 2xx and stored; their claims are not applied', async () => {
+test('B22: notices with unknown values, odd or huge JSON are answered 2xx and stored; what they say is not applied', async () => {
   const shop = await quietShop()
   const { payment, order } = await start(shop)
   const record = await recordAt(service, shop, order)
@@ -430,7 +430,7 @@ test('B22: notices with unknown values, odd or huge JSON are answered 2xx and st
   await becomes(shop, payment, isPaid)
 })
 
-test('B22: bytes that are no text at all are kept too', async () => {
+test('B22: a notice that is not UTF-8 is stored too', async () => {
   const shop = await service.addShop()
   const body = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xc3])
   const { secretKey } = gatewayKeys(service.masterKey, shop.merchantUuid)

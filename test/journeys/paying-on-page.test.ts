@@ -127,7 +127,7 @@ test('an attempt that a merchant began by initialize is one like any other', asy
   )
 })
 
-test('an account number that has expired gives way to a new one, and so does one that is not wanted any more', async () => {
+test('an expired account number is replaced by a new one, and so is one that the customer replaces', async () => {
   const id = await open(shop)
   const first = lastOf(await press(parts, id, { channel: BANK }))
   await letPass(database, { id }, 1_801)

@@ -23,7 +23,7 @@ function journeys({ notices, numbersTries = false }: Features, place: At): void 
   const { name, fake, shop, amount, currency, pump, hears, payment } = place
   const shown = formatMoney(money(amount, currency as Currency))
 
-  test('a checkout is paid on their page, where cards were declined first, and the shop hears of each', async () => {
+  test('a checkout is paid on the provider page after declines, and the shop gets an event for each', async () => {
     const { id, reference, shortURL } = await place.checkout()
     const customer = await openTheirs(place, shortURL)
     assert.ok(customer.text.includes(shown), `they ask for ${shown}`)
@@ -46,7 +46,7 @@ function journeys({ notices, numbersTries = false }: Features, place: At): void 
     assert.deepEqual([amountPaid, attempts[0].provider, attempts[0].failure], [amount, name, null])
   })
 
-  test('whoever gives up there is back on our page with the reason, and pays with another try', async () => {
+  test('a customer who cancels after a decline returns to our page with the reason, and pays with another attempt', async () => {
     const { reference, url } = await place.checkout()
     const customer = await openTheirs(place, url)
     await customer.press('decline')
@@ -76,7 +76,7 @@ function journeys({ notices, numbersTries = false }: Features, place: At): void 
     assert.deepEqual(await statusesOf(place, reference), ['successful', 'failed', 'successful'])
   })
 
-  test('initialize gives their link, their word for it and the public key; a notice tells of the money', async () => {
+  test('initialize returns the provider link, its reference and the public key; a notice reports the money', async () => {
     const { status, body } = await place.initialize()
     assert.equal(status, 200, JSON.stringify(body))
     const { data } = body
@@ -150,5 +150,5 @@ test('an operator has a lost payment asked for by the command line', async () =>
   assert.match(output, /status +successful/)
 })
 
-test('in the end our books are theirs, every event was told once, and the audit finds nothing', () =>
+test('at the end both ledgers agree, every event was delivered once, and the audit finds no difference', () =>
   assertAllAgree(world, places))

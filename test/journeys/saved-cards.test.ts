@@ -168,7 +168,7 @@ test('a card that is deleted is gone: from the list, from the next payment, and 
   assert.match(await (await fetch(data.data.link)).text(), /name="number"/)
 })
 
-test('a deleted card stays deleted, though the customer comes back from the old payment once more', async () => {
+test('a deleted card stays deleted when the customer returns from the old payment again', async () => {
   const shop = await service.addShop()
   const email = newEmail()
   const { payment } = await pay(shop, email, { card: VISA, save: true })

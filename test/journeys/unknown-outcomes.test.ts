@@ -92,7 +92,7 @@ for (const trouble of TROUBLES) {
   })
 }
 
-test('B13: a card is charged and the provider never says so: the return makes it processing, no second try is let in, and its own check finds the money', async (t) => {
+test('B13: a card is charged and the provider never says so: the return makes it processing, no second attempt can start, and a check finds the money', async (t) => {
   const between = await startBetween(t, service, SHORT_PATIENCE)
   const { shop } = between
   const { payment, attempt, order } = await start(shop)
@@ -425,7 +425,7 @@ test('B20: after some 429 answers the circuit breaker opens; requests that were 
   assert.equal(other.status, 200, 'another account at the same provider, in the same process')
 })
 
-test('B20: a provider that says when to come back is asked again then, and not before', async (t) => {
+test('B20: Retry-After of a provider is obeyed', async (t) => {
   const between = await startBetween(t, service)
   const { shop, asked } = between
   between.upstream.garble = () => ({ status: 429, text: '{}', headers: { 'retry-after': '1' } })
@@ -550,7 +550,7 @@ test('B22: an unknown status does not end an attempt, and unknown fields are ign
   await recordsOf(database, payment)
 })
 
-test('an answer of "pending" that was overtaken by news of processing does not open the attempt again', async (t) => {
+test('a stale answer of "pending" after a notice of "processing" does not reopen the attempt', async (t) => {
   const between = await startBetween(t, service)
   const { shop } = between
   const { payment, order } = await start(shop, { reference: 'overtaken' })

@@ -2,9 +2,9 @@ import type { Provider } from '../../src/providers/provider.ts'
 
 export type Keys =
   | { kind: 'there'; settings: Record<string, string>; baseURL: string }
-  /** Nobody asked for this provider. */
+  /** Left out: no keys, and not chosen by name. */
   | { kind: 'none'; hint: string }
-  /** Somebody did, and it cannot be done so. */
+  /** Cannot run: keys are missing or wrong. */
   | { kind: 'wrong'; because: string }
 
 /** `LIVE_PAYSTACK_SECRET_KEY` for the setting `secretKey` of paystack. */
@@ -12,8 +12,8 @@ export const variableOf = (provider: string, setting: string) =>
   `LIVE_${provider}_${setting.replaceAll(/[A-Z]/g, (letter) => `_${letter}`)}`.toUpperCase()
 
 /**
- * The keys of a sandbox, from the environment. What does not look like one is not used, and never shown. `shared` are keys that the provider
- * publishes for everyone; they are used when the environment has none and the provider was asked for by name.
+ * The keys of a sandbox, from the environment. A value that does not match the sandbox pattern is neither used nor printed. `shared` are
+ * keys that the provider publishes; they are used when the environment has none and the provider was chosen by name.
  */
 export function readKeys(
   { capabilities, settings, baseURL }: Provider,
@@ -44,6 +44,6 @@ export function readKeys(
   }
 }
 
-/** As long as it was and of the same kind, and not the same: its last eight letters and digits are others. */
+/** A wrong key of the same form: its last eight letters and digits are changed. */
 export const brokenKey = (key: string) =>
   key.replace(/[0-9A-Za-z]{8}(?=(-X)?$)/, (end) => (end === '00000000' ? '11111111' : '00000000'))

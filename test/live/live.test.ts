@@ -13,7 +13,7 @@ import { SANDBOXES } from './sandboxes.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** The script as `npm run live` runs it, with no keys but these: those of whoever runs the tests stay out of it. */
+/** The script as `npm run live` runs it, with these keys only, not those of the environment. */
 async function runLive(env: Record<string, string>, chosen: string[] = []): Promise<{ code: number; lines: string[] }> {
   const child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'test/live/main.ts'), ...chosen], {
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'), ...env },
@@ -32,7 +32,7 @@ function environmentFor(name: string, { settings, url }: { settings: Record<stri
   return { ...Object.fromEntries(entries), [`LIVE_${name.toUpperCase()}_BASE_URL`]: url }
 }
 
-test('without keys no sandbox is asked, and each says what to set', async () => {
+test('without keys no sandbox is called, and the output names the missing variables', async () => {
   const { code, lines } = await runLive({})
   assert.equal(code, 0)
   assert.equal(lines.length, SANDBOXES.length)
@@ -44,7 +44,7 @@ test('without keys no sandbox is asked, and each says what to set', async () => 
     assert.ok(lines.some((line) => line.startsWith(`– ${provider.capabilities.name}`)))
 })
 
-test('monnify by name is asked with the keys that it publishes for everyone', async (t) => {
+test('monnify by name is called with the keys that it publishes', async (t) => {
   const { sharedKeys } = SANDBOXES.find(({ provider }) => provider.capabilities.name === 'monnify') ?? assert.fail()
   assert.ok(sharedKeys)
   const { upstream, settings, asked } = await startFakeMonnify(t)
@@ -61,7 +61,7 @@ test('monnify by name is asked with the keys that it publishes for everyone', as
   assert.notEqual(settings.apiKey, sharedKeys.apiKey, 'the fake has keys of its own')
 })
 
-test('without internet access the run says so, and fails', async (t) => {
+test('without internet access the run fails and says why', async (t) => {
   const { upstream } = await startFakeMonnify(t)
   await upstream.close()
   const { code, lines } = await runLive({ LIVE_MONNIFY_BASE_URL: upstream.url }, ['monnify'])
@@ -71,17 +71,17 @@ test('without internet access the run says so, and fails', async (t) => {
   ])
 })
 
-test('a provider that was asked for by name and has no keys is a failure', async () => {
-  const { code, lines } = await runLive({}, ['paystack', 'nobody'])
+test('a provider that is chosen by name and has no keys is a failure', async () => {
+  const { code, lines } = await runLive({}, ['paystack', 'unknown'])
   assert.equal(code, 1)
-  assert.match(lines[0] ?? '', /^✗ nobody has no sandbox here; there are paystack, /)
+  assert.match(lines[0] ?? '', /^✗ unknown has no sandbox here; there are paystack, /)
   assert.match(lines[1] ?? '', /^✗ paystack is left out: set LIVE_PAYSTACK_SECRET_KEY/)
   assert.equal(lines.length, 2)
 })
 
 for (const { provider } of SANDBOXES) {
   const { name, channels } = provider.capabilities
-  test(`${name} is asked everything that can be asked without a customer`, async (t) => {
+  test(`${name} gets every question that needs no customer`, async (t) => {
     const { settings, upstream, ordersMade, refundsMade } = await (
       findFake(name) ?? assert.fail(`${name} has a fake`)
     ).start(t)
@@ -113,7 +113,7 @@ for (const { provider } of SANDBOXES) {
   })
 }
 
-test('a key of live mode is refused before anybody is asked, and not shown', async (t) => {
+test('a key of live mode is refused before any request, and not printed', async (t) => {
   const { settings, upstream, asked } = await startFakePaystack(t)
   const secretKey = settings.secretKey?.replace('test', 'live') ?? ''
   const { code, lines } = await runLive(
@@ -128,17 +128,17 @@ test('a key of live mode is refused before anybody is asked, and not shown', asy
   assert.deepEqual(asked, [])
 })
 
-test('half of the keys are a mistake', async () => {
+test('an incomplete set of keys is a failure', async () => {
   const { code, lines } = await runLive({ LIVE_STRIPE_SECRET_KEY: 'sk_test_51Abcdefgh' })
   assert.equal(code, 1)
   assert.match(lines.join('\n'), /✗ stripe is not asked: also set LIVE_STRIPE_PUBLIC_KEY .*LIVE_STRIPE_WEBHOOK_SECRET/)
 })
 
-test('a sandbox that answers otherwise is a failure, and the other questions are asked all the same', async (t) => {
+test('a different answer of the sandbox is a failure, and the other questions are still asked', async (t) => {
   const { settings, upstream } = await startFakePaystack(t)
   upstream.garble = (said) => ({ ...said, text: said.text.replace('"status":"abandoned"', '"status":"success"') })
   const { code, lines } = await runLive(environmentFor('paystack', { settings, url: upstream.url }))
   assert.equal(code, 1)
   assert.ok(lines.some((line) => /^✗ paystack: a card is taken on a page.*: expected pending, and it is /.test(line)))
-  assert.ok(lines.includes('✓ paystack: a saved card that nobody has is declined'))
+  assert.ok(lines.includes('✓ paystack: an unknown saved card is declined'))
 })

@@ -1,5 +1,5 @@
-// `npm run live`: puts to the providers' real sandboxes what the fakes of our tests answer, for each whose keys are in the environment.
-// `npm run live -- monnify` asks one provider, if need be with the keys that it publishes for everyone.
+// `npm run live`: compares the answers of the providers' real sandboxes with those of our fakes, for each whose keys are in the environment.
+// `npm run live -- monnify` runs one provider, with the keys that it publishes if the environment has none.
 import { readKeys } from './keys.ts'
 import { askAll } from './questions.ts'
 import { isReachable } from './reach.ts'

@@ -8,11 +8,11 @@ import type { Sandbox } from './sandboxes.ts'
 
 export interface Answered {
   question: string
-  /** What is wrong; undefined when it is as it should be. */
+  /** What is wrong; undefined if nothing is. */
   wrong?: string
 }
 
-/** What can be asked of a sandbox without a customer, one after the other. */
+/** The questions that need no customer, in this order. */
 export async function* askAll(sandbox: Sandbox, keys: Extract<Keys, { kind: 'there' }>): AsyncGenerator<Answered> {
   for (const [question, ask] of questionsFor(sandbox, keys)) {
     try {
@@ -44,10 +44,7 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
         expect(await connect({ ...settings, [keyToBreak]: broken }).verifyKeys(), 'bad')
       },
     ],
-    [
-      'an order that nobody made is missing',
-      async () => expect(await connection.check(handleOf(newOrder(sandbox))), 'missing'),
-    ],
+    ['an unknown order is missing', async () => expect(await connection.check(handleOf(newOrder(sandbox))), 'missing')],
     [
       'a card is taken on a page, and the order waits for it',
       async () => {
@@ -68,11 +65,11 @@ function questionsFor(sandbox: Sandbox, { settings, baseURL }: Extract<Keys, { k
       },
     ],
     [
-      'a saved card that nobody has is declined',
+      'an unknown saved card is declined',
       async () => expect(await connection.chargeSavedCard(newOrder(sandbox), wrongToken), 'declined'),
     ],
     [
-      'what was never paid is not given back',
+      'an unpaid order is not refunded',
       async () => {
         assert.ok(handle, 'there is an order')
         const reference = newReference()
@@ -111,7 +108,7 @@ async function openAccount(sandbox: Sandbox, connection: Connection): Promise<vo
   const account = expect(await connection.openAccount(order), 'account')
   assert.match(account.accountNumber, /^\d{6,20}$/)
   assert.ok(account.amountToTransfer >= order.amount.amount, 'it is paid by no less than was asked for')
-  // A sandbox may play the customer, and be quick about it.
+  // Some sandboxes pay an order by themselves.
   expect(await connection.check(handleOf(order, account.providerReference, 'virtual-bank-account')), 'pending', 'paid')
 }
 
@@ -124,7 +121,7 @@ function expect<Said extends { kind: string }, Kind extends Said['kind']>(
   return said as Extract<Said, { kind: Kind }>
 }
 
-/** As ours are: 32 letters and digits, and new in each run, for a sandbox forgets nothing. */
+/** Of the form of our references, and new in each run, because a sandbox keeps its orders. */
 const newReference = () => randomBytes(16).toString('hex')
 
 const newOrder = ({ price, country }: Sandbox): Order => ({

@@ -9,11 +9,11 @@ export interface Sandbox {
   country: string
   /** The setting that is wrong in the question about wrong keys. */
   keyToBreak: string
-  /** A saved card that nobody has, written as theirs are. */
+  /** An unknown saved card, in the provider's format. */
   wrongToken: string
-  /** A transaction that nobody has made, written as theirs are. */
+  /** An unknown transaction, in the provider's format. */
   wrongTransaction: string
-  /** What may come of a repeated start. `another link`: their links are no orders, and each request has one. */
+  /** Allowed answers to a repeated start. `another link`: their links are not orders, so each request gets a new one. */
   repeated: 'one order' | 'another link'
   /** `unknown` where their documents do not say how they refuse it. */
   refundOfNothing: RefundOutcome['kind'][]
@@ -54,7 +54,7 @@ const ROWS: Record<string, Omit<Sandbox, 'provider'>> = {
   },
 }
 
-/** Every provider that has a server of its own somewhere. One without a row here is a mistake. */
+/** Every provider with a server of its own. A provider without a row here is a mistake. */
 export const SANDBOXES: Sandbox[] = PROVIDERS.filter(({ baseURL }) => baseURL !== null).map((provider) => {
   const row = ROWS[provider.capabilities.name]
   if (!row) throw new Error(`${provider.capabilities.name} needs a row in test/live/sandboxes.ts`)

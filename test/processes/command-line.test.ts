@@ -29,7 +29,7 @@ function manilla(
 
 const json = async (...args: string[]) => JSON.parse((await manilla([...args, '--json'])).out)
 
-test('without a word, and with --help, it says what there is to do', async () => {
+test('without arguments and with --help it prints the commands', async () => {
   for (const args of [[], ['--help'], ['credential', '--help']]) {
     const { code, out } = await manilla(args)
     assert.equal(code, 0)
@@ -51,7 +51,7 @@ test('without a word, and with --help, it says what there is to do', async () =>
   }
 })
 
-test('what it does not understand it says, with exit code 2 and without a stack', async () => {
+test('an unknown command or option is named, with exit code 2 and without a stack trace', async () => {
   for (const args of [
     ['dance'],
     ['merchant', 'creat'],
@@ -66,7 +66,7 @@ test('what it does not understand it says, with exit code 2 and without a stack'
   }
 })
 
-test('a merchant made here, with a credential made here, works on the running service until it is revoked', async () => {
+test('a new merchant can use its new credential on the running service until it is revoked', async () => {
   const service = await startForTest(env)
   const merchant = await json('merchant', 'create', '--name', 'Second Shop', '--country', 'Nigeria')
   assert.match(merchant.id, /^mer_/)
@@ -107,7 +107,7 @@ test('a merchant made here, with a credential made here, works on the running se
   assert.match((await manilla(['merchant', 'list'])).out, /Second Shop\s+NG\s+suspended/)
 })
 
-test('a credential for a merchant that is not there is refused in a sentence', async () => {
+test('a credential for an unknown merchant is refused with a sentence', async () => {
   const { code, err } = await manilla([
     'credential',
     'create',
@@ -120,21 +120,21 @@ test('a credential for a merchant that is not there is refused in a sentence', a
   assert.match(err, /There is no merchant/)
 })
 
-test('migrate says what it did, and the second time that there was nothing to do', async () => {
+test('migrate reports what it did, and nothing to do the second time', async () => {
   const fresh = await createDatabase({ empty: true })
   const settings = { ...env, DATABASE_URL: fresh.url }
   assert.match((await manilla(['migrate'], settings)).out, /Applied: 0001_merchants/)
   assert.match((await manilla(['migrate'], settings)).out, /up to date/)
 })
 
-test('doctor finds a healthy house healthy', async () => {
+test('doctor reports a healthy service as healthy', async () => {
   const { code, out } = await manilla(['doctor'])
   assert.equal(code, 0, out)
   for (const what of ['settings', 'data folder', 'database', 'migrations', 'clock'])
     assert.match(out, new RegExp(`✓ ${what}`))
 })
 
-test('doctor names what is ill, says what to do, and exits with 1', async () => {
+test('doctor names each defect and its remedy, and exits with 1', async () => {
   const fresh = await createDatabase({ empty: true })
   const cases: [Record<string, string>, RegExp][] = [
     [{ ...env, PORT: 'x', LOG_LEVEL: 'y' }, /✗ settings .*PORT.*LOG_LEVEL/],

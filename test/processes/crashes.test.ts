@@ -74,8 +74,8 @@ for (const what of ['committed', 'not committed'] as const) {
     assert.equal(now.status, what === 'committed' ? 'successful' : 'pending')
 
     const first = await recordsOf(database, payment)
-    await letPass(database, payment, 6) // whoever failed gave its lease back
-    // A card that is paid is not asked for again by itself; here it is, as if the process had not known.
+    await letPass(database, payment, 6) // a failed check shortens its lease
+    // A paid card is not checked again. Here it is, as if the process had not known.
     if (what === 'committed')
       await database.rows(sql`update attempts set next_check_at = now() where order_reference = ${order}`)
     const questions = await questionsAbout(order)
@@ -88,7 +88,7 @@ for (const what of ['committed', 'not committed'] as const) {
     if (what === 'committed') assert.deepEqual(records, first, 'the repeat changed nothing')
   })
 
-  test(`C2: the connection breaks as a notice is worked off, ${what}: it is answered 2xx, waits, and its repeat ends it with the payment paid once`, async () => {
+  test(`C2: the connection breaks as a notice is processed, ${what}: it is answered 2xx, waits, and is processed again, with the payment paid once`, async () => {
     const shop = await quietShop()
     const { payment, order } = await chargedPayment(shop)
     const notice = noticeAbout(await recordAt(service, shop, order), 'payment.paid')
@@ -123,14 +123,14 @@ for (const what of ['committed', 'not committed'] as const) {
     assert.deepEqual(ledger.data, [])
     const again = await shop.initialize({ reference: `broken-${what.replace(' ', '-')}` }, headers)
     if (what === 'not committed') assert.equal(again.status, 200)
-    // It is on disk that a call may have been made; only the provider's word ends that.
+    // It is on disk that a call may have been made. Only the provider's answer ends that.
     else assert.deepEqual([again.status, again.body.code], [409, 'attempt_in_progress'])
     const payment = await shop.payment(`broken-${what.replace(' ', '-')}`)
     assert.equal(payment.attempts.length, 1)
     await recordsOf(database, payment)
   })
 
-  // A refund has three commits: our promise, the provider's own books, and our note of its answer.
+  // A refund has three commits: our intent, the provider's ledger, and our record of its answer.
   for (const [moment, letPassFirst] of [
     ['promised', 0],
     ['written down', 2],
@@ -173,7 +173,7 @@ const CREDENTIALS = {
   SANDBOX_CLIENT_SECRET: `sec_sandbox_${randomBytes(32).toString('hex')}`,
 }
 
-/** A copy that is killed and comes back, with whoever calls it in between hearing nothing. */
+/** A process that is killed and restarted. Calls in between get no answer. */
 class Copy {
   #service: ServiceProcess | undefined
   readonly #env: Record<string, string>
@@ -199,7 +199,7 @@ class Copy {
   }
 }
 
-test('C1: two copies are killed with -9, again and again, while payments are started, charged and settled: what the ledger calls paid is successful once, with no human step', async (t) => {
+test('C1: two copies are killed with -9, again and again, while payments are started, charged and settled: what is paid in the ledger is successful once, with no human step', async (t) => {
   const { url, database: records } = await createDatabase()
   const env = {
     ...CREDENTIALS,
@@ -213,7 +213,7 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
   await Promise.all(copies.map((copy) => copy.start()))
   const headers = { 'client-id': CREDENTIALS.SANDBOX_CLIENT_ID, 'client-secret': CREDENTIALS.SANDBOX_CLIENT_SECRET }
 
-  /** Undefined when nobody answered. */
+  /** Undefined without an answer. */
   const ask = async (method: string, path: string, body?: unknown) => {
     const copy = copies[Math.random() < 0.5 ? 0 : 1] as Copy
     return request(copy.url + path, method, headers, body).catch(() => undefined)
@@ -233,7 +233,7 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
         reference,
         user: { email: 'ada@example.com' },
       })
-      if (!started) await new Promise((resolve) => setTimeout(resolve, 20)) // nobody listens there at the moment
+      if (!started) await new Promise((resolve) => setTimeout(resolve, 20)) // the port is closed while the process restarts
       if (started?.status !== 200) continue
       const { accountNumber, reference: order } = started.body.data.data
       const paid = transfer
@@ -264,7 +264,7 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
         left join attempts a on a.order_reference = g.reference left join payments p on p.id = a.payment_id
        where g.taken > 0 and (a.status is distinct from 'successful' or a.amount_received <> g.taken)`)
   assert.ok((await open()).length > 0, 'something is left to find')
-  // Two minutes pass: leases of the dead end, and what is due is due. The copies do the rest by their own clock.
+  // Two minutes pass: leases of dead processes end, and checks are due. The workers do the rest.
   await passFor(records, 120)
   await eventually(open, (some) => some.length === 0, 20_000)
 
@@ -302,7 +302,7 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
   const others = await records.rows<{ status: string; needs_review: string | null; code: string | null }>(sql`
     select a.status, a.needs_review, a.failure->>'code' as code from attempts a left join gateway_payments g on g.reference = a.order_reference
      where coalesce(g.taken, 0) = 0`)
-  // A start whose process died before it called the provider has failed by now: nobody can have paid it.
+  // A start whose process died before it called the provider has failed by now: it cannot have been paid.
   for (const { status, needs_review, code } of others) {
     assert.ok(['pending', 'processing'].includes(status) || code === 'provider_unavailable', `${status} ${code}`)
     assert.equal(needs_review, null)

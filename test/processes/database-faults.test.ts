@@ -99,7 +99,7 @@ test('C3: while PostgreSQL is down every answer is 503 unavailable with Retry-Af
   assert.equal(await ask('/readyz'), 200)
 })
 
-test('C3: backends that PostgreSQL ends under load cost no process, and no acknowledged payment', async () => {
+test('C3: when PostgreSQL ends backends under load, no process dies and no acknowledged payment is lost', async () => {
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()
   let acknowledged = 0
@@ -118,7 +118,7 @@ test('C3: backends that PostgreSQL ends under load cost no process, and no ackno
   assert.equal(await ask('/healthz'), 200)
 })
 
-test('C4: a frozen PostgreSQL is given up on by timeout, answered 503, and worked with again when it thaws', async () => {
+test('C4: a frozen PostgreSQL ends in a timeout and 503, and is used again when it continues', async () => {
   const pid = await postmasterPid()
   const backends = await freeze(pid)
   try {
@@ -134,14 +134,14 @@ test('C4: a frozen PostgreSQL is given up on by timeout, answered 503, and worke
       try {
         process.kill(frozen, 'SIGCONT')
       } catch {
-        // It ended while it was frozen.
+        // The process ended while it was frozen.
       }
     }
   }
   assert.ok((await untilBack()) < 5_000)
 })
 
-/** The server first, so that nobody else is let in while those who are in are counted. */
+/** Freezes the server first, so that no connection is added while they are counted. */
 async function freeze(postmaster: number): Promise<number[]> {
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()
@@ -155,7 +155,7 @@ async function freeze(postmaster: number): Promise<number[]> {
   return backends
 }
 
-test('C5: waiting for a connection is bounded: with all of them taken the next question is 503 within its wait', async () => {
+test('C5: waiting for a connection is bounded: with all of them in use the next query is 503 within its wait', async () => {
   const { url } = await createDatabase({ empty: true })
   const small = connect({ url, connections: 2, poolWaitMs: 200 })
   after(() => small.close())
@@ -166,7 +166,7 @@ test('C5: waiting for a connection is bounded: with all of them taken the next q
   await Promise.all(holding)
 })
 
-test('C5: creating payments never takes all connections: they are written together, so reading goes on beside them', async () => {
+test('C5: creating payments never takes all connections, because they are written in batches; reads continue', async () => {
   const { app, database } = await startService()
   const shop = await addMerchant(database)
   let most = 0
@@ -179,7 +179,7 @@ test('C5: creating payments never takes all connections: they are written togeth
   assert.ok(most <= 3, `${most} connections in use at once`)
 })
 
-test('C6: a transaction that lost a race is done again, up to three times', async () => {
+test('C6: a transaction with a serialization failure or deadlock is repeated, up to three times', async () => {
   const { database } = await createDatabase({ empty: true })
   let rounds = 0
   const result = await database.transaction(async (tx) => {
@@ -226,7 +226,7 @@ test('C6: two processes that write the same keys in opposite order end in one pa
   assert.equal(row?.count, 100)
 })
 
-test('C6: a create that loses every race is 503, never a bare 500', async () => {
+test('C6: a create that conflicts at every repeat is 503, never a bare 500', async () => {
   const { app, database } = await startService()
   const shop = await addMerchant(database)
   await database.rows(
@@ -267,7 +267,7 @@ test('a PostgreSQL that only reads, such as a demoted primary, is 503 and not re
   assert.equal((await call(app, 'GET', '/readyz')).status, 503)
 })
 
-test('INV-1: our connections commit to disk, whatever the database was told', async () => {
+test('INV-1: our connections commit to disk, whatever the default of the database is', async () => {
   const { database, url } = await createDatabase({ empty: true })
   await database.rows(
     sql`do $$ begin execute format('alter database %I set synchronous_commit = off', current_database()); end $$`,
@@ -299,11 +299,11 @@ function wantedBy(
   }
 }
 
-test('a bad row does not cost its neighbours in the same write their payment', async () => {
+test('an invalid row does not fail the other payments of its batch', async () => {
   const { database } = await createDatabase()
   const dependencies = createDependencies(database)
   const shop = await addMerchant(database)
-  // No door lets U+0000 in; this is the row that a mistake of ours would send.
+  // No route accepts U+0000. This is the row that a defect of ours would send.
   const results = await Promise.allSettled(
     ['a@b.co', 'bad\0@b.co', 'c@d.co'].map((email) =>
       createPayment(dependencies, wantedBy(shop.merchantId, { email })),

@@ -16,7 +16,7 @@ const service = await startForTest(env)
 const { baseUrl } = service
 const webhookSecret = /whsec_\S+/.exec(service.output())?.[0] ?? ''
 
-/** Everything that the shop ever said to a browser in this file. */
+/** All responses of the shop in this file. */
 const said: string[] = []
 
 interface Answer {
@@ -49,7 +49,7 @@ async function buy(form: Record<string, string>): Promise<{ answer: Answer; loca
 
 async function ask(method: string, path: string, body?: unknown) {
   const response = await fetch(baseUrl + path, { method, headers: service.headers, body: JSON.stringify(body) })
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came back; the test says what it must be
+  // biome-ignore lint/suspicious/noExplicitAny: the test checks the shape of the answer
   return ((await response.json()) as any).data
 }
 
@@ -68,7 +68,7 @@ async function panel(): Promise<string[]> {
 
 const isThere = (what: RegExp) => (lines: string[]) => lines.some((line) => what.test(line))
 
-test('the shop names its visitor by a session of its own, so that saved cards are theirs and not of the typed address', async () => {
+test('the shop identifies a visitor by its session, so that saved cards belong to the session and not to the typed address', async () => {
   const first = await post('/demo/buy', { ...ORDER, way: 'link' })
   const cookie = (first.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
   assert.match(cookie, /^demo_customer=[0-9a-f]{32}$/)
@@ -114,7 +114,7 @@ test('with DATABASE_URL, sandbox credentials cannot have loopback addresses call
   await eventually(panel, isThere(/payment\.cancelled .*signature verified/))
 })
 
-test('by link the shop asks for a checkout at its own price, and sends the customer to its url', async () => {
+test('by link the shop creates a checkout at its own price and redirects the customer to its url', async () => {
   const { answer, location } = await buy({ way: 'link', bears: 'yes', amount: '1', price: '1' })
   assert.equal(answer.status, 303)
   const payment = await paymentOf(new URL(location).pathname.split('/').at(-1) ?? '')
@@ -126,7 +126,7 @@ test('by link the shop asks for a checkout at its own price, and sends the custo
   assert.ok(lines.at(-1)?.includes(`Customer sent to ${payment.url}`))
 })
 
-test('for the widget the page gets a reference; without its script the customer takes the way of the link', async () => {
+test('for the widget the page gets a reference; without scripts the link is used', async () => {
   const answer = await post('/demo/buy', { ...ORDER, way: 'widget' }, { accept: 'application/json' })
   const { reference, url } = JSON.parse(answer.text)
   assert.equal((await paymentOf(reference)).url, url)
@@ -136,7 +136,7 @@ test('for the widget the page gets a reference; without its script the customer 
   assert.match(location, /\/pay\/chk_/)
 })
 
-test('what the service refuses is told in its words, and the form keeps what was typed', async () => {
+test('a refusal of the service is shown with its text, and the form keeps its values', async () => {
   const { answer } = await buy({ way: 'link', email: '"><script>x</script>', product: 'drum' })
   assert.equal(answer.status, 400)
   assert.match(answer.text, /role="alert">[^<]*e-?mail/i)
@@ -288,7 +288,7 @@ test('no response of the shop contains a secret', () => {
   }
 })
 
-test('at the end of the service, the stream of someone who watches is ended, not cut', async () => {
+test('when the service stops, open log streams are ended, not cut', async () => {
   const watching = checks('/demo/live?after=0', /never/)
   await panel()
   service.child.kill('SIGTERM')

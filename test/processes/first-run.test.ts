@@ -68,7 +68,7 @@ test('a first start sets everything up, and a second one finds the payment again
   await stop(second)
 })
 
-test('generated keys are for the eyes of this user only', async () => {
+test('generated keys are readable by this OS user only', async () => {
   for (const file of ['keys.json', 'postgres-password']) {
     assert.equal((await stat(join(folder, 'first', file))).mode & 0o777, 0o600, file)
   }
@@ -90,7 +90,7 @@ test('kill -9 leaves no server behind, and the next start works at once', async 
   await untilGone(await pidOfPostgres(DATA_DIR).catch(() => server))
 })
 
-test('a stale postmaster.pid does not stop the next start, even when its number now belongs to a stranger', async () => {
+test('a stale postmaster.pid does not stop the next start, even when its pid now belongs to another process', async () => {
   const DATA_DIR = join(folder, 'first')
   for (const pid of [999_999, process.pid]) {
     await writeFile(join(DATA_DIR, 'postgres/postmaster.pid'), `${pid}\n/nowhere\n1\n5432\n\nlocalhost\n\nready\n`)
@@ -107,7 +107,7 @@ test('a stale postmaster.pid that names the server of another folder harms neith
   await stop(other)
 })
 
-test('of two first starts on one folder at once, one runs and the other says why it does not', async () => {
+test('of two first starts on one folder at once, one runs and the other names the reason why it does not', async () => {
   const DATA_DIR = join(folder, 'twins')
   const twins = await Promise.allSettled([startForTest({ DATA_DIR }), startForTest({ DATA_DIR })])
   const running = twins.flatMap((twin) => (twin.status === 'fulfilled' ? [twin.value] : []))
@@ -118,7 +118,7 @@ test('of two first starts on one folder at once, one runs and the other says why
   await stop(running[0] as ServiceProcess)
 })
 
-test('a first start that was cut off halfway does not spoil the next one', async () => {
+test('an interrupted first start does not affect the next one', async () => {
   const DATA_DIR = join(folder, 'cut off')
   await mkdir(join(DATA_DIR, 'postgres.new-1/base'), { recursive: true })
   await writeFile(join(DATA_DIR, 'postgres-password'), '')
@@ -126,14 +126,14 @@ test('a first start that was cut off halfway does not spoil the next one', async
   await stop(await startForTest({ DATA_DIR }))
 })
 
-test('a start that was killed does not hold up the next one, not even when its process id is taken again', async () => {
+test('a killed start does not delay the next one, not even when its process id is reused', async () => {
   const DATA_DIR = join(folder, 'killed in its turn')
   await mkdir(DATA_DIR)
   await writeFile(join(DATA_DIR, 'starting'), `${process.pid} 1`)
   await stop(await startForTest({ DATA_DIR }))
 })
 
-test('a server whose end nobody wanted is started again, and calls succeed again', async () => {
+test('a PostgreSQL that ends unexpectedly is started again, and calls succeed again', async () => {
   const DATA_DIR = join(folder, 'oom')
   const service = await startForTest({ DATA_DIR, RATE_LIMIT: 'off' })
   process.kill(await pidOfPostgres(DATA_DIR), 'SIGKILL')
@@ -151,7 +151,7 @@ test('a server whose end nobody wanted is started again, and calls succeed again
   await stop(service)
 })
 
-test('a second service on the same data folder is told so, and the first goes on', async () => {
+test('a second service on the same data folder is refused with the reason, and the first continues', async () => {
   const DATA_DIR = join(folder, 'first')
   const first = await startForTest({ DATA_DIR })
   await assert.rejects(startForTest({ DATA_DIR }), (error: DidNotStart) => {
@@ -163,7 +163,7 @@ test('a second service on the same data folder is told so, and the first goes on
   await stop(first)
 })
 
-test('a busy port that was asked for is said so; without a wish the next free one is taken', async () => {
+test('a busy PORT is an error; without PORT the next free one is used', async () => {
   const busy = createServer().listen(0, '127.0.0.1')
   await once(busy, 'listening')
   const { port } = busy.address() as { port: number }
@@ -229,7 +229,7 @@ test('settings with mistakes start nothing, and all mistakes are named', async (
   await assert.rejects(stat(join(folder, 'never')))
 })
 
-test('a database that cannot be reached is said in a sentence without its password', async () => {
+test('an unreachable database is reported in a sentence without its password', async () => {
   const env = {
     DATABASE_URL: 'postgres://manilla:hunter2secret@127.0.0.1:1/none',
     SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
@@ -255,7 +255,7 @@ test('a database that a newer version has migrated is refused, and left alone', 
   })
 })
 
-test('a data folder that cannot be written is said in a sentence', async () => {
+test('a data folder that cannot be written is reported in a sentence', async () => {
   const file = join(folder, 'a file')
   await writeFile(file, '')
   await mkdir(folder, { recursive: true })

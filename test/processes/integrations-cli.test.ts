@@ -106,7 +106,7 @@ test('a provider is set up with a secret from standard input or a file, listed, 
   assert.match(acts[0]?.actor ?? '', /^cli:/)
 })
 
-test('what is wrong is told in sentences, all of it, with exit code 2 and without a value', async () => {
+test('all mistakes are reported in sentences, with exit code 2 and without the values', async () => {
   const live = await addMerchant(database, { mode: 'live' })
   const owner = ['--merchant', live.merchantId, '--mode', 'live']
   const cases: [string[], RegExp][] = [
@@ -136,7 +136,7 @@ test('what is wrong is told in sentences, all of it, with exit code 2 and withou
   assert.deepEqual([stranger.code, stranger.err], [1, 'acme is not set up in live mode.\n'])
 })
 
-test('the program itself has these commands, and says how to keep a secret out of the history', async () => {
+test('the help lists these commands, and how to keep a secret out of the shell history', async () => {
   const script = 'src/cli/main.ts'
   for (const verb of ['set', 'check', 'list', 'remove']) {
     const { code, out } = await run([verb, '--help'], { script })

@@ -58,7 +58,7 @@ test('E2: SIGTERM under load breaks no request, says "Connection: close", and en
         answered++
         if (connection === 'close') {
           goodbyes++
-          return // a client that was told to go elsewhere does
+          return // after "Connection: close" the client opens no further connection
         }
       }
     }
@@ -70,12 +70,12 @@ test('E2: SIGTERM under load breaks no request, says "Connection: close", and en
     stopping = true
     await clients
     assert.ok(performance.now() - startedMs < 10_000)
-    assert.ok(goodbyes > 0, 'clients were told')
+    assert.ok(goodbyes > 0, 'some answers had Connection: close')
     agent.destroy()
   }
 })
 
-test('E2: readiness turns false before the door closes', async () => {
+test('E2: readiness turns false before the port closes', async () => {
   const service = await start()
   assert.equal((await fetch(`${service.baseUrl}/readyz`)).status, 200)
   service.child.kill('SIGTERM')
@@ -84,7 +84,7 @@ test('E2: readiness turns false before the door closes', async () => {
     try {
       statuses.push((await fetch(`${service.baseUrl}/readyz`)).status)
     } catch {
-      break // the door is closed
+      break // the port is closed
     }
   }
   assert.ok(statuses.includes(503), String(statuses))
@@ -92,7 +92,7 @@ test('E2: readiness turns false before the door closes', async () => {
   assert.equal(await service.exited, 0)
 })
 
-test('an idle keep-alive connection does not hold the stop up', async () => {
+test('an idle keep-alive connection does not delay the stop', async () => {
   const service = await start()
   const agent = new Agent({ keepAlive: true })
   await create(service, agent)
@@ -103,7 +103,7 @@ test('an idle keep-alive connection does not hold the stop up', async () => {
   agent.destroy()
 })
 
-test('open payment pages do not hold the stop up', async () => {
+test('open payment pages do not delay the stop', async () => {
   const service = await start()
   const made = await fetch(`${service.baseUrl}/payments/v1/checkouts`, {
     method: 'POST',
@@ -122,10 +122,10 @@ test('open payment pages do not hold the stop up', async () => {
   service.child.kill('SIGTERM')
   await stream.ended
   assert.equal(await service.exited, 0)
-  assert.ok(performance.now() - startedMs < 4_000) // before we would hang up on everyone
+  assert.ok(performance.now() - startedMs < 4_000) // before open connections would be cut
 })
 
-test('E2: a stranger who never finishes a request does not turn the stop into a crash', async () => {
+test('E2: a client that never finishes its request does not make the stop fail', async () => {
   const service = await start()
   const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1')
   socket.on('error', () => {})
@@ -138,7 +138,7 @@ test('E2: a stranger who never finishes a request does not turn the stop into a 
   socket.destroy()
 })
 
-test('`manilla serve` hands on the signal that stops it', async () => {
+test('`manilla serve` passes the stop signal on', async () => {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../bin/manilla.mjs'), 'serve'], {
     env: {
       PATH: process.env.PATH,

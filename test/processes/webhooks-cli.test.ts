@@ -63,7 +63,7 @@ test('listen starts no database of its own, waits for the service, forwards what
   assert.notEqual(secretIn(first.output()), secretIn(second.output()))
   await says(listening, /Forwarding to[\s\S]*Forwarding to/)
 
-  // Refused at first: it comes again, with the same id and the same bytes.
+  // Refused at first, then sent again with the same event id and body.
   let refusals = 1
   shop.answer = (_, response) => response.writeHead(refusals-- > 0 ? 500 : 200).end()
   const later = JSON.parse(
@@ -84,7 +84,7 @@ test('listen starts no database of its own, waits for the service, forwards what
   await stop(second)
 })
 
-test('listen comes back after the database alone ended and was started again, and shows one event a line to programs', async () => {
+test('listen reconnects after a restart of the database alone, and with --json prints one event per line', async () => {
   const service = await startForTest(settings)
   const listening = startCommand(['webhooks', 'listen', '--json'], settings)
   await says(listening, /Listening to/)
@@ -107,7 +107,7 @@ test('listen comes back after the database alone ended and was started again, an
   await stop(service)
 })
 
-// What has no need of the embedded database works on one that DATABASE_URL names.
+// These tests do not need the embedded database, so they use DATABASE_URL.
 const other = {
   DATABASE_URL: (await createDatabase()).url,
   SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
@@ -117,7 +117,7 @@ const other = {
 const service = await startForTest(other)
 const onService = (...args: string[]) => runCommand(args, other)
 
-test('listen says what is wrong with what was typed, and does not wait for a merchant that is not there', async () => {
+test('listen reports wrong options, and does not wait for an unknown merchant', async () => {
   const typed = await onService('webhooks', 'listen', '--forward', 'localhost:8080')
   assert.equal(typed.code, 2)
   assert.match(typed.output, /--forward must be a URL/)
@@ -126,7 +126,7 @@ test('listen says what is wrong with what was typed, and does not wait for a mer
   assert.match(nobody.output, /There is no merchant/)
 })
 
-test('verify finds a careful handler in order', async () => {
+test('verify passes a correct handler', async () => {
   const shop = await startListener()
   shop.answer = carefulHandler(secretIn(service.output()))
   const { code, output } = await onService('webhooks', 'verify', shop.url, '--json')
@@ -136,7 +136,7 @@ test('verify finds a careful handler in order', async () => {
   assert.equal(grades.length, shop.heard.length)
 })
 
-test('verify finds a careless handler wanting wherever it should have refused, and says how to fix it', async () => {
+test('verify fails a careless handler for each message that it should have refused, and says how to fix it', async () => {
   const shop = await startListener()
   const { code, output } = await onService('webhooks', 'verify', shop.url)
   assert.equal(code, 1)
@@ -147,7 +147,7 @@ test('verify finds a careless handler wanting wherever it should have refused, a
     assert.match(output, new RegExp(`✓ +${what}`))
 })
 
-test('verify --acted finds a handler that drops late money, though it answers as it should', async () => {
+test('verify --acted finds a handler that ignores late money although its answers are correct', async () => {
   const careful = carefulHandler(secretIn(service.output()))
   const acted: string[] = []
   const shop = await startListener((heard, response) => {
@@ -164,7 +164,7 @@ test('verify --acted finds a handler that drops late money, though it answers as
   assert.match(wrong.output, /did not answer with a list of events\. Check --acted/)
 })
 
-test('webhooks secret says how without a word of the secret, and rotates for another merchant without touching the first', async () => {
+test('webhooks secret prints help without the secret, and rotates for one merchant only', async () => {
   const how = await onService('webhooks', 'secret')
   assert.equal(how.code, 0)
   assert.match(how.output, /--rotate/)

@@ -38,7 +38,7 @@ describe('trigger', { concurrency: 3 }, () => {
   const TYPES = ANNOUNCED.filter((type) => !IMPOSSIBLE.includes(type))
 
   for (const type of TYPES) {
-    test(`makes ${type} really happen, and the payment's webhook hears of it`, async () => {
+    test(`${type} really happens, and the payment's webhook receives it`, async () => {
       const shop = await startListener()
       const said = await trigger(type, '--webhook', shop.url)
       const heard = shop.heard.map(({ body }) => JSON.parse(body)).find(({ id }) => id === said.event)
@@ -54,7 +54,7 @@ describe('trigger', { concurrency: 3 }, () => {
   }
 
   for (const type of IMPOSSIBLE) {
-    test(`says why ${type} cannot happen here, and makes no payment for it`, async () => {
+    test(`${type} cannot happen here: the reason is printed, and no payment is created`, async () => {
       const { code, output } = await onService('webhooks', 'trigger', type, '--url', service.baseUrl)
       assert.equal(code, 1)
       assert.match(output, /cannot be triggered in the sandbox/)
@@ -62,7 +62,7 @@ describe('trigger', { concurrency: 3 }, () => {
     })
   }
 
-  test('lists the types when it is given none, or one that there is not', async () => {
+  test('lists the types without an argument or with an unknown type', async () => {
     for (const words of [[], ['payment.lost']]) {
       const { code, output } = await onService('webhooks', 'trigger', ...words)
       assert.equal(code, 2)
@@ -71,7 +71,7 @@ describe('trigger', { concurrency: 3 }, () => {
     }
   })
 
-  test('says in a sentence when no service answers, or when it refuses the webhook', async () => {
+  test('reports in a sentence that no service answers, or that it refuses the webhook', async () => {
     const nobody = await onService('webhooks', 'trigger', 'payment.successful', '--url', 'http://127.0.0.1:1')
     assert.equal(nobody.code, 1)
     assert.match(nobody.output, /No service answers at http:\/\/127\.0\.0\.1:1 /)

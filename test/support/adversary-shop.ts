@@ -34,7 +34,7 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
     suspended: false,
   }
 
-  /** Dependencies whose calls to the provider all meet this fate. */
+  /** Dependencies whose provider calls all have this fault. */
   function parts(met: Fate = 'honest'): PaymentDependencies {
     return {
       database,

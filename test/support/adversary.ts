@@ -16,7 +16,7 @@ import type {
   Unknown,
 } from '../../src/providers/provider.ts'
 
-/** What becomes of one call to the provider. `stale`: it answers with what was true before the last change. */
+/** The fault of one call to the provider. `stale`: it answers with the state before the last change. */
 export const FATES = ['honest', 'silent before', 'silent after', 'never sent', 'stale'] as const
 export type Fate = (typeof FATES)[number]
 
@@ -26,7 +26,7 @@ interface Transaction {
   id: string
   status: 'paid' | 'failed'
   amount: number
-  /** Given back in the provider's dashboard before anybody asked. */
+  /** Refunded in the provider's dashboard before we asked for the outcome. */
   returned: number
   at: Date
 }
@@ -43,14 +43,14 @@ interface Entry {
 const SIGNATURE = 'from the adversary'
 
 /**
- * A provider inside the test's own process, with a ledger of its own, that answers as badly as each call is told to. Everything it ever
- * answered is remembered, so that a verdict of ours can be held against its evidence.
+ * A provider inside the test's process, with its own ledger. Each call is answered with the fault that the test chose. All answers
+ * are recorded, so that our decisions can be compared with the evidence.
  */
 export class Adversary {
   readonly name = 'adversary'
   readonly ledger = new Map<string, Entry>()
   readonly answered = new Map<string, string[]>()
-  /** Told, and not yet heard: in any order, once, twice or never. */
+  /** Notices that are not delivered yet: in any order, once, twice or never. */
   readonly mailbox: Buffer[] = []
   readonly #now: () => Date
   readonly #lifetimeMs: number
@@ -80,7 +80,7 @@ export class Adversary {
     return { capabilities: this.capabilities, settings: [], baseURL: null, connect: () => this.connection('honest') }
   }
 
-  /** Every call through it meets this fate. */
+  /** Every call through it has this fault. */
   connection(fate: Fate): Connection {
     return {
       publicKey: 'public',
@@ -130,7 +130,7 @@ export class Adversary {
     this.#tell(entry, 'paid')
   }
 
-  /** The customer at the bank. An account number takes whatever is sent to it. */
+  /** The customer at the bank. An account number accepts any amount. */
   transfer(reference: string, amount: number, returned = 0): void {
     const entry = this.ledger.get(reference)
     if (entry?.channel !== 'virtual-bank-account') return
@@ -138,7 +138,7 @@ export class Adversary {
     this.#tell(entry, this.taken(reference) >= entry.order.amount.amount ? 'paid' : 'pending')
   }
 
-  /** From now on it says what it knows. */
+  /** From now on it answers correctly. */
   speakUp(): void {
     for (const entry of this.ledger.values()) entry.hushed = false
   }
@@ -201,7 +201,7 @@ export class Adversary {
     return fate === 'silent after' ? silence() : { kind: 'refunded', refundId: refund.id }
   }
 
-  /** Like many a provider, it does not repeat our reference. */
+  /** It does not repeat our reference, as with many providers. */
   #listReturns(reference: string, fate: Fate): ReturnsAnswer {
     if (fate === 'never sent') return neverSent()
     if (fate === 'silent before' || fate === 'silent after') return silence()

@@ -10,7 +10,7 @@ export async function openBrowser(...settings: string[]): Promise<Browser> {
   return browser
 }
 
-/** The browser that bin/bootstrap.mjs made sure of. */
+/** The browser that bin/bootstrap.mjs found or installed. */
 export function launchBrowser(...settings: string[]): Promise<Browser> {
   return chromium.launch({
     executablePath: findChromium(),

@@ -6,13 +6,13 @@ import { after } from 'node:test'
 const ROOT = join(import.meta.dirname, '../..')
 
 export interface RunningCommand {
-  /** All that it printed so far. */
+  /** Its output so far. */
   output(): string
   kill(signal: NodeJS.Signals): void
   exited: Promise<number | null>
 }
 
-/** `manilla …` as `npm run manilla` runs it. Whatever becomes of the test, it does not outlive it. */
+/** `manilla …` as `npm run manilla` runs it. It is killed at the end of the test. */
 export function startCommand(args: string[], env: Record<string, string>): RunningCommand {
   const child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'src/cli/main.ts'), ...args], {
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'), ...env },
@@ -25,7 +25,7 @@ export function startCommand(args: string[], env: Record<string, string>): Runni
       output += text
     })
   }
-  // When all was said, not when the process is gone: the last lines may come after that.
+  // Waits for the end of the output, which may come after the exit of the process.
   const exited = once(child, 'close').then(([code]) => code as number | null)
   return { output: () => output, kill: (signal) => child.kill(signal), exited }
 }

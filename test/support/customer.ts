@@ -10,7 +10,7 @@ export const VISA = '4084 0840 8408 4081'
 export const NO_MONEY = '4000 0000 0000 9995'
 export const DECLINED = '4000 0000 0000 0002'
 export const VERVE = '5060 6666 6666 6666 666' // asks for a code
-export const SILENT = '4000 0000 0000 0119' // charged, and never says so
+export const SILENT = '4000 0000 0000 0119' // charged, but the provider does not answer
 
 const THANKS = '<h1>Thank you</h1>'
 
@@ -32,11 +32,11 @@ export async function openMerchantSite(): Promise<string> {
 
 export interface Customer {
   page: Page
-  /** Whatever the browser complained of: scripts, policies, other hosts. */
+  /** Errors in the browser: scripts, policies, requests to other hosts. */
   complaints: string[]
 }
 
-/** A customer's browser: a phone, unless told otherwise. */
+/** A customer's browser: a phone by default. */
 export async function newCustomer(browser: Browser, options: BrowserContextOptions = {}): Promise<Customer> {
   const context = await browser.newContext({ viewport: { width: 360, height: 740 }, ...options })
   after(() => context.close())
@@ -95,24 +95,24 @@ export async function transfer(shop: Pick<Shop, 'call' | 'payment'>, reference: 
   assert.equal(status, 200)
 }
 
-/** What a screen reader was told last. */
+/** The last text of the live region, for screen readers. */
 export function spokenOn(page: Page): Promise<string> {
   return page.locator('#speak').innerText()
 }
 
-/** The text of whatever has the focus. */
+/** The text of the focused element. */
 export async function focusedOn(page: Page): Promise<string> {
   return (await page.locator('body :focus').allInnerTexts()).join()
 }
 
-/** In this browser time stands still until a test lets it run: `page.clock.runFor`. */
+/** Stops the clock of this browser. A test advances it with `page.clock.runFor`. */
 export async function stopTime(page: Page): Promise<void> {
   const now = Date.now()
   await page.clock.install({ time: now })
   await page.clock.pauseAt(now + 1_000)
 }
 
-/** Nobody looks at the page any more, or again. */
+/** Hides the page, or shows it again. */
 export async function setHidden(page: Page, isHidden: boolean): Promise<void> {
   const value = isHidden ? 'hidden' : 'visible'
   await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${value}', configurable: true })

@@ -48,7 +48,7 @@ export async function startCuttingProxy(databaseUrl: string): Promise<CuttingPro
       upstream.write(chunk)
     })
     upstream.on('data', (chunk) => {
-      // The answer to the commit: it is on disk, and the client does not learn it.
+      // The answer to the commit is dropped: the commit is on disk, and the client does not know.
       if (isCut) end()
       else client.write(chunk)
     })

@@ -22,7 +22,7 @@ export interface TestDatabase {
   database: Database
 }
 
-/** A database for this test file alone, already migrated, gone when the file is done. `empty`: not migrated. */
+/** A migrated database for this test file, dropped at its end. `empty`: not migrated. */
 export async function createDatabase({ empty = false } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   await onServer(`create database ${name} ${empty ? '' : `template ${TEMPLATE}`}`)

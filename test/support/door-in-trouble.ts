@@ -10,14 +10,14 @@ import type { PayingService, Shop } from './paying.ts'
 import { type Answer, call, startOn } from './service.ts'
 
 export interface DoorInTrouble {
-  /** What stands between the service and the provider: `trouble` and `garble` are its switches. */
+  /** The proxy between the service and the provider; `trouble` and `garble` set its faults. */
   upstream: Upstream
   providers: Providers
   call(shop: Shop, method: 'GET' | 'POST', path: string, body?: unknown, headers?: object): Promise<Answer>
   initialize(shop: Shop, changes?: Record<string, unknown>, headers?: Record<string, string>): Promise<Answer>
 }
 
-/** Another door of the same service, on the same database, whose way to the same provider leads through a server that misbehaves. */
+/** A second HTTP app on the same database, which reaches the same provider through a proxy with faults. */
 export async function doorInTrouble(
   t: TestContext,
   { database, baseUrl, masterKey, parts }: PayingService,

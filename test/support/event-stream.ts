@@ -6,18 +6,18 @@ export interface StreamMessage {
   status: string
 }
 
-/** A client of server-sent events, on a connection of its own. */
+/** A client of server-sent events, on its own connection. */
 export interface EventStream {
   status: number
   headers: IncomingHttpHeaders
   /** All of its text so far. */
   text(): string
   messages(): StreamMessage[]
-  /** Resolves with the first message that is so, whether it came already or not. */
+  /** Resolves with the first message that matches, earlier ones included. */
   until(isSo: (message: StreamMessage) => boolean, withinMs?: number): Promise<StreamMessage>
-  /** Resolves once the text is so. */
+  /** Resolves when the text matches. */
   untilText(isSo: (text: string) => boolean, withinMs?: number): Promise<void>
-  /** Resolves when the server has ended it, or the connection is gone. */
+  /** Resolves when the stream has ended or its connection is closed. */
   ended: Promise<void>
   close(): void
 }

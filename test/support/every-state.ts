@@ -9,7 +9,7 @@ import { letPass } from './payment-records.ts'
 import type { Answer } from './service.ts'
 import { CARD } from './simulator.ts'
 
-/** A page with its forms, as a browser without scripts has it. */
+/** A page with its forms, as in a browser without scripts. */
 export interface OpenPage {
   url: string
   text: string
@@ -54,7 +54,7 @@ export interface Shown {
 
 export type EveryState = Record<State, Shown>
 
-/** A payment for every state that a page can be in, brought there as customers and clocks would, as far as these can. */
+/** A payment for every state of the page, reached by customer actions and time where possible. */
 export async function everyState(service: PayingService, shop: Shop, changes: object = {}): Promise<EveryState> {
   const { database } = service
   const open = async (query = ''): Promise<Shown> => {
@@ -106,7 +106,7 @@ export async function everyState(service: PayingService, shop: Shop, changes: ob
   await database.rows(sql`
     update attempts set status = 'processing', instructions = null, created_at = now() + interval '1 hour', asked_at = now() + interval '1 hour'
      where payment_id = ${uuidOf(states.processing.id)}`)
-  // In a currency that nothing takes any more.
+  // In a currency that no integration has any more.
   await database.rows(sql`update payments set currency = 'XOF' where id = ${uuidOf(states.unpayable.id)}`)
   await (await openPage(states.confirming.url)).post({ action: 'check' })
   // The page does not wait for a silent provider. The check ends at its deadline and is recorded then.

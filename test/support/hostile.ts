@@ -1,4 +1,4 @@
-/** What people put into fields to have it run. Each would call `pwned()`, show a dialog, or fetch from another host. */
+/** XSS payloads. Each would call `pwned()`, show a dialog, or fetch from another host. */
 export const MARKUP: string[] = [
   // Tags
   '<script>pwned()</script>',
@@ -66,7 +66,7 @@ export const MARKUP: string[] = [
   '<table background=javascript:pwned()>',
   '<frameset onload=pwned()>',
   '<keygen autofocus onfocus=pwned()>',
-  // Out of what they stand in
+  // Break out of the context
   '"><script>pwned()</script>',
   "'><script>pwned()</script>",
   '"><img src onerror=pwned()>',
@@ -122,7 +122,7 @@ export const MARKUP: string[] = [
   'blob:https://evil.example/x',
   '//evil.example',
   '\\\\evil.example',
-  // Said in another way
+  // Encoded
   '&lt;script&gt;pwned()&lt;/script&gt;',
   '&#60;script&#62;pwned()&#60;/script&#62;',
   '&#x3c;script&#x3e;pwned()',
@@ -147,7 +147,7 @@ export const MARKUP: string[] = [
   '<script\u2028>pwned()</script>',
   '\r\n\r\n<script>pwned()</script>',
   '\r\nset-cookie: x=1\r\n\r\n<svg onload=pwned()>',
-  // Turned around
+  // Bidirectional text
   '\u202e00.1\u20a6 yaP',
   '\u2066\u202eknab ruoy\u2069',
   '\u200f\u202a\u202b\u061c',
@@ -159,7 +159,7 @@ export const MARKUP: string[] = [
   `a${'\u0301'.repeat(150)}`,
 ]
 
-/** What is no address of a shop, however much it looks like one to somebody: never taken, never gone to. */
+/** URLs that look like a shop's and are not: they are refused and never followed. */
 export const NOT_ADDRESSES: string[] = [
   'javascript:pwned()',
   'JavaScript:pwned()',

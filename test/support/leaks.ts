@@ -1,7 +1,7 @@
 import type { Database } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
 
-/** Something that was said or written, and where. */
+/** A text, and where it was found: a response, a log line, a row. */
 export interface Trace {
   where: string
   text: string
@@ -33,10 +33,10 @@ function bytesIn(row: string): string[] {
   return [...row.matchAll(/\\\\x((?:[0-9a-f]{2})+)/g)].map(([, hex = '']) => Buffer.from(hex, 'hex').toString('latin1'))
 }
 
-/** As it is, and as it may be on its way: in an address, in base64, as bytes in hexadecimal. */
+/** The value as it is and encoded: in a URL, in base64, in hexadecimal. */
 function facesOf(value: string): string[] {
   const bytes = Buffer.from(value)
-  // Base64 of it inside a longer text begins at any of three places; what is left out is what its neighbours decide.
+  // Base64 of it inside a longer text has three alignments. The characters that depend on its neighbours are left out.
   const inBase64 = [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes])
       .toString('base64')
@@ -54,7 +54,7 @@ function facesOf(value: string): string[] {
   ]
 }
 
-/** What was found, and where: each once. */
+/** The findings with their places, without duplicates. */
 export function findLeaks(traces: Trace[], planted: Planted[]): string[] {
   const found = new Set<string>()
   for (const { what, value } of planted) {
@@ -66,7 +66,7 @@ export function findLeaks(traces: Trace[], planted: Planted[]): string[] {
   return [...found].sort()
 }
 
-/** Keeps what every address that begins so answers, headers too, whoever asks. Ends with `stop`. */
+/** Records all responses to requests whose URL begins so, with headers. Ends with `stop`. */
 export function listenIn(beginning: string): { traces: Trace[]; stop(): void } {
   const real = globalThis.fetch
   const traces: Trace[] = []
@@ -75,7 +75,7 @@ export function listenIn(beginning: string): { traces: Trace[]; stop(): void } {
     const url = String(input instanceof Request ? input.url : input)
     if (!url.startsWith(beginning)) return response
     const headers = [...response.headers].map(([name, value]) => `${name}: ${value}`)
-    // Where somebody came with something in the address, being sent back there is not telling.
+    // A redirect to the URL of the request leaks nothing.
     const where = `answer to ${init?.method ?? 'GET'} ${new URL(url).pathname.replace(/[a-z]{3}_\w{10,}/, '…')}`
     traces.push({ where, text: [...headers, await response.clone().text()].join('\n') })
     return response

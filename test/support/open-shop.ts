@@ -6,14 +6,14 @@ import { type PayingService, type Shop, startPaying } from './paying.ts'
 export interface OpenShop {
   service: PayingService
   shop: Shop
-  /** The shop's own pages, on another origin than ours. */
+  /** The shop's pages, on another origin than ours. */
   site: string
-  /** Where customers are to end up. */
+  /** The URL to which customers return. */
   redirectURL: string
   browser: Browser
 }
 
-/** Where a test of our pages begins: the service, a shop that uses it, and a browser for its customers. */
+/** The service, a shop that uses it, and a browser for its customers. */
 export async function openShop(): Promise<OpenShop> {
   const service = await startPaying()
   const shop = await service.addShop()

@@ -51,7 +51,7 @@ async function readRecords(database: Queries, id: string): Promise<PaymentRecord
   )
   assert.equal(now.sequence, events.length, 'no state without its event')
   const successes = now.status === 'successful' ? 1 : 0
-  assert.equal(eventTypes.filter((type) => type === 'payment.successful').length, successes, 'one success, told once')
+  assert.equal(eventTypes.filter((type) => type === 'payment.successful').length, successes, 'one success, one event')
   assert.equal(attempts.filter(({ status }) => status === 'successful').length, successes)
   const sum = (some: PaymentRecords['receipts']) => some.reduce((total, { amount }) => total + amount, 0)
   assert.equal(now.amount_paid, sum(receipts.filter(({ counted }) => counted)), 'amountPaid is what was counted')

@@ -10,7 +10,7 @@ export interface ServiceProcess {
   pid: number
   baseUrl: string
   headers: { 'client-id': string; 'client-secret': string; 'content-type': string }
-  /** All that it printed so far. */
+  /** Its output so far. */
   output(): string
   exited: Promise<number | null>
 }
@@ -25,7 +25,7 @@ export class DidNotStart extends Error {
   }
 }
 
-/** The real program, as `npm start` runs it, on a port of its own. Whoever starts it must end it. */
+/** The real program, as `npm start` runs it, on its own port. The caller must stop it. */
 export async function startProcess(env: Record<string, string>, { cwd = ROOT } = {}): Promise<ServiceProcess> {
   const child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'src/cli/main.ts'), 'serve'], {
     cwd,
@@ -59,7 +59,7 @@ export async function startProcess(env: Record<string, string>, { cwd = ROOT } =
   }
 }
 
-/** For a test: whatever becomes of the test, the process does not outlive it. */
+/** For a test: the process is stopped at its end. */
 export async function startForTest(env: Record<string, string>): Promise<ServiceProcess> {
   const service = await startProcess(env)
   after(() => service.child.kill('SIGKILL'))

@@ -10,7 +10,7 @@ import { eventually } from './paying.ts'
 import type { At, ProviderWorld } from './provider-world.ts'
 import { newVisitor, SHOP, type Visitor } from './visitor.ts'
 
-/** The same tests with every provider. Each has a shop of its own, so they do not wait for each other; what one tells is for one test at a time. */
+/** The same tests with every provider. Each has its own shop, so they run in parallel; the tests of one provider run in sequence. */
 export async function withEach(
   world: ProviderWorld,
   what: string,
@@ -25,7 +25,7 @@ export async function withEach(
   return places
 }
 
-/** Our page, and from there the provider's. */
+/** Opens our page, then the provider's. */
 export async function openTheirs(
   { fake }: At,
   url: string,
@@ -41,7 +41,7 @@ export async function openTheirs(
   return customer
 }
 
-/** Sent there by us, after we had asked. */
+/** Redirected there by us, after a check. */
 export function assertBackAtShop({ baseUrl }: ProviderWorld, customer: Visitor, reference: string): void {
   assert.equal(customer.url, `${SHOP}/thanks?order=7&status=successful&reference=${reference}`)
   const { url, status } = customer.hops.at(-1) ?? assert.fail()
@@ -49,7 +49,7 @@ export function assertBackAtShop({ baseUrl }: ProviderWorld, customer: Visitor, 
   assert.equal(status, 302)
 }
 
-/** A customer pays on their page with a card that could be kept, and we hear of it by a notice. `save`: whether they said so on ours. */
+/** A customer pays on the provider's page with a card that can be saved; a notice reports it. `save`: the consent on our page. */
 export async function payByCard(
   place: At,
   changes: Record<string, unknown> = {},
@@ -75,7 +75,7 @@ export async function statusesOf({ payment }: At, reference: string): Promise<st
   return [status, ...attempts.map((attempt: { status: string }) => attempt.status)]
 }
 
-/** Our books are theirs, every event was told once, and the audit finds nothing. */
+/** Our records equal the provider's ledger, every event was delivered once, and the audit finds no difference. */
 export async function assertAllAgree({ database, listener }: ProviderWorld, places: At[]): Promise<void> {
   for (const { fake, name } of places) {
     const { taken, givenBack } = fake.ledger()

@@ -20,14 +20,14 @@ import { eventually, type PayingService, request, type Shop, startPaying } from 
 import type { Answer } from './service.ts'
 import { SHOP } from './visitor.ts'
 
-/** The whole service, a merchant's server that listens, and fakes of providers that are set up by the command line. */
+/** The whole service, a merchant's webhook server, and fakes of providers that are set up by the command line. */
 export interface ProviderWorld extends PayingService {
   listener: Listener
   /** `manilla …` on the database of this service. */
   manilla(...args: string[]): Promise<{ code: number | null; output: string }>
-  /** A shop of its own, with this provider and no other, as an operator sets it up. */
+  /** A new shop with this provider only, set up as an operator does. */
   addProvider<Fake extends FakeProvider>(start: (t: Parameters<StartFake>[0]) => Promise<Fake>): Promise<At<Fake>>
-  /** The same without a process for it. `changes`: what an operator gets wrong. */
+  /** The same without the command line. `changes`: mistakes of an operator. */
   setUp(shop: Shop, fake: FakeProvider, priority: number, changes?: IntegrationChanges): Promise<void>
 }
 
@@ -40,23 +40,23 @@ export interface At<Fake extends FakeProvider = FakeProvider> {
   currency: string
   checkout(changes?: Record<string, unknown>): Promise<{ id: string; url: string; shortURL: string; reference: string }>
   initialize(changes?: Record<string, unknown>): Promise<Answer>
-  /** Sends what the provider has to tell. Returns how many notices that were. */
+  /** Delivers the provider's notices. Returns how many. */
   pump(times?: number): Promise<number>
-  /** Every webhook about a payment so far, in the order of arrival; all of them are well signed. */
+  /** Every webhook about a payment so far, in the order of arrival; with valid signatures. */
   heard(reference: string): Promise<Told[]>
-  /** Resolves when these were told about a payment, and nothing else, in this order and with a rising sequence. */
+  /** Resolves when exactly these events of a payment were delivered, in this order and with a rising sequence. */
   hears(reference: string, types: string[]): Promise<Told[]>
   payment(reference: string): Promise<Answer['body']>
-  /** The last attempt's order, by the name that we gave it. */
+  /** Our reference of the last attempt at the provider. */
   orderOf(reference: string): Promise<string>
   /**
-   * A return asks the provider at most once in 3 seconds per payment. People take longer than that on the provider's page; with this, a test
-   * need not.
+   * A return asks the provider at most once in 3 seconds per payment. Customers need longer than that; with this, a test
+   * does not wait.
    */
   forgetLastQuestion(reference: string): Promise<void>
   /** Of the user id, or of the e-mail address when there is none. */
   cards(user: TestUser): Promise<Answer['body'][]>
-  /** A card that this customer agreed to have kept at some time, which acts as the provider's token does. */
+  /** A saved card of this customer, whose token makes the fake behave in this way. */
   plantCard(user: TestUser, token: string): Promise<void>
 }
 

@@ -29,13 +29,13 @@ export interface TestService {
   databaseUrl: string
 }
 
-/** The HTTP door on a real database. Limits are off unless a test is about them. */
+/** The HTTP app on a real database. Rate limits are off by default. */
 export async function startService(changes: Partial<HttpParts> = {}): Promise<TestService> {
   const { url, database } = await createDatabase()
   return { app: await startOn(database, changes), database, databaseUrl: url }
 }
 
-/** Another process's door, as it were, on a database that is there. */
+/** Another HTTP app on an existing database, as a second process would be. */
 export async function startOn(database: Database, changes: Partial<HttpParts> = {}): Promise<App> {
   const parts = { database, clock: systemClock }
   const { secrets = secretBox(Buffer.alloc(32)), allowPrivate = (mode: Mode) => mode === 'sandbox' } = changes
@@ -107,7 +107,7 @@ export const CHECKOUT = { amount: 1_250_000, country: 'NG', user: { email: 'ada@
 export interface Answer {
   status: number
   headers: Record<string, string | string[] | number | undefined>
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came back; the test says what it must be
+  // biome-ignore lint/suspicious/noExplicitAny: the test checks the shape of the answer
   body: any
 }
 

@@ -14,7 +14,7 @@ import { createSimulator, type Simulator } from '../../src/providers/gateway/sim
 import { createDatabase } from './database.ts'
 import { addMerchant } from './service.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came back; the test says what it must be
+// biome-ignore lint/suspicious/noExplicitAny: the test checks the shape of the answer
 type Json = any
 
 export interface Notice {
@@ -24,7 +24,7 @@ export interface Notice {
   body: Json
 }
 
-/** Listens where the provider sends its notices, and answers as it is told to. */
+/** Receives the provider's notices. The test sets its answer. */
 export async function openSink() {
   const notices: Notice[] = []
   const waiting = new Set<() => void>()
@@ -50,7 +50,7 @@ export async function openSink() {
     server.close()
   })
 
-  /** The notices about a payment, as soon as there are so many. */
+  /** Resolves with the notices about a payment when there are so many. */
   function until(reference: string, count: number): Promise<Notice[]> {
     const found = () => notices.filter(({ body }) => body.reference === reference)
     return new Promise((resolve, reject) => {
@@ -77,7 +77,7 @@ export interface Answer {
   body: Json
 }
 
-/** The sandbox provider on a socket and a database of its own, with somebody who listens to its notices. `worker`: what had to wait goes out by the clock. */
+/** The sandbox provider on its own port and database, with a receiver of its notices. `worker`: delayed notices are sent on time. */
 export async function startSimulator({ worker = true } = {}) {
   const { database } = await createDatabase()
   const sink = await openSink()
@@ -128,7 +128,7 @@ export async function startSimulator({ worker = true } = {}) {
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text } as Answer
   }
 
-  /** A merchant with both of its voices: the adapter's, and its tests' own. */
+  /** A merchant, with the adapter and with plain HTTP calls. */
   async function addShop() {
     const merchant = await addMerchant(database)
     const merchantUuid = uuidOf(merchant.merchantId)

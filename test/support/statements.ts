@@ -11,7 +11,7 @@ export interface SourceStatement {
   text: string
 }
 
-/** Every sql`…` of the sources. A new one is found here without further ado. */
+/** Every sql`…` of the sources. */
 export function readStatements(): SourceStatement[] {
   const files = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'))
   const sources = files.sort().map((file) => ({ file, text: readFileSync(join(ROOT, file), 'utf8') }))
@@ -38,7 +38,7 @@ interface Template {
   expressions: string[]
 }
 
-/** A template literal from its first character on, with whatever is nested in its expressions. */
+/** A template literal from its first character, with the literals that are nested in it. */
 function readTemplate(text: string, start: number): Template {
   const strings: string[] = []
   const expressions: string[] = []

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { stateIn } from './every-state.ts'
 
-/** A customer's browser without scripts: follows redirects, sends the forms of the page that it is on, and stops where a shop would be. */
+/** A customer's browser without scripts: follows redirects, sends forms, and stops at a shop's URL. */
 export interface Visitor {
   url: string
   status: number
   text: string
-  /** Of our page; undefined on any other. */
+  /** The state of our page; undefined on another page. */
   state: string | undefined
-  /** Every answer on the way: its status and where it led. */
+  /** The status and redirect of every answer. */
   hops: { status: number; url: string }[]
   go(url: string): Promise<void>
-  /** Sends the form that has all of these values in it, with what it holds and `more`. Undefined leaves a field out. */
+  /** Sends the form that has all of these values, with its other fields and `more`. Undefined leaves a field out. */
   send(has: Record<string, string>, more?: Record<string, string | undefined>): Promise<void>
   /** A button of a provider's own page. */
   press(button: 'pay' | 'decline' | 'cancel'): Promise<void>
@@ -71,7 +71,7 @@ export function newVisitor(): Visitor {
 
 interface Form {
   action: string
-  /** What a browser would send by itself: hidden fields, and what is checked. */
+  /** The fields that a browser sends by default: hidden and checked ones. */
   fields: Record<string, string>
 }
 

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 
 /**
- * What the page's script says and does in the widget's frame, in its shortest form. A test may have it say more (`say`), read what it
- * heard (`heard`), and decide whether it lets the customer close at once (`isBusy`).
+ * A minimal page script in the widget's frame. A test can send messages (`say`), read the
+ * received ones (`heard`), and decide whether the customer can close at once (`isBusy`).
  */
 const FRAMED_PAGE = `<!doctype html><html lang="en"><title>Stand-in</title><h1 tabindex="-1">Payment page</h1><button>Pay</button>
 <script>
@@ -22,15 +22,15 @@ const FRAMED_PAGE = `<!doctype html><html lang="en"><title>Stand-in</title><h1 t
 </script>`
 
 export interface Rig {
-  /** Where the widget comes from: the service's own routes, and a stand-in for the payment page. */
+  /** The origin of the widget: the service's routes and a replacement of the payment page. */
   pay: string
   /** A shop on another origin, which allows its pages nothing but the widget. */
   shop: string
-  /** Puts a page into the shop. */
+  /** Adds a page to the shop. */
   stock(path: string, html: string, headers?: Record<string, string>): string
 }
 
-/** A service's widget in a shop's page. A page that is asked for in some language never says that it is ready. */
+/** The widget in a shop's page. A payment page with a `lang` never reports that it is ready. */
 export async function openWidgetShop(service: string): Promise<Rig> {
   const pages = new Map<string, { html: string; headers: Record<string, string> }>()
   const shop = await serve('localhost', (request, response) => {

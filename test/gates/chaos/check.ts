@@ -44,7 +44,7 @@ export interface Comparison {
   refunded: { ours: number; theirs: number }
   ledgerRecords: number
   differences: string[]
-  /** Differences too, for which a longer wait is in order. */
+  /** Differences of refunds, which may take longer to settle. */
   refundDifferences: string[]
 }
 
@@ -88,31 +88,31 @@ export async function compare(database: Database, door: Door, told: Told): Promi
 
 /** Money: every unit that the provider took is on record, for that attempt. */
 function compareTaken({ reference, amount }: LedgerRecord, attempt: AttemptRow | undefined): string[] {
-  if (!attempt) return [`${reference}: the provider has it, and we have no attempt of that name`]
+  if (!attempt) return [`${reference}: the provider has it, and we have no such attempt`]
   if (attempt.received === amount) return []
   return [`${attempt.reference} (${attempt.status}): the provider took ${amount}, we have ${attempt.received}`]
 }
 
-/** And every unit that it gave back. */
+/** Every unit that the provider refunded is on record. */
 function compareRefunded({ refunded }: LedgerRecord, attempt: AttemptRow | undefined): string[] {
   if (!attempt || (attempt.refunded === refunded && attempt.refunding === 0)) return []
   const { reference, refunded: ours, refunding } = attempt
-  return [`${reference}: the provider gave ${refunded} back, we say ${ours}, and ${refunding} is under way`]
+  return [`${reference}: the provider refunded ${refunded}, we recorded ${ours}, and ${refunding} is pending`]
 }
 
-/** Time: nothing is forgotten, and what is still unknown is no money. */
+/** Checks run in time, and an attempt that is still processing has no money. */
 function compareAttempt(attempt: AttemptRow, record: LedgerRecord | undefined): string[] {
   const { reference, status, needs_review, overdue_seconds } = attempt
   const found: string[] = []
   if ((overdue_seconds ?? 0) > LATE_BY_SECONDS) found.push(`${reference}: its check is ${overdue_seconds} s late`)
   if (status !== 'processing') return found
-  if (overdue_seconds === null && !needs_review) found.push(`${reference}: processing, and nobody will ask again`)
+  if (overdue_seconds === null && !needs_review) found.push(`${reference}: processing, and no check is scheduled`)
   if (record && record.amount > 0 && !needs_review)
     found.push(`${reference}: processing, and the provider has the money`)
   return found
 }
 
-/** States: enough money is a success, once, and the books follow from their own events. */
+/** States: enough money is one success, and the records follow from the events. */
 export function comparePayment(
   records: Records,
   ledger: Map<string, Pick<LedgerRecord, 'requested' | 'amount' | 'refunded'>>,
@@ -120,7 +120,7 @@ export function comparePayment(
   const { payment, attempts } = records.state
   const found = audit(records)
   const orders = attempts.map(({ orderReference }) => ledger.get(orderReference))
-  // Money that went back before the rest came completes nothing; after a success it changes nothing.
+  // Money that was refunded before the rest came does not complete a payment; after a success it changes nothing.
   const isPaid = orders.some((record) => record && record.amount >= record.requested)
   const isHeld = orders.some((record) => record && record.amount - record.refunded >= record.requested)
   const isSuccessful = payment.status === 'successful'
@@ -129,7 +129,7 @@ export function comparePayment(
   }
   const beyond = sum(records.receipts.filter(({ counted }) => !counted))
   const back = sum(records.refunds.filter(({ counted }) => !counted))
-  if (beyond !== back) found.push(`${beyond} came beyond the payment, ${back} was sent back`)
+  if (beyond !== back) found.push(`${beyond} was surplus, ${back} of it was refunded`)
   return found.map((finding) => `${payment.reference}: ${finding}`)
 }
 
@@ -137,14 +137,14 @@ export async function compareLists(database: Database): Promise<string[]> {
   const found = await database.rows<{ what: string; count: number }>(sql`
     select 'notices that match nothing' as what, count(*) from notices where state = 'unmatched'
     union all select 'receipts that match nothing', count(*) from receipts where attempt_id is null
-    union all select 'notices that nobody works off', count(*) from notices
+    union all select 'notices that are not processed', count(*) from notices
                where state = 'waiting' and due_at < now() - ${LATE_BY_SECONDS} * interval '1 second'
-    union all select 'refunds that nobody asks for', count(*) from refunds
+    union all select 'refunds that are not requested', count(*) from refunds
                where status = 'pending' and (due_at is null or due_at < now() - ${LATE_BY_SECONDS} * interval '1 second')`)
   return found.filter(({ count }) => count > 0).map(({ what, count }) => `${count} ${what}`)
 }
 
-/** What a client was told is so. */
+/** Every acknowledged call is on record. */
 function compareTold(
   told: Told,
   records: Records[],
@@ -157,7 +157,7 @@ function compareTold(
     const known = payments.get(payment)?.state.payment.id
     return known !== undefined && uuidOf(known) === id
   }
-  const gone = (what: string, names: string[]) => names.map((name) => `${name}: ${what}, and is not there`)
+  const gone = (what: string, names: string[]) => names.map((name) => `${name}: ${what}, and is not on record`)
   const moved = Map.groupBy(told.moved, ({ providerReference }) => providerReference)
   return [
     ...gone(
@@ -182,7 +182,7 @@ function compareTold(
     ),
     ...[...moved]
       .filter(([reference, all]) => sum(all) > (ledger.get(reference)?.amount ?? 0))
-      .map(([reference]) => `${reference}: the provider told a customer of money that its ledger does not have`),
+      .map(([reference]) => `${reference}: the provider confirmed money to a customer that its ledger does not have`),
   ]
 }
 

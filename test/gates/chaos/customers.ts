@@ -2,7 +2,7 @@ import type { Random } from '../random.ts'
 import { CARD } from './cards.ts'
 import { type Answer, type Door, pause } from './door.ts'
 
-/** What a client was told, to be held against the books. Only what was answered with 2xx is here. */
+/** Calls that were answered with 2xx, to compare with the records. */
 export interface Told {
   /** Of payments. */
   checkouts: string[]
@@ -24,10 +24,10 @@ interface Attempt {
 
 type Channel = 'card' | 'transfer'
 
-/** After that a customer gives up. What the provider never heard of stays unknown for ten minutes, and nobody waits for that. */
+/** After that a customer gives up. An order that the provider does not know stays unknown for ten minutes. */
 const START_TRIES = 3
 
-/** Every way in which customers pay, pay badly, or do not pay. The number is how often. */
+/** The behaviours of customers, with their weights. */
 const STORIES: [number, (visit: Visit) => Promise<void>][] = [
   [14, async (visit) => visit.payWith(await visit.start('card'), CARD.pays)],
   [8, async (visit) => visit.payWith(await visit.startFromCheckout('card'), CARD.pays)],
@@ -106,7 +106,7 @@ class Visit {
     await this.#comeBack(attempt)
   }
 
-  /** Keeps the card with the first payment; the second is charged without naming one, if the first was heard of by then. */
+  /** Keeps the card with the first payment; the second is charged without naming one, if the first is on record by then. */
   async savedCard(): Promise<void> {
     await this.#charge(await this.start('card'), { card: CARD.pays, save: true })
     await this.#moment()
@@ -172,7 +172,7 @@ class Visit {
     return this.start(channel)
   }
 
-  /** A try, with a key half of the time. Whoever lost the answer asks again, or reads what became of it. */
+  /** Starts an attempt, half of the time with an idempotency key. After a lost answer it repeats the call or reads the payment. */
   async start(channel: Channel): Promise<Attempt | undefined> {
     const headers: Record<string, string> = this.#random.chance(0.5) ? { 'idempotency-key': crypto.randomUUID() } : {}
     const body = {
@@ -199,7 +199,7 @@ class Visit {
     return { payment: this.#reference, reference, providerReference, accountNumber }
   }
 
-  /** The answer was lost, but the try may be there, with all that a customer needs. */
+  /** The answer was lost, but the attempt may exist, with its instructions. */
   async #findOpen(channel: Channel): Promise<Attempt | undefined> {
     const attempt = (await this.#attempts()).findLast(
       (each) => each.instructions && each.status === 'pending' && (each.channel === 'card') === (channel === 'card'),
@@ -237,7 +237,7 @@ class Visit {
     if (answer?.status === 200) this.#told.cancelled.push(this.#reference)
   }
 
-  /** At the provider's page. A call that broke off is made again: whoever was charged already is told so. */
+  /** At the provider's page. A broken call is repeated: the provider answers that the card is charged already. */
   async #charge(attempt: Attempt | undefined, body: { card?: string; otp?: string; save?: boolean }) {
     if (!attempt) return undefined
     const { providerReference } = attempt
@@ -250,7 +250,7 @@ class Visit {
     return answer
   }
 
-  /** A bank does not ask twice: a transfer that broke off may have been made or not. */
+  /** A broken transfer is not repeated: it may have been made or not. */
   async #transfer(attempt: Attempt | undefined, amount: number): Promise<void> {
     if (!attempt) return
     const body = { accountNumber: attempt.accountNumber, amount }
@@ -265,7 +265,7 @@ class Visit {
     if (id) await this.#door.ask('return', 'GET', `/return/${id}`)
   }
 
-  /** People take their time, and so do notices. */
+  /** A pause, as customers and notices have. */
   #moment(): Promise<void> {
     return pause(this.#random.between(0, 1_500))
   }

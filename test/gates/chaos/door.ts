@@ -15,8 +15,8 @@ export interface Answer {
 export type CallOutcome = 'ok' | 'refused' | 'unknown'
 
 const ANSWER_WITHIN_MS = 20_000
-/** A copy that was killed takes a second or two to come back. */
-const SOMEBODY_WITHIN_MS = 60_000
+/** A killed copy is ready again after a second or two. */
+const READY_WITHIN_MS = 60_000
 
 /** HTTP client to any running copy of the service, with counts of the answers. */
 export class Door {
@@ -71,13 +71,13 @@ export class Door {
   }
 
   async #reach(method: string, path: string, body: unknown, headers: Record<string, string>) {
-    const deadline = performance.now() + SOMEBODY_WITHIN_MS
+    const deadline = performance.now() + READY_WITHIN_MS
     while (performance.now() < deadline) {
       const answer = await this.#send(method, path, body, headers)
       if (answer !== 'not sent') return answer === 'unknown' ? undefined : answer
       await pause(20) // no copy listens, and there is no event for an open port
     }
-    throw new Error(`nobody was there for ${SOMEBODY_WITHIN_MS} ms`)
+    throw new Error(`no copy answered for ${READY_WITHIN_MS} ms`)
   }
 
   async #send(

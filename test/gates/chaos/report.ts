@@ -3,7 +3,7 @@ import { sql } from '../../../src/database/sql.ts'
 import type { Comparison } from './check.ts'
 import type { CallOutcome } from './door.ts'
 
-/** What went wrong on the way, as far as it left a trace. */
+/** The injected faults that can be counted. */
 export interface Injected {
   noticesLost: number
   noticesDoubled: number
@@ -47,15 +47,12 @@ export function printChaos({ seed, payments, kills, tookSeconds, calls, injected
   const { taken, refunded } = records
   const differences = differencesOf(records)
   const rows: [string, string][] = [
-    [
-      'customers',
-      `${payments}, paying for ${tookSeconds.paying} s; the service then left to itself for ${tookSeconds.settling} s`,
-    ],
+    ['customers', `${payments}, paying for ${tookSeconds.paying} s; then ${tookSeconds.settling} s without load`],
     ['kills', `${kills} × kill -9`],
     ...[...calls].map(([name, counts]): [string, string] => [`calls: ${name}`, listOf(Object.entries(counts))]),
     [
       'provider calls',
-      `${injected.calls}: ${injected.callsUnanswered} unanswered, ${injected.callsFailed} with 5xx, ${injected.callsNotMade} held back by the breaker`,
+      `${injected.calls}: ${injected.callsUnanswered} unanswered, ${injected.callsFailed} with 5xx, ${injected.callsNotMade} stopped by the circuit breaker`,
     ],
     [
       'notices',
@@ -64,13 +61,13 @@ export function printChaos({ seed, payments, kills, tookSeconds, calls, injected
     ['wrong amounts', `${injected.wrongAmounts}`],
     ['payments', `${listOf(records.payments)}; ${records.late} of them late`],
     ['attempts', listOf(records.attempts)],
-    ['need a person', `${records.needReview}`],
+    ['need review', `${records.needReview}`],
     [
       'still unknown',
       `${records.processing} attempts, ${records.refunding.attempts} refunds of ${records.refunding.amount}`,
     ],
-    ['taken', bothOf(taken)],
-    ['given back', bothOf(refunded)],
+    ['charged', bothOf(taken)],
+    ['refunded', bothOf(refunded)],
     ['ledger records', `${records.ledgerRecords}`],
     ['differences', differences.length === 0 ? '0' : `${differences.length}  FAILED, must be 0`],
   ]

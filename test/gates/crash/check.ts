@@ -11,7 +11,7 @@ export interface Books {
   unsettled: number
   /** Acknowledged, but missing or different. */
   missing: number
-  /** A reference, key or id that is there twice, or that was told under two ids. */
+  /** A reference, key or id that is stored twice or was answered with two ids. */
   doubled: number
   /** Stored, but sent by no client. */
   extra: number
@@ -50,7 +50,7 @@ export async function compareBooks(calls: Call[], databaseUrl: string): Promise<
     extra: rows.filter(({ reference }) => !sent.has(reference)).length,
     faults: [
       ...faulty.map(({ reference, fault }) => `${reference}: ${fault}`),
-      ...missing.map(({ reference, id }) => `${reference}: acknowledged as ${id}, and not there as that`),
+      ...missing.map(({ reference, id }) => `${reference}: acknowledged as ${id}, and not stored with that id`),
     ],
   }
 }

@@ -13,7 +13,7 @@ import type { CrashPart } from './report.ts'
 const CLIENTS = 8
 const COPIES = 2
 
-/** Two copies on one PostgreSQL that stays up. One of them is killed after the other, now and then both at once. */
+/** Two copies on one PostgreSQL that stays up. They are killed in turns, sometimes both at once. */
 export async function crashOfCopies(random: Random, kills: number): Promise<CrashPart> {
   const folder = await mkdtemp(join(tmpdir(), 'manilla-crash-'))
   const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
@@ -54,14 +54,14 @@ async function killSome(random: Random, load: Load, slots: Slot[], most: number)
   const chosen = all || up.length === 0 ? up : [random.pick(up)]
   return chosen.map((slot) => {
     const restarted = slot.crash()
-    restarted.catch(() => {}) // told at the end, where all of them are awaited
+    restarted.catch(() => {}) // reported at the end, where all of them are awaited
     return restarted
   })
 }
 
 const MORE_WITHIN_MS = 30_000
 
-/** A moment that nobody chose: after some more acknowledged calls, and then at any point between two answers. */
+/** A random moment: after some more acknowledged calls, and then at any point between two answers. */
 export async function soon(random: Random, load: Load): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const stuck = new Promise<never>((_, reject) => {
@@ -73,7 +73,7 @@ export async function soon(random: Random, load: Load): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** A place where a copy runs, is killed, and runs again. */
+/** A copy that is killed and restarted. */
 export class Slot {
   copy: Copy | undefined
   slowestStartMs = 0
@@ -106,7 +106,7 @@ export class Slot {
   }
 }
 
-/** One set for all copies: what one seals, the others open. */
+/** The same keys for all copies, so that each can decrypt what another sealed. */
 export function copySettings(databaseUrl: string, folder: string): Record<string, string> {
   return {
     ...CREDENTIALS,

@@ -55,7 +55,7 @@ export async function crashOfEmbedded(random: Random, restarts: number): Promise
   }
 }
 
-/** How many processes on this folder outlived their owner. They are ended, since the gate is what started them. */
+/** How many processes on this folder outlived their owner. The gate started them, so it ends them. */
 async function leftBehind(dataDir: string): Promise<number> {
   const left = await untilNone(() => processesWith(dataDir), GONE_WITHIN_MS)
   for (const pid of left) process.kill(pid, 'SIGINT')
@@ -63,7 +63,7 @@ async function leftBehind(dataDir: string): Promise<number> {
   return left.length
 }
 
-/** The moment when a server is there and whoever started it has had no time to look after it. */
+/** Resolves when the PostgreSQL process exists, before its owner knows that. */
 async function serverAppears(dataDir: string): Promise<void> {
   const deadline = performance.now() + GONE_WITHIN_MS
   while (processesWith(dataDir).length === 0 && performance.now() < deadline) {
@@ -71,7 +71,7 @@ async function serverAppears(dataDir: string): Promise<void> {
   }
 }
 
-/** The files are all that counts now: nothing of the service runs any more. */
+/** Reads the files after every process of the service has ended. */
 async function openBooks(calls: Call[], dataDir: string): Promise<Books> {
   const server = await startEmbedded({ dataDir, purpose: 'own' })
   try {

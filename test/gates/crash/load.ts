@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import type { Random } from '../random.ts'
 
-/** Merchants who create checkouts without pause and write down what they were told. */
+/** Merchants who create checkouts without pause and record the answers. */
 export interface Call {
   reference: string
   amount: number
@@ -11,9 +11,9 @@ export interface Call {
   first: 'ok' | 'refused' | 'unknown'
   /** How an unknown one was settled, by asking again. */
   settled: 'replay' | 'duplicate' | 'new' | undefined
-  /** The payment's id, as we were told. */
+  /** The payment's id, from the answer. */
   id: string | undefined
-  /** Anything that should not have been answered. */
+  /** A wrong answer. */
   fault: string | undefined
 }
 
@@ -79,7 +79,7 @@ export class Load {
     while (performance.now() < deadline) {
       const answer = await this.#send(call)
       if (answer === 'not sent') {
-        await pause() // nobody is there; starting takes a second, and there is no event for "a port is open"
+        await pause() // no copy is up; starting takes a second, and there is no event for an open port
         continue
       }
       if (answer === 'unknown' || answer.status >= 500 || isInProgress(answer)) {
@@ -133,7 +133,7 @@ export class Load {
       headers: { ...headers, 'content-length': Buffer.byteLength(text), ...(key && { 'idempotency-key': key }) },
       signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
     })
-    sending.on('error', () => {}) // also one that comes after the answer; the wait below hears of those before it
+    sending.on('error', () => {}) // an error after the answer; the wait below gets earlier ones
     sending.end(text)
     try {
       const [response] = (await once(sending, 'response')) as [IncomingMessage]

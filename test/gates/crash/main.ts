@@ -31,7 +31,7 @@ export async function crash({ kills, restarts, refunds, seed }: CrashOptions): P
     if (part.status === 'rejected') throw part.reason
     return part.value
   })
-  // By itself: a copy that is starved of time by the other parts would be slow, not dead.
+  // Alone: beside the other parts a copy would be slow, and look dead.
   const refunded = refunds > 0 ? await crashOfRefunds(randomOf(seed, 3), refunds) : undefined
   return {
     seed,

@@ -27,7 +27,7 @@ export interface RefundPart {
   /** Of refunds, by the key of the call. */
   askedFor: number
   repeated: number
-  /** Refunds at the providers, and their sum there and in our books. */
+  /** Refunds at the providers, and their sum there and in our records. */
   made: number
   sums: { theirs: number; ours: number }
   differences: string[]
@@ -41,7 +41,7 @@ interface Refund {
   id: string | undefined
 }
 
-/** Copies are killed in the middle of refunds, while clients repeat theirs with the same key. Then the providers' ledgers must be our books. */
+/** Copies are killed in the middle of refunds, while clients repeat theirs with the same key. Then our records must equal the providers' ledgers. */
 export async function crashOfRefunds(random: Random, kills: number): Promise<RefundPart> {
   const folder = await mkdtemp(join(tmpdir(), 'manilla-crash-refunds-'))
   const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
@@ -171,12 +171,12 @@ async function compare(
   const booked = ours.filter(({ status }) => status === 'successful').map(({ order, amount }) => `${order} ${amount}`)
   const sum = (all: string[]) => all.reduce((total, each) => total + Number(each.split(' ')[1]), 0)
   const differences = [
-    ...minus(theirs, booked).map((each) => `the provider gave back ${each}, our books did not`),
-    ...minus(booked, theirs).map((each) => `our books gave back ${each}, the provider did not`),
+    ...minus(theirs, booked).map((each) => `refund ${each} is at the provider and not in our records`),
+    ...minus(booked, theirs).map((each) => `refund ${each} is in our records and not at the provider`),
     ...ours
       .filter(({ kind, status }) => kind !== 'merchant' || status !== 'successful')
       .map(({ order, kind, status }) => `a refund of ${order} is ${kind} and ${status}`),
-    ...(ours.length === wanted.length ? [] : [`${wanted.length} were asked for, ${ours.length} are in our books`]),
+    ...(ours.length === wanted.length ? [] : [`${wanted.length} were requested, ${ours.length} are in our records`]),
   ]
   const payments = new Set(wanted.map(({ payment }) => payment)).size
   return { payments, made: theirs.length, sums: { theirs: sum(theirs), ours: sum(booked) }, differences }
@@ -198,7 +198,7 @@ export function printRefunds({ kills, payments, askedFor, repeated, made, sums, 
     `  kills           ${kills}`,
     `  payments        ${payments}`,
     `  refunds         ${askedFor} asked for, ${repeated} calls repeated, ${made} made`,
-    `  sums            ${sums.theirs} at the providers, ${sums.ours} in our books`,
+    `  sums            ${sums.theirs} at the providers, ${sums.ours} in our records`,
     `  differences     ${differences.length === 0 ? '0' : `${differences.length}  FAILED, must be 0`}`,
     ...differences.slice(0, 10).map((each) => `  FAILED  ${each}`),
   ].join('\n')

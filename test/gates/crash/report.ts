@@ -4,7 +4,7 @@ export interface CrashPart {
   title: string
   kills: number
   killsWhileStarting: number
-  /** The longest that a killed one took until it was ready again. */
+  /** The longest time from a kill until the copy was ready again. */
   slowestStartMs: number
   /** Servers that outlived the process they belonged to. */
   leftBehind: number

@@ -1,7 +1,7 @@
 import { newId } from '../../../src/kernel/ids.ts'
 import type { Random } from '../random.ts'
 
-/** What a stranger can know: public addresses, one customer's link, a merchant's id. Never a credential. */
+/** What an unauthenticated client can know: public paths, one payment link, a merchant's id. Never a credential. */
 export interface Public {
   merchantId: string
   clientId: string
@@ -16,7 +16,7 @@ export interface AbuseRequest {
   path: string
   headers?: Record<string, string>
   body?: string | Buffer
-  /** A stream never ends by itself: the stranger hangs up. */
+  /** A stream does not end, so the client closes it. */
   stream?: boolean
 }
 

@@ -73,7 +73,7 @@ export interface Healthy {
   failed: number
 }
 
-/** A merchant and its customers at a steady rate, until told to stop: new checkouts, their pages, and reads by the API. */
+/** A merchant and its customers at a steady rate, until it is stopped: new checkouts, their pages, and reads by the API. */
 export async function healthyTraffic(
   visitor: Visitor,
   headers: Record<string, string>,

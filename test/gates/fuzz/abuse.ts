@@ -14,7 +14,7 @@ import { attack, type Healthy, healthyTraffic, percentile, Visitor } from './abu
 
 const MIB = 1024 * 1024
 const MAX_GROWTH_BYTES = 5 * MIB
-/** Below this a difference says more about the machine's scheduler than about the service. */
+/** A smaller difference is noise of the machine's scheduler. */
 const NOISE_MS = 25
 const STRANGER = '127.0.0.1'
 const MERCHANT = '127.0.0.2'
@@ -31,7 +31,7 @@ export interface AbuseReport {
   text: string
 }
 
-/** A stranger without credentials against the real program, with its limits on, while a merchant goes on working. */
+/** Unauthenticated traffic against the real program with its limits on, while a merchant continues to work. */
 export async function abuse(options: AbuseOptions): Promise<AbuseReport> {
   const folder = await mkdtemp(join(tmpdir(), 'manilla-abuse-'))
   const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
@@ -64,7 +64,7 @@ async function run(service: ServiceProcess, database: Database, options: AbuseOp
   const stranger = new Visitor(port, STRANGER, 16)
   try {
     const known = await setUp(merchant, service)
-    await healthyFor(merchant, service, 3_000) // a young process is slow
+    await healthyFor(merchant, service, 3_000) // warm-up
     const before = await healthyFor(merchant, service, options.baselineMs)
     const sizes = await sizesOf(database, service)
     let isOver = false
@@ -84,7 +84,7 @@ async function run(service: ServiceProcess, database: Database, options: AbuseOp
   }
 }
 
-/** A merchant with every kind of notice and one open payment, whose link a stranger may know. */
+/** A merchant with every kind of notice and one open payment, whose link the unauthenticated client knows. */
 async function setUp(merchant: Visitor, { headers }: ServiceProcess): Promise<Public> {
   const post = async (method: 'POST' | 'PUT', path: string, body: object) => {
     const { status, text } = await merchant.ask({
@@ -96,7 +96,7 @@ async function setUp(merchant: Visitor, { headers }: ServiceProcess): Promise<Pu
     if (status >= 300) throw new Error(`${path} answered ${status}: ${text}`)
     return JSON.parse(text).data
   }
-  // Unsigned notices are read in its sandbox. Nobody listens there, so nothing is asked of the real one.
+  // Unsigned notices are accepted in its sandbox mode. The base URL has no listener, so the real provider is not called.
   await post('PUT', '/integrations/monnify', {
     settings: { apiKey: 'MK_TEST_ABUSE1', secretKey: 'A'.repeat(32), contractCode: '1234567890' },
     baseURL: 'http://127.0.0.1:9',
@@ -170,7 +170,7 @@ function judge({ options, before, during, grown, outcomes, seconds, cpuPerReques
       .filter(([status]) => status === 0 || status >= 500)
       .map(([status, count]) => `${kind}: ${status} ×${count}`),
   )
-  if (errors.length > 0) failures.push(`answers that are no refusal: ${errors.join(', ')}`)
+  if (errors.length > 0) failures.push(`unexpected answers: ${errors.join(', ')}`)
   const rows = [...outcomes].map(([kind, statuses]) => {
     const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status} ×${count}`)
     return `  ${kind.padEnd(28)} ${counts.join('  ')}`

@@ -1,7 +1,7 @@
 import type { Random } from '../random.ts'
 import type { Body } from './checkouts.ts'
 
-/** Bodies that are no JSON, or JSON that no encoder would write. */
+/** Bodies that are not JSON, or unusual JSON. */
 export interface DamagedText {
   text: string | Buffer
   expected: readonly number[]

@@ -125,7 +125,7 @@ export const SPOILT: Record<string, Spoil> = {
         () => ({ ...good, metadata: { a: 'v'.repeat(501) } }),
         () => ({ ...good, metadata: { [`k${text}`]: 'a' } }),
         () => ({ ...good, metadata: keys(51, 'a') }),
-        // As many mistakes as fit into a body: telling them all must not cost the neighbours their time.
+        // As many mistakes as fit into a body: reporting them must not delay other requests.
         () => ({ ...good, metadata: keys(random.pick([500, 7_000]), 1) }),
       ])(),
     )

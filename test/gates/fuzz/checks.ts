@@ -9,7 +9,7 @@ export function faultsOf(sent: FuzzCase, answer: RawAnswer, dependable: boolean)
   const faults: string[] = []
   if (!(status >= 200 && status < 500)) faults.push(`status ${status}`)
   else if (dependable && !sent.expected.includes(status))
-    faults.push(`status ${status} where ${sent.expected.join(' or ')} was due`)
+    faults.push(`status ${status}, expected ${sent.expected.join(' or ')}`)
   if (!headers.get('request-id')) faults.push(`no request-id on a ${status}`)
   if (headers.has('x-injected')) faults.push('a header of ours was split')
   if (/node_modules|\/src\/[a-z-]+\/|\.ts:\d+/.test(body)) faults.push('the answer tells of our insides')
@@ -20,7 +20,7 @@ export function faultsOf(sent: FuzzCase, answer: RawAnswer, dependable: boolean)
   return faults
 }
 
-/** Customers get a page, whatever goes wrong. */
+/** Errors on customer paths are HTML pages. */
 function isPage({ target }: FuzzCase, headers: Map<string, string>): boolean {
   return /^\/(pay|s|return|widget)\//.test(target) && headers.get('content-type') === 'text/html; charset=utf-8'
 }
@@ -50,7 +50,7 @@ function problemFaults({ status, headers, body }: RawAnswer): string[] {
   return faults
 }
 
-/** Compares a payment as it is read now with what its 201 had promised and what its request had said. */
+/** Compares a payment as it is read now with its 201 and its request. */
 export function readBackFaults(
   body: Body,
   promised: Record<string, unknown>,

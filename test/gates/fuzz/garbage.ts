@@ -1,7 +1,7 @@
 import type { Bench, Made } from './requests.ts'
 import { bytesOf } from './wire.ts'
 
-/** What is no HTTP at all, or stops being HTTP half-way. */
+/** Bytes that are not HTTP, or not HTTP from some point on. */
 const CHECKOUTS = '/payments/v1/checkouts'
 
 function broken(bytes: Buffer | string, how: Made['how'] = 'broken'): Made {
@@ -45,7 +45,7 @@ function checkout({ credentials, good }: Bench): Buffer {
 export const BROKEN: Record<string, (bench: Bench) => Made> = {
   head: ({ random }) => {
     const head = random.pick(HEADS)
-    // A few of them are read as "not yours" or as something to refuse by its credentials.
+    // Some are valid requests, which are refused with 401 or 404.
     return { ...broken(head), expected: [400, 401, 404, 405, 408, 426, 431, 501, 505].filter((status) => status < 500) }
   },
   'random bytes': ({ random }) => broken(random.bytes(random.between(1, 2_000))),
@@ -62,7 +62,7 @@ export const BROKEN: Record<string, (bench: Bench) => Made> = {
   'one byte changed': (bench) => {
     const bytes = checkout(bench)
     bytes[bench.random.between(0, bytes.indexOf('\r\n\r\n'))] = bench.random.between(0, 255)
-    // It may hit a name of no importance, and then this is simply a checkout.
+    // It may change an optional field name; then this is a valid checkout.
     return { ...broken(bytes), expected: [201, 400, 401, 404, 405, 408, 413, 415, 417, 422, 431] }
   },
 }

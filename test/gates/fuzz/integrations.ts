@@ -3,7 +3,7 @@ import type { Bench, Made } from './requests.ts'
 import { NOT_TEXT, PAYLOADS, unicode } from './values.ts'
 import { bytesOf, type Header } from './wire.ts'
 
-/** Requests that set providers up: none that succeeds, for a provider that is set up would be called, and that one is not ours. */
+/** Requests that set up providers. None succeeds, because a provider that is set up would be called over the network. */
 type Make = (bench: Bench) => Made
 
 const V1 = '/payments/v1/integrations'

@@ -1,6 +1,6 @@
-// `npm run fuzz`: broken, hostile and odd requests to the real program over real sockets, with good ones among them so that there is
-// something to break. --requests 20000, --seed N to have a run again, --only INDEX to send a single case of that seed.
-// Then the abuse part: a stranger without credentials on every public path. --only abuse runs it alone, --rate N is its speed per second.
+// `npm run fuzz`: broken, hostile and odd requests to the real program over real sockets, mixed with valid ones so that there is
+// data to damage. --requests 20000, --seed N to repeat a run, --only INDEX to send a single case of that seed.
+// Then the abuse part: unauthenticated traffic on every public path. --only abuse runs it alone, --rate N is its speed per second.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,8 +27,8 @@ export interface FuzzOptions {
   only?: number | undefined
 }
 
-// With room to spare V8 puts collecting off, and RSS climbs for tens of thousands of requests without any leak (measured: 194 to 296 MiB,
-// against 157 to 168 with a small heap). Only what is kept can make a small heap grow.
+// With a large heap V8 delays garbage collection, and RSS grows for tens of thousands of requests without a leak (measured: 194 to 296 MiB,
+// against 157 to 168 with a small heap). A small heap grows only by a leak.
 const SMALL_HEAP = '--max-semi-space-size=4 --max-old-space-size=128'
 
 interface Run {
@@ -74,8 +74,8 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
 }
 
 /**
- * The first calls of a young process compile what they need; they are not what the limit of a second is about. From one of them we learn
- * which merchant we are.
+ * The first calls of a new process compile code, so the limit of a second does not apply to them. One of them returns the id of
+ * our merchant.
  */
 async function warmUp(address: Address, service: ServiceProcess, masterKey: Buffer): Promise<ProviderAccount> {
   const client = new RawClient(address)
@@ -153,13 +153,13 @@ function remember({ report, known, created }: Run, sent: FuzzCase, answer: RawAn
   if (sent.checkout) created.set(String(promised.reference), { sent, body: sent.checkout, promised })
 }
 
-/** Some, so that notices can be about them. */
+/** Payments for the notices to refer to. */
 function rememberOrder({ known }: Run, answer: RawAnswer): void {
   const { reference } = JSON.parse(answer.body).data.data as { reference?: string }
   if (reference && known.account.orders.length < 200) known.account.orders.push(reference)
 }
 
-/** What was answered with 201 is there, as it was asked for. */
+/** Every payment that was answered with 201 exists as requested. */
 async function readAllBack({ report, address, service, created }: Run, concurrency: number): Promise<void> {
   const { 'content-type': _, ...credentials } = service.headers
   const left = [...created.values()]
@@ -185,7 +185,7 @@ async function checkAlive({ report, address, service }: Run): Promise<void> {
   if (service.child.exitCode !== null || service.child.signalCode !== null) {
     return report.fail('the process ended', undefined, service.output().slice(-2_000))
   }
-  // A notice that cannot be worked off would be tried again and again.
+  // A notice whose processing fails would be retried forever.
   const stuck = /.*(processing a notice failed|adapter failed).*/.exec(service.output())
   if (stuck) report.fail('a notice is stuck', undefined, stuck[0])
   const client = new RawClient(address)

@@ -6,7 +6,7 @@ import type { Bench, Made } from './requests.ts'
 import { LINE_BREAKS, NOT_TEXT, numberAsWritten, PAYLOADS, unicode, WRONG_AMOUNTS } from './values.ts'
 import { bytesOf, type Header, type WireRequest } from './wire.ts'
 
-/** Requests that start a payment, send money back, or tell us of it. */
+/** Requests that start a payment or refund it, and notices. */
 type Make = (bench: Bench) => Made
 
 const V1 = '/payments/v1'
@@ -224,7 +224,7 @@ export const PAYING: Record<string, Make> = {
   },
   'notice of another mode': ({ known }) =>
     whole([401, 404], { method: 'POST', target: `/notices/gateway/live/${known.account.merchantId}`, body: '{}' }),
-  /** Signed with the right key: from the provider itself, however odd. It is kept, and whatever it says, it breaks nothing. */
+  /** Signed with the right key, so it counts as the provider's, with any content. It is stored and breaks nothing. */
   'signed odd notice': ({ random, known, index }) => {
     const { merchantId, secretKey, orders } = known.account
     const reference = orders.length > 0 && random.chance(0.3) ? random.pick(orders) : `unheard${index}`
@@ -233,7 +233,7 @@ export const PAYING: Record<string, Make> = {
     const type = random.pick(['application/json', 'text/plain', 'a/b', undefined, ''])
     const headers: Header[] = [['gateway-signature', signature]]
     if (type !== undefined) headers.push(['content-type', type])
-    return tell(type === '' ? [415] : [200], merchantId, headers, body) // what is no type at all is refused before we are asked
+    return tell(type === '' ? [415] : [200], merchantId, headers, body) // without a content type it is refused before the route runs
   },
   'huge notice': ({ random, known }) => {
     const { merchantId, secretKey } = known.account

@@ -11,14 +11,14 @@ export interface Failure {
   count: number
 }
 
-/** What a run of the fuzzer saw. */
+/** The results of a run. */
 export class FuzzReport {
   readonly seed: number
   readonly maxMs: number
   requests = 0
   created = 0
   readBack = 0
-  /** Answers over the limit. Whatever held the process up, all that were under way had to wait: no fault of each of them. */
+  /** Answers over the limit. One pause of the process delays all requests in flight, so they are counted together. */
   slow = 0
   slowest = { tookMs: 0, kind: '', index: 0 }
   rssMiB = { warm: 0, end: 0 }
@@ -39,7 +39,7 @@ export class FuzzReport {
     if (tookMs > this.slowest.tookMs) this.slowest = { tookMs, kind, index }
   }
 
-  /** The same fault of the same kind is told once, with its first case. */
+  /** The same fault of the same kind is reported once, with its first case. */
   fail(fault: string, sent?: FuzzCase, answer = ''): void {
     const kind = sent?.kind ?? 'the run'
     const known = this.#failures.get(`${kind} ${fault}`)
@@ -85,7 +85,7 @@ function describe({ fault, kind, index, request, answer, count }: Failure, seed:
   return [
     '',
     `  FAILED  ${kind}: ${fault} (×${count})`,
-    `    again   --seed ${seed} --only ${index}`,
+    `    repeat  --seed ${seed} --only ${index}`,
     `    sent    ${request}`,
     `    answer  ${JSON.stringify(answer)}`,
   ]

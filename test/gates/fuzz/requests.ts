@@ -16,9 +16,9 @@ export interface FuzzCase {
   /** `whole`: well-formed HTTP, must be answered. `broken`: may be. `cut`: the client hangs up without waiting. */
   how: 'whole' | 'broken' | 'cut'
   expected: readonly number[]
-  /** What a 201 promised to keep. */
+  /** The fields that a 201 must have stored. */
   checkout?: Body
-  /** The reference of an earlier checkout. Had that one failed, then nothing can be expected of this one. */
+  /** The reference of an earlier checkout. If that one failed, nothing is expected of this one. */
   buildsOn?: string
   /** On a connection of its own. */
   alone?: boolean
@@ -29,14 +29,14 @@ export interface Credentials {
   'client-secret': string
 }
 
-/** What the service handed out so far, for cases that come back to it. */
+/** Ids from earlier answers, for later cases. */
 export interface Known {
   ids: string[]
   codes: string[]
   account: ProviderAccount
 }
 
-/** The merchant as its provider knows it: whoever has the key can sign. */
+/** The merchant at its provider, with the key that signs notices. */
 export interface ProviderAccount {
   merchantId: string
   secretKey: string
@@ -44,13 +44,13 @@ export interface ProviderAccount {
   orders: string[]
 }
 
-/** What a maker of cases may use. */
+/** The input of a generator of cases. */
 export interface Bench {
   random: Random
   index: number
   credentials: Header[]
   known: Known
-  /** A reference that was sent long enough ago to be answered; sometimes one that nobody ever sent. */
+  /** A reference that was sent long enough ago to be answered; sometimes one that was never sent. */
   earlierReference(): string
   good(): Body
 }
@@ -59,11 +59,11 @@ export type Made = Omit<FuzzCase, 'index' | 'kind' | 'pieces'> & { bytes: Buffer
 
 const CHECKOUTS = '/payments/v1/checkouts'
 const JSON_TYPE: Header = ['content-type', 'application/json']
-/** More than ever is under way at once, so that what a case builds on has been answered. */
+/** More than the requests in flight, so that the case that another one builds on has been answered. */
 const LONG_AGO = 300
 
 /**
- * Makes the cases of a run one after the other. Each depends on the seed and its index alone, but for the ids that the service made up:
+ * Generates the cases of a run. Each depends on the seed and its index alone, except for the ids that the service generated:
  * so a case can be made again without sending those before it.
  */
 export class FuzzCases {
@@ -150,7 +150,7 @@ export class FuzzCases {
   #post({ random, credentials }: Bench, body: string | Buffer, expected: readonly number[], key?: string): Made {
     const headers = [...credentials, JSON_TYPE, ...(key ? [['idempotency-key', key] as const] : [])]
     const chunkSize = random.chance(0.15) ? random.pick([1, 7, 1_000]) : undefined
-    // A body of 60 KB in chunks of one byte would say nothing but be slow to make.
+    // A body of 60 KB in chunks of one byte would only be slow.
     const size = chunkSize && body.length > 2_000 ? 1_000 : chunkSize
     return {
       method: 'POST',

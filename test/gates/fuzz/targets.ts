@@ -2,7 +2,7 @@ import type { Bench, Made } from './requests.ts'
 import { PAYLOADS, unicode } from './values.ts'
 import { bytesOf, type WireRequest } from './wire.ts'
 
-/** Requests whose address, method or headers are the odd part. */
+/** Requests with an odd path, method or headers. */
 type Make = (bench: Bench) => Made
 
 const V1 = '/payments/v1'
@@ -36,7 +36,7 @@ const ODD_QUERIES = [
   `email=${'a'.repeat(300)}`,
 ]
 
-// Nothing is wrong enough with these to say what must happen, but a 500 must not.
+// Any status below 500 is right for these.
 const STRANGE_QUERIES = [
   'email=%00',
   'email=a%00b',

@@ -1,6 +1,6 @@
 import type { Random } from '../random.ts'
 
-/** Text of a JSON number as it stands: JSON.stringify would already round 2^53+1 and turn 1e400 into null. */
+/** A JSON number as text: JSON.stringify would round 2^53+1 and turn 1e400 into null. */
 export function numberAsWritten(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 }
@@ -22,7 +22,7 @@ export const WRONG_AMOUNTS: readonly unknown[] = [
   { valueOf: 5 },
 ]
 
-/** Plain text that is up to no good elsewhere. A field that takes free text keeps it as it is. */
+/** Injection payloads. A field with free text stores them unchanged. */
 export const PAYLOADS: readonly string[] = [
   `'; drop table payments; --`,
   `' or 1=1 --`,
@@ -93,7 +93,7 @@ export function unicode(random: Random, length: number): string {
   }).join('')
 }
 
-/** A value of another type than text, number or whatever a field wants. */
+/** A value of a wrong type. */
 export const OTHER_TYPES = {
   string: [numberAsWritten('1e400'), 5, true, [], ['a'], {}, { toString: 'a' }],
   boolean: ['true', 0, 1, 'false', [], {}],

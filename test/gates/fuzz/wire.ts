@@ -12,7 +12,7 @@ export interface WireRequest {
   version?: string
 }
 
-/** The bytes of a request, whatever nonsense is in its parts. Text becomes one byte per character, bodies UTF-8. */
+/** The bytes of a request, without validation. Text becomes one byte per character, bodies UTF-8. */
 export function bytesOf({ method, target, headers = [], body, chunkSize, version = '1.1' }: WireRequest): Buffer {
   const content = typeof body === 'string' ? Buffer.from(body) : body
   const framing: Header[] = chunkSize

@@ -5,7 +5,7 @@ import type { Heard } from '../../support/listener.ts'
 import { compareLists, comparePayment, countBy, readRecords } from '../chaos/check.ts'
 import type { Told } from './customers.ts'
 
-/** Both sides as they stand, and everything in which they differ. */
+/** The records of both sides and their differences. */
 export interface Comparison {
   payments: Map<string, number>
   attempts: Map<string, number>
@@ -16,7 +16,7 @@ export interface Comparison {
   taken: Totals
   givenBack: Totals
   differences: string[]
-  /** What is on record about what differs. */
+  /** The records about the differences. */
   explanation: string[]
 }
 
@@ -108,11 +108,11 @@ export async function compare(
   }
 }
 
-/** Most customers mean to pay, and with patience most of them can. */
+/** Most customers must succeed in the end. */
 const enough = (payments: { status: string }[]) =>
   payments.filter(({ status }) => status === 'successful').length > payments.length / 3
 
-/** One by one, with their ids: nothing twice, nothing missing, nothing that the other side has never heard of. */
+/** Compares by id: nothing twice, nothing missing, nothing unknown to the other side. */
 function compareEntries(what: string, ours: Entry[], theirs: Entry[]): string[] {
   const nameOf = ({ reference, id, amount }: Entry) => `${reference} ${id} of ${amount.amount} ${amount.currency}`
   const left = new Map([...Map.groupBy(theirs, nameOf)].map(([name, same]) => [name, same.length]))
@@ -131,7 +131,7 @@ function compareEntries(what: string, ours: Entry[], theirs: Entry[]): string[] 
 function compareRefund({ payment, kind, status, amount, failure }: RefundRow, refunds: RefundRow[]): string[] {
   if (status === 'pending') return [`${payment}: a refund of ${amount} is still under way`]
   if (status !== 'failed') return []
-  // The money of a merchant's refund may have been given back in the provider's dashboard, or by a dispute, first.
+  // The money of a merchant's refund may have been refunded in the provider's dashboard, or disputed, before.
   const isBeaten = refunds.some(
     (other) =>
       other.payment === payment && (other.kind === 'provider' || other.kind === 'chargeback') && other.amount > 0,
@@ -139,7 +139,7 @@ function compareRefund({ payment, kind, status, amount, failure }: RefundRow, re
   return kind === 'merchant' && isBeaten ? [] : [`${payment}: a refund of ${amount} (${kind}) was refused: ${failure}`]
 }
 
-/** What was made at the provider is known as that, each once; and nothing else is. */
+/** Refunds and disputes that were made at the provider are recorded as such, once each, and no others. */
 function compareAtProvider({ atProvider }: Told, refunds: RefundRow[], disputes: DisputeRow[]): string[] {
   const made = atProvider.refunds.map(({ order, id }) => `${order} ${id}`)
   const known = refunds
@@ -152,15 +152,15 @@ function compareAtProvider({ atProvider }: Told, refunds: RefundRow[], disputes:
   const missing = (what: string, all: string[], others: string[]) =>
     all.filter((each) => !others.includes(each)).map((each) => `${what}: ${each}`)
   return [
-    ...missing('a refund made at the provider is not in our books as that', made, known),
-    ...missing('a refund was not made at the provider, and is in our books as that', known, made),
-    ...missing('a dispute is not in our books as it stands', opened, ours),
-    ...missing('a dispute of our books does not stand so at the provider', ours, opened),
-    ...(lost === chargebacks ? [] : [`${lost} disputes were lost, ${chargebacks} chargebacks are in our books`]),
+    ...missing('a refund made at the provider is not recorded as such', made, known),
+    ...missing('a refund is recorded as made at the provider and was not', known, made),
+    ...missing('a dispute is not recorded with its status', opened, ours),
+    ...missing('a recorded dispute has another status at the provider', ours, opened),
+    ...(lost === chargebacks ? [] : [`${lost} disputes were lost, ${chargebacks} chargebacks are recorded`]),
   ]
 }
 
-/** One refund for each key at most, and each that was answered for is there. */
+/** At most one refund for each key, and every acknowledged refund is on record. */
 function compareToldRefunds({ refunds: told }: Told, refunds: RefundRow[]): string[] {
   const known = Map.groupBy(refunds, ({ payment }) => payment)
   return told.flatMap(({ payment, keys, ids }) => {
@@ -172,7 +172,7 @@ function compareToldRefunds({ refunds: told }: Told, refunds: RefundRow[]): stri
   })
 }
 
-/** A success is told once: whatever else a merchant hears has the same event's id. */
+/** A success has one event: repeated webhooks have the same event id. */
 function compareHeard(payments: { id: string; reference: string; status: string }[], heard: Heard[]): string[] {
   const successes = new Map<string, Set<string>>()
   for (const { headers, body } of heard) {

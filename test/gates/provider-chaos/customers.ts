@@ -16,12 +16,12 @@ export interface World {
   fake: FakeProvider
   database: Database
   secrets: SecretBox
-  /** Where the merchant listens. */
+  /** The merchant's webhook URL. */
   webhook: string
   told: Told
 }
 
-/** What a merchant was told, to be held against the books. */
+/** What a merchant was answered, to compare with the records. */
 export interface Told {
   payments: string[]
   /** `keys`: how many different refunds were asked for; `ids`: what was answered with 201. */
@@ -33,12 +33,12 @@ export interface Told {
 type Channel = AttemptSeen['channel']
 type CardKind = 'paying' | 'declining' | 'askingForAStep'
 
-/** Tries at starting, until a customer gives up. */
+/** Tries to start an attempt before a customer gives up. */
 const START_TRIES = 4
-/** While one try is in doubt no other may begin. A patient customer waits for so long. */
+/** While the outcome of an attempt is unknown, no other may start. A customer waits for this long. */
 const PATIENCE_MS = 10_000
 const LOOK_EVERY_MS = 250
-/** When the provider is not even asked. */
+/** Answers without a call to the provider. */
 const AWAY_MS = 4_000
 
 /** One customer with one payment. Returns what the merchant does afterwards, if anything. */
@@ -101,7 +101,7 @@ export class Visit {
     return this.#world.shop.payment(this.reference)
   }
 
-  /** The merchant asks for a try of that kind, with a key half of the time. */
+  /** The merchant initializes an attempt, half of the time with an idempotency key. */
   async initialize(channel: Channel = 'card', { saveCard = false } = {}): Promise<AttemptSeen | undefined> {
     const { shop, fake, told } = this.#world
     const { name } = fake.provider.capabilities
@@ -122,7 +122,7 @@ export class Visit {
     return undefined
   }
 
-  /** The customer presses the button on our page. `card`: one that was kept, if there is one. */
+  /** The customer presses the button on our page. `card`: a saved one, if there is one. */
   async press(channel: Channel = 'card', { card = 'new' as 'new' | 'saved', save = false } = {}) {
     const { shop } = this.#world
     const payment = await this.read()
@@ -144,7 +144,7 @@ export class Visit {
     return undefined
   }
 
-  /** Whatever the attempt asks the customer for: the provider's page, a bank's question, or a yes on our own page. */
+  /** Follows the instructions of the attempt: the provider's page, a step at the bank, or a confirmation on our page. */
   async pay(attempt: AttemptSeen | undefined, press: 'pay' | 'decline' = 'pay'): Promise<void> {
     const link = attempt?.instructions?.link
     if (!attempt || !link) return
@@ -155,7 +155,7 @@ export class Visit {
     if (back && this.#random.chance(0.5)) await this.#comeBack(back)
   }
 
-  /** On the provider's page, with a yes to having the card kept. */
+  /** On the provider's page, with consent to save the card. */
   async payAndKeep(attempt: AttemptSeen | undefined): Promise<void> {
     if (attempt?.instructions) await this.#world.fake.customer.payByCard(orderOf(attempt), { save: true })
   }
@@ -195,7 +195,7 @@ export class Visit {
     }
   }
 
-  /** The merchant gives a part back in the provider's own dashboard. */
+  /** The merchant makes a partial refund in the provider's dashboard. */
   async refundAtProvider(): Promise<void> {
     const winner = await this.#winner()
     if (!winner) return
@@ -233,7 +233,7 @@ export class Visit {
     }
   }
 
-  /** Until a notice, a check or a return has told how it ended, or the customer has had enough. */
+  /** Waits until the outcome is known, or the customer gives up. */
   async untilSuccessful(): Promise<void> {
     const deadline = performance.now() + PATIENCE_MS
     while (performance.now() < deadline) {
@@ -242,7 +242,7 @@ export class Visit {
     }
   }
 
-  /** People take their time. */
+  /** A pause, as customers have. */
   moment(): Promise<void> {
     return pause(this.#random.between(0, 600))
   }
@@ -263,5 +263,5 @@ export class Visit {
   }
 }
 
-/** What the provider calls it by: our own word for it, which merchants never see. */
+/** Our reference at the provider, which merchants do not see. */
 const orderOf = ({ id }: AttemptSeen) => uuidOf(id as AttemptId).replaceAll('-', '')

@@ -1,7 +1,7 @@
-// `npm run provider-chaos`: customers pay through a strict double of each real provider, while that one times out, fails, turns us away and
-// goes away, and its notices get lost, doubled and out of order. Then our books must be its own, entry by entry.
+// `npm run provider-chaos`: customers pay through a strict fake of each real provider, which times out, fails, refuses calls and
+// goes down, while its notices are lost, doubled and reordered. Then our records must equal its ledger, entry by entry.
 // Two copies of the service are killed in the middle of refunds, the merchant changes to another account, and refunds and disputes are made
-// at the provider. --payments 500 with each, --clients 32, --kills 6; --provider NAME for one alone; --seed N to have the same plan again.
+// at the provider. --payments 500 with each, --clients 32, --kills 6; --provider NAME for one alone; --seed N to repeat the plan.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

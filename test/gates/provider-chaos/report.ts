@@ -10,7 +10,7 @@ export interface ProviderOutcome {
   rounds: number
   kills: number
   calls: Map<string, Record<CallOutcome, number>>
-  /** What the provider's side did to us. */
+  /** The injected faults. */
   trouble: Map<string, number>
   notices: Record<string, number>
   heldBack: number
@@ -38,10 +38,10 @@ export function printProvider(outcome: ProviderOutcome): string {
     ['attempts', listOf(books.attempts)],
     ['refunds', listOf(books.refunds)],
     ['disputes', listOf(books.disputes)],
-    ['need a person', `${books.needReview}`],
+    ['need review', `${books.needReview}`],
     ['webhooks heard', `${webhooks}`],
     ['taken', `${taken.entries} times, ${bothOf(taken)}`],
-    ['given back', `${givenBack.entries} times, ${bothOf(givenBack)}`],
+    ['refunded', `${givenBack.entries} times, ${bothOf(givenBack)}`],
     ['differences', differences.length === 0 ? '0' : `${differences.length}  FAILED, must be 0`],
   ]
   const width = Math.max(...rows.map(([name]) => name.length))

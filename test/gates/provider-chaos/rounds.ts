@@ -8,7 +8,7 @@ import { sendDueRefunds } from '../../../src/payments/refund-payment.ts'
 
 const HURRY_EVERY_MS = 500
 
-/** While customers pay, whatever nobody knows yet is asked for again at once. Returns what ends that. */
+/** While customers pay, attempts with an unknown outcome are checked again at once. Returns a function that stops it. */
 export function hurry({ database }: PaymentDependencies): () => Promise<void> {
   let running: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
@@ -41,11 +41,11 @@ export interface Open {
 
 const MOST_ROUNDS = 10
 const LEAST_ROUNDS = 2
-// Few at a time: customers, service and provider share this process, and what waits its turn for too long would count as silence.
+// Few at a time: customers, service and provider share this process, and a long wait would count as a timeout.
 const AT_ONCE = 8
 const ROUND_PAST_SECONDS = 660
 
-/** The provider behaves now. Everything is asked for again, in rounds, until nothing is open. `before` each of them. */
+/** Without faults: everything is checked again in rounds, until nothing is open. `before` runs before each round. */
 export async function settleInRounds(
   parts: PaymentDependencies,
   before: () => Promise<void>,

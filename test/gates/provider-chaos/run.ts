@@ -27,7 +27,7 @@ export interface ProviderChaosOptions {
   seed: number
 }
 
-/** The whole story with one provider, on an empty database. */
+/** One run with one provider, on an empty database. */
 export async function providerChaos(options: ProviderChaosOptions): Promise<ProviderOutcome> {
   const fake = findFake(options.provider)
   if (!fake) throw new Error(`no provider ${options.provider}`)
@@ -122,7 +122,7 @@ const BURST_EVERY = 60
 const BURST_MS = 800
 const DAY_MS = 86_400_000
 
-/** So many customers at a time, and then those whose money goes back; twice on the way the provider is gone for a moment. */
+/** Runs the customers with bounded concurrency, then the refunds. Twice the provider is down for a moment. */
 async function payInTrouble(
   { payments, clients, seed }: ProviderChaosOptions,
   { parts }: RunningService,
@@ -165,7 +165,7 @@ async function inTurn(clients: number, all: (() => Promise<void>)[]): Promise<vo
   )
 }
 
-/** Of a charge whose answer was lost nobody knows where to enter the code. Banks do not wait for that for ever, and until then we do. */
+/** When the answer to a charge was lost, the page for its code is unknown. The bank ends such a charge after a time. */
 async function endSteps({ database }: RunningService, { customer }: FakeProvider): Promise<void> {
   const unknown = await database.rows<{ order_reference: string }>(sql`
     select order_reference from attempts where status = 'processing'`)

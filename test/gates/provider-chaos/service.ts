@@ -6,7 +6,7 @@ import { openPaying, type PayingService, type Shop } from '../../support/paying.
 import { Copies } from './copies.ts'
 
 export interface RunningService extends Pick<PayingService, 'database' | 'parts'> {
-  /** What customers and the merchant speak to. */
+  /** The copies that customers and the merchant call. */
   copies: Copies
   addMerchant(): Promise<Merchant>
   stop(): Promise<void>
@@ -16,7 +16,7 @@ export interface Merchant extends Pick<Shop, 'merchantId' | 'headers'> {
   mode: Mode
 }
 
-/** A run of minutes cannot wait half a minute for each answer that does not come, nor a minute for a provider that is well again. */
+/** Shorter than in production: a run of minutes cannot wait 30 s for each missing answer, or a minute for a recovered provider. */
 export const IN_A_HURRY = { deadlineMs: 1_500, breaker: { openMs: 1_500, maxOpenMs: 6_000 } }
 
 const COPIES = 2

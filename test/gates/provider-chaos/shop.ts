@@ -3,7 +3,7 @@ import type { Random } from '../random.ts'
 import type { Copies } from './copies.ts'
 import type { Merchant } from './service.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came back; whoever asked says what it must be
+// biome-ignore lint/suspicious/noExplicitAny: the caller checks the shape of the answer
 export type Json = any
 
 export interface Answer {
@@ -11,11 +11,11 @@ export interface Answer {
   body: Json
 }
 
-/** Nobody knows what became of the call: the copy was killed. */
+/** The outcome of the call is unknown: the copy was killed. */
 const BROKEN_OFF = 599
 const SOMEBODY_WITHIN_MS = 60_000
 
-/** The merchant's backend and the customers' browsers, at whichever copy is up, with a tally of what they were answered. */
+/** The merchant's backend and the customers' browsers, calling any copy that is up, with counts of the answers. */
 export class Shop {
   readonly tally = new Map<string, Record<CallOutcome, number>>()
   readonly #copies: Copies
@@ -118,7 +118,7 @@ export interface AttemptSeen {
 }
 
 export interface Form {
-  /** As it is sent when nothing is touched. */
+  /** The fields as rendered. */
   fields: URLSearchParams
   /** Of saved cards. */
   cards: string[]

@@ -5,7 +5,7 @@ type Story = (visit: Visit, random: Random) => Promise<void>
 
 const BANK = 'virtual-bank-account'
 
-/** Every way in which customers pay, pay badly, or do not pay. The number is how often. */
+/** The behaviours of customers, with their weights. */
 const BY_CARD: [number, Story][] = [
   [12, paidOnPage],
   [10, async (visit) => visit.pay(await visit.initialize())],
@@ -35,7 +35,7 @@ const BY_TRANSFER: [number, Story][] = [
   [2, accountAndCard],
   [1, async (visit) => void (await visit.initialize(BANK))],
 ]
-/** What becomes of those that paid once and whole: the share up to which each number of chance falls. */
+/** What happens to payments that were paid once and in full, as cumulative probabilities. */
 const LATER: [number, (visit: Visit) => Promise<void>][] = [
   [0.3, (visit) => visit.refund()],
   [0.4, (visit) => visit.refundAtProvider()],
@@ -132,7 +132,7 @@ async function paidInTwoTabs(visit: Visit): Promise<void> {
   await visit.pay(attempt)
 }
 
-/** A link that has expired in our books and the one after it are both paid. */
+/** A link that has expired here and the one after it are both paid. */
 async function paidTwice(visit: Visit, random: Random): Promise<void> {
   const first = await visit.initialize()
   await visit.closeInstructions()
@@ -156,7 +156,7 @@ async function cancelled(visit: Visit): Promise<void> {
   await visit.cancel()
 }
 
-/** What came in parts is not needed any more, and goes back. */
+/** Partial money is surplus after another attempt paid, and is refunded. */
 async function partThenCard(visit: Visit, random: Random): Promise<void> {
   await visit.transfer(await visit.initialize(BANK), random.pick([[0.5], [0.3, 0.4]]))
   await visit.pay(await visit.initialize())

@@ -5,7 +5,7 @@ import type { Killer } from '../killer.ts'
 import type { Random } from '../random.ts'
 import type { Copies } from './copies.ts'
 
-/** How often a request meets which trouble, in a hundred. */
+/** Fault rates of requests, in percent. */
 const TROUBLE_IN_100: Record<Trouble, number> = {
   'silent before the work': 2,
   'silent after the work': 2,
@@ -17,7 +17,7 @@ const TROUBLE_IN_100: Record<Trouble, number> = {
   'answering 429': 5,
   redirecting: 1,
 }
-/** So many of those with 429 say when to come back; then nobody asks until that. */
+/** The share of 429 answers with Retry-After. Until that time no call is made. */
 const SAYS_WHEN = 0.01
 const COME_BACK: Said = { status: 429, text: '{"error":"slow down"}', headers: { 'retry-after': '1' } }
 const AWAY = 'reset before the work'
@@ -53,7 +53,7 @@ export class TroubledWay {
     this.#count('bursts of 429')
   }
 
-  /** Nobody gets through for a moment: long enough for a breaker to open. */
+  /** No request gets through for a moment, long enough for a circuit breaker to open. */
   goAway(ms: number): void {
     this.#awayUntil = performance.now() + ms
     this.#count('away for a moment')
@@ -95,10 +95,10 @@ const LATE_BY_MS = [300, 5_000] as const
 const LOOK_EVERY_MS = 25
 const MOST_TRIES = 200
 
-/** Carries the fake's notices to us, badly: some never come, some come twice, some after those that were sent later. */
+/** Delivers the fake's notices with faults: some are lost, doubled or reordered. */
 export class Courier {
   readonly counts = { sent: 0, lost: 0, doubled: 0, late: 0 }
-  /** Which we turned away, and with what. */
+  /** The notices that the service refused, with its answer. */
   readonly refused: string[] = []
   readonly #random: Random
   readonly #fake: FakeProvider
@@ -116,12 +116,12 @@ export class Courier {
     this.#timer = setInterval(() => this.#collect(), LOOK_EVERY_MS)
   }
 
-  /** From now on none is lost, and each comes at once. */
+  /** From now on notices arrive once and at once. */
   becomeReliable(): void {
     this.#isReliable = true
   }
 
-  /** Until all that there was to tell has been told. */
+  /** Resolves when all notices have been delivered. */
   async allDelivered(): Promise<void> {
     for (;;) {
       this.#collect()
@@ -159,7 +159,7 @@ export class Courier {
     this.#underWay.add(sending)
   }
 
-  /** As providers do: again, until it is taken. */
+  /** Retries until it is accepted, as providers do. */
   async #deliver({ headers, body }: Notice, delayMs: number): Promise<void> {
     await pause(delayMs)
     let status = 0
@@ -169,7 +169,7 @@ export class Courier {
       if (status < 500) return void this.refused.push(`a notice was answered with ${status}: ${body}`)
       await pause(250)
     }
-    this.refused.push(`a notice was not taken ${MOST_TRIES} times, at last with ${status}: ${body}`)
+    this.refused.push(`a notice was refused ${MOST_TRIES} times, last with ${status}: ${body}`)
   }
 
   /** 599: no copy is up, or it was killed meanwhile. */

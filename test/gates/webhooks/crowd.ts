@@ -98,7 +98,7 @@ async function run(random: Random, ground: Ground, { port, memory, places, event
     while (number < events) {
       const mine = number++
       if (mine === Math.floor(events / 5)) memoryBefore = memory() // warm by now
-      // Everyone has a first, then chance decides.
+      // Each endpoint gets one, the rest are distributed at random.
       const place = mine < places.length ? (places[mine] as Place) : random.pick(places)
       const webhook = place.endpointId ? {} : { webhook: place.listener.url }
       place.told.push(await makeAndCancel(() => [{ port }], place.headers, { reference: `told-${mine}`, ...webhook }))

@@ -36,7 +36,7 @@ await withEach(world, 'the audit against the provider’s own list', (_way, plac
     return { reference, order: await place.orderOf(reference) }
   }
 
-  test('what was paid and told agrees', async () => {
+  test('paid and recorded money agrees', async () => {
     const { reference, order } = await started()
     await fake.customer.payByCard(order, { save: false })
     await pump()
@@ -44,7 +44,7 @@ await withEach(world, 'the audit against the provider’s own list', (_way, plac
     assert.deepEqual(await auditOf(place), { agreed: 1, incomplete: null, findings: [] })
   })
 
-  test('money that the provider took and we never heard of is a difference', async () => {
+  test('money at the provider without a record of ours is a difference', async () => {
     const { order } = await started()
     await fake.customer.payByCard(order, { save: false })
     fake.takeNotices() // lost

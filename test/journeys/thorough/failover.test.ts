@@ -152,7 +152,7 @@ describe('with two providers', { concurrency: true }, () => {
         })
       }
 
-      test(`${name} leaves its order in doubt: ${other} never hears of it`, async () => {
+      test(`${name} leaves its order unknown: ${other} is not called`, async () => {
         const troubled = await openShop(first, second)
         await logIn(troubled)
         for (const [what, how] of Object.entries(IN_DOUBT)) {
@@ -219,7 +219,7 @@ describe('with two providers', { concurrency: true }, () => {
 const [[paystack, monnify] = []] = pairs
 assert.ok(paystack && monnify)
 
-test('when nobody begins, the page says so, nothing is pending, and the next press works', async () => {
+test('when no provider starts, the page says so, nothing is pending, and the next try works', async () => {
   const two = await openShop(paystack, monnify)
   await Promise.all([logIn(two), two.second.initialize(inNaira)])
   paystack.upstream.trouble = monnify.upstream.trouble = 'answering 503 after the work'
@@ -239,7 +239,7 @@ test('when nobody begins, the page says so, nothing is pending, and the next pre
   await two.first.hears(reference, ['attempt.failed', 'attempt.failed', 'payment.successful'])
 })
 
-test('a provider that has nobody beside it and answers 503 is tried again by the next press', async () => {
+test('a single provider that answers 503 is called again by the next try', async () => {
   const shop = await world.addShop('Adaeze Kitchen', { bare: true })
   await world.setUp(shop, paystack, 1)
   const place = at(world, shop, paystack)
@@ -270,7 +270,7 @@ test('one press that is sent twice is one attempt with each provider', async () 
   assert.equal(two.heardOf()[1], 1)
 })
 
-test('a link that the first had made before its 503 is paid all the same: that money is surplus, and goes back', async () => {
+test('money on a link that the first provider made before its 503 is surplus and is refunded', async () => {
   const two = await openShop(paystack, monnify)
   paystack.upstream.trouble = 'answering 503 after the work'
   const { customer, reference } = await press(two, 'card')
@@ -302,7 +302,7 @@ test('a provider that has not been answering is asked last, and first again afte
   assert.equal(await asksFirst(), 'paystack')
 })
 
-test('nobody is charged more than the page showed, whoever is asked', async () => {
+test('no provider charges more than the page showed', async () => {
   // The customer pays the fee: monnify keeps less than paystack does.
   const dear = { customerBearsCharge: true }
   const cheaper = await openShop(paystack, monnify)

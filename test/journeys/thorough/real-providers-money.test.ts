@@ -149,7 +149,7 @@ function journeys({ wrongTransferAmounts, asksForSteps }: Features, place: At): 
     })
   }
 
-  test('a refund in two parts goes back through them, and the shop hears of each', async () => {
+  test('two partial refunds go through the provider, and the shop gets an event for each', async () => {
     const reference = await payByCard(place)
     const { id } = await payment(reference)
     const part = Math.floor(amount / 3)
@@ -174,5 +174,5 @@ function journeys({ wrongTransferAmounts, asksForSteps }: Features, place: At): 
   })
 }
 
-test('in the end our books are theirs, every event was told once, and the audit finds nothing', () =>
+test('at the end both ledgers agree, every event was delivered once, and the audit finds no difference', () =>
   assertAllAgree(world, places))
