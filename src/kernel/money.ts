@@ -82,6 +82,9 @@ export function formatMoney(sum: Money, locale = 'en'): string {
   return known.last.text
 }
 
+/** How many decimals the currency has: 2 for NGN, 0 for JPY. */
+export const decimalsOf = (currency: Currency): number => formatOf(currency, 'en').digits
+
 /** For people to type or paste: 12500.00. */
 export function plainAmount({ amount, currency }: Money): string {
   const { digits: places } = formatOf(currency, 'en')

@@ -1,4 +1,4 @@
-import { type Currency, type Money, money, plainAmount } from '../../kernel/money.ts'
+import { type Currency, decimalsOf, type Money, plainAmount } from '../../kernel/money.ts'
 import {
   all,
   currencyOf,
@@ -293,8 +293,4 @@ function nearestMinorOf(digits: string, currency: Currency): number | undefined 
   const [whole = '', fraction = ''] = digits.split('.')
   const down = minorOf(places === 0 ? whole : `${whole}.${fraction.slice(0, places)}`, currency)
   return down === undefined ? undefined : down + (Number(fraction[places]) >= 5 ? 1 : 0)
-}
-
-function decimalsOf(currency: Currency): number {
-  return plainAmount(money(0, currency)).split('.')[1]?.length ?? 0
 }

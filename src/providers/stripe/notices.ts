@@ -1,27 +1,26 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Mode } from '../../kernel/mode.ts'
-import { type Money, money } from '../../kernel/money.ts'
-import { decode, type Fields, fields, parse, wholeNumber, word } from '../json-parsers.ts'
+import { money } from '../../kernel/money.ts'
 import type { NoticeReading, RawNotice, Receipt } from '../provider.ts'
-import { dateOfSeconds, idOf, noteOf, readCurrency } from './wire.ts'
+import { readEvent, type StripeEventObject } from './wire.ts'
 
 type Notice = Extract<NoticeReading, { kind: 'notice' }>
 
-/** An event of theirs, whose signature was good. Its shape follows the version of the endpoint, so as little as possible is asked of it. */
+/** An event of theirs, whose signature was good. */
 export function readingOf(body: Buffer, mode: Mode): NoticeReading {
-  const event = fields(parse(decode(body)))
-  const type = word(event?.type)
-  const object = fields(fields(event?.data)?.object)
-  const at = dateOfSeconds(event?.created)
-  if (event?.object !== 'event' || !type || !object || !at) return unreadable('not an event of the documented shape')
+  const event = readEvent(body)
+  if (!event) return unreadable('not an event of the documented shape')
+  const { type, object, at } = event
   if (event.livemode !== (mode === 'live')) return unreadable('an event of the other mode')
   const read = readerOf(type)
   if (!read) return notice(object, 'other')
   return read(object, at) ?? unreadable(`a ${type} that cannot be read`)
 }
 
+type Reader = (object: StripeEventObject, at: Date) => NoticeReading | undefined
+
 /** By type, so that an object that has no business there is not read as something else. */
-const READERS = new Map<string, (object: Fields, at: Date) => NoticeReading | undefined>([
+const READERS = new Map<string, Reader>([
   ['checkout.session.completed', readSession],
   ['checkout.session.async_payment_succeeded', readSession],
   ['checkout.session.async_payment_failed', (object) => only('checkout.session', object, 'failed')],
@@ -32,20 +31,18 @@ const READERS = new Map<string, (object: Fields, at: Date) => NoticeReading | un
 ])
 
 /** `refund.created`, `charge.refunded`, `charge.dispute.closed` and so on: any of them may be the only one that arrives. */
-function readerOf(type: string) {
-  if (/^(refund\.|charge\.refund)/.test(type)) {
-    return (object: Fields) => readReturn(object, 'refund', ['refund', 'charge'])
-  }
-  if (type.startsWith('charge.dispute.')) return (object: Fields) => readReturn(object, 'dispute', ['dispute'])
+function readerOf(type: string): Reader | undefined {
+  if (/^(refund\.|charge\.refund)/.test(type)) return (object) => readReturn(object, 'refund', ['refund', 'charge'])
+  if (type.startsWith('charge.dispute.')) return (object) => readReturn(object, 'dispute', ['dispute'])
   return READERS.get(type)
 }
 
 /** Completed is not paid: a delayed method is completed first. */
-function readSession(session: Fields, at: Date): NoticeReading | undefined {
+function readSession(session: StripeEventObject, at: Date): NoticeReading | undefined {
   if (session.object !== 'checkout.session') return undefined
   switch (session.payment_status) {
     case 'paid':
-      return paid(session, idOf(session.payment_intent), session.amount_total, at)
+      return paid(session, session.payment_intent, session.amount_total, at)
     case 'unpaid':
       return notice(session, 'processing')
     default:
@@ -53,45 +50,35 @@ function readSession(session: Fields, at: Date): NoticeReading | undefined {
   }
 }
 
-function readPaidIntent(intent: Fields, at: Date): NoticeReading | undefined {
+function readPaidIntent(intent: StripeEventObject, at: Date): NoticeReading | undefined {
   if (intent.object !== 'payment_intent') return undefined
-  return paid(intent, word(intent.id), intent.amount_received, at)
+  return paid(intent, intent.id, intent.amount_received, at)
 }
 
-function paid(object: Fields, intentId: string | undefined, amount: unknown, at: Date): NoticeReading | undefined {
-  const sum = readSum(amount, object.currency)
-  if (!intentId || !sum || sum.amount === 0) return undefined
+function paid(object: StripeEventObject, intentId: string | null, amount: number | null, at: Date): Notice | undefined {
+  const { currency, reference } = object
+  if (!intentId || !amount || !currency) return undefined
   // Without our note it is another business of the same account, and not money of ours.
-  if (referenceOf(object) === null) return notice(object, 'other')
-  return notice(object, 'paid', [{ transactionId: intentId, amount: sum, at }])
+  if (reference === null) return notice(object, 'other')
+  return notice(object, 'paid', [{ transactionId: intentId, amount: money(amount, currency), at }])
 }
 
-function only(kind: string, object: Fields, says: Notice['says']): NoticeReading | undefined {
+function only(kind: string, object: StripeEventObject, says: Notice['says']): NoticeReading | undefined {
   return object.object === kind ? notice(object, says) : undefined
 }
 
 /**
- * A reason to list the refunds or disputes of the payment; nothing else is read from it. Ours has our notes on it. A refund from the dashboard
- * and a dispute name the payment alone.
+ * A reason to list the refunds or disputes of the payment; nothing else is read from it. Ours has our notes on it. A refund
+ * from the dashboard and a dispute name the payment alone.
  */
-function readReturn(object: Fields, says: 'refund' | 'dispute', kinds: string[]): NoticeReading | undefined {
-  if (!kinds.includes(word(object.object) ?? '')) return undefined
-  const transactionId = idOf(object.payment_intent)
+function readReturn(object: StripeEventObject, says: 'refund' | 'dispute', kinds: string[]): NoticeReading | undefined {
+  if (!kinds.includes(object.object ?? '')) return undefined
+  const transactionId = object.payment_intent
   return { ...notice(object, says), ...(transactionId && { transactionId }) }
 }
 
-function notice(object: Fields, says: Notice['says'], receipts: Receipt[] = []): Notice {
-  return { kind: 'notice', reference: referenceOf(object), says, receipts }
-}
-
-function referenceOf(object: Fields): string | null {
-  return word(object.client_reference_id) ?? noteOf(object, 'reference')
-}
-
-function readSum(amount: unknown, currency: unknown): Money | undefined {
-  const minor = wholeNumber(amount)
-  const code = readCurrency(currency)
-  return minor !== undefined && code ? money(minor, code) : undefined
+function notice({ reference }: StripeEventObject, says: Notice['says'], receipts: Receipt[] = []): Notice {
+  return { kind: 'notice', reference, says, receipts }
 }
 
 const unreadable = (because: string): NoticeReading => ({ kind: 'unreadable', because })

@@ -1,280 +1,264 @@
-import type { Currency } from '../../kernel/money.ts'
+import { type Currency, decimalsOf } from '../../kernel/money.ts'
 import {
   all,
   currencyOf,
-  type Fields,
+  decode,
+  decoderOf,
   fields,
+  Lenient,
+  Nullable,
   parse,
+  Required,
   webAddress,
   wholeCard,
   wholeNumber,
   word,
 } from '../json-parsers.ts'
-import type { SavedCard } from '../provider.ts'
 
 /**
- * Parsers of Stripe's JSON, validated at the boundary. They never throw: an invalid required field makes the whole object undefined. Statuses
- * stay text, because new ones may be added.
+ * Parsers of Stripe's JSON, validated at the boundary. They never throw: an invalid required field makes the whole object
+ * undefined. Statuses stay text, because new ones may be added. An object may be sent whole, or by its id alone.
  */
-export interface StripeSession {
-  id: string
-  /** Ours, as `client_reference_id`. */
-  reference: string | null
-  status: string
-  paymentStatus: string
-  amount: number
-  currency: Currency
-  livemode: boolean
-  link: string | null
-  expiresAt: Date
-  /** Null until the customer has tried to pay; the id alone where it was not asked for whole. */
-  intent: StripeIntent | string | null
-}
+const Kind = (kind: string) => Required((value) => (value === kind ? kind : undefined))
+const Word = Required(word)
+const OptionalWord = Lenient(word)
+const OptionalId = Lenient(idOf)
+const Amount = Required(wholeNumber)
+const Flag = Required((value) => (typeof value === 'boolean' ? value : undefined))
+const Time = Required(dateOfSeconds)
+/** Our notes: the reference of the order, and on a refund its own. An intent copies its notes to its charges. */
+const Notes = Lenient(decoderOf({ reference: OptionalWord, refund: OptionalWord }))
+const SUM = { id: Word, status: Word, currency: Required(readCurrency) }
+/** `amount_refunded`: refunds that have not failed. `disputed`: it has a dispute, open or closed. */
+const RETURNS = { amount_refunded: Amount, disputed: Flag }
 
-export interface StripeIntent {
-  id: string
-  /** Ours, as a note. */
-  reference: string | null
-  status: string
-  amount: number
-  received: number
-  currency: Currency
-  livemode: boolean
-  createdAt: Date
-  /** The last try, paid or failed. */
-  charge: StripeTry | null
-  lastError: StripeFailure | null
-  cancellationReason: string | null
-  /** Where the customer proves to be the owner of the card. */
-  stepLink: string | null
-  /** The card, when it was kept for later. */
-  savedCard: SavedCard | null
-}
+const decodeFailure = decoderOf({
+  type: Word,
+  code: OptionalWord,
+  decline_code: OptionalWord,
+  param: OptionalWord,
+  charge: OptionalId,
+})
 
-/** A charge as part of an intent. The members beside the id are there when the charge was asked for whole. */
-export interface StripeTry {
-  id: string
-  at: Date | null
-  /** Refunds of it that have not failed, in minor units of the intent's currency. */
-  refunded: number
-  /** It has a dispute, open or closed. */
-  isDisputed: boolean
-}
+const decodeCard = decoderOf({ brand: Word, last4: Word, exp_month: Amount, exp_year: Amount })
 
-/** A charge in a list of them. */
-export interface StripeCharge extends StripeTry {
-  at: Date
-  status: string
-  intentId: string | null
-  /** Ours: an intent copies its notes to its charges. */
-  reference: string
-  captured: number
-  currency: Currency
-}
+const decodeTry = decoderOf({
+  id: Word,
+  created: Lenient(dateOfSeconds),
+  ...RETURNS,
+  payment_method_details: Lenient((value) => decodeCard(fields(value)?.card)),
+})
 
-export interface StripeDispute {
-  id: string
-  status: string
-  amount: number
-  currency: Currency
-  reason: string | null
-  respondBy: Date | null
-  createdAt: Date
-  /** The dispute has taken money from the balance. It may have come back since. */
-  tookMoney: boolean
-}
+const decodeIntent = decoderOf({
+  object: Kind('payment_intent'),
+  ...SUM,
+  amount: Amount,
+  amount_received: Amount,
+  livemode: Flag,
+  created: Time,
+  latest_charge: Nullable(readTry),
+  last_payment_error: Lenient(readFailure),
+  cancellation_reason: OptionalWord,
+  // Where the customer proves to be the owner of the card.
+  next_action: Lenient((value) => linkOf(fields(fields(value)?.redirect_to_url)?.url)),
+  setup_future_usage: OptionalWord,
+  customer: OptionalId,
+  payment_method: OptionalId,
+  metadata: Notes,
+})
 
-export interface StripeFailure {
-  type: string
-  code: string | null
-  declineCode: string | null
-  param: string | null
-  chargeId: string | null
-}
+const decodeSession = decoderOf({
+  object: Kind('checkout.session'),
+  ...SUM,
+  amount_total: Amount,
+  payment_status: Word,
+  livemode: Flag,
+  expires_at: Time,
+  url: Lenient(linkOf),
+  client_reference_id: OptionalWord,
+  /** Null until the customer has tried to pay. */
+  payment_intent: Nullable((value) => word(value) ?? readIntent(value)),
+})
 
-export interface StripeError extends StripeFailure {
-  /** What a declined charge has left behind; undefined when it is there and cannot be read. */
-  intent: StripeIntent | null | undefined
-}
+const decodeRefund = decoderOf({
+  object: Kind('refund'),
+  ...SUM,
+  // Their types allow a refund without a status. It has not ended.
+  status: Required((value) => (value === null ? 'pending' : word(value))),
+  amount: Amount,
+  created: Time,
+  payment_intent: OptionalId,
+  metadata: Notes,
+})
 
-export interface StripeRefund {
-  id: string
-  status: string
-  amount: number
-  currency: Currency
-  createdAt: Date
-  intentId: string | null
-  /** Our notes: the refund's own reference, and that of its order. */
-  refundReference: string | null
-  orderReference: string | null
-}
+const decodeDispute = decoderOf({
+  object: Kind('dispute'),
+  ...SUM,
+  amount: Amount,
+  created: Time,
+  reason: OptionalWord,
+  // `due_by` is 0 when the bank takes no answer.
+  evidence_details: Lenient((value) => dateOfSeconds(fields(value)?.due_by)),
+  // A negative move has taken money from the balance. It may have come back since.
+  balance_transactions: Lenient((value) => all(value, (move) => Number(fields(move)?.amount) < 0)),
+})
 
-/** One of a list, with as much of it as finding ours takes: others may be of any kind. */
-export interface StripeListed {
-  id: string
-  reference: string | null
-}
+const decodeAnyCharge = decoderOf({ object: Kind('charge'), metadata: Notes })
+const decodeCharge = decoderOf({
+  ...SUM,
+  ...RETURNS,
+  amount_captured: Amount,
+  created: Time,
+  payment_intent: OptionalId,
+})
+
+const decodeList = decoderOf({
+  object: Kind('list'),
+  data: Required((value) => (Array.isArray(value) ? (value as unknown[]) : undefined)),
+  has_more: Flag,
+})
+const decodeListed = decoderOf({ id: Word, client_reference_id: OptionalWord, metadata: Notes })
+
+/** The shape of an event follows the version of the endpoint, so as little as possible is required of it. */
+const decodeEventObject = decoderOf({
+  object: OptionalWord,
+  id: OptionalWord,
+  client_reference_id: OptionalWord,
+  metadata: Notes,
+  payment_status: OptionalWord,
+  payment_intent: OptionalId,
+  amount_total: Lenient(wholeNumber),
+  amount_received: Lenient(wholeNumber),
+  currency: Lenient(readCurrency),
+})
+const decodeEvent = decoderOf({
+  object: Kind('event'),
+  type: Word,
+  created: Time,
+  livemode: Lenient((value) => value),
+  data: Required((value) => decodeEventObject(fields(value)?.object)),
+})
+
+export type StripeSession = NonNullable<ReturnType<typeof readSession>>
+export type StripeFailure = NonNullable<ReturnType<typeof readFailure>>
+export type StripeError = NonNullable<ReturnType<typeof readError>>
+export type StripeRefund = NonNullable<ReturnType<typeof readRefund>>
+export type StripeDispute = NonNullable<ReturnType<typeof readDispute>>
+export type StripeCharge = NonNullable<ReturnType<typeof readCharge>>
+export type StripeTry = NonNullable<ReturnType<typeof readTry>>
+export type StripeIntent = NonNullable<ReturnType<typeof readIntent>>
+export type StripeEventObject = NonNullable<ReturnType<typeof readEvent>>['object']
 
 export const readSessionText = (text: string) => readSession(parse(text))
 export const readIntentText = (text: string) => readIntent(parse(text))
 export const readRefundText = (text: string) => readRefund(parse(text))
 
 /** `{ error: { type, … } }`; undefined for any other body, such as the error page of a proxy. */
-export function readError(text: string): StripeError | undefined {
+export function readError(text: string) {
   const error = fields(fields(parse(text))?.error)
   const failure = readFailure(error)
   if (!error || !failure) return undefined
-  const { payment_intent: intent } = error
-  return { ...failure, intent: intent === undefined || intent === null ? null : readIntent(intent) }
+  // What a declined charge has left behind; undefined when it is there and cannot be read.
+  return { ...failure, intent: error.payment_intent == null ? null : readIntent(error.payment_intent) }
 }
 
-export function readList<T>(
-  text: string,
-  read: (one: unknown) => T | undefined,
-): { data: T[]; hasMore: boolean } | undefined {
-  const list = fields(parse(text))
+export function readList<T>(text: string, read: (one: unknown) => T | undefined) {
+  const list = decodeList(parse(text))
   const data = all(list?.data, read)
-  if (list?.object !== 'list' || !data || typeof list.has_more !== 'boolean') return undefined
-  return { data, hasMore: list.has_more }
+  return list && data && { data, hasMore: list.has_more }
 }
 
-export function readListed(value: unknown): StripeListed | undefined {
-  const object = fields(value)
-  const id = word(object?.id)
-  return object && id ? { id, reference: word(object.client_reference_id) ?? noteOf(object, 'reference') } : undefined
+/** One of a list, with as much of it as finding ours takes: others may be of any kind. */
+export function readListed(value: unknown) {
+  const listed = decodeListed(value)
+  return listed && { id: listed.id, reference: referenceOf(listed) }
 }
 
-export function readRefund(value: unknown): StripeRefund | undefined {
-  const refund = fields(value)
-  // Their types allow a refund without a status. It has not ended.
-  const sum = readSum(refund, 'refund', 'amount', 'pending')
-  const createdAt = dateOfSeconds(refund?.created)
-  if (!refund || !sum || !createdAt) return undefined
-  return {
-    ...sum,
-    createdAt,
-    intentId: idOf(refund.payment_intent) ?? null,
-    refundReference: noteOf(refund, 'refund'),
-    orderReference: noteOf(refund, 'reference'),
-  }
+export function readEvent(body: Buffer) {
+  const event = decodeEvent(parse(decode(body)))
+  if (!event) return undefined
+  const { type, created: at, livemode, data } = event
+  return { type, at, livemode, object: { ...data, reference: referenceOf(data) } }
 }
 
-export function readDispute(value: unknown): StripeDispute | undefined {
-  const dispute = fields(value)
-  const sum = readSum(dispute, 'dispute', 'amount')
-  const createdAt = dateOfSeconds(dispute?.created)
-  if (!dispute || !sum || !createdAt) return undefined
-  const { balance_transactions: moves } = dispute
-  return {
-    ...sum,
-    createdAt,
-    reason: word(dispute.reason) ?? null,
-    // 0 when the bank takes no answer.
-    respondBy: dateOfSeconds(fields(dispute.evidence_details)?.due_by) ?? null,
-    tookMoney: Array.isArray(moves) && moves.some((move) => Number(fields(move)?.amount) < 0),
-  }
+/** Ours, as `client_reference_id` of a session and as a note on the others. */
+function referenceOf(object: { client_reference_id: string | null; metadata: { reference: string | null } | null }) {
+  return object.client_reference_id ?? object.metadata?.reference ?? null
+}
+
+export function readRefund(value: unknown) {
+  const refund = decodeRefund(value)
+  if (!refund) return undefined
+  const { id, status, amount, currency, created: createdAt, payment_intent: intentId, metadata } = refund
+  const [refundReference, orderReference] = [metadata?.refund ?? null, metadata?.reference ?? null]
+  return { id, status, amount, currency, createdAt, intentId, refundReference, orderReference }
+}
+
+export function readDispute(value: unknown) {
+  const dispute = decodeDispute(value)
+  if (!dispute) return undefined
+  const { id, status, amount, currency, reason, created: createdAt, evidence_details: respondBy } = dispute
+  const tookMoney = dispute.balance_transactions?.includes(true) ?? false
+  return { id, status, amount, currency, reason, createdAt, respondBy, tookMoney }
 }
 
 /** Null for a charge without our metadata: the account is also used for other payments. */
-export function readCharge(value: unknown): StripeCharge | null | undefined {
-  const charge = fields(value)
-  if (charge?.object !== 'charge') return undefined
-  const reference = noteOf(charge, 'reference')
+export function readCharge(value: unknown) {
+  const any = decodeAnyCharge(value)
+  if (!any) return undefined
+  const reference = any.metadata?.reference ?? null
   if (reference === null) return null
-  const sum = readSum(charge, 'charge', 'amount_captured')
-  const at = dateOfSeconds(charge.created)
-  const returns = readReturns(charge)
-  if (!sum || !at || !returns) return undefined
-  const { amount: captured, ...rest } = sum
-  return { ...rest, ...returns, captured, at, reference, intentId: idOf(charge.payment_intent) ?? null }
-}
-
-function readReturns(charge: Fields): Pick<StripeTry, 'refunded' | 'isDisputed'> | undefined {
-  const refunded = wholeNumber(charge.amount_refunded)
-  const { disputed } = charge
-  return refunded === undefined || typeof disputed !== 'boolean' ? undefined : { refunded, isDisputed: disputed }
+  const charge = decodeCharge(value)
+  if (!charge) return undefined
+  const { created: at, amount_captured: captured, payment_intent: intentId, ...rest } = charge
+  const { amount_refunded: refunded, disputed: isDisputed, ...sum } = rest
+  return { ...sum, at, captured, intentId, refunded, isDisputed, reference }
 }
 
 /** Null for none; undefined for one that cannot be read. An id alone says nothing of refunds, and is taken as none. */
-function readTry(value: unknown): StripeTry | null | undefined {
-  const charge = fields(value)
-  const id = idOf(value)
-  if (!id) return charge ? undefined : null
-  if (!charge) return { id, at: null, refunded: 0, isDisputed: false }
-  const returns = readReturns(charge)
-  return returns && { id, at: dateOfSeconds(charge.created) ?? null, ...returns }
+function readTry(value: unknown) {
+  const id = word(value)
+  if (id) return { id, at: null, refunded: 0, isDisputed: false, card: null }
+  if (!fields(value)) return null
+  const charge = decodeTry(value)
+  if (!charge) return undefined
+  const { created: at, amount_refunded: refunded, disputed: isDisputed, payment_method_details: card } = charge
+  return { id: charge.id, at, refunded, isDisputed, card }
 }
 
-export function readSession(value: unknown): StripeSession | undefined {
-  const session = fields(value)
-  const sum = readSum(session, 'checkout.session', 'amount_total')
-  if (!session || !sum) return undefined
-  const paymentStatus = word(session.payment_status)
-  const expiresAt = dateOfSeconds(session.expires_at)
-  const { livemode, payment_intent: given } = session
-  const intent = given === null || given === undefined ? null : (word(given) ?? readIntent(given))
-  if (!paymentStatus || !expiresAt || typeof livemode !== 'boolean' || intent === undefined) return undefined
-  const reference = word(session.client_reference_id) ?? null
-  return { ...sum, reference, paymentStatus, livemode, link: linkOf(session.url), expiresAt, intent }
+export function readSession(value: unknown) {
+  const session = decodeSession(value)
+  if (!session) return undefined
+  const { amount_total: amount, payment_status: paymentStatus, expires_at: expiresAt, url: link, ...rest } = session
+  const { id, status, currency, livemode, client_reference_id: reference, payment_intent: intent } = rest
+  return { id, status, amount, currency, reference, paymentStatus, livemode, link, expiresAt, intent }
 }
 
-export function readIntent(value: unknown): StripeIntent | undefined {
-  const intent = fields(value)
-  const sum = readSum(intent, 'payment_intent', 'amount')
-  if (!intent || !sum) return undefined
-  const received = wholeNumber(intent.amount_received)
-  const createdAt = dateOfSeconds(intent.created)
-  const { livemode } = intent
-  const charge = readTry(intent.latest_charge)
-  if (received === undefined || !createdAt || typeof livemode !== 'boolean' || charge === undefined) return undefined
-  return {
-    ...sum,
-    reference: noteOf(intent, 'reference'),
-    received,
-    livemode,
-    createdAt,
-    charge,
-    lastError: readFailure(intent.last_payment_error) ?? null,
-    cancellationReason: word(intent.cancellation_reason) ?? null,
-    stepLink: linkOf(fields(fields(intent.next_action)?.redirect_to_url)?.url),
-    savedCard: intent.setup_future_usage === 'off_session' ? readCard(intent) : null,
-  }
+export function readIntent(value: unknown) {
+  const intent = decodeIntent(value)
+  if (!intent) return undefined
+  const { id, status, amount, currency, amount_received: received, livemode, created: createdAt } = intent
+  const { latest_charge: charge, last_payment_error: lastError, cancellation_reason: cancellationReason } = intent
+  const sum = { id, status, amount, currency, received, livemode, createdAt }
+  const reference = intent.metadata?.reference ?? null
+  const [stepLink, savedCard] = [intent.next_action, savedCardOf(intent)]
+  return { ...sum, reference, charge, lastError, cancellationReason, stepLink, savedCard }
 }
 
-/** What all of them have, if it is of the kind that it should be. Only the amount has several names. */
-function readSum(object: Fields | undefined, kind: string, amountIn: string, statusIfNull?: string) {
-  const id = word(object?.id)
-  const given = object?.status
-  const status = given === null ? statusIfNull : word(given)
-  const amount = wholeNumber(object?.[amountIn])
-  const currency = readCurrency(object?.currency)
-  if (object?.object !== kind || !id || !status || amount === undefined || !currency) return undefined
-  return { id, status, amount, currency }
+function readFailure(value: unknown) {
+  const failure = decodeFailure(value)
+  if (!failure) return undefined
+  const { type, code, decline_code: declineCode, param, charge: chargeId } = failure
+  return { type, code, declineCode, param, chargeId }
 }
 
-function readFailure(value: unknown): StripeFailure | undefined {
-  const failure = fields(value)
-  const type = word(failure?.type)
-  if (!failure || !type) return undefined
-  return {
-    type,
-    code: word(failure.code) ?? null,
-    declineCode: word(failure.decline_code) ?? null,
-    param: word(failure.param) ?? null,
-    chargeId: idOf(failure.charge) ?? null,
-  }
-}
-
-function readCard(intent: Fields): SavedCard | null {
-  const card = fields(fields(fields(intent.latest_charge)?.payment_method_details)?.card)
-  const brand = word(card?.brand)
-  return wholeCard({
-    token: tokenOf(idOf(intent.customer), idOf(intent.payment_method)),
-    brand: brand && (BRANDS.get(brand) ?? brand),
-    last4: word(card?.last4),
-    expiryMonth: wholeNumber(card?.exp_month),
-    expiryYear: wholeNumber(card?.exp_year),
-  })
+/** The card, when it was kept for later. */
+function savedCardOf(intent: NonNullable<ReturnType<typeof decodeIntent>>) {
+  const card = intent.latest_charge?.card
+  const token = `${intent.customer}:${intent.payment_method}`
+  if (!card || intent.setup_future_usage !== 'off_session' || !readToken(token)) return null
+  const { brand, last4, exp_month: expiryMonth, exp_year: expiryYear } = card
+  return wholeCard({ token, brand: BRANDS.get(brand) ?? brand, last4, expiryMonth, expiryYear })
 }
 
 /** As people write them; Stripe writes them small. */
@@ -289,11 +273,6 @@ const BRANDS = new Map([
 ])
 
 /** A card can be charged only together with the customer that it is kept for, so a token is both. */
-function tokenOf(customer: string | undefined, paymentMethod: string | undefined): string | undefined {
-  const token = `${customer}:${paymentMethod}`
-  return readToken(token) ? token : undefined
-}
-
 export function readToken(token: string): { customer: string; paymentMethod: string } | undefined {
   const [, customer, paymentMethod] = /^(cus_\w{1,100}):((?:pm|card)_\w{1,100})$/.exec(token) ?? []
   return customer && paymentMethod ? { customer, paymentMethod } : undefined
@@ -305,20 +284,16 @@ const WHOLE = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF X
 const THOUSANDTHS = new Set('BHD JOD KWD OMR TND'.split(' '))
 
 /**
- * Integers of minor units on both sides. But a few currencies have other minor units at Stripe than everywhere else, and there the same
- * number would be another sum: such a currency is one that we cannot read.
+ * Both sides use integers of minor units. A few currencies have other minor units at Stripe than in ISO 4217. There the
+ * same number would be another sum, so such a currency is invalid.
  */
 export function readCurrency(value: unknown): Currency | undefined {
   const currency = currencyOf(value)
-  return currency && digitsAtStripe(currency) === digitsHere(currency) ? currency : undefined
+  return currency && digitsAtStripe(currency) === decimalsOf(currency) ? currency : undefined
 }
 
 function digitsAtStripe(currency: string): number {
   return WHOLE.has(currency) ? 0 : THOUSANDTHS.has(currency) ? 3 : 2
-}
-
-function digitsHere(currency: string): number | undefined {
-  return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits
 }
 
 /** The id of what may be there whole, or by its id alone. */
@@ -326,16 +301,13 @@ export function idOf(value: unknown): string | undefined {
   return word(value) ?? word(fields(value)?.id)
 }
 
-/** Our note on an object of theirs. */
-export function noteOf(object: Fields, name: string): string | null {
-  return word(fields(object.metadata)?.[name]) ?? null
-}
-
 /** Epoch seconds, until the year 9999. */
-export function dateOfSeconds(value: unknown): Date | undefined {
+function dateOfSeconds(value: unknown): Date | undefined {
   const isTime = Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < 253_402_300_800
   return isTime ? new Date((value as number) * 1000) : undefined
 }
 
 /** Theirs end in a fragment of hundreds of characters, so they may be longer than others'. */
-export const linkOf = (value: unknown) => webAddress(value, 5_000)
+function linkOf(value: unknown): string | null {
+  return webAddress(value, 5_000)
+}
