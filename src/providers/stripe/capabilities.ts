@@ -55,7 +55,7 @@ export const settings: readonly Setting[] = [
   {
     name: 'secretKey',
     about:
-      'The secret key, or a restricted key that may write Checkout Sessions, PaymentIntents, Customers and Refunds and read Charges: Developers, API keys.',
+      'The secret key, or a restricted key that may write Checkout Sessions, PaymentIntents, Customers and Refunds, and read Charges and Disputes: Developers, API keys.',
     secret: true,
     pattern: { sandbox: key('(sk|rk)', 'test'), live: key('(sk|rk)', 'live') },
     looksLike: { sandbox: 'sk_test_…', live: 'sk_live_…' },
