@@ -12,16 +12,27 @@ export interface BenchDatabase {
   version: string
   /** The settings that determine the cost of a commit. */
   settings: string
-  create(name: string): Promise<string>
+  /** With our schema, or without tables. */
+  create(name: string, options?: { isEmpty?: boolean }): Promise<string>
+  /** Lets `pg_stat_statements` count the statements of new connections to this database. */
+  countStatements(name: string): Promise<void>
   /** Runs a statement on the database of that URL. */
   ask<Row>(url: string, statement: string): Promise<Row[]>
+  /** Runs a statement on the database `postgres`, which is not measured. */
+  askServer<Row>(statement: string): Promise<Row[]>
   checkpoint(): Promise<void>
   stop(): Promise<void>
 }
 
 export async function startBenchDatabase(): Promise<BenchDatabase> {
   const dataDir = await mkdtemp(join(tmpdir(), 'manilla-bench-'))
+  const first = await startEmbedded({ dataDir, purpose: 'own' })
+  // It can only be loaded at the start. It is off by default, so that it costs the other measurements nothing.
+  await ask(first.url, `alter system set shared_preload_libraries = 'pg_stat_statements'`)
+  await ask(first.url, `alter system set pg_stat_statements.track = 'none'`)
+  await first.stop()
   const server = await startEmbedded({ dataDir, purpose: 'own' })
+  await ask(server.url, 'create extension pg_stat_statements')
 
   async function ask<Row>(url: string, statement: string): Promise<Row[]> {
     const client = new pg.Client({ connectionString: url })
@@ -49,14 +60,17 @@ export async function startBenchDatabase(): Promise<BenchDatabase> {
     settings: Object.entries(settings)
       .map(([name, value]) => `${name} ${value}`)
       .join(', '),
-    async create(name) {
+    async create(name, { isEmpty = false } = {}) {
       await ask(server.url, `create database ${name}`)
       const url = new URL(server.url)
       url.pathname = `/${name}`
-      await migrate(url.href)
+      if (!isEmpty) await migrate(url.href)
       return url.href
     },
+    countStatements: async (name) =>
+      void (await ask(server.url, `alter database ${name} set pg_stat_statements.track = 'top'`)),
     ask,
+    askServer: (statement) => ask(server.url, statement),
     checkpoint: async () => void (await ask(server.url, 'checkpoint')),
     async stop() {
       await server.stop()

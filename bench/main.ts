@@ -5,6 +5,9 @@ import { type DeliveriesPlan, runDeliveries } from './deliveries.ts'
 import { type GrowthPlan, runGrowth } from './growth.ts'
 import { Gauge } from './measure.ts'
 import { type PagesPlan, runPages } from './pages.ts'
+import { reportPayments, reportStatements, reportSteps } from './payments/report.ts'
+import { type PaymentsPlan, runPayments } from './payments/run.ts'
+import { judgePayments } from './payments/targets.ts'
 import {
   reportDeliveries,
   reportGrowth,
@@ -20,10 +23,11 @@ import { stopAll } from './subjects.ts'
 import { judge, judgeDeliveries, judgePages, judgeStreams, type Target } from './targets.ts'
 
 /**
- * `npm run bench`: how fast payments are created, delivered and shown, and what each costs, compared with floors that are measured in the same
+ * `npm run bench`: how fast payments are taken, created, delivered and shown, and what each costs, compared with floors that are measured in the same
  * minutes on the same PostgreSQL, because an absolute number depends mostly on the machine.
  */
 interface Plan {
+  payments: PaymentsPlan
   rounds: RoundsPlan
   growth: GrowthPlan
   deliveries: DeliveriesPlan
@@ -32,6 +36,7 @@ interface Plan {
 }
 
 const FULL: Plan = {
+  payments: { rounds: 5, compileMs: 4_000, warmUpMs: 1_000, measureMs: 2_500, preload: 0 },
   rounds: { rounds: 5, compileMs: 12_000, warmUpMs: 1_000, measureMs: 3_000 },
   growth: { rounds: 5, compileMs: 8_000, warmUpMs: 1_000, measureMs: 4_000, rows: 1_000_000 },
   deliveries: { rounds: 3, jobs: 10_000, idle: 100 },
@@ -40,6 +45,7 @@ const FULL: Plan = {
 }
 // For a quick look at the order of magnitude. Too short for a verdict.
 const QUICK: Plan = {
+  payments: { rounds: 1, compileMs: 2_000, warmUpMs: 500, measureMs: 1_500, preload: 0 },
   rounds: { rounds: 2, compileMs: 5_000, warmUpMs: 300, measureMs: 1_000 },
   growth: { rounds: 2, compileMs: 3_000, warmUpMs: 300, measureMs: 1_000, rows: 100_000 },
   deliveries: { rounds: 1, jobs: 2_000, idle: 20 },
@@ -47,24 +53,35 @@ const QUICK: Plan = {
   streams: { rounds: 1, streams: 300 },
 }
 
-const SECTIONS = ['creates', 'deliveries', 'pages']
+const SECTIONS = ['payments', 'creates', 'deliveries', 'pages']
 
-const HELP = `Usage: npm run bench [-- --quick] [--only ${SECTIONS.join('|')}]
+const HELP = `Usage: npm run bench [-- --quick] [--only ${SECTIONS.join('|')}] [--rounds N] [--payments N] [--statements]
 
-Measures how fast payments are created, beside floors on the same PostgreSQL; how fast webhooks are delivered, beside two job
-libraries; how fast payment pages are shown, beside a static page, and updated. Takes about 12 minutes; with --quick about
-two, on a smaller table. Ends with 1 when a target is missed.
+Measures how fast payments are taken, until the merchant's webhook has arrived, and created, beside floors on the same PostgreSQL; how
+fast webhooks are delivered, beside two job libraries; how fast payment pages are shown, beside a static page, and updated. Takes about
+17 minutes; with --quick about three, on a smaller table. Ends with 1 when a target is missed.
+
+  --rounds N    rounds of each measurement; --only payments --rounds 1 takes about a minute
+  --payments N  also measures payments on a database with N earlier payments
+  --statements  lists the SQL statements of a payment
 `
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { quick: { type: 'boolean' }, only: { type: 'string' }, help: { type: 'boolean' } },
+    options: {
+      quick: { type: 'boolean' },
+      only: { type: 'string' },
+      rounds: { type: 'string' },
+      payments: { type: 'string', default: '0' },
+      statements: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
   })
   if (values.help) return void process.stdout.write(HELP)
   const { only } = values
   if (only !== undefined && !SECTIONS.includes(only)) throw new Error(`--only is one of ${SECTIONS.join(', ')}`)
   const wants = (section: string) => only === undefined || only === section
-  const plan = values.quick ? QUICK : FULL
+  const plan = planOf(values.quick ? QUICK : FULL, values)
   const loadBefore = loadavg()[0] ?? Number.NaN
   const startedAt = performance.now()
   const database = await startBenchDatabase()
@@ -74,6 +91,15 @@ async function main(): Promise<void> {
   try {
     const targets: Target[] = []
     const gauge = new Gauge(database.pid)
+    if (wants('payments')) {
+      const rounds = await runPayments(database, gauge, plan.payments, say)
+      targets.push(...judgePayments(rounds, plan.payments.preload))
+      print('## Whole payments\n', reportPayments(rounds))
+      print('## Steps of a payment\n', reportSteps(rounds))
+      if (values.statements) {
+        for (const customers of [1, 64]) print('## Statements\n', reportStatements(rounds, 'initialize', customers))
+      }
+    }
     if (wants('creates')) {
       const rounds = await runRounds(database, gauge, plan.rounds, say)
       const growth = await runGrowth(database, gauge, plan.growth, say)
@@ -95,8 +121,9 @@ async function main(): Promise<void> {
     }
     print('## Targets\n', reportTargets(targets))
     print(
-      `Medians of ${plan.rounds.rounds} interleaved rounds; a ratio is the median of the rounds' own ratios.`,
-      'CPU µs: server + PostgreSQL, per create or page, without the load generator.',
+      `Medians of ${(only === 'payments' ? plan.payments : plan.rounds).rounds} interleaved rounds; a ratio is the median of the rounds' own ratios.`,
+      'CPU: server + PostgreSQL, per payment, create or page, without load generator and provider.',
+      'Commits: transactions that write.',
       reportMachine(database, performance.now() - startedAt, loadBefore),
     )
     const missed = targets.filter(({ met }) => met === false)
@@ -105,6 +132,24 @@ async function main(): Promise<void> {
   } finally {
     await end()
   }
+}
+
+/** The plan with what the command line changes. */
+function planOf(plan: Plan, { rounds, payments }: { rounds?: string; payments: string }): Plan {
+  const own = rounds === undefined ? {} : { rounds: wholeNumber('rounds', rounds, 1) }
+  return {
+    payments: { ...plan.payments, ...own, preload: wholeNumber('payments', payments, 0) },
+    rounds: { ...plan.rounds, ...own },
+    growth: { ...plan.growth, ...own },
+    deliveries: { ...plan.deliveries, ...own },
+    pages: { ...plan.pages, ...own },
+    streams: { ...plan.streams, ...own },
+  }
+}
+
+function wholeNumber(option: string, text: string, least: number): number {
+  if (!/^\d{1,8}$/.test(text) || Number(text) < least) throw new Error(`--${option} is a number from ${least}`)
+  return Number(text)
 }
 
 function cleanUpOnce(database: BenchDatabase): () => Promise<void> {

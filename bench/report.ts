@@ -197,12 +197,12 @@ function find(measurements: Measurement[], subject: string, connections: number)
 
 export const times = (ratio: number) => (Number.isNaN(ratio) ? 'n/a' : ratio.toFixed(2))
 export const percent = (share: number) => `${share > 0 ? '+' : ''}${(share * 100).toFixed(1)} %`
-const count = (value: number) => Math.round(value).toLocaleString('en-US').replaceAll(',', ' ')
-const ms = (value: number) => value.toFixed(2)
+export const count = (value: number) => Math.round(value).toLocaleString('en-US').replaceAll(',', ' ')
+export const ms = (value: number) => value.toFixed(2)
 const us = (value: number) => (CAN_READ_CPU ? String(Math.round(value)) : 'n/a')
 
 /** Markdown that reads well as plain text too. */
-function table(head: string[], rows: string[][]): string {
+export function table(head: string[], rows: string[][]): string {
   const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)))
   const line = (row: string[]) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')

@@ -45,6 +45,7 @@ export async function startManilla(databaseUrl: string, nodeOptions: string[] = 
       SANDBOX_CLIENT_ID: CREDENTIAL.clientId,
       SANDBOX_CLIENT_SECRET: CREDENTIAL.clientSecret,
       RATE_LIMIT: 'off',
+      WEBHOOK_ALLOW_PRIVATE: 'sandbox', // provider and merchant are on this machine
       DEMO: 'off',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -64,9 +65,9 @@ export async function startManilla(databaseUrl: string, nodeOptions: string[] = 
 
 /** One call by its merchant. Throws unless the answer is 2xx. */
 // biome-ignore lint/suspicious/noExplicitAny: the caller knows the shape of the answer
-export async function callManilla({ port }: Subject, path: string, body: unknown): Promise<any> {
+export async function callManilla({ port }: Subject, path: string, body: unknown, method = 'POST'): Promise<any> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method: 'POST',
+    method,
     headers: {
       'client-id': CREDENTIAL.clientId,
       'client-secret': CREDENTIAL.clientSecret,
@@ -81,6 +82,20 @@ export async function callManilla({ port }: Subject, path: string, body: unknown
 
 export function startFloor(databaseUrl: string): Promise<Subject> {
   return startForked('floor', 'floor.ts', { ...environment(databaseUrl), FLOOR_CONNECTIONS: String(FLOOR_CONNECTIONS) })
+}
+
+/** The floor of whole payments. */
+export function startPaymentsFloor(databaseUrl: string, providerUrl: string): Promise<Subject> {
+  const env = { FLOOR_CONNECTIONS: String(FLOOR_CONNECTIONS), PROVIDER_URL: providerUrl }
+  return startForked('payments floor', 'payments/floor.ts', { ...environment(databaseUrl), ...env })
+}
+
+export function startProvider(): Promise<Subject> {
+  return startForked('provider', 'payments/provider.ts', { PATH: process.env.PATH })
+}
+
+export function startCustomers(): Promise<Subject> {
+  return startForked('customers', 'payments/customers.ts', { PATH: process.env.PATH })
 }
 
 export function startNoDatabase(databaseUrl: string): Promise<Subject> {

@@ -102,7 +102,7 @@ export function judgeStreams({ streams, rounds }: Streams): Target[] {
   ]
 }
 
-function target(
+export function target(
   name: string,
   wanted: string,
   values: number[],

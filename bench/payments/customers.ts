@@ -1,0 +1,136 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Pool } from 'undici'
+import { nowMs } from './clock.ts'
+import { readBody } from './read-body.ts'
+import { type Journey, type Shop, WAYS, type Way } from './ways.ts'
+
+/**
+ * The merchant and the customers: a process of its own that pays as fast as it is answered. Each customer pays one payment after the
+ * other, and begins the next one when the webhook of the last has arrived here.
+ */
+export interface CustomersOrder {
+  way: Way
+  /** The origins of the server under test and of the provider. */
+  server: string
+  provider: string
+  account: string
+  headers: Record<string, string>
+  customers: number
+  /** At least. Both phases take longer where payments are slow. */
+  warmUpMs: number
+  measureMs: number
+}
+
+export interface CustomersResult {
+  /** Those whose webhook arrived while it was measured. */
+  journeys: Journey[]
+  seconds: number
+  /** All of them, with those of the warm-up. */
+  paid: number
+  /** Requests that were answered with 503 and repeated. */
+  refused: number
+}
+
+export type CustomersReport =
+  | { kind: 'warm' }
+  | { kind: 'measured' }
+  | { kind: 'done'; result: CustomersResult }
+  | { kind: 'failed'; reason: string }
+
+const LEAST_PAYMENTS = 10
+const PHASE_WITHIN_MS = 60_000
+
+/** Resolves with the time when the webhook of a payment arrived, by its reference. */
+const waiting = new Map<string, (at: number) => void>()
+let payments = 0
+
+const merchant = createServer((message, response) => {
+  const at = nowMs()
+  readBody(message).then((text) => {
+    response.end()
+    const { type, data } = JSON.parse(text)
+    if (type === 'payment.successful') waiting.get(data.payment.reference)?.(at)
+  }, console.error)
+})
+merchant.keepAliveTimeout = 60_000
+
+async function run(order: CustomersOrder): Promise<CustomersResult> {
+  const { way, customers, warmUpMs, measureMs } = order
+  let refused = 0
+  const shop: Shop = {
+    ...{ account: order.account, headers: order.headers, webhook: `http://127.0.0.1:${port}/webhooks` },
+    server: new Pool(order.server, { connections: customers }),
+    provider: new Pool(order.provider, { connections: customers }),
+    onRefused: () => refused++,
+  }
+  const journeys: Journey[] = []
+  let isOver = false
+  let onPaid = () => {}
+  const customer = async () => {
+    while (!isOver) {
+      const journey = await payOnce(shop, way)
+      if (journey) journeys.push(journey)
+      onPaid()
+    }
+  }
+  const all = Promise.all(Array.from({ length: customers }, customer))
+  const phase = (ms: number, payments: number) => {
+    const wanted = journeys.length + payments
+    const enough = new Promise<void>((resolve) => {
+      onPaid = () => journeys.length >= wanted && resolve()
+    })
+    return inTime(Promise.race([all, Promise.all([sleep(ms), enough])]))
+  }
+  // Until each customer has paid about once: they begin together, and drift apart from then on.
+  await phase(warmUpMs, customers)
+  const from = nowMs()
+  report({ kind: 'warm' })
+  await phase(measureMs, Math.max(LEAST_PAYMENTS, 2 * customers))
+  const to = nowMs()
+  report({ kind: 'measured' })
+  isOver = true
+  await inTime(all)
+  await Promise.all([shop.server.close(), shop.provider.close()])
+  const isMeasured = ({ marks: { told = 0 } }: Journey) => told >= from && told < to
+  return { journeys: journeys.filter(isMeasured), seconds: (to - from) / 1_000, paid: journeys.length, refused }
+}
+
+async function payOnce(shop: Shop, way: Way): Promise<Journey | undefined> {
+  const reference = `B${process.pid}-${++payments}`
+  const told = new Promise<number>((resolve) => waiting.set(reference, resolve))
+  const journey = await WAYS[way](shop, reference)
+  if (journey) journey.marks.told = await told
+  waiting.delete(reference)
+  return journey
+}
+
+/** A lost webhook must end the run. */
+function inTime(phase: Promise<unknown>): Promise<unknown> {
+  const timeout = sleep(PHASE_WITHIN_MS).then(() => {
+    throw new Error(`${waiting.size} payments were not finished within ${PHASE_WITHIN_MS} ms`)
+  })
+  timeout.catch(() => {})
+  return Promise.race([phase, timeout])
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref())
+}
+
+function report(message: CustomersReport): void {
+  process.send?.(message)
+}
+
+let port = 0
+merchant.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 }, () => {
+  port = (merchant.address() as AddressInfo).port
+  process.send?.({ port })
+})
+process.on('message', (order: CustomersOrder) => {
+  run(order).then(
+    (result) => report({ kind: 'done', result }),
+    (error: Error) => report({ kind: 'failed', reason: error.message }),
+  )
+})
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,136 @@
+import { gunzipSync } from 'node:zlib'
+import type { Dispatcher, Pool } from 'undici'
+import { nowMs } from './clock.ts'
+
+/** The ways to pay that are measured. The floor answers the requests of `initialize`. */
+export type Way = 'initialize' | 'page' | 'account'
+
+/** What a customer and a merchant need for a payment. */
+export interface Shop {
+  /** The server under test. */
+  server: Pool
+  provider: Pool
+  /** The account at the provider: the first part of its paths. */
+  account: string
+  headers: Record<string, string>
+  webhook: string
+  /** Called when an answer is 503, before the request is repeated. */
+  onRefused(): void
+}
+
+/** A payment as its merchant and its customer saw it: the times at which each step was answered. */
+export interface Journey {
+  /** The provider's name of it. */
+  order: string
+  marks: Record<string, number>
+}
+
+/** Goes as far as the customer does; the webhook comes by itself. Undefined: the customer gave up, and pays nothing. */
+export type Pay = (shop: Shop, reference: string) => Promise<Journey | undefined>
+
+const AMOUNT = 1_250_000
+
+export const WAYS: Record<Way, Pay> = {
+  async initialize(shop, reference) {
+    const begun = nowMs()
+    const { data } = await callApi(shop, '/payments/v1/payments/initialize', { ...orderOf(shop, reference), provider })
+    const initialized = nowMs()
+    const { order } = await payByCard(shop, data.data.link)
+    return { order, marks: { begun, initialized, paid: nowMs() } }
+  },
+
+  async account(shop, reference) {
+    const begun = nowMs()
+    const { data } = await callApi(shop, '/payments/v1/payments/initialize', {
+      ...orderOf(shop, reference),
+      provider: `${provider}-virtual-bank-account`,
+    })
+    const initialized = nowMs()
+    const { accountNumber } = data.data
+    const transfer = {
+      method: 'POST',
+      path: `/${shop.account}/transfers`,
+      body: JSON.stringify({ accountNumber }),
+    } as const
+    const { text } = await call(shop, shop.provider, transfer, 200)
+    return { order: JSON.parse(text).data.reference, marks: { begun, initialized, paid: nowMs() } }
+  },
+
+  async page(shop, reference) {
+    const begun = nowMs()
+    const { data } = await callApi(shop, '/payments/v1/checkouts', { ...orderOf(shop, reference), country: 'NG' }, 201)
+    const created = nowMs()
+    const { pathname: path } = new URL(data.url)
+    const page = await call(shop, shop.server, { method: 'GET', path, headers: { 'accept-encoding': 'gzip' } }, 200)
+    const form = cardForm(page.text)
+    const opened = nowMs()
+    // As the script of the page sends it: the answer is the panel with the provider's link.
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-panel': 'pending' }
+    const panel = await call(shop, shop.server, { method: 'POST', path, headers, body: form.toString() }, 200)
+    const link = /<a class="button" href="([^"]+)"/.exec(panel.text)?.[1]
+    // A submit that was refused half-way shows no link until the worker has found out what became of it.
+    if (!link && panel.text.includes('data-state="processing"')) return undefined
+    if (!link) throw new Error(`a page without a link to the provider: ${panel.text.slice(0, 600)}`)
+    const submitted = nowMs()
+    const { order, back } = await payByCard(shop, link)
+    const paid = nowMs()
+    await call(shop, shop.server, { method: 'GET', path: `${back.pathname}${back.search}` }, 302)
+    return { order, marks: { begun, created, opened, submitted, paid, returned: nowMs() } }
+  },
+}
+
+const provider = 'paystack'
+
+/** Each payment has a customer of its own: the saved card of a known one would be charged at once. */
+const orderOf = ({ webhook }: Shop, reference: string) => ({
+  ...{ reference, amount: AMOUNT, webhook },
+  user: { email: `${reference.toLowerCase()}@example.com`, name: 'Ada' },
+})
+
+async function callApi(shop: Shop, path: string, body: object, status = 200) {
+  const headers = { ...shop.headers, 'content-type': 'application/json' }
+  const { text } = await call(shop, shop.server, { method: 'POST', path, headers, body: JSON.stringify(body) }, status)
+  return JSON.parse(text)
+}
+
+/** The customer presses the button of the provider's page, which sends them back. */
+async function payByCard(shop: Shop, link: string): Promise<{ order: string; back: URL }> {
+  const { headers } = await call(shop, shop.provider, { method: 'POST', path: new URL(link).pathname }, 302)
+  const back = new URL(String(headers.location))
+  return { order: back.searchParams.get('reference') ?? '', back }
+}
+
+/** The fields of the form for a new card, as they are sent when nothing is touched. */
+function cardForm(page: string): URLSearchParams {
+  const form = page.split('<form ').find((each) => each.includes('name="method" value="card"')) ?? ''
+  const fields = new URLSearchParams()
+  for (const [input] of form.split('</form>', 1)[0]?.matchAll(/<input [^>]*>/g) ?? []) {
+    const read = (attribute: string) => new RegExp(`${attribute}="([^"]*)"`).exec(input)?.[1] ?? ''
+    const isSent = read('type') === 'hidden' || (read('type') === 'radio' && input.includes(' checked'))
+    if (isSent) fields.set(read('name'), read('value'))
+  }
+  return fields
+}
+
+interface Answer {
+  text: string
+  headers: Dispatcher.ResponseData['headers']
+}
+
+const REPEAT_AFTER_MS = 50
+
+async function call(shop: Shop, pool: Pool, options: Dispatcher.RequestOptions, status: number): Promise<Answer> {
+  const { statusCode, headers, body } = await pool.request(options)
+  const bytes = Buffer.from(await body.arrayBuffer())
+  // An overloaded service refuses. Every request here is safe to repeat, and customers and merchants do.
+  if (statusCode === 503) {
+    shop.onRefused()
+    await new Promise((resolve) => setTimeout(resolve, REPEAT_AFTER_MS))
+    return call(shop, pool, options, status)
+  }
+  const text = (headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString()
+  if (statusCode !== status) {
+    throw new Error(`${options.method} ${options.path} was answered with ${statusCode}: ${text.slice(0, 600)}`)
+  }
+  return { text, headers }
+}
