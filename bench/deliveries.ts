@@ -1,8 +1,8 @@
 import { connect, type Database, type Transaction } from '../src/database/database.ts'
-import { recordEvent } from '../src/events/record-event.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { idOf, type MerchantId, newId, newReference, newShortCode, type PaymentId, uuidOf } from '../src/kernel/ids.ts'
 import { secretBox } from '../src/kernel/secret-box.ts'
+import { recordEvent } from '../test/support/outbox.ts'
 import type { BenchDatabase } from './bench-database.ts'
 import { type Sink, startSink } from './sink.ts'
 import { median } from './statistics.ts'
@@ -124,7 +124,7 @@ async function openManilla(url: string, ports: number[]): Promise<Queue> {
     occurredAt: systemClock.now(),
   })
   const record = (tx: Transaction, index: number) =>
-    recordEvent(tx, outbox, event(index), webhookOn(ports[index % ports.length] as number))
+    recordEvent(tx, outbox.secrets, event(index), webhookOn(ports[index % ports.length] as number))
   return {
     async fill(count) {
       for (let done = 0; done < count; done += 500) {

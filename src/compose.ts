@@ -5,7 +5,7 @@ import { checkSecretKey } from './database/check-secret-key.ts'
 import { connect, type Database } from './database/database.ts'
 import { databaseClock } from './database/database-clock.ts'
 import type { Purpose } from './database/embedded.ts'
-import { listen as listenTo } from './database/listen.ts'
+import { type Listener, listen as listenTo } from './database/listen.ts'
 import { migrate } from './database/migrate.ts'
 import { DEMO_WEBHOOK_PATH, type DemoParts, demoShop } from './demo/shop.ts'
 import { PAYMENTS_CHANNEL } from './events/event-store.ts'
@@ -176,14 +176,16 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
   }))
   const worker = config.role === 'api' ? undefined : startWorker(paymentDependencies, sendNotices)
   const delivering = config.role === 'api' ? undefined : startDelivering({ ...paymentDependencies, http, allowPrivate })
-  const listening = listenTo(dependencies.databaseUrl, {
+  const listeners: Record<string, Listener> = {
     ...(delivering && { [DELIVERIES_CHANNEL]: { heard: delivering.wake, missed: delivering.wake } }),
     [INTEGRATIONS_CHANNEL]: {
       heard: (uuid) => integrations.invalidate(idOf('merchant', uuid)),
       missed: integrations.invalidateAll,
     },
     ...(config.role !== 'worker' && { [PAYMENTS_CHANNEL]: { heard: live.changed, missed: live.missed } }),
-  })
+  }
+  dependencies.database.onNotify((channel, payload) => listeners[channel]?.heard(payload))
+  const listening = listenTo(dependencies.databaseUrl, listeners)
   log.info({ port }, 'listening')
 
   return {

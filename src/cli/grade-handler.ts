@@ -224,6 +224,7 @@ function paidOnSecondAttempt(now: Date, reference = `verify-${newReference(now)}
     amountPaid: 1_250_000,
     amountRefunded: 0,
     sequence: 7,
+    version: 7,
     user: { id: null, email: 'ada@example.com', phoneNumber: null, name: 'Ada' },
     redirectURL: null,
     webhook: null,

@@ -1,12 +1,15 @@
 import pg from 'pg'
 import { Problem } from '../kernel/problem.ts'
 import { breaksConnection, isAway, isTransactionConflict } from './failure.ts'
-import type { Statement } from './sql.ts'
+import { notifier } from './notifier.ts'
+import { type Statement, sql } from './sql.ts'
 
 export interface Queries {
   rows<Row>(statement: Statement): Promise<Row[]>
   /** The first row, or undefined. */
   row<Row>(statement: Statement): Promise<Row | undefined>
+  /** Sends a PostgreSQL notification; in a transaction, after its commit. See notifier.ts. */
+  notify(channel: string, payload?: string): void
 }
 
 export interface Transaction extends Queries {
@@ -17,6 +20,8 @@ export interface Database extends Queries {
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
   /** Resolves when PostgreSQL answers. Throws `unavailable` after one second. */
   ping(): Promise<void>
+  /** Calls the handler for each notification that this process sends. Other processes LISTEN. */
+  onNotify(handler: (channel: string, payload: string) => void): void
   connections(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
 }
@@ -78,14 +83,26 @@ export function connect(options: DatabaseOptions): Database {
     }
   }
 
+  const rows = <Row>(statement: Statement) =>
+    withClient(async (client) => (await client.query(statement)).rows as Row[])
+  const notifications = notifier((channels, payloads) =>
+    rows(
+      sql`select pg_notify(channel, payload) from unnest(${channels}::text[], ${payloads}::text[]) as n (channel, payload)`,
+    ),
+  )
+
   return {
-    rows: (statement) => withClient((client) => queriesOn(client).rows(statement)),
-    row: (statement) => withClient((client) => queriesOn(client).row(statement)),
+    rows,
+    row: async <Row>(statement: Statement) => (await rows<Row>(statement))[0],
+    notify: notifications.notify,
+    onNotify: notifications.onNotify,
 
     async transaction(work) {
       for (let lost = 0; ; lost++) {
         try {
-          return await withClient((client) => runTransaction(client, work))
+          const { result, notified } = await withClient((client) => runTransaction(client, work))
+          for (const [channel, payload] of notified) notifications.notify(channel, payload)
+          return result
         } catch (error) {
           if (!isTransactionConflict(error)) throw error
           if (lost === MAX_CONFLICT_RETRIES) throw unavailable(error)
@@ -108,24 +125,31 @@ export function connect(options: DatabaseOptions): Database {
     },
 
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    close: () => pool.end(),
+    async close() {
+      await notifications.stop()
+      await pool.end()
+    },
   }
 }
 
-function queriesOn(client: pg.PoolClient): Transaction {
+type Notification = [channel: string, payload: string]
+
+async function runTransaction<Result>(
+  client: pg.PoolClient,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<{ result: Result; notified: Notification[] }> {
+  const notified: Notification[] = []
   const rows = async <Row>(statement: Statement) => (await client.query(statement)).rows as Row[]
-  return {
+  const tx: Transaction = {
     inTransaction: true,
     rows,
     row: async <Row>(statement: Statement) => (await rows<Row>(statement))[0],
+    notify: (channel, payload = '') => void notified.push([channel, payload]),
   }
-}
-
-async function runTransaction<Result>(client: pg.PoolClient, work: (tx: Transaction) => Promise<Result>) {
   await client.query('begin')
   let result: Result
   try {
-    result = await work(queriesOn(client))
+    result = await work(tx)
   } catch (error) {
     if (!breaksConnection(error)) await client.query('rollback')
     throw error
@@ -133,7 +157,7 @@ async function runTransaction<Result>(client: pg.PoolClient, work: (tx: Transact
   // When the commit fails, the work may be on disk all the same. The caller gets `unavailable`, and unique constraints keep a
   // retry from doing the work twice.
   await client.query('commit')
-  return result
+  return { result, notified }
 }
 
 /** Closes the socket at once. `release(error)` alone waits for the server, and a frozen one never answers. */

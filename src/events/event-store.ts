@@ -11,12 +11,10 @@ export const PAYMENTS_CHANNEL = 'manilla_payments'
 export async function insertEvent(tx: Transaction, event: Event): Promise<void> {
   const body = isAnnounced(event.type) ? bodyOf(event) : null
   await tx.rows(sql`
-    with recorded as (
-      insert into events (id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
-      values (${uuidOf(event.id)}, ${uuidOf(event.merchantId)}, ${event.mode}, ${uuidOf(event.paymentId)},
-              ${event.type}, ${event.sequence}, ${event.data}, ${event.cause}, ${event.occurredAt}, ${body})
-      returning payment_id)
-    select pg_notify(${PAYMENTS_CHANNEL}, payment_id::text) from recorded`)
+    insert into events (id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
+    values (${uuidOf(event.id)}, ${uuidOf(event.merchantId)}, ${event.mode}, ${uuidOf(event.paymentId)},
+            ${event.type}, ${event.sequence}, ${event.data}, ${event.cause}, ${event.occurredAt}, ${body})`)
+  tx.notify(PAYMENTS_CHANNEL, uuidOf(event.paymentId))
 }
 
 /** A stored event that is sent to merchants. */

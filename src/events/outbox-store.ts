@@ -1,44 +1,65 @@
-import type { Queries, Transaction } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
-import { type DeliveryId, type EndpointId, type EventId, idOf, uuidOf } from '../kernel/ids.ts'
+import { Fixed } from '../database/sql.ts'
+import { type EndpointId, newId, uuidOf } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
-import type { AnnouncedType } from './event.ts'
+import { bodyOf, type Event, isAnnounced } from './event.ts'
 
 /** PostgreSQL notification channel that wakes the delivery loops after a commit. */
 export const DELIVERIES_CHANNEL = 'manilla_deliveries'
 
-export interface NewDelivery extends Scope {
-  id: DeliveryId
-  eventId: EventId
-  endpointId: EndpointId | null
-  url: string
-  destination: string
-}
+/**
+ * The transactional outbox, as part of the statement that writes a change: the events, and for each that is sent to merchants one
+ * delivery to every subscribed endpoint and one to the payment's own `webhook` URL. Either the change, its events and its deliveries are
+ * committed together, or none of them. The delivery loop in webhooks/ sends them afterwards, at least once.
+ *
+ * It expects `written` with the payments that were written, and `given` with the `outbox` of `outboxOf`. The id of a delivery begins with
+ * the time of its event.
+ */
+export const OUTBOX = new Fixed(`
+  new_events as (
+    insert into events (id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
+    select n.id, n.merchant_id, n.mode, n.payment_id, n.type, n.sequence, n.data, n.cause, n.occurred_at, n.body
+      from written w, given g, jsonb_populate_recordset(null::events, g.doc->'events') n
+     where n.payment_id = w.id
+    returning id, merchant_id, mode, type, body
+  ), new_deliveries as (
+    insert into deliveries (id, event_id, merchant_id, mode, endpoint_id, url, destination)
+    select (left(e.id::text, 13) || right(gen_random_uuid()::text, 23))::uuid, e.id, e.merchant_id, e.mode, w.id, w.url, w.id::text
+      from new_events e join webhook_endpoints w on w.merchant_id = e.merchant_id and w.mode = e.mode
+     where e.body is not null and w.deleted_at is null and w.enabled and (w.events = '{}' or e.type = any(w.events))
+    union all
+    select n.id, e.id, e.merchant_id, e.mode, null, n.url, n.destination
+      from given g, jsonb_populate_recordset(null::deliveries, g.doc->'deliveries') n join new_events e on e.id = n.event_id
+    returning id
+  )`)
 
-export async function listSubscribedEndpoints(
-  db: Queries,
-  { merchantId, mode }: Scope,
-  type: AnnouncedType,
-): Promise<{ endpointId: EndpointId; url: string }[]> {
-  const rows = await db.rows<{ id: string; url: string }>(sql`
-    select id, url from webhook_endpoints
-     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and deleted_at is null and enabled
-       and (events = '{}' or ${type} = any(events)) order by id`)
-  return rows.map(({ id, url }) => ({ endpointId: idOf('endpoint', id), url }))
-}
-
-export async function insertDeliveries(tx: Transaction, deliveries: NewDelivery[]): Promise<void> {
-  for (const delivery of deliveries) {
-    await tx.rows(sql`
-      insert into deliveries (id, event_id, merchant_id, mode, endpoint_id, url, destination)
-      values (${uuidOf(delivery.id)}, ${uuidOf(delivery.eventId)}, ${uuidOf(delivery.merchantId)}, ${delivery.mode},
-              ${delivery.endpointId && uuidOf(delivery.endpointId)}, ${delivery.url}, ${delivery.destination})`)
-  }
-  if (deliveries.length > 0) await tx.rows(sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`)
+/** The events as rows, and the deliveries to the payment's own `webhook` URL. */
+export function outboxOf(events: Event[], webhook: string | null): { events: object[]; deliveries: object[] } {
+  const rows = events.map((event) => ({
+    id: uuidOf(event.id),
+    merchant_id: uuidOf(event.merchantId),
+    mode: event.mode,
+    payment_id: uuidOf(event.paymentId),
+    type: event.type,
+    sequence: event.sequence,
+    data: event.data,
+    cause: event.cause,
+    occurred_at: event.occurredAt,
+    body: isAnnounced(event.type) ? bodyOf(event) : null,
+  }))
+  if (webhook === null) return { events: rows, deliveries: [] }
+  const deliveries = events
+    .filter(({ type }) => isAnnounced(type))
+    .map((event) => ({
+      id: uuidOf(newId('delivery', event.occurredAt)),
+      event_id: uuidOf(event.id),
+      url: webhook,
+      destination: destinationOf({ ...event, url: webhook }),
+    }))
+  return { events: rows, deliveries }
 }
 
 /** The unit of fairness: deliveries to one destination do not delay those to another. An endpoint, or merchant, mode and host. */
-export function destinationOf(place: { endpointId: EndpointId } | (Scope & { url: string })): string {
-  if ('endpointId' in place) return place.endpointId
-  return `${place.merchantId} ${place.mode} ${URL.parse(place.url)?.host ?? ''}`
+export function destinationOf(target: { endpointId: EndpointId } | (Scope & { url: string })): string {
+  if ('endpointId' in target) return uuidOf(target.endpointId)
+  return `${target.merchantId} ${target.mode} ${URL.parse(target.url)?.host ?? ''}`
 }

@@ -68,12 +68,14 @@ function recordOf(secrets: SecretBox, owner: Scope, row: IntegrationRow): Integr
 export interface EnabledIntegration extends RankedIntegration {
   /** The version of the keys that new payments use. */
   account: number
+  /** Incremented by each change. */
+  version: number
 }
 
 /** In the order of use. */
 export function listEnabledIntegrations(db: Queries, { merchantId, mode }: Scope): Promise<EnabledIntegration[]> {
   return db.rows<EnabledIntegration>(sql`
-    select provider, channels, countries, currencies, priority, account from integrations
+    select provider, channels, countries, currencies, priority, account, version from integrations
      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and enabled
      order by priority, provider`)
 }
@@ -125,7 +127,7 @@ export async function saveIntegration(
            priority = excluded.priority, account = excluded.account, enabled = excluded.enabled,
            version = i.version + 1, updated_at = now()
     returning version, created_at, updated_at`)
-  await tx.rows(sql`select pg_notify(${INTEGRATIONS_CHANNEL}, ${uuidOf(owner.merchantId)})`)
+  tx.notify(INTEGRATIONS_CHANNEL, uuidOf(owner.merchantId))
   if (!row) throw new Error('the upsert of an integration returned no row')
   return { ...wanted, account, version: row.version, createdAt: row.created_at, updatedAt: row.updated_at }
 }

@@ -16,8 +16,9 @@ export async function findLiveCredential(db: Queries, clientId: string): Promise
     mode: Mode
     secret_digest: Buffer
     status: string
+    name: string
   }>(sql`
-    select c.merchant_id, c.mode, c.secret_digest, m.status
+    select c.merchant_id, c.mode, c.secret_digest, m.status, m.name
       from credentials c join merchants m on m.id = c.merchant_id
      where c.client_id = ${clientId} and c.revoked_at is null`)
   if (!row) return undefined
@@ -26,6 +27,7 @@ export async function findLiveCredential(db: Queries, clientId: string): Promise
     merchantId: idOf('merchant', row.merchant_id),
     mode: row.mode,
     suspended: row.status === 'suspended',
+    merchantName: row.name,
   }
   return { digest: row.secret_digest, caller }
 }

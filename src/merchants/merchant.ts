@@ -20,6 +20,7 @@ export interface Caller extends Scope {
   /** Recorded in the audit log. */
   clientId: string
   suspended: boolean
+  merchantName: string
 }
 
 /** The actor in the audit log for a change that was made through the API. */

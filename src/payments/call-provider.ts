@@ -2,22 +2,42 @@ import type { Connection, Unknown } from '../providers/provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import type { Attempt } from './state/attempt.ts'
 import { recordCall } from './store/attempts.ts'
+import type { CallRecord } from './store/write-payment.ts'
 
 /** The names of calls as the timeline shows them. */
 export type ProviderCall = 'start card' | 'open account' | 'charge saved card' | 'check' | 'refund' | 'list returns'
 
 const START_CALLS: ReadonlySet<ProviderCall> = new Set(['start card', 'open account', 'charge saved card'])
 
-/**
- * Calls the attempt's provider and records the call for the timeline. Must not run inside a transaction. An error of the adapter is an
- * unknown outcome, because the request may have reached the provider.
- */
+/** Calls the attempt's provider and records the call for the timeline. */
 export async function callProvider<Answer extends { kind: string }>(
   deps: PaymentDependencies,
   attempt: Attempt,
   call: ProviderCall,
   request: (connection: Connection) => Promise<Answer>,
 ): Promise<Answer | Unknown> {
+  const { answer, record } = await askProvider(deps, attempt, call, request)
+  await recordProviderCall(deps, record)
+  return answer
+}
+
+/** The timeline is information for people, so a failure to record a call does not fail the call. */
+export async function recordProviderCall({ database, log }: PaymentDependencies, record: CallRecord): Promise<void> {
+  await recordCall(database, record).catch((err) =>
+    log.warn({ err, attemptId: record.attemptId }, 'recording a provider call for the timeline failed'),
+  )
+}
+
+/**
+ * Calls the attempt's provider. The caller writes the record for the timeline together with the outcome. Must not run inside a
+ * transaction. An error of the adapter is an unknown outcome, because the request may have reached the provider.
+ */
+export async function askProvider<Answer extends { kind: string }>(
+  deps: PaymentDependencies,
+  attempt: Attempt,
+  call: ProviderCall,
+  request: (connection: Connection) => Promise<Answer>,
+): Promise<{ answer: Answer | Unknown; record: CallRecord }> {
   const { id: attemptId, paymentId, provider, account } = attempt
   const isStart = START_CALLS.has(call)
   const start = performance.now()
@@ -44,10 +64,7 @@ export async function callProvider<Answer extends { kind: string }>(
   const outcome = answer.kind
   deps.log.info({ paymentId, attemptId, provider, call, outcome, tookMs: Math.round(tookMs) }, 'provider called')
   const detail = 'because' in answer ? String(answer.because) : null
-  await recordCall(deps.database, attemptId, { call, outcome, detail, tookMs }).catch((err) =>
-    deps.log.warn({ err, attemptId }, 'recording a provider call for the timeline failed'),
-  )
-  return answer
+  return { answer, record: { attemptId, call, outcome, detail, tookMs, at: deps.clock.now() } }
 }
 
 /** A check that the provider's rate limit (429) or our circuit breaker refused says nothing about the provider's health for starts. */

@@ -8,7 +8,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { newId, newReference, newShortCode, type PaymentId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
-import type { PaymentRequest } from './state/payment.ts'
+import type { Payment, PaymentRequest } from './state/payment.ts'
 import { findConflicting, insertPayment, insertPayments, type NewPayment } from './store/payments.ts'
 
 export interface CreatePayment {
@@ -122,6 +122,24 @@ function newPayment(wanted: CreatePayment, now: Date): NewPayment {
     request: wanted.request,
     expiresInSeconds: wanted.expiresInSeconds,
     idempotency: wanted.idempotency,
+  }
+}
+
+/** A payment before it is written, for a statement that also writes its first attempt. */
+export function paymentBefore(wanted: CreatePayment, now: Date): Payment {
+  const { request, expiresInSeconds, idempotency: _, ...rest } = newPayment(wanted, now)
+  return {
+    ...request,
+    ...rest,
+    status: 'pending',
+    late: false,
+    amountPaid: 0,
+    amountRefunded: 0,
+    sequence: 0,
+    version: 0,
+    createdAt: now,
+    expiresAt: new Date(now.getTime() + expiresInSeconds * 1_000),
+    completedAt: null,
   }
 }
 

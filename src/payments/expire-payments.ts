@@ -1,6 +1,6 @@
 import type { PaymentDependencies } from './dependencies.ts'
 import { expire } from './state/payment-state.ts'
-import { withAttempts } from './store/attempts.ts'
+import { withAttempts } from './store/payment-states.ts'
 import { lockOverduePayments } from './store/payments.ts'
 import { writeDecision } from './write-decision.ts'
 

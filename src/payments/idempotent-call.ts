@@ -1,23 +1,18 @@
-import type { Database, Transaction } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { newReference } from '../kernel/ids.ts'
 import { PROBLEMS, Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
-import {
-  claimCall,
-  deleteCall,
-  type IdempotentCall,
-  releaseCall,
-  saveAnswer,
-  saveStartedId,
-} from './store/idempotent-calls.ts'
+import { claimCall, deleteCall, type IdempotentCall, releaseCall, saveAnswer } from './store/idempotent-calls.ts'
+import type { StartedBy } from './store/write-payment.ts'
 
 /** Context of one call. With an idempotency key, the reference is stored with the key and reused by every repeat. */
 export interface CallContext {
   reference: string | undefined
   /** The id of the object that an earlier run of this call started before its process died. */
   startedId: string | null
-  saveStartedId(tx: Transaction, id: string): Promise<void>
+  /** The key, if there is one. What the call starts is stored with it. */
+  startedBy: StartedBy | undefined
 }
 
 /** Runs a call once per idempotency key. A repeat gets the stored answer; a concurrent repeat gets `idempotency_in_progress`. */
@@ -28,7 +23,7 @@ export async function withIdempotencyKey<Answer>(
   run: (context: CallContext) => Promise<Answer>,
 ): Promise<{ answer: Answer; replayed: boolean }> {
   if (!wanted.idempotency) {
-    const context = { reference: wanted.reference, startedId: null, saveStartedId: async () => {} }
+    const context = { reference: wanted.reference, startedId: null, startedBy: undefined }
     return { answer: await run(context), replayed: false }
   }
   const { database, clock } = deps
@@ -55,7 +50,9 @@ export async function withIdempotencyKey<Answer>(
   }
   try {
     const { reference, startedId } = claim
-    const answer = await run({ reference, startedId, saveStartedId: (tx, id) => saveStartedId(tx, caller, call, id) })
+    const { merchantId, mode } = caller
+    const startedBy = { merchantId, mode, endpoint: call.endpoint, key: call.key }
+    const answer = await run({ reference, startedId, startedBy })
     await saveAnswer(database, caller, call, answer)
     return { answer, replayed: false }
   } catch (error) {

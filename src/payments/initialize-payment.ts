@@ -1,5 +1,5 @@
 import type { Integration } from '../integrations/integration.ts'
-import { listEnabledIntegrations } from '../integrations/integration-store.ts'
+import { type EnabledIntegration, listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
 import { parseId } from '../kernel/ids.ts'
@@ -7,14 +7,22 @@ import { type Currency, defaultCountry } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import type { Capabilities } from '../providers/provider.ts'
-import { type CreateDependencies, createPayment, DuplicateReference } from './create-payment.ts'
+import {
+  type CreateDependencies,
+  type CreatePayment,
+  createPayment,
+  DuplicateReference,
+  paymentBefore,
+} from './create-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import type { CallContext } from './idempotent-call.ts'
-import { type Started, startAttempt } from './start-attempt.ts'
+import { executeStart, type Intent, planIntent, type Start, type Started, startAttempt } from './start-attempt.ts'
 import { assertPending, type PaymentRequest, type User } from './state/payment.ts'
 import { priceOf, takes } from './state/payment-options.ts'
-import { findAttempt, findPaymentStateById } from './store/attempts.ts'
+import { findAttempt } from './store/attempts.ts'
+import { findPaymentStateById, type Snapshot } from './store/payment-states.ts'
 import { findPaymentByReference } from './store/payments.ts'
+import { tryWriteDecision } from './write-decision.ts'
 
 export interface InitializeRequest extends Omit<PaymentRequest, 'country'> {
   /** A provider name, optionally followed by the channel: see splitProvider. */
@@ -33,21 +41,56 @@ export async function initializePayment(
   deps: InitializeDependencies,
   caller: Caller,
   request: InitializeRequest,
-  context: Pick<CallContext, 'startedId' | 'saveStartedId'>,
+  { startedId, startedBy }: Pick<CallContext, 'startedId' | 'startedBy'>,
 ): Promise<Started> {
-  const earlier = await findStarted(deps, context.startedId)
+  const earlier = await findStarted(deps, startedId)
   if (earlier) return earlier
-  // Not from the cache: an integration that was just set up or removed in another process counts.
-  const integrations = await listEnabledIntegrations(deps.database, caller)
-  const { capabilities, channel, integration } = findIntegration(deps, caller, integrations, request)
+  const target = await findTarget(deps, caller, request)
+  const { capabilities, channel, integration } = target
   priceOf(request, capabilities, channel)
-  const paymentId = await openPayment(deps, caller, request, integration)
-  return startAttempt(deps, paymentId, {
-    capabilities,
-    channel,
-    saveCard: request.saveCard,
-    onIntent: context.saveStartedId,
-  })
+  const start = { capabilities, channel, saveCard: request.saveCard, startedBy }
+  const intent = await createWithIntent(deps, caller, request, integration, start)
+  if (intent) return executeStart(deps, intent)
+  return startAttempt(deps, await openPayment(deps, caller, request, integration), start)
+}
+
+/** The cache may be older than an integration that was just set up, so a refusal is checked against the database. */
+async function findTarget(deps: InitializeDependencies, caller: Caller, request: InitializeRequest): Promise<Target> {
+  try {
+    return findIntegration(deps, caller, await deps.integrationCache.get(caller), request)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return findIntegration(deps, caller, await listEnabledIntegrations(deps.database, caller), request)
+  }
+}
+
+/**
+ * Creates the payment and its first attempt in one statement. Undefined, with nothing written, when the reference is in use or the
+ * integration has changed.
+ */
+async function createWithIntent(
+  deps: InitializeDependencies,
+  caller: Caller,
+  request: InitializeRequest,
+  integration: EnabledIntegration,
+  start: Start,
+): Promise<Intent | undefined> {
+  const before: Snapshot = {
+    payment: paymentBefore(wantedOf(caller, request, integration), deps.clock.now()),
+    attempts: [],
+    transactionIds: [],
+    hasRefunds: false,
+    merchantName: caller.merchantName,
+  }
+  const { decision, more, result } = await planIntent(deps.database, deps, before, start, integration)
+  const isWritten = await tryWriteDecision(deps.database, deps, before, decision, { ...more, isNew: true })
+  return isWritten ? result : undefined
+}
+
+function wantedOf(caller: Caller, request: InitializeRequest, integration: Integration): CreatePayment {
+  const { provider, reference, expiresInSeconds, country, saveCard, ...rest } = request
+  const payment = { ...rest, country: country ?? countryFor(request.currency, integration) }
+  return { caller, request: payment, reference, expiresInSeconds, idempotency: undefined }
 }
 
 /** The attempt that an earlier run of the same call started. Not a failed one: its link must not be paid beside another. */
@@ -71,12 +114,18 @@ export function splitProvider(provider: string): { name: string; channel: Channe
     : { name: provider, channel: 'card' }
 }
 
+interface Target {
+  capabilities: Capabilities
+  channel: Channel
+  integration: EnabledIntegration
+}
+
 function findIntegration(
   { providers }: PaymentDependencies,
   { mode }: Caller,
-  integrations: Integration[],
+  integrations: EnabledIntegration[],
   { provider, currency, country }: InitializeRequest,
-): { capabilities: Capabilities; channel: Channel; integration: Integration } {
+): Target {
   const { name, channel } = splitProvider(provider)
   const capabilities = providers.find(name)?.capabilities
   const integration = integrations.find((each) => each.provider === name)
@@ -114,15 +163,7 @@ async function openPayment(
   const known = request.reference && (await findOpenPayment(deps, caller, request, request.reference))
   if (known) return known
   try {
-    const { provider, reference, expiresInSeconds, country, saveCard, ...rest } = request
-    const created = await createPayment(deps, {
-      caller,
-      request: { ...rest, country: country ?? countryFor(request.currency, integration) },
-      reference,
-      expiresInSeconds,
-      idempotency: undefined,
-    })
-    return created.ticket.id
+    return (await createPayment(deps, wantedOf(caller, request, integration))).ticket.id
   } catch (error) {
     if (!(error instanceof DuplicateReference)) throw error
     const existing = await findOpenPayment(deps, caller, request, error.existing.reference)

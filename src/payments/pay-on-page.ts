@@ -1,18 +1,11 @@
-import type { Transaction } from '../database/database.ts'
+import type { Queries } from '../database/database.ts'
 import type { Integration } from '../integrations/integration.ts'
 import { type EnabledIntegration, listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
 import type { PaymentId, SavedCardId } from '../kernel/ids.ts'
 import { Problem, type ProblemCode } from '../kernel/problem.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import {
-  AttemptNotStarted,
-  executeStart,
-  type Intent,
-  resumeConfirmed,
-  type Start,
-  storeIntent,
-} from './start-attempt.ts'
+import { AttemptNotStarted, executeStart, type Intent, planConfirmed, planIntent, type Start } from './start-attempt.ts'
 import type { Attempt } from './state/attempt.ts'
 import { optionsForChannel, type PaymentOption } from './state/payment-options.ts'
 import {
@@ -22,8 +15,10 @@ import {
   mayUseSavedCard,
   type PaymentState,
 } from './state/payment-state.ts'
-import { findPaymentStateById, hasPageKey, lockPaymentState, recordCall, savePageKey } from './store/attempts.ts'
+import { hasPageKey } from './store/attempts.ts'
+import { findPaymentStateById, type Snapshot } from './store/payment-states.ts'
 import { findCardProvider } from './store/saved-cards.ts'
+import { changePayment, type Plan } from './write-decision.ts'
 
 /** The form that a customer submitted on the checkout page. */
 export interface PageChoice {
@@ -53,7 +48,7 @@ export async function payOnPage(
   choice: PageChoice,
 ): Promise<PaymentState> {
   try {
-    let next: Next | undefined = await deps.database.transaction((tx) => decideNext(tx, deps, paymentId, choice))
+    let next: Next | undefined = await changePayment(deps, paymentId, (db, state) => planNext(db, deps, state, choice))
     while (next) {
       const { intent, others }: Next = next
       try {
@@ -61,7 +56,7 @@ export async function payOnPage(
       } catch (error) {
         const [other, ...rest] = others
         if (!other || !(error instanceof AttemptNotStarted) || !error.nothingStarted) throw error
-        next = await deps.database.transaction((tx) => failOver(tx, deps, intent.attempt, other, rest, choice))
+        next = await failOver(deps, intent.attempt, other, rest, choice)
       }
     }
   } catch (error) {
@@ -79,36 +74,34 @@ interface Next {
 }
 
 /** Undefined for a repeated submit, and when a matching attempt already waits for the customer. */
-async function decideNext(
-  tx: Transaction,
+async function planNext(
+  db: Queries,
   deps: PaymentDependencies,
-  paymentId: PaymentId,
+  state: Snapshot,
   choice: PageChoice,
-): Promise<Next | undefined> {
-  const state = await lockPaymentState(tx, paymentId)
+): Promise<Plan<Next | undefined>> {
   const now = deps.clock.now()
-  if (await hasPageKey(tx, paymentId, choice.key)) return undefined
-  const integrations = await listEnabledIntegrations(tx, state.payment)
+  if (await hasPageKey(db, state.payment.id, choice.key)) return { result: undefined }
+  const integrations = await listEnabledIntegrations(db, state.payment)
   const waiting = state.attempts.filter(awaitsConfirmation).find((attempt) => isMeantBy(attempt, choice))
   if (waiting && integrations.some((integration) => takesCardsAt(integration, waiting))) {
-    const intent = await resumeConfirmed(tx, deps, state, waiting)
-    await savePageKey(tx, waiting.id, choice.key)
-    return { intent, others: [] }
+    const { decision, result: intent } = await planConfirmed(db, deps, state, waiting)
+    return { decision, more: { pageKey: choice.key }, result: { intent, others: [] } }
   }
-  if (!choice.newAccount && state.attempts.some((attempt) => isWaitingFor(attempt, choice, now))) return undefined
+  if (!choice.newAccount && state.attempts.some((attempt) => isWaitingFor(attempt, choice, now))) {
+    return { result: undefined }
+  }
   assertCanStartAttempt(state, now)
-  const [best, ...others] = await findChoices(tx, deps, integrations, state, choice)
-  if (!best) return undefined // the price has risen since the page was shown, so the page is shown again
-  const intent = await storeIntent(tx, deps, state, {
-    ...startOf(state, best, choice),
-    onIntent: (begun, id) => savePageKey(begun, id, choice.key),
-  })
-  return { intent, others }
+  const [best, ...others] = await findChoices(db, deps, integrations, state, choice)
+  if (!best) return { result: undefined } // the price has risen since the page was shown, so the page is shown again
+  const start = { ...startOf(state, best, choice), pageKey: choice.key }
+  const { decision, more = {}, result: intent } = await planIntent(db, deps, state, start)
+  return { decision, more, result: { intent, others } }
 }
 
 /** The options at the shown price or below. For a saved card, only the provider that issued its token. */
 async function findChoices(
-  tx: Transaction,
+  db: Queries,
   { providers }: PaymentDependencies,
   integrations: Integration[],
   state: PaymentState,
@@ -118,25 +111,33 @@ async function findChoices(
   const affordable = ({ amountCharged }: PaymentOption) => amountCharged <= atMost
   const choices = optionsForChannel(payment, integrations, providers, channel)
   if (!card || card === 'new') return choices.filter(affordable)
-  const keeper = mayUseSavedCard(state, card) ? await findCardProvider(tx, payment, payment.user, card) : undefined
+  const keeper = mayUseSavedCard(state, card) ? await findCardProvider(db, payment, payment.user, card) : undefined
   const choice = choices.find(({ capabilities }) => capabilities.name === keeper)
   if (!choice) throw new Problem('not_found', 'There is no such card.')
   return [choice].filter(affordable)
 }
 
 /** Stores the intent with the next provider, for the same submit. */
-async function failOver(
-  tx: Transaction,
+function failOver(
   deps: PaymentDependencies,
-  { id, paymentId }: Attempt,
+  { id: attemptId, paymentId }: Attempt,
   other: PaymentOption,
   others: PaymentOption[],
   choice: PageChoice,
 ): Promise<Next> {
-  const state = await lockPaymentState(tx, paymentId)
-  const call = { call: 'fail over', outcome: other.capabilities.name, detail: 'nothing was started here', tookMs: 0 }
-  await recordCall(tx, id, call)
-  return { intent: await storeIntent(tx, deps, state, startOf(state, other, choice)), others }
+  const outcome = other.capabilities.name
+  const call = {
+    attemptId,
+    call: 'fail over',
+    outcome,
+    detail: 'nothing was started here',
+    tookMs: 0,
+    at: deps.clock.now(),
+  }
+  return changePayment(deps, paymentId, async (db, state) => {
+    const { decision, more, result: intent } = await planIntent(db, deps, state, startOf(state, other, choice))
+    return { decision, more: { ...more, call }, result: { intent, others } }
+  })
 }
 
 function startOf(

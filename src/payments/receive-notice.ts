@@ -5,12 +5,12 @@ import type { NoticeReading, RawNotice } from '../providers/provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
 import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
-import { checkAttempt, settleAttempt } from './settle-attempt.ts'
+import { checkAttempt, noticeResult, settleAttempt } from './settle-attempt.ts'
 import type { Attempt } from './state/attempt.ts'
 import type { Notice } from './state/notice.ts'
-import { findAttemptByOrder } from './store/attempts.ts'
 import { scheduleHintedCheck } from './store/hints.ts'
 import { claimWaitingNotices, endNotice, insertNotice, postponeNotices } from './store/notices.ts'
+import { findStateByOrder, type Snapshot } from './store/payment-states.ts'
 import { findNewReceipts, insertUnmatched } from './store/receipts.ts'
 
 export type Received =
@@ -99,8 +99,8 @@ export async function scheduleCheckForHint(
   provider: string,
   reference: string,
 ): Promise<void> {
-  const attempt = await findAttemptByOrder(database, scope, { provider }, reference)
-  if (attempt) await database.transaction((tx) => scheduleHintedCheck(tx, attempt))
+  const found = await findStateByOrder(database, scope, { provider }, reference)
+  if (found) await database.transaction((tx) => scheduleHintedCheck(tx, found.attempt))
 }
 
 /** Adapters must not throw. If one does, the notice is stored as unreadable. */
@@ -126,8 +126,8 @@ export async function processNotice(deps: PaymentDependencies, notice: Notice): 
     return markUnmatched(deps, notice, `cannot be read: ${reading.because}`)
   }
   const { says } = reading
-  const attempt = await findAttemptOf(deps, notice, reading)
-  if (!attempt) {
+  const found = await findAttemptOf(deps, notice, reading)
+  if (!found) {
     await database.transaction((tx) => insertUnmatched(tx, notice, notice, reading.receipts))
     return markUnmatched(
       deps,
@@ -135,6 +135,7 @@ export async function processNotice(deps: PaymentDependencies, notice: Notice): 
       reading.reference === null ? 'names no reference' : 'names a reference that is not ours',
     )
   }
+  const { attempt, state: before } = found
   if (RETURN_NOTICES.has(says)) {
     const reconciled = await reconcileForNotice(deps, attempt)
     return endNotice(database, notice.id, { ...noticeResultOf(reconciled), attemptId: attempt.id })
@@ -142,17 +143,20 @@ export async function processNotice(deps: PaymentDependencies, notice: Notice): 
   // Signed with the key of another account, such as a rotated one: it triggers a check, and what it says is ignored.
   const isOwn = attempt.account === notice.account
   const noticeSays = isOwn && (says === 'paid' || says === 'failed') ? says : undefined
+  const signal = {
+    source: 'notice' as const,
+    // What is not about our order may still be unmatched money, see below.
+    ...((isOwn || reading.reference === attempt.orderReference) && { noticeId: notice.id }),
+    ...(noticeSays && { noticeSays, noticeReceipts: reading.receipts }),
+  }
   const state =
     isOwn && says === 'processing' && attempt.status === 'pending'
       ? // Applied without a check: it only blocks other attempts until a check gives the outcome. After a decline it may be stale.
-        await settleAttempt(deps, attempt, { outcome: { kind: 'processing' }, source: 'notice' })
-      : await checkAttempt(deps, attempt, {
-          source: 'notice',
-          ...(noticeSays && { noticeSays, noticeReceipts: reading.receipts }),
-        })
-  const after = state.attempts.find(({ id }) => id === attempt.id)
-  const changedAttempt = after && (after.status !== attempt.status || after.amountReceived !== attempt.amountReceived)
-  if (!isOwn && !changedAttempt && reading.reference !== attempt.orderReference) {
+        await settleAttempt(deps, attempt, { ...signal, outcome: { kind: 'processing' } }, before)
+      : await checkAttempt(deps, attempt, signal, before)
+  if (signal.noticeId !== undefined) return
+  const result = noticeResult(attempt, state.attempts.find(({ id }) => id === attempt.id) ?? attempt)
+  if (result.state === 'ignored') {
     const isUnmatched = await database.transaction(async (tx) => {
       const newReceipts = await findNewReceipts(tx, attempt, reading.receipts)
       await insertUnmatched(tx, notice, notice, newReceipts)
@@ -160,11 +164,7 @@ export async function processNotice(deps: PaymentDependencies, notice: Notice): 
     })
     if (isUnmatched) return markUnmatched(deps, notice, 'names an order of another account')
   }
-  await endNotice(database, notice.id, {
-    state: changedAttempt ? 'done' : 'ignored',
-    note: changedAttempt ? null : `changed nothing: the attempt is ${after?.status ?? attempt.status}`,
-    attemptId: attempt.id,
-  })
+  await endNotice(database, notice.id, { ...result, attemptId: attempt.id })
 }
 
 /** Checks for received money first, because its notice may be lost, then for returns. Throws to retry the notice later. */
@@ -191,8 +191,8 @@ async function findAttemptOf(
   { database, providers }: PaymentDependencies,
   notice: Notice,
   { reference, transactionId }: { reference: string | null; transactionId?: string },
-): Promise<Attempt | undefined> {
-  const byOrder = (named: string) => findAttemptByOrder(database, notice, notice, named)
+): Promise<{ attempt: Attempt; state: Snapshot } | undefined> {
+  const byOrder = (named: string) => findStateByOrder(database, notice, notice, named)
   const named = reference === null ? undefined : await byOrder(reference)
   if (named || transactionId === undefined) return named
   // Two accounts of a merchant may share a signing secret, so the verified account may not be the sender.

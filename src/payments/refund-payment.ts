@@ -9,7 +9,8 @@ import type { PaymentDependencies } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
 import { assertNotRepeated, planRefund, type Refund, refundReference, refundView, tryAgain } from './state/refund.ts'
-import { findAttempt, lockPaymentState } from './store/attempts.ts'
+import { findAttempt } from './store/attempts.ts'
+import { lockPaymentState } from './store/payment-states.ts'
 import { transactionsOf } from './store/receipts.ts'
 import {
   claimDueRefunds,

@@ -1,30 +1,78 @@
 import type { Transaction } from '../database/database.ts'
 import { newId } from '../kernel/ids.ts'
-import type { Outcome, Receipt } from '../providers/provider.ts'
-import { callProvider } from './call-provider.ts'
+import type { Outcome, Receipt, SavedCard } from '../providers/provider.ts'
+import { askProvider } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
 import { isReversed, withoutKnownReturns } from './state/returned-money.ts'
 import { contradictsNotice, type OutcomeReport, settle } from './state/settle.ts'
-import { findPaymentStateById, lockPaymentState } from './store/attempts.ts'
+import { endNotice } from './store/notices.ts'
+import { findPaymentStateById, lockPaymentState, type Snapshot } from './store/payment-states.ts'
 import { findNewReceipts, insertReceipts } from './store/receipts.ts'
 import { insertRefund, refundsOf } from './store/refunds.ts'
 import { upsertCard } from './store/saved-cards.ts'
-import { writeDecision } from './write-decision.ts'
+import type { CallRecord } from './store/write-payment.ts'
+import { tryWriteDecision, type WrittenWith, writeDecision } from './write-decision.ts'
 
 /** An outcome and how it reached us. */
 export type Signal = Pick<OutcomeReport, 'outcome' | 'source' | 'noticeSays' | 'whenAsked'> & {
   /** The receipts in the notice that caused it. */
   noticeReceipts?: Receipt[]
+  /** The notice that caused it. It is processed when the outcome is applied. */
+  noticeId?: number
+  /** The provider call that it is the answer to. */
+  call?: CallRecord
 }
 
 /**
- * Every outcome is applied here: answers to a start, notices, returns of the customer, scheduled checks. The payment's row lock
- * serializes signals that arrive at the same time; all results are written in one transaction.
+ * Every outcome is applied here: answers to a start, notices, returns of the customer, scheduled checks. With a snapshot from before the
+ * provider was asked, the usual outcome is decided on it and written in one statement, if nothing has changed since. Otherwise the
+ * payment's row lock serializes signals that arrive at the same time, and all results are written in one transaction.
  */
-export function settleAttempt(deps: PaymentDependencies, attempt: Attempt, signal: Signal): Promise<PaymentState> {
-  return deps.database.transaction((tx) => settleIn(tx, deps, attempt, signal))
+export async function settleAttempt(
+  deps: PaymentDependencies,
+  attempt: Attempt,
+  signal: Signal,
+  snapshot?: Snapshot,
+): Promise<PaymentState> {
+  const quick = snapshot && (await trySettle(deps, attempt, signal, snapshot))
+  const decision = quick ?? (await deps.database.transaction((tx) => settleIn(tx, deps, attempt, signal)))
+  logForOperator(deps, attempt, decision)
+  return decision.state
+}
+
+/** Undefined, with nothing written, unless the snapshot is still current and has all that the outcome depends on. */
+async function trySettle(
+  deps: PaymentDependencies,
+  attempt: Attempt,
+  signal: Signal,
+  before: Snapshot,
+): Promise<Decision | undefined> {
+  const outcome = plausibleOutcome(signal)
+  const recorded = new Set(before.transactionIds)
+  const isUnrecorded = ({ transactionId }: Receipt) => !recorded.has(transactionId)
+  const receipts = 'receipts' in outcome ? outcome.receipts : []
+  const newReceipts = distinct(receipts).filter(isUnrecorded)
+  const { noticeReceipts = [], noticeSays, ...rest } = signal
+  const now = new Set(newReceipts.map(({ transactionId }) => transactionId))
+  const isClaimOpen = noticeReceipts.filter(isUnrecorded).some(({ transactionId }) => !now.has(transactionId))
+  const dependsOnMore =
+    isClaimOpen || newReceipts.some(({ returned }) => returned) || cardToSave(deps, attempt, outcome, newReceipts)
+  if (dependsOnMore) return undefined
+  // All receipts of the notice are on record, or are recorded now, so its claim "paid" is settled.
+  const claim = noticeSays === 'paid' && noticeReceipts.length > 0 ? {} : noticeSays && { noticeSays }
+  const report = { ...rest, ...claim, outcome, attemptId: attempt.id, newReceipts, now: deps.clock.now() }
+  const decision = settle(before, report)
+  const written = {
+    ...writtenWith(attempt, signal, decision),
+    receipts: newReceipts.map((receipt) => ({
+      attempt,
+      receipt,
+      counted: decision.counted && receipt.amount.currency === attempt.currency,
+    })),
+  }
+  return (await tryWriteDecision(deps.database, deps, before, decision, written)) ? decision : undefined
 }
 
 async function settleIn(
@@ -32,7 +80,7 @@ async function settleIn(
   deps: PaymentDependencies,
   attempt: Attempt,
   signal: Signal,
-): Promise<PaymentState> {
+): Promise<Decision> {
   const now = deps.clock.now()
   const outcome = plausibleOutcome(signal)
   const before = await lockPaymentState(tx, attempt.paymentId)
@@ -43,22 +91,51 @@ async function settleIn(
   const said = noticeSays && (await isNewStatement(tx, attempt, signal, newReceipts)) ? { noticeSays } : {}
   const decision = settle(before, { ...rest, ...said, outcome, attemptId: attempt.id, newReceipts, now })
   await insertReceipts(tx, attempt, newReceipts, decision.counted)
-  await writeDecision(tx, deps, before, decision, causeOf(signal))
+  await writeDecision(tx, deps, before, decision, writtenWith(attempt, signal, decision))
   await writeReturned(tx, deps, attempt, decision)
-  // Only with new money: a repeated check must not restore a card that was deleted since.
-  const maySave = attempt.saveCard || deps.providers.find(attempt.provider)?.capabilities.pageAsksToSave
-  if (outcome.kind === 'paid' && outcome.savedCard && maySave && newReceipts.some((each) => !isReversed(each))) {
+  const card = cardToSave(deps, attempt, outcome, newReceipts)
+  if (card) {
     await upsertCard(tx, deps.secrets, {
       id: newId('card', now),
       scope: attempt,
       provider: attempt.provider,
       account: attempt.account,
       customer: before.payment.user,
-      card: outcome.savedCard,
+      card,
     })
   }
-  logForOperator(deps, attempt, decision)
-  return decision.state
+  return decision
+}
+
+/** Only with new money: a repeated check must not restore a card that was deleted since. */
+function cardToSave(
+  { providers }: PaymentDependencies,
+  attempt: Attempt,
+  outcome: Outcome,
+  newReceipts: Receipt[],
+): SavedCard | undefined {
+  const maySave = attempt.saveCard || providers.find(attempt.provider)?.capabilities.pageAsksToSave
+  if (outcome.kind !== 'paid' || !outcome.savedCard || !maySave) return undefined
+  return newReceipts.some((each) => !isReversed(each)) ? outcome.savedCard : undefined
+}
+
+function writtenWith(attempt: Attempt, signal: Signal, { state }: Decision): WrittenWith {
+  const { call, noticeId } = signal
+  const after = state.attempts.find(({ id }) => id === attempt.id) ?? attempt
+  return {
+    cause: causeOf(signal),
+    call,
+    notice:
+      noticeId === undefined ? undefined : { id: noticeId, attemptId: attempt.id, ...noticeResult(attempt, after) },
+  }
+}
+
+/** A notice that changed the attempt is done. `before` is the attempt as it was when the notice was read. */
+export function noticeResult(before: Attempt, after: Attempt): { state: 'done' | 'ignored'; note: string | null } {
+  const changed = after.status !== before.status || after.amountReceived !== before.amountReceived
+  return changed
+    ? { state: 'done', note: null }
+    : { state: 'ignored', note: `changed nothing: the attempt is ${after.status}` }
 }
 
 async function withoutReturnsOnRecord(
@@ -96,6 +173,11 @@ async function writeReturned(tx: Transaction, deps: PaymentDependencies, attempt
   }
 }
 
+/** A transaction that occurs twice in one answer counts once. */
+function distinct(receipts: Receipt[]): Receipt[] {
+  return [...new Map(receipts.map((receipt) => [receipt.transactionId, receipt])).values()]
+}
+
 /** A total above this is a defect of the provider or the adapter. */
 const MAX_PLAUSIBLE_AMOUNT = 10 ** 15
 
@@ -125,25 +207,33 @@ function causeOf({ source, noticeSays, outcome }: Signal): string {
   return `${source}${noticeSays ? ` (${noticeSays})` : ''}: ${outcome.kind}`
 }
 
-/** Asks the provider for the outcome and applies it. */
+/** Asks the provider for the outcome and applies it. `snapshot`: the payment, if it has been read already. */
 export async function checkAttempt(
   deps: PaymentDependencies,
   attempt: Attempt,
-  why: Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts'>,
+  why: Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts' | 'noticeId'>,
+  snapshot?: Snapshot,
 ): Promise<PaymentState> {
+  const before = snapshot ?? (await findPaymentStateById(deps.database, attempt.paymentId))
+  if (!before) throw new Error(`payment ${attempt.paymentId} not found`)
   // The provider does not know an order that awaits the customer's confirmation.
-  if (attempt.instructions?.kind === 'confirm') return currentState(deps, attempt)
-  const outcome = await callProvider(deps, attempt, 'check', (connection) => connection.check(handleOf(attempt)))
-  return settleAttempt(deps, attempt, {
-    ...why,
-    outcome,
-    whenAsked: { status: attempt.status, since: attempt.checks.since },
-  })
+  if (attempt.instructions?.kind === 'confirm') return ignoreSignal(deps, attempt, why, before)
+  const { answer: outcome, record: call } = await askProvider(deps, attempt, 'check', (connection) =>
+    connection.check(handleOf(attempt)),
+  )
+  const whenAsked = { status: attempt.status, since: attempt.checks.since }
+  return settleAttempt(deps, attempt, { ...why, outcome, call, whenAsked }, before)
 }
 
-async function currentState({ database }: PaymentDependencies, { paymentId }: Attempt): Promise<PaymentState> {
-  const state = await findPaymentStateById(database, paymentId)
-  if (!state) throw new Error(`payment ${paymentId} not found`)
+async function ignoreSignal(
+  { database }: PaymentDependencies,
+  attempt: Attempt,
+  { noticeId }: Pick<Signal, 'noticeId'>,
+  state: PaymentState,
+): Promise<PaymentState> {
+  if (noticeId !== undefined) {
+    await endNotice(database, noticeId, { ...noticeResult(attempt, attempt), attemptId: attempt.id })
+  }
   return state
 }
 

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
-import type { Transaction } from '../database/database.ts'
+import type { Queries } from '../database/database.ts'
 import { canTake } from '../integrations/integration.ts'
-import { listEnabledIntegrations } from '../integrations/integration-store.ts'
+import { type EnabledIntegration, listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
 import type { AttemptId, PaymentId, SavedCardId } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
-import { findMerchant } from '../merchants/merchant-store.ts'
 import type {
   AccountStart,
   Capabilities,
   CardStart,
   Declined,
   Order,
+  Outcome,
   SavedCardCharge,
   SavedCardToken,
   Unknown,
 } from '../providers/provider.ts'
-import { callProvider } from './call-provider.ts'
+import { askProvider, recordProviderCall } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { settleAttempt } from './settle-attempt.ts'
 import type { Attempt, Instructions } from './state/attempt.ts'
@@ -27,15 +27,17 @@ import {
   type AwaitingConfirmation,
   addAttempt,
   confirmSavedCard,
+  type Decision,
   findOpenAttempt,
   type IssuedInstructions,
   type PaymentState,
   storeInstructions,
 } from './state/payment-state.ts'
-import { lockPaymentState } from './store/attempts.ts'
-import { rematchNotices } from './store/notices.ts'
+import { saveStartedId } from './store/idempotent-calls.ts'
+import { lockPaymentState, type Snapshot } from './store/payment-states.ts'
 import { deleteCard, findCard } from './store/saved-cards.ts'
-import { writeDecision } from './write-decision.ts'
+import type { CallRecord, StartedBy } from './store/write-payment.ts'
+import { changePayment, type Plan, tryWriteDecision, writeDecision } from './write-decision.ts'
 
 export interface Started {
   state: PaymentState
@@ -49,8 +51,10 @@ export interface Start {
   card?: SavedCardId | 'new'
   /** The customer agreed to save a new card. */
   saveCard?: boolean
-  /** Called in the transaction that stores the intent. */
-  onIntent?: (tx: Transaction, id: AttemptId) => Promise<void>
+  /** Idempotency key of the submitted form. */
+  pageKey?: string
+  /** The call with an idempotency key that starts the attempt. */
+  startedBy?: StartedBy | undefined
 }
 
 /** Thrown when the provider returned no instructions. The attempt has the outcome. */
@@ -71,65 +75,72 @@ export class AttemptNotStarted extends Problem {
 
 /**
  * Starts an attempt: commits the intent, calls the provider, commits its answer. If an attempt of the same provider and channel is open,
- * it is returned and the provider is not called. The payment's lock makes this safe for concurrent calls.
+ * it is returned and the provider is not called.
  */
 export async function startAttempt(deps: PaymentDependencies, paymentId: PaymentId, start: Start): Promise<Started> {
-  const { capabilities, channel, onIntent } = start
-  const next = await deps.database.transaction(async (tx): Promise<Intent | Started> => {
-    const state = await lockPaymentState(tx, paymentId)
+  const { capabilities, channel, startedBy } = start
+  const next = await changePayment<Intent | Started>(deps, paymentId, async (db, state) => {
     const attempt = findOpenAttempt(state, { provider: capabilities.name, channel }, deps.clock.now())
-    if (!attempt) return storeIntent(tx, deps, state, start)
-    await onIntent?.(tx, attempt.id)
-    return { state, attempt }
+    if (!attempt) return planIntent(db, deps, state, start)
+    if (startedBy) await saveStartedId(db, startedBy, attempt.id)
+    return { result: { state, attempt } }
   })
   return 'order' in next ? executeStart(deps, next) : next
 }
 
 /** A stored intent with everything that the provider call needs. */
 export interface Intent {
+  /** The payment with the attempt, right after the intent was stored. */
+  state: Snapshot
   attempt: Attempt
   order: Order
   /** `email` as it was saved with the card: providers compare it case-sensitively. */
   saved: { id: SavedCardId; token: SavedCardToken; email: string; isChosen: boolean } | undefined
 }
 
-/** Stores the intent before the provider call. The caller holds the payment's lock. */
-export async function storeIntent(
-  tx: Transaction,
+/** A new attempt, which is stored as the intent before the provider call. */
+export async function planIntent(
+  db: Queries,
   deps: PaymentDependencies,
-  before: PaymentState,
+  before: Snapshot,
   start: Start,
-): Promise<Intent> {
-  const { capabilities, channel, onIntent } = start
+  integration?: EnabledIntegration,
+): Promise<Plan<Intent> & { decision: Decision }> {
+  const { capabilities, channel, pageKey, startedBy } = start
   const { payment } = before
-  const account = await currentAccount(tx, payment, start)
+  const { account, version } = integration ?? (await currentIntegration(db, payment, start))
   const begun = newAttempt(
     before,
     { ...start, account, chargedAtOnce: start.card !== undefined && start.card !== 'new' },
     deps.clock.now(),
   )
   const decision = addAttempt(before, begun)
-  const merchant = await findMerchant(tx, payment.merchantId)
-  const saved = channel === 'card' ? await savedCardFor(tx, deps, payment, account, start) : undefined
-  await writeDecision(tx, deps, before, decision)
-  await onIntent?.(tx, begun.id)
+  const saved = channel === 'card' ? await savedCardFor(db, deps, payment, account, start) : undefined
   const attempt = decision.state.attempts.at(-1) as Attempt
-  return { attempt, saved, order: orderOf(deps, payment, attempt, capabilities, merchant?.name ?? '') }
+  const order = orderOf(deps, payment, attempt, capabilities, before.merchantName)
+  return {
+    decision,
+    more: { integration: { provider: capabilities.name, version }, pageKey, startedBy },
+    result: { state: { ...before, ...decision.state }, attempt, saved, order },
+  }
 }
 
-/** Read in the transaction that inserts the attempt, so that a removed or changed integration is not used. */
-async function currentAccount(tx: Transaction, payment: Payment, { capabilities, channel }: Start): Promise<number> {
-  const { name } = capabilities
+/** The write of the intent is refused if the integration has changed since, so that a removed or changed one is not used. */
+async function currentIntegration(db: Queries, payment: Payment, start: Start): Promise<EnabledIntegration> {
+  const { name } = start.capabilities
   const { country, currency } = payment
-  const integration = (await listEnabledIntegrations(tx, payment)).find(({ provider }) => provider === name)
-  if (!integration?.channels.includes(channel) || !canTake(integration, country, currency)) {
-    throw new Problem('provider_not_configured', `"${name}" is not set up for ${currency} in ${country} by ${channel}.`)
+  const integration = (await listEnabledIntegrations(db, payment)).find(({ provider }) => provider === name)
+  if (!integration?.channels.includes(start.channel) || !canTake(integration, country, currency)) {
+    throw new Problem(
+      'provider_not_configured',
+      `"${name}" is not set up for ${currency} in ${country} by ${start.channel}.`,
+    )
   }
-  return integration.account
+  return integration
 }
 
 async function savedCardFor(
-  tx: Transaction,
+  db: Queries,
   { secrets }: PaymentDependencies,
   payment: Payment,
   account: number,
@@ -137,28 +148,27 @@ async function savedCardFor(
 ): Promise<Intent['saved']> {
   if (card === 'new') return undefined
   const at = { provider: capabilities.name, account }
-  const found = await findCard(tx, secrets, payment, at, payment.user, card)
+  const found = await findCard(db, secrets, payment, at, payment.user, card)
   if (card && !found) throw new Problem('not_found', 'There is no such card.')
   return found && { ...found, isChosen: card !== undefined }
 }
 
-/** Stores the customer's confirmation of a saved card charge. The caller holds the payment's lock. */
-export async function resumeConfirmed(
-  tx: Transaction,
+/** The customer's confirmation of a saved card charge. */
+export async function planConfirmed(
+  db: Queries,
   deps: PaymentDependencies,
-  before: PaymentState,
+  before: Snapshot,
   waiting: AwaitingConfirmation,
-): Promise<Intent> {
+): Promise<Plan<Intent> & { decision: Decision }> {
   const { payment } = before
   const capabilities = deps.providers.find(waiting.provider)?.capabilities
   if (!capabilities) throw new Error(`${waiting.provider} not found`)
   const decision = confirmSavedCard(before, waiting.id, deps.clock.now())
-  const merchant = await findMerchant(tx, payment.merchantId)
   const { savedCard: card } = waiting.instructions
-  const saved = await savedCardFor(tx, deps, payment, waiting.account, { capabilities, channel: 'card', card })
-  await writeDecision(tx, deps, before, decision)
+  const saved = await savedCardFor(db, deps, payment, waiting.account, { capabilities, channel: 'card', card })
   const attempt = decision.state.attempts.find(({ id }) => id === waiting.id) as Attempt
-  return { attempt, saved, order: orderOf(deps, payment, attempt, capabilities, merchant?.name ?? '') }
+  const order = orderOf(deps, payment, attempt, capabilities, before.merchantName)
+  return { decision, result: { state: { ...before, ...decision.state }, attempt, saved, order } }
 }
 
 /** Calls the provider and stores its answer. `onPage`: the customer waits on the checkout page, and failover is possible. */
@@ -169,13 +179,13 @@ export async function executeStart(
 ): Promise<Started> {
   const { attempt, saved } = intent
   const { provider } = attempt
-  const answer = await requestStart(deps, intent)
+  const { answer, record: call } = await requestStart(deps, intent)
   switch (answer.kind) {
     case 'link':
     case 'account':
     case 'confirm':
     case 'step': {
-      const started = await saveInstructions(deps, intent, answer)
+      const started = await saveInstructions(deps, intent, answer, call)
       // The attempt failed before the answer came, and the customer may have started another. Both links could be paid.
       if (started.attempt.status === 'failed') throw answeredTooLate(attempt)
       return started
@@ -185,9 +195,12 @@ export async function executeStart(
         // The provider no longer knows the token.
         await deleteCard(deps.database, attempt, saved.id)
         // Nothing was started, so the provider's page can take another card.
-        if (!saved.isChosen) return executeStart(deps, { ...intent, saved: undefined }, { onPage })
+        if (!saved.isChosen) {
+          if (call) await recordProviderCall(deps, call)
+          return executeStart(deps, { ...intent, saved: undefined }, { onPage })
+        }
       }
-      await settleAttempt(deps, attempt, { outcome: answer, source: 'start' })
+      await settleStart(deps, intent, answer, call)
       if (answer.keysRefused) throw keysRefused(attempt)
       throw new AttemptNotStarted('provider_error', `${provider} refused: ${answer.failure.message}`, attempt, {
         nothingStarted: !saved?.isChosen,
@@ -198,7 +211,7 @@ export async function executeStart(
       // not hold for a direct charge of a saved card.
       const unusable = onPage && answer.errorStatus !== undefined && !saved?.isChosen
       if (answer.neverSent || unusable) {
-        await settleAttempt(deps, attempt, { outcome: notStartedOutcome(answer.because), source: 'start' })
+        await settleStart(deps, intent, notStartedOutcome(answer.because), call)
         throw new AttemptNotStarted(
           'provider_error',
           `${provider} cannot be reached right now. Nothing was started; try again shortly.`,
@@ -206,6 +219,7 @@ export async function executeStart(
           { nothingStarted: true, retryAfterSeconds: 10 },
         )
       }
+      if (call) await recordProviderCall(deps, call)
       throw new AttemptNotStarted(
         'provider_timeout',
         `${provider} did not answer clearly, so it is unknown whether attempt ${attempt.reference} was started. It is checked until the outcome is known; read the payment for its state.`,
@@ -214,8 +228,17 @@ export async function executeStart(
       )
     }
     default:
-      return startedIn(await settleAttempt(deps, attempt, { outcome: answer, source: 'start' }), attempt.id)
+      return startedIn(await settleStart(deps, intent, answer, call), attempt.id)
   }
+}
+
+function settleStart(
+  deps: PaymentDependencies,
+  { attempt, state }: Intent,
+  outcome: Outcome,
+  call: CallRecord | undefined,
+): Promise<PaymentState> {
+  return settleAttempt(deps, attempt, { outcome, source: 'start', ...(call && { call }) }, state)
 }
 
 function answeredTooLate(attempt: Attempt): AttemptNotStarted {
@@ -247,21 +270,25 @@ interface ConfirmationPage {
   providerReference: string
 }
 
-async function requestStart(deps: PaymentDependencies, intent: Intent): Promise<Answer> {
+/** Without a record when the provider was not called. */
+async function requestStart(
+  deps: PaymentDependencies,
+  intent: Intent,
+): Promise<{ answer: Answer; record?: CallRecord }> {
   const { attempt, order, saved } = intent
   if (attempt.channel === 'virtual-bank-account') {
-    return callProvider(deps, attempt, 'open account', (provider) => provider.openAccount(order))
+    return askProvider(deps, attempt, 'open account', (provider) => provider.openAccount(order))
   }
   if (saved?.isChosen) {
     const customer = { ...order.customer, email: saved.email }
-    return callProvider(deps, attempt, 'charge saved card', (provider) =>
+    return askProvider(deps, attempt, 'charge saved card', (provider) =>
       provider.chargeSavedCard({ ...order, customer }, saved.token),
     )
   }
   if (saved && !deps.providers.find(attempt.provider)?.capabilities.pageTakesSavedCards) {
-    return askForConfirmation(deps, attempt)
+    return { answer: await askForConfirmation(deps, attempt) }
   }
-  return callProvider(deps, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
+  return askProvider(deps, attempt, 'start card', (provider) => provider.startCard(order, saved?.token))
 }
 
 async function askForConfirmation(
@@ -303,23 +330,28 @@ function orderOf(
 
 type Ready = Extract<Answer, { kind: 'link' | 'account' | 'confirm' | 'step' }>
 
-function saveInstructions(deps: PaymentDependencies, intent: Intent, answer: Ready): Promise<Started> {
-  const { attempt } = intent
+/** In one statement, unless the payment has changed since the intent. */
+async function saveInstructions(
+  deps: PaymentDependencies,
+  intent: Intent,
+  answer: Ready,
+  call: CallRecord | undefined,
+): Promise<Started> {
+  const { attempt, state } = intent
+  const issued = instructionsFrom(answer, intent, state.merchantName)
+  const decideOn = (before: PaymentState) => storeInstructions(before, attempt.id, issued, deps.clock.now())
+  // Notices may have used the provider's own reference before we knew it.
+  const reference = answer.providerReference
+  const rematch = reference === attempt.orderReference ? undefined : { provider: attempt.provider, reference }
+  const decision = decideOn(state)
+  if (await tryWriteDecision(deps.database, deps, state, decision, { call, rematch })) {
+    return startedIn(decision.state, attempt.id)
+  }
   return deps.database.transaction(async (tx) => {
     const before = await lockPaymentState(tx, attempt.paymentId)
-    const merchant = await findMerchant(tx, attempt.merchantId)
-    const decision = storeInstructions(
-      before,
-      attempt.id,
-      instructionsFrom(answer, intent, merchant?.name ?? ''),
-      deps.clock.now(),
-    )
-    await writeDecision(tx, deps, before, decision)
-    // Notices may have used the provider's own reference before we knew it.
-    if (answer.providerReference !== attempt.orderReference) {
-      await rematchNotices(tx, attempt, attempt.provider, answer.providerReference)
-    }
-    return startedIn(decision.state, attempt.id)
+    const again = decideOn(before)
+    await writeDecision(tx, deps, before, again, { call, rematch })
+    return startedIn(again.state, attempt.id)
   })
 }
 

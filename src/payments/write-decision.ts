@@ -1,35 +1,149 @@
-import type { Transaction } from '../database/database.ts'
-import { recordEvent } from '../events/record-event.ts'
-import { type AttemptId, newId } from '../kernel/ids.ts'
+import type { Database, Queries, Transaction } from '../database/database.ts'
+import { isTransactionConflict, isUniqueViolation } from '../database/failure.ts'
+import { type Event, isAnnounced } from '../events/event.ts'
+import { ensureDefaultSecret } from '../events/webhook-secret-store.ts'
+import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { attemptView, viewOf } from './payment-view.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
-import { insertAttempt, saveAttempt } from './store/attempts.ts'
-import { savePayment } from './store/payments.ts'
+import type { Refund } from './state/refund.ts'
+import { findPaymentStateById, lockPaymentState, type Snapshot } from './store/payment-states.ts'
 import { type Uncounted, uncountReceipts } from './store/receipts.ts'
 import { insertRefund, refundsOfAll, uncountRefunds } from './store/refunds.ts'
+import { type PaymentWrite, writePayment } from './store/write-payment.ts'
 
 export type WriteDependencies = Pick<PaymentDependencies, 'clock' | 'links' | 'secrets'>
 
+/** What is written together with a decision. */
+export type WrittenWith = Partial<
+  Pick<PaymentWrite, 'receipts' | 'call' | 'notice' | 'integration' | 'pageKey' | 'startedBy' | 'rematch'>
+> & {
+  /** The trigger of the change, for the timeline. */
+  cause?: string
+  /** The payment is new. */
+  isNew?: boolean
+}
+
 /**
- * Writes a transition of the state machine in one transaction: the attempts, the payment, surplus refunds, and one event for each change
- * with its webhook deliveries (transactional outbox). Every change of a payment or attempt is written here.
+ * Writes a transition of the state machine in the caller's transaction: the attempts, the payment, surplus refunds, and one event for
+ * each change with its webhook deliveries (transactional outbox). The caller holds the payment's lock. Every change of a payment or
+ * attempt is written here or by `tryWriteDecision`.
  */
 export async function writeDecision(
   tx: Transaction,
   deps: WriteDependencies,
   before: PaymentState,
-  { state, changes, surplus, uncounted }: Decision,
-  cause: string | null = null,
+  decision: Decision,
+  more: WrittenWith = {},
 ): Promise<void> {
-  for (const attempt of state.attempts) {
-    const old = before.attempts.find(({ id }) => id === attempt.id)
-    if (!old) await insertAttempt(tx, attempt)
-    else if (old !== attempt) await saveAttempt(tx, attempt)
+  await writeSurplus(tx, deps, decision)
+  const refunds = (await refundsOfAll(tx, [decision.state])).get(before.payment.id) ?? []
+  const isWritten = await write(tx, deps, before, decision, refunds, more)
+  if (!isWritten) throw new Error(`payment ${before.payment.id} changed although it should be locked`)
+}
+
+/**
+ * Writes a transition that was decided on a snapshot without a lock, in one statement. Returns false, and writes nothing, if that is not
+ * possible: the payment has changed since, or the transition also changes refunds. Then decide again with a lock, and use `writeDecision`.
+ */
+export async function tryWriteDecision(
+  db: Queries,
+  deps: WriteDependencies,
+  before: Snapshot,
+  decision: Decision,
+  more: WrittenWith = {},
+): Promise<boolean> {
+  const { surplus, uncounted, returned } = decision
+  const changesRefunds = surplus.length > 0 || uncounted.length > 0 || returned.length > 0
+  if (before.hasRefunds || changesRefunds) return false
+  try {
+    return await write(db, deps, before, decision, [], more)
+  } catch (error) {
+    // Another payment has the transaction, another submit the form, or another process was faster.
+    if (isUniqueViolation(error) || isTransactionConflict(error)) return false
+    throw error
   }
-  if (changes.length === 0) return
+}
+
+/** A decision with what is written beside it. Without a decision nothing is written. */
+export interface Plan<Result> {
+  decision?: Decision
+  more?: WrittenWith
+  result: Result
+}
+
+/**
+ * Changes a payment: reads it, decides, and writes the decision in one statement. If the payment has changed in between, it is locked and
+ * decided on again. So `plan` may be called twice, and must have no effects of its own.
+ */
+export async function changePayment<Result>(
+  deps: WriteDependencies & { database: Database },
+  paymentId: PaymentId,
+  plan: (db: Queries, state: Snapshot) => Promise<Plan<Result>>,
+): Promise<Result> {
+  const { database } = deps
+  const before = await findPaymentStateById(database, paymentId)
+  if (!before) throw new Error(`payment ${paymentId} is gone`)
+  const { decision, more, result } = await plan(database, before)
+  if (!decision || (await tryWriteDecision(database, deps, before, decision, more))) return result
+  return database.transaction(async (tx) => {
+    const locked = await lockPaymentState(tx, paymentId)
+    const again = await plan(tx, locked)
+    if (again.decision) await writeDecision(tx, deps, locked, again.decision, again.more)
+    return again.result
+  })
+}
+
+async function write(
+  db: Queries,
+  deps: WriteDependencies,
+  before: PaymentState,
+  { state, changes }: Decision,
+  refunds: Refund[],
+  { cause, isNew = false, receipts = [], ...more }: WrittenWith,
+): Promise<boolean> {
   const { payment } = state
-  await savePayment(tx, before.payment, payment)
+  const now = deps.clock.now()
+  const known = new Map(before.attempts.map((attempt) => [attempt.id, attempt]))
+  const view = changes.length > 0 ? viewOf(state, refunds, deps.links) : undefined
+  const events = changes.map((change, index): Event => {
+    const attempt = state.attempts.find(({ id }) => id === change.attemptId)
+    return {
+      id: newId('event', now),
+      merchantId: payment.merchantId,
+      mode: payment.mode,
+      paymentId: payment.id,
+      type: change.type,
+      sequence: before.payment.sequence + index + 1,
+      data: { payment: view, ...(attempt && { attempt: attemptView(attempt) }), ...change.data },
+      cause: cause ?? null,
+      occurredAt: now,
+    }
+  })
+  if (payment.webhook !== null && events.some(({ type }) => isAnnounced(type))) {
+    await ensureDefaultSecret(db, deps.secrets, payment)
+  }
+  return writePayment(db, {
+    ...more,
+    before: isNew ? undefined : before.payment,
+    after: payment,
+    newAttempts: state.attempts.filter(({ id }) => !known.has(id)),
+    changedAttempts: state.attempts.filter((attempt) => {
+      const old = known.get(attempt.id)
+      return old !== undefined && old !== attempt
+    }),
+    receipts,
+    events,
+    at: now,
+  })
+}
+
+/** Receipts and refunds that stop counting, and refunds of the money beyond the payment. */
+async function writeSurplus(
+  tx: Transaction,
+  deps: WriteDependencies,
+  { state, surplus, uncounted }: Decision,
+): Promise<void> {
   const uncountedReceipts = new Map<AttemptId, Uncounted[]>()
   for (const attemptId of uncounted) {
     uncountedReceipts.set(attemptId, await uncountReceipts(tx, attemptId))
@@ -51,24 +165,6 @@ export async function writeDecision(
         reason: 'The payment was paid already.',
       })
     }
-  }
-
-  const refunds = (await refundsOfAll(tx, [state])).get(payment.id) ?? []
-  const view = viewOf(state, refunds, deps.links)
-  for (const [index, change] of changes.entries()) {
-    const attempt = state.attempts.find(({ id }) => id === change.attemptId)
-    const event = {
-      id: newId('event', deps.clock.now()),
-      merchantId: payment.merchantId,
-      mode: payment.mode,
-      paymentId: payment.id,
-      type: change.type,
-      sequence: before.payment.sequence + index + 1,
-      data: { payment: view, ...(attempt && { attempt: attemptView(attempt) }), ...change.data },
-      cause,
-      occurredAt: deps.clock.now(),
-    }
-    await recordEvent(tx, deps, event, payment.webhook)
   }
 }
 

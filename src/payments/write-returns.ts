@@ -25,7 +25,7 @@ const CAUSE = 'reconciliation with the provider'
 /** Writes a change with its events, and keeps the new state for the next change. */
 async function write(work: Reconciliation, after: PaymentState, changes: Change[]): Promise<void> {
   const decision = decide(after, changes)
-  await writeDecision(work.tx, work.deps, work.state, decision, CAUSE)
+  await writeDecision(work.tx, work.deps, work.state, decision, { cause: CAUSE })
   work.state = decision.state
   work.attempt = decision.state.attempts.find(({ id }) => id === work.attempt.id) ?? work.attempt
 }

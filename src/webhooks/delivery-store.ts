@@ -47,7 +47,7 @@ export async function requeueEvent(tx: Transaction, { merchantId, mode }: Scope,
      where event_id = ${uuidOf(eventId)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode}
        and (endpoint_id is null or exists (select from webhook_endpoints e where e.id = d.endpoint_id and e.enabled))
     returning id`)
-  if (rows.length > 0) await tx.rows(sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`)
+  if (rows.length > 0) tx.notify(DELIVERIES_CHANNEL)
   return rows.length
 }
 
@@ -66,7 +66,7 @@ export async function requeueGivenUp(
           and (d.endpoint_id is null or exists (select from webhook_endpoints e where e.id = d.endpoint_id and e.enabled))
         limit ${limit} for update of d))
     returning id`)
-  if (rows.length > 0) await tx.rows(sql`select pg_notify(${DELIVERIES_CHANNEL}, '')`)
+  if (rows.length > 0) tx.notify(DELIVERIES_CHANNEL)
   return rows.length
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { destinationOf } from '../events/outbox-store.ts'
-import { newId } from '../kernel/ids.ts'
+import { newId, uuidOf } from '../kernel/ids.ts'
 import type { WebhookAnswer } from '../outbound/webhook-http.ts'
 import { judge } from './delivery.ts'
 
@@ -98,7 +98,7 @@ test('D3: Retry-After is ignored on other statuses and on the last try', () => {
 test('a destination is an endpoint, or for a request a merchant, a mode and a host: paths share it, ports do not', () => {
   const now = new Date()
   const endpointId = newId('endpoint', now)
-  assert.equal(destinationOf({ endpointId }), endpointId)
+  assert.equal(destinationOf({ endpointId }), uuidOf(endpointId))
   const merchantId = newId('merchant', now)
   const of = (url: string, changes: { merchantId?: typeof merchantId; mode?: 'sandbox' | 'live' } = {}) =>
     destinationOf({ merchantId, mode: 'sandbox', url, ...changes })

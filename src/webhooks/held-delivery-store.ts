@@ -1,11 +1,11 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import { DELIVERIES_CHANNEL } from '../events/outbox-store.ts'
+import { DELIVERIES_CHANNEL, destinationOf } from '../events/outbox-store.ts'
 import { type EndpointId, idOf, uuidOf } from '../kernel/ids.ts'
 
 /** Notifies every worker to drop the deliveries that it has claimed for this endpoint. */
 export async function notifyDisabled(db: Queries, endpointId: EndpointId): Promise<void> {
-  await db.rows(sql`select pg_notify(${DELIVERIES_CHANNEL}, ${endpointId})`)
+  db.notify(DELIVERIES_CHANNEL, destinationOf({ endpointId }))
 }
 
 /** Notifies every worker which of these endpoints are disabled, and leaves their deliveries to the scheduled job. */

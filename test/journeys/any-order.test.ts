@@ -22,7 +22,7 @@ import { processNotice, processWaitingNotices, receiveNotice } from '../../src/p
 import { refundPayment, sendDueRefunds } from '../../src/payments/refund-payment.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
-import { findPaymentStateById } from '../../src/payments/store/attempts.ts'
+import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { Adversary, type ChargeKind, FATES, type Fate } from '../support/adversary.ts'
 import { createDatabase } from '../support/database.ts'
 
@@ -49,6 +49,7 @@ const caller: Caller = {
   merchantId,
   mode: 'sandbox',
   suspended: false,
+  merchantName: 'Test',
 }
 
 /** `which` chooses among what there is at that moment. */
@@ -307,7 +308,7 @@ class Scene {
         metadata: {},
         expiresInSeconds: 86_400,
       },
-      { startedId: null, saveStartedId: async () => {} },
+      { startedId: null, startedBy: undefined },
     )
   }
 

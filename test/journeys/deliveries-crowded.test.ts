@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { Database } from '../../src/database/database.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
-import { recordEvent } from '../../src/events/record-event.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { claimFirstTries, type DueDelivery } from '../../src/webhooks/claim-store.ts'
 import { releaseWorkers, renewWorker } from '../../src/webhooks/lease-store.ts'
@@ -18,6 +17,7 @@ import {
   triedTimes,
 } from '../support/delivering.ts'
 import { type Heard, type Manner, startListener, takes } from '../support/listener.ts'
+import { recordEvent } from '../support/outbox.ts'
 import { eventually } from '../support/paying.ts'
 
 const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
@@ -298,7 +298,7 @@ test('a webhook is signed even when the transaction that first created the secre
         occurredAt: new Date(),
         cause: null,
       }
-      await recordEvent(tx, parts, event, listener.url)
+      await recordEvent(tx, parts.secrets, event, listener.url)
       throw new Error('and now the connection breaks')
     }),
   )

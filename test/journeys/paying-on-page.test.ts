@@ -46,6 +46,8 @@ const codeOf = (pressed: Promise<unknown>): Promise<string> =>
   )
 
 const lastOf = ({ attempts }: PaymentState) => attempts.at(-1) as Attempt
+/** Without the version, which a notice raises at any time. */
+const partsOf = ({ payment: { version: _, ...payment }, attempts }: PaymentState) => ({ payment, attempts })
 const statusesOf = ({ payment, attempts }: PaymentState) => [payment.status, ...attempts.map(({ status }) => status)]
 const linkOf = ({ instructions }: Attempt) => (instructions && 'link' in instructions ? instructions.link : undefined)
 const numberOf = ({ instructions }: Attempt) =>
@@ -136,7 +138,11 @@ test('an expired account number is replaced by a new one, and so is one that the
   const state = await press(parts, id, { channel: BANK, newAccount: true, key })
   const third = lastOf(state)
   assert.equal(new Set([first, second, third].map(numberOf)).size, 3)
-  assert.deepEqual(await press(parts, id, { channel: BANK, newAccount: true, key }), state, 'one press, one number')
+  assert.deepEqual(
+    partsOf(await press(parts, id, { channel: BANK, newAccount: true, key })),
+    partsOf(state),
+    'one press, one number',
+  )
   assert.equal((await press(parts, id, { channel: BANK })).attempts.length, 3)
 
   const { status } = await shop.call('POST', '/sandbox/gateway/transfers', {
@@ -217,8 +223,8 @@ test('a saved card is charged at once', async (t) => {
   assert.equal(state.payment.amountPaid, AMOUNT)
   const asked = between.asked.slice(before).map(({ method, path }) => `${method} ${path}`)
   assert.deepEqual(asked, ['POST /sandbox/gateway/v1/charges'])
-  assert.deepEqual(await press(between.parts, id, { ...wish, key }), state)
-  assert.deepEqual(await press(between.parts, id, wish), state)
+  assert.deepEqual(partsOf(await press(between.parts, id, { ...wish, key })), partsOf(state))
+  assert.deepEqual(partsOf(await press(between.parts, id, wish)), partsOf(state))
   assert.equal(between.asked.length, before + 1, 'and once')
   const { eventTypes } = await recordsOf(database, { id })
   assert.deepEqual(eventTypes, ['attempt.started', 'attempt.successful', 'payment.successful'])
@@ -235,7 +241,7 @@ test('a saved card whose bank wants a code: a link for that step, which is the a
   assert.deepEqual(attempt.instructions, { kind: 'step', link: linkOf(attempt), savedCard: card })
   assert.deepEqual(attempt.instructionsExpireAt, state.payment.expiresAt)
   assert.match(await textAt(linkOf(attempt)), /Verve ending 6666[\s\S]*one-time-code/)
-  assert.deepEqual(await press(parts, id, { card }), state, 'the same again')
+  assert.deepEqual(partsOf(await press(parts, id, { card })), partsOf(state), 'the same again')
 
   const other = await press(parts, id, { card: 'new' })
   assert.equal(other.attempts.length, 2)
@@ -279,7 +285,7 @@ test('a saved card that is declined: the attempt says why, and its press makes n
   assert.equal(lastOf(state).failure?.code, 'insufficient_funds')
   const before = between.asked.length
   for (const wish of [{ card }, { card: 'new' }, { channel: BANK }, { newAccount: true }] as Partial<PageChoice>[]) {
-    assert.deepEqual(await press(between.parts, id, { ...wish, key }), state)
+    assert.deepEqual(partsOf(await press(between.parts, id, { ...wish, key })), partsOf(state))
   }
   assert.equal(between.asked.length, before)
 
@@ -298,8 +304,8 @@ test('a saved card whose charge is unknown: processing, no other attempt, resolv
   assert.deepEqual(statusesOf(state), ['pending', 'processing'])
   assert.ok(lastOf(state).checks.nextAt, 'it is watched')
   const before = between.asked.length
-  assert.deepEqual(await press(between.parts, id, { card, key }), state)
-  assert.deepEqual(await press(between.parts, id, { card }), state)
+  assert.deepEqual(partsOf(await press(between.parts, id, { card, key })), partsOf(state))
+  assert.deepEqual(partsOf(await press(between.parts, id, { card })), partsOf(state))
   assert.equal(await codeOf(cancelPayment(parts, id)), 'attempt_in_progress')
   assert.equal(between.asked.length, before)
 
@@ -351,7 +357,7 @@ test('an unreachable provider: a failed attempt is stored, and the next form tri
   const state = await press(between.parts, id, { key })
   assert.deepEqual(statusesOf(state), ['pending', 'failed'])
   assert.equal(lastOf(state).failure?.code, 'provider_unavailable')
-  assert.deepEqual(await press(parts, id, { key }), state)
+  assert.deepEqual(partsOf(await press(parts, id, { key })), partsOf(state))
   assert.deepEqual(statusesOf(await press(parts, id, {})), ['pending', 'failed', 'pending'])
 })
 
@@ -361,7 +367,7 @@ test('B20: a provider that says nothing: processing, and nothing else is started
   between.upstream.trouble = 'silent before the work'
   const state = await press(between.parts, id, { channel: BANK })
   assert.deepEqual(statusesOf(state), ['pending', 'processing'])
-  assert.deepEqual(await press(parts, id, {}), state)
+  assert.deepEqual(partsOf(await press(parts, id, {})), partsOf(state))
   await letPass(database, { id }, 601)
   for (const _ of [1, 2]) {
     await makeChecksDue(database, id)

@@ -542,14 +542,15 @@ test('every time an endpoint is disabled, all workers are notified to stop sendi
   })
   await connected.promise
   try {
-    for (const enabled of [false, true, false]) {
+    for (const times of [1, 2]) {
       await database.rows(sql`update deliveries set state = 'waiting' where endpoint_id = ${uuidOf(id)}`)
-      assert.equal((await patch(shop, id, { enabled })).status, 200)
+      assert.equal((await patch(shop, id, { enabled: false })).status, 200)
+      await eventually(
+        async () => heard.filter((payload) => payload === uuidOf(id)).length,
+        (count) => count >= times,
+      )
+      assert.equal((await patch(shop, id, { enabled: true })).status, 200)
     }
-    await eventually(
-      async () => heard.filter((payload) => payload === id).length,
-      (count) => count >= 2,
-    )
   } finally {
     await listening.stop()
   }

@@ -282,7 +282,7 @@ function wantedBy(
   { key, email = 'a@b.co' }: { key?: string; email?: string } = {},
 ): CreatePayment {
   return {
-    caller: { clientId: 'cid_sandbox_test', merchantId, mode: 'sandbox', suspended: false },
+    caller: { clientId: 'cid_sandbox_test', merchantId, mode: 'sandbox', suspended: false, merchantName: 'Test' },
     reference: undefined,
     expiresInSeconds: 900,
     idempotency: key === undefined ? undefined : { key, digest: Buffer.alloc(32) },

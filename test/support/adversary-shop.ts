@@ -32,6 +32,7 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
     clientId: 'cid_sandbox_test',
     mode: 'sandbox',
     suspended: false,
+    merchantName: 'Test',
   }
 
   /** Dependencies whose provider calls all have this fault. */

@@ -40,6 +40,7 @@ export function newPaymentState(): PaymentState {
     webhook: null,
     metadata: {},
     sequence: 0,
+    version: 0,
     createdAt: START,
     expiresAt: after(86_400),
     completedAt: null,

@@ -3,7 +3,7 @@ import { findEvent, listEvents, type RecordedEvent } from '../../events/event-st
 import { parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
-import { findPaymentState } from '../../payments/store/attempts.ts'
+import { findPaymentState } from '../../payments/store/payment-states.ts'
 import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import { type DeliveryRecord, deliveriesOf } from '../../webhooks/delivery-store.ts'
 import { redeliverEvent, redeliverGivenUp } from '../../webhooks/redeliver-events.ts'

@@ -13,7 +13,8 @@ import { checkAttempt } from '../../payments/settle-attempt.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
 import { claimProviderCheck, findAttempt } from '../../payments/store/attempts.ts'
-import { findPaymentById, findPaymentIdByShortCode } from '../../payments/store/payments.ts'
+import { findPaymentStateById } from '../../payments/store/payment-states.ts'
+import { findPaymentIdByShortCode } from '../../payments/store/payments.ts'
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
 import { STATUS, toProblem } from '../server/problems.ts'
@@ -201,7 +202,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
     const attempt = id && (await findAttempt(database, id))
     if (!attempt) return sendUnknownPayment(request, reply, parts)
     await askAbout(attempt)
-    const payment = await findPaymentById(database, attempt.paymentId)
+    const payment = (await findPaymentStateById(database, attempt.paymentId))?.payment
     const isOver = payment && payment.status !== 'pending'
     const page = isOver ? links.payment(payment.id) : embedPage(attempt.paymentId)
     const onwards = (isOver ? returnAddress(payment) : undefined) ?? `${page}${isOver ? '?back=1' : ''}`

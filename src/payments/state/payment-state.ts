@@ -231,6 +231,7 @@ export function replaceAttempt(state: PaymentState, attempt: Attempt): PaymentSt
 
 /** A decision with these changes, without money. */
 export function decide(state: PaymentState, changes: Change[]): Decision {
-  const payment = { ...state.payment, sequence: state.payment.sequence + changes.length }
+  const { sequence, version } = state.payment
+  const payment = { ...state.payment, sequence: sequence + changes.length, version: version + 1 }
   return { state: { ...state, payment }, changes, surplus: [], uncounted: [], counted: false, returned: [] }
 }

@@ -18,6 +18,8 @@ export interface Payment extends PaymentRequest {
   amountRefunded: number
   /** Number of changes of this payment. Each event carries its number. */
   sequence: number
+  /** Raised by each write and each lock. A write that was decided on an older version is refused (optimistic concurrency control). */
+  version: number
   createdAt: Date
   expiresAt: Date
   completedAt: Date | null

@@ -3,7 +3,7 @@ import { sql } from '../../database/sql.ts'
 import type { EventType } from '../../events/event.ts'
 import { idOf, type PaymentId, uuidOf } from '../../kernel/ids.ts'
 import type { Records } from '../state/audit.ts'
-import { withAttempts } from './attempts.ts'
+import { withAttempts } from './payment-states.ts'
 import { pageOfPayments } from './payments.ts'
 
 interface RefundRow {

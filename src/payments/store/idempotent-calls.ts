@@ -1,4 +1,4 @@
-import type { Queries, Transaction } from '../../database/database.ts'
+import type { Queries } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
@@ -41,16 +41,15 @@ export async function saveAnswer(db: Queries, scope: Scope, call: IdempotentCall
      where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
-/** Stores the started object in the transaction that starts it, so that a repeat after a crash continues with it. */
+/** Stores the object that the call started, so that a repeat after a crash continues with it. See also `PaymentWrite.startedBy`. */
 export async function saveStartedId(
-  tx: Transaction,
-  scope: Scope,
-  call: IdempotentCall,
+  db: Queries,
+  { merchantId, mode, endpoint, key }: Scope & Pick<IdempotentCall, 'endpoint' | 'key'>,
   startedId: string,
 ): Promise<void> {
-  await tx.rows(sql`
+  await db.rows(sql`
     update idempotent_calls set began = ${startedId}
-     where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and endpoint = ${endpoint} and key = ${key}`)
 }
 
 /** The call failed and may be retried with the same key. The reference is kept, so that a retry continues with the same payment. */

@@ -92,14 +92,6 @@ export async function endNotice(
      where id = ${id}`)
 }
 
-/** Makes unmatched notices with this reference due again, after an attempt has stored the provider's reference. */
-export async function rematchNotices(db: Queries, scope: Scope, provider: string, reference: string): Promise<void> {
-  await db.rows(sql`
-    update notices set state = 'waiting', due_at = now(), note = null
-     where state = 'unmatched' and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}
-       and provider = ${provider} and reference = ${reference}`)
-}
-
 /** Deletes processed notices after 90 days and unmatched ones after a year. Returns how many. */
 export async function deleteOldNotices(db: Queries, limit: number): Promise<number> {
   const finished = await db.rows(sql`

@@ -3,7 +3,7 @@ import type { Queries, Transaction } from '../../database/database.ts'
 import { isUniqueViolation } from '../../database/failure.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import type { Country } from '../../kernel/country.ts'
-import { firstUuidAt, idOf, LAST_UUID, type MerchantId, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
+import { firstUuidAt, idOf, LAST_UUID, type MerchantId, type PaymentId, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
 import type { Scope } from '../../kernel/scope.ts'
@@ -91,12 +91,12 @@ export async function insertPayments(db: Queries, payments: NewPayment[]): Promi
 }
 
 // Not `*`: a migration that adds a column would change the result of a running version's prepared statements.
-const COLUMNS =
+export const PAYMENT_COLUMNS =
   new Fixed(`p.id, p.merchant_id, p.mode, p.reference, p.short_code, p.status, p.late, p.amount, p.currency, p.country,
   p.customer_bears_charge, p.amount_paid, p.amount_refunded, p.user_id, p.user_email, p.user_phone_number, p.user_name, p.redirect_url,
-  p.webhook_url, p.metadata, p.sequence, p.created_at, p.expires_at, p.completed_at`)
+  p.webhook_url, p.metadata, p.sequence, p.version, p.created_at, p.expires_at, p.completed_at`)
 
-interface PaymentRow {
+export interface PaymentRow {
   id: string
   merchant_id: string
   mode: Mode
@@ -118,12 +118,13 @@ interface PaymentRow {
   webhook_url: string | null
   metadata: Record<string, string>
   sequence: number
+  version: number
   created_at: Date
   expires_at: Date
   completed_at: Date | null
 }
 
-function paymentOf(
+export function paymentOf(
   row: PaymentRow,
   id = idOf('payment', row.id),
   merchantId = idOf('merchant', row.merchant_id),
@@ -147,6 +148,7 @@ function paymentOf(
     webhook: row.webhook_url,
     metadata: row.metadata,
     sequence: row.sequence,
+    version: row.version,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     completedAt: row.completed_at,
@@ -167,31 +169,12 @@ export async function findConflicting(
       union
       select id from payments
        where merchant_id = ${scope} and mode = ${wanted.mode} and idempotency_key = ${wanted.idempotency?.key ?? null})
-    select ${COLUMNS}, p.idempotency_key, p.request_digest from payments p join conflicting using (id)`)
+    select ${PAYMENT_COLUMNS}, p.idempotency_key, p.request_digest from payments p join conflicting using (id)`)
   return rows.map((row) => ({
     payment: paymentOf(row),
     idempotencyKey: row.idempotency_key,
     requestDigest: row.request_digest,
   }))
-}
-
-/** Finds by id, then by reference, so that a reference in the format of an id cannot hide a payment. */
-export async function findPayment(
-  db: Queries,
-  { merchantId, mode }: Scope,
-  name: string,
-): Promise<Payment | undefined> {
-  const scope = uuidOf(merchantId)
-  const id = parseId('payment', name)
-  const byId =
-    id &&
-    (await db.row<PaymentRow>(sql`
-      select ${COLUMNS} from payments p where id = ${uuidOf(id)} and merchant_id = ${scope} and mode = ${mode}`))
-  const row =
-    byId ??
-    (await db.row<PaymentRow>(sql`
-      select ${COLUMNS} from payments p where merchant_id = ${scope} and mode = ${mode} and reference = ${name}`))
-  return row && paymentOf(row)
 }
 
 export async function findPaymentByReference(
@@ -200,12 +183,7 @@ export async function findPaymentByReference(
   reference: string,
 ): Promise<Payment | undefined> {
   const row = await db.row<PaymentRow>(sql`
-    select ${COLUMNS} from payments p where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and reference = ${reference}`)
-  return row && paymentOf(row)
-}
-
-export async function findPaymentById(db: Queries, id: PaymentId): Promise<Payment | undefined> {
-  const row = await db.row<PaymentRow>(sql`select ${COLUMNS} from payments p where id = ${uuidOf(id)}`)
+    select ${PAYMENT_COLUMNS} from payments p where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and reference = ${reference}`)
   return row && paymentOf(row)
 }
 
@@ -227,7 +205,7 @@ export async function findPaymentVersions(db: Queries, ids: readonly PaymentId[]
 export async function pageOfPayments(db: Queries, last: PaymentId | undefined, limit: number): Promise<Payment[]> {
   const after = last ? uuidOf(last) : '00000000-0000-0000-0000-000000000000'
   const rows = await db.rows<PaymentRow>(
-    sql`select ${COLUMNS} from payments p where id > ${after}::uuid order by id limit ${limit}`,
+    sql`select ${PAYMENT_COLUMNS} from payments p where id > ${after}::uuid order by id limit ${limit}`,
   )
   return rows.map((row) => paymentOf(row))
 }
@@ -235,7 +213,7 @@ export async function pageOfPayments(db: Queries, last: PaymentId | undefined, l
 /** For the operator: finds over all merchants. One index look-up per merchant and mode. */
 export async function findPaymentsByReference(db: Queries, reference: string): Promise<Payment[]> {
   const rows = await db.rows<PaymentRow>(sql`
-    select ${COLUMNS} from merchants m cross join (values ('sandbox'), ('live')) modes (mode)
+    select ${PAYMENT_COLUMNS} from merchants m cross join (values ('sandbox'), ('live')) modes (mode)
       join payments p on p.merchant_id = m.id and p.mode = modes.mode and p.reference = ${reference}
      order by p.id limit 20`)
   return rows.map((row) => paymentOf(row))
@@ -270,36 +248,31 @@ export async function listPayments(db: Queries, scope: Scope, filter: PaymentFil
   const below = before < last ? before : last
   const statement =
     userId !== null
-      ? sql`select ${COLUMNS} from payments p
+      ? sql`select ${PAYMENT_COLUMNS} from payments p
              where merchant_id = ${merchant} and mode = ${scope.mode} and user_id = ${userId}
                and (${email}::text is null or lower(user_email) = lower(${email}))
                and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
              order by id desc limit ${limit}`
       : email !== null
-        ? sql`select ${COLUMNS} from payments p
+        ? sql`select ${PAYMENT_COLUMNS} from payments p
              where merchant_id = ${merchant} and mode = ${scope.mode} and lower(user_email) = lower(${email})
                and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
              order by id desc limit ${limit}`
         : status !== null && status !== 'pending'
-          ? sql`select ${COLUMNS} from payments p
+          ? sql`select ${PAYMENT_COLUMNS} from payments p
                where merchant_id = ${merchant} and mode = ${scope.mode} and status = ${status} and status <> 'pending'
                  and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
                order by id desc limit ${limit}`
-          : sql`select ${COLUMNS} from payments p
+          : sql`select ${PAYMENT_COLUMNS} from payments p
                where merchant_id = ${merchant} and mode = ${scope.mode} and (${status}::text is null or status = ${status})
                  and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
                order by id desc limit ${limit}`
   return (await db.rows<PaymentRow>(statement)).map((row) => paymentOf(row))
 }
 
-export async function lockPayment(tx: Transaction, id: PaymentId): Promise<Payment | undefined> {
-  const row = await tx.row<PaymentRow>(sql`select ${COLUMNS} from payments p where id = ${uuidOf(id)} for update`)
-  return row && paymentOf(row)
-}
-
 export async function lockOverduePayments(tx: Transaction, limit: number): Promise<Payment[]> {
   const rows = await tx.rows<PaymentRow>(sql`
-    select ${COLUMNS} from payments p where status = 'pending' and expires_at <= now()
+    select ${PAYMENT_COLUMNS} from payments p where status = 'pending' and expires_at <= now()
      order by expires_at limit ${limit} for update skip locked`)
   return rows.map((row) => paymentOf(row))
 }
@@ -310,17 +283,6 @@ export async function expireNow(db: Queries, id: PaymentId): Promise<boolean> {
     update payments set expires_at = now()
      where id = ${uuidOf(id)} and mode = 'sandbox' and status = 'pending' returning id`)
   return row !== undefined
-}
-
-/** Updates a payment. The condition on the sequence (optimistic lock) rejects decisions on stale data. */
-export async function savePayment(tx: Transaction, before: Payment, after: Payment): Promise<void> {
-  const saved = await tx.row(sql`
-    update payments
-       set status = ${after.status}, late = ${after.late}, amount_paid = ${after.amountPaid},
-           amount_refunded = ${after.amountRefunded}, completed_at = ${after.completedAt}, sequence = ${after.sequence}
-     where id = ${uuidOf(after.id)} and sequence = ${before.sequence}
-    returning id`)
-  if (!saved) throw new Error(`payment ${after.id} changed although it should be locked`)
 }
 
 /** A payment for its checkout page. */
@@ -334,7 +296,7 @@ export interface PaymentOnPage {
 export async function findPaymentsForPage(db: Queries, ids: PaymentId[]): Promise<Map<PaymentId, PaymentOnPage>> {
   const uuids = new Map(ids.map((id) => [uuidOf(id), id]))
   const rows = await db.rows<PaymentRow & { has_cards: boolean }>(sql`
-    select ${COLUMNS}, p.user_id is not null and exists (
+    select ${PAYMENT_COLUMNS}, p.user_id is not null and exists (
              select from saved_cards c
               where c.merchant_id = p.merchant_id and c.mode = p.mode and c.customer = 'id:' || p.user_id) as has_cards
       from payments p where p.id = any(${textArray([...uuids.keys()])}::uuid[])`)

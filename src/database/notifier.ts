@@ -1,0 +1,46 @@
+/** Notifications of one process that are sent together, so that many changes cost one statement. */
+const TOGETHER_MS = 20
+
+export interface Notifier {
+  notify(channel: string, payload?: string): void
+  onNotify(handler: (channel: string, payload: string) => void): void
+  stop(): Promise<void>
+}
+
+/**
+ * Sends PostgreSQL notifications after the commit of the change, never inside its transaction: NOTIFY takes a lock on the whole database
+ * that is held until the commit is on disk, so that transactions with a NOTIFY commit one after another. This process learns of its own
+ * changes at once, other processes within 20 ms. A notification that is lost with its process does no harm: every listener also polls.
+ */
+export function notifier(send: (channels: string[], payloads: string[]) => Promise<unknown>): Notifier {
+  const handlers: ((channel: string, payload: string) => void)[] = []
+  let waiting = new Map<string, [channel: string, payload: string]>()
+  let timer: NodeJS.Timeout | undefined
+  let sending: Promise<unknown> = Promise.resolve()
+
+  function sendWaiting() {
+    timer = undefined
+    const group = [...waiting.values()]
+    waiting = new Map()
+    sending = send(
+      group.map(([channel]) => channel),
+      group.map(([, payload]) => payload),
+    ).catch(() => {})
+  }
+
+  return {
+    notify(channel, payload = '') {
+      for (const handler of handlers) handler(channel, payload)
+      waiting.set(`${channel} ${payload}`, [channel, payload])
+      timer ??= setTimeout(sendWaiting, TOGETHER_MS)
+    },
+    onNotify: (handler) => void handlers.push(handler),
+    async stop() {
+      if (timer) {
+        clearTimeout(timer)
+        sendWaiting()
+      }
+      await sending
+    },
+  }
+}

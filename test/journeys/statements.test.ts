@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import pg from 'pg'
+import { FAKES } from '../fakes/index.ts'
+import { eventually } from '../support/paying.ts'
+import { startProviderWorld } from '../support/provider-world.ts'
+
+// A payment costs as much as its round trips to the database. These counts must not creep up.
+
+const world = await startProviderWorld()
+const paystack = FAKES.find(({ provider }) => provider.capabilities.name === 'paystack') ?? assert.fail()
+const place = await world.addProvider(paystack.start)
+
+/** Statements of timers, which run without payments too. */
+const OF_TIMERS = /delivery_workers|delivery_retries|clock_timestamp|skip locked|expires_at <= now\(\)|reconcile_at <=/
+
+const sent: string[] = []
+const { query } = pg.Client.prototype
+pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+  const [config] = args
+  const text = typeof config === 'string' ? config : ((config as { text?: string } | undefined)?.text ?? '')
+  if (!OF_TIMERS.test(text)) sent.push(text.trim().replace(/\s+/g, ' '))
+  return (query as (...args: unknown[]) => unknown).apply(this, args)
+} as typeof query
+after(() => {
+  pg.Client.prototype.query = query
+})
+
+async function payWhole(): Promise<void> {
+  const { status, body } = await place.initialize({ webhook: world.listener.url })
+  assert.equal(status, 200, JSON.stringify(body))
+  const { reference } = body.data.data
+  await place.fake.customer.payByCard(reference, { save: false })
+  const count = world.listener.heard.length
+  await place.pump()
+  await world.listener.hears(count + 1)
+}
+
+test('a whole payment by initialize takes at most 12 statements', async (t) => {
+  await payWhole() // fills the caches
+  const PAYMENTS = 5
+  sent.length = 0
+  for (let paid = 0; paid < PAYMENTS; paid++) await payWhole()
+  // The result of the last delivery is written after the webhook has arrived.
+  await eventually(
+    async () => sent.filter((text) => text.startsWith('with results')).length,
+    (count) => count === PAYMENTS,
+  )
+  const perPayment = sent.length / PAYMENTS
+  const counts = Map.groupBy(sent, (text) => text.slice(0, 70))
+  const list = [...counts].map(([text, times]) => `${times.length / PAYMENTS} ${text}`).join('\n')
+  assert.ok(perPayment <= 12, `${perPayment} statements per payment:\n${list}`)
+  t.diagnostic(`${perPayment} statements per payment`)
+  assert.ok(perPayment >= 6, `the statements are counted:\n${list}`)
+})
