@@ -93,7 +93,8 @@ const DOUBLED = 0.3
 const LATE = 0.3
 const LATE_BY_MS = [300, 5_000] as const
 const LOOK_EVERY_MS = 25
-const MOST_TRIES = 200
+/** Five minutes. A busy machine needs a while to start the service again. */
+const MOST_TRIES = 1_200
 
 /** Delivers the fake's notices with faults: some are lost, doubled or reordered. */
 export class Courier {
