@@ -29,6 +29,15 @@ export function sql(strings: TemplateStringsArray, ...values: unknown[]): Statem
   return { name: known.name, text: known.text, values: values.filter((value) => !(value instanceof Fixed)) }
 }
 
+const named = new Map<string, string>()
+
+/** A statement that is put together from constant texts. `text` has `$1`, `$2` … for the values, and few different values itself. */
+export function statementOf(text: string, values: unknown[]): Statement {
+  const name = named.get(text) ?? createHash('sha1').update(text).digest('base64url')
+  named.set(text, name)
+  return { name, text, values }
+}
+
 function textOf(strings: TemplateStringsArray, values: unknown[]): string {
   let number = 0
   const filled = values.map((value) => (value instanceof Fixed ? value.text : `$${++number}`))

@@ -1,4 +1,3 @@
-import { Fixed } from '../database/sql.ts'
 import { type EndpointId, newId, uuidOf } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
 import { bodyOf, type Event, isAnnounced } from './event.ts'
@@ -7,21 +6,22 @@ import { bodyOf, type Event, isAnnounced } from './event.ts'
 export const DELIVERIES_CHANNEL = 'manilla_deliveries'
 
 /**
- * The transactional outbox, as part of the statement that writes a change: the events, and for each that is sent to merchants one
+ * The transactional outbox, as parts of the statement that writes a change: the events, and for each that is sent to merchants one
  * delivery to every subscribed endpoint and one to the payment's own `webhook` URL. Either the change, its events and its deliveries are
  * committed together, or none of them. The delivery loop in webhooks/ sends them afterwards, at least once.
  *
- * It expects `written` with the payments that were written, and `given` with the `outbox` of `outboxOf`. The id of a delivery begins with
- * the time of its event.
+ * They expect `written` with the payment if it was written, and `given` with the `doc` of `outboxOf`. The id of a delivery begins with the
+ * time of its event.
  */
-export const OUTBOX = new Fixed(`
+export const EVENTS = `
   new_events as (
     insert into events (id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
     select n.id, n.merchant_id, n.mode, n.payment_id, n.type, n.sequence, n.data, n.cause, n.occurred_at, n.body
       from written w, given g, jsonb_populate_recordset(null::events, g.doc->'events') n
-     where n.payment_id = w.id
     returning id, merchant_id, mode, type, body
-  ), new_deliveries as (
+  )`
+export const DELIVERIES = `
+  new_deliveries as (
     insert into deliveries (id, event_id, merchant_id, mode, endpoint_id, url, destination)
     select (left(e.id::text, 13) || right(gen_random_uuid()::text, 23))::uuid, e.id, e.merchant_id, e.mode, w.id, w.url, w.id::text
       from new_events e join webhook_endpoints w on w.merchant_id = e.merchant_id and w.mode = e.mode
@@ -30,7 +30,7 @@ export const OUTBOX = new Fixed(`
     select n.id, e.id, e.merchant_id, e.mode, null, n.url, n.destination
       from given g, jsonb_populate_recordset(null::deliveries, g.doc->'deliveries') n join new_events e on e.id = n.event_id
     returning id
-  )`)
+  )`
 
 /** The events as rows, and the deliveries to the payment's own `webhook` URL. */
 export function outboxOf(events: Event[], webhook: string | null): { events: object[]; deliveries: object[] } {
@@ -41,7 +41,7 @@ export function outboxOf(events: Event[], webhook: string | null): { events: obj
     payment_id: uuidOf(event.paymentId),
     type: event.type,
     sequence: event.sequence,
-    data: event.data,
+    data: detailsOf(event),
     cause: event.cause,
     occurred_at: event.occurredAt,
     body: isAnnounced(event.type) ? bodyOf(event) : null,
@@ -56,6 +56,12 @@ export function outboxOf(events: Event[], webhook: string | null): { events: obj
       destination: destinationOf({ ...event, url: webhook }),
     }))
   return { events: rows, deliveries }
+}
+
+/** What the timeline and the audit need. The payment itself is in the body, once. */
+function detailsOf({ data: { payment, attempt, ...rest } }: Event): object {
+  const { reference, failure } = (attempt ?? {}) as { reference?: string; failure?: unknown }
+  return { ...rest, ...(attempt !== undefined && { attempt: { reference, failure } }) }
 }
 
 /** The unit of fairness: deliveries to one destination do not delay those to another. An endpoint, or merchant, mode and host. */

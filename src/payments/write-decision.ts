@@ -105,7 +105,9 @@ async function write(
   const { payment } = state
   const now = deps.clock.now()
   const known = new Map(before.attempts.map((attempt) => [attempt.id, attempt]))
-  const view = changes.length > 0 ? viewOf(state, refunds, deps.links) : undefined
+  const isSent = changes.some(({ type }) => isAnnounced(type))
+  // Only the body of an event that is sent has the payment.
+  const view = isSent ? viewOf(state, refunds, deps.links) : undefined
   const events = changes.map((change, index): Event => {
     const attempt = state.attempts.find(({ id }) => id === change.attemptId)
     return {
@@ -120,9 +122,7 @@ async function write(
       occurredAt: now,
     }
   })
-  if (payment.webhook !== null && events.some(({ type }) => isAnnounced(type))) {
-    await ensureDefaultSecret(db, deps.secrets, payment)
-  }
+  if (payment.webhook !== null && isSent) await ensureDefaultSecret(db, deps.secrets, payment)
   return writePayment(db, {
     ...more,
     before: isNew ? undefined : before.payment,

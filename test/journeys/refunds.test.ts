@@ -32,7 +32,7 @@ async function paid(changes: Record<string, unknown> = {}) {
 
 async function eventsOf(id: string, like: string) {
   return database.rows<{ type: string; sequence: number; data: Record<string, Record<string, unknown>> }>(sql`
-    select type, sequence, data from events where payment_id = ${uuidOf(id as never)} and type like ${like} order by sequence`)
+    select type, sequence, coalesce(body::jsonb->'data', data) as data from events where payment_id = ${uuidOf(id as never)} and type like ${like} order by sequence`)
 }
 
 test('a refund without an amount returns all money through the provider that received it', async () => {

@@ -27,7 +27,7 @@ export function recordsOf(database: Database, payment: { id: string }): Promise<
 
 async function readRecords(database: Queries, id: string): Promise<PaymentRecords> {
   const events = await database.rows<PaymentRecords['events'][number]>(
-    sql`select type, sequence, data, cause from events where payment_id = ${id} order by sequence`,
+    sql`select type, sequence, coalesce(body::jsonb->'data', data) as data, cause from events where payment_id = ${id} order by sequence`,
   )
   const receipts = await database.rows<PaymentRecords['receipts'][number]>(sql`
     select a.number as attempt, r.amount, r.currency, r.counted from receipts r join attempts a on a.id = r.attempt_id

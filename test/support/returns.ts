@@ -54,7 +54,7 @@ export interface Told {
 /** The events about refunds and disputes, in their order. */
 export function toldOf(database: Database, { id }: Pick<Paid, 'id'>): Promise<Told[]> {
   return database.rows(sql`
-    select type, data from events
+    select type, coalesce(body::jsonb->'data', data) as data from events
      where payment_id = ${uuidOf(id as PaymentId)} and (type like 'refund.%' or type like 'dispute.%') order by sequence`)
 }
 

@@ -1,8 +1,8 @@
 import type { Queries } from '../../database/database.ts'
-import { Fixed, sql } from '../../database/sql.ts'
-import type { Event } from '../../events/event.ts'
+import { statementOf } from '../../database/sql.ts'
+import { type Event, isAnnounced } from '../../events/event.ts'
 import { PAYMENTS_CHANNEL } from '../../events/event-store.ts'
-import { DELIVERIES_CHANNEL, OUTBOX, outboxOf } from '../../events/outbox-store.ts'
+import { DELIVERIES, DELIVERIES_CHANNEL, EVENTS, outboxOf } from '../../events/outbox-store.ts'
 import { type AttemptId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Receipt } from '../../providers/provider.ts'
@@ -59,17 +59,19 @@ export interface NoticeEnd {
 }
 
 /**
- * What belongs to the payment. It expects `given`, and `written` with the payment's id if the payment was written: without it, none of
- * this is written either.
+ * What belongs to the payment. Each expects `given`, and `written` with the payment's id if the payment was written: without it, none of
+ * this is written either. A statement has only the parts that it needs: with all of them it takes PostgreSQL twice as long.
  */
-const PARTS = new Fixed(`
+const NEW_ATTEMPTS = `
   new_attempts as (
     insert into attempts (id, payment_id, merchant_id, mode, number, reference, provider, account, channel, status, currency, amount_charged,
                           fee, order_reference, provider_reference, save_card, charged_at_once, created_at, watched_since, next_check_at, page_key)
     select n.id, n.payment_id, n.merchant_id, n.mode, n.number, n.reference, n.provider, n.account, n.channel, n.status, n.currency, n.amount_charged,
            n.fee, n.order_reference, n.provider_reference, n.save_card, n.charged_at_once, n.created_at, n.watched_since, n.next_check_at, n.page_key
       from written w, given g, jsonb_populate_recordset(null::attempts, g.doc->'newAttempts') n
-  ), changed_attempts as (
+  )`
+const CHANGED_ATTEMPTS = `
+  changed_attempts as (
     -- Also releases the lease of a check. New money is reconciled once a day for a week, with jitter on the first day.
     update attempts a
        set status = n.status, amount_received = n.amount_received, amount_returned = n.amount_returned, amount_refunded = n.amount_refunded,
@@ -84,36 +86,66 @@ const PARTS = new Fixed(`
            reconcile_until = case when n.amount_received > a.amount_received then now() + interval '7 days' else a.reconcile_until end
       from written w, given g, jsonb_populate_recordset(null::attempts, g.doc->'changedAttempts') n
      where a.payment_id = w.id and a.id = n.id
-  ), new_receipts as (
+  )`
+const RECEIPTS = `
+  new_receipts as (
     insert into receipts (merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, returned, taken_at, recorded_at)
     select n.merchant_id, n.mode, n.provider, n.account, n.transaction_id, n.attempt_id, n.payment_id, n.amount, n.currency, n.counted, n.returned, n.taken_at, n.recorded_at
       from written w, given g, jsonb_populate_recordset(null::receipts, g.doc->'receipts') n
-  ), new_calls as (
-    select n.attempt_id, n.call, n.outcome, n.detail, n.took_ms, n.at
-      from written w, given g, jsonb_populate_recordset(null::provider_calls, g.doc->'calls') n
-  ), repeated_calls as (
+  )`
+const CALL = `
+  new_call as (
+    select n.attempt_id, n.call, n.outcome, n.detail, n.took_ms, n.at,
+           (select l.id from provider_calls l where l.attempt_id = n.attempt_id order by l.id desc limit 1) as last_id
+      from written w, given g, jsonb_populate_record(null::provider_calls, g.doc->'call') n
+  ), repeated_call as (
     -- The same call with the same outcome again increases a counter.
     update provider_calls c set times = c.times + 1, at = n.at, took_ms = n.took_ms
-      from new_calls n
-     where c.id = (select l.id from provider_calls l where l.attempt_id = n.attempt_id order by l.id desc limit 1)
-       and c.call = n.call and c.outcome = n.outcome and c.detail is not distinct from n.detail
+      from new_call n
+     where c.id = n.last_id and c.call = n.call and c.outcome = n.outcome and c.detail is not distinct from n.detail
     returning c.id
-  ), first_calls as (
+  ), first_call as (
     insert into provider_calls (attempt_id, call, outcome, detail, took_ms, at)
-    select attempt_id, call, outcome, detail, took_ms, at from new_calls where not exists (select from repeated_calls)
-  ), started_calls as (
+    select attempt_id, call, outcome, detail, took_ms, at from new_call where not exists (select from repeated_call)
+  )`
+const STARTED_BY = `
+  started_calls as (
     update idempotent_calls c set began = n.began
       from written w, given g, jsonb_populate_record(null::idempotent_calls, g.doc->'startedBy') n
      where c.merchant_id = n.merchant_id and c.mode = n.mode and c.endpoint = n.endpoint and c.key = n.key
-  ), rematched_notices as (
+  )`
+const REMATCH = `
+  rematched_notices as (
     update notices o set state = 'waiting', due_at = now(), note = null
       from written w, given g, jsonb_populate_record(null::notices, g.doc->'rematch') n
      where o.state = 'unmatched' and o.merchant_id = n.merchant_id and o.mode = n.mode and o.provider = n.provider and o.reference = n.reference
-  ), ended_notices as (
+  )`
+const NOTICE = `
+  ended_notices as (
     update notices o set state = n.state, note = n.note, attempt_id = n.attempt_id
       from written w, given g, jsonb_populate_record(null::notices, g.doc->'notice') n
      where o.id = n.id
-  )`)
+  )`
+
+const CHANGED_PAYMENT = `
+  written as (
+    update payments p
+       set status = n.status, late = n.late, amount_paid = n.amount_paid, amount_refunded = n.amount_refunded, completed_at = n.completed_at,
+           sequence = n.sequence, version = n.version
+      from given g, jsonb_populate_record(null::payments, g.doc->'payment') n
+     where p.id = n.id and p.version = (g.doc->>'version')::bigint`
+const NEW_PAYMENT = `
+  written as (
+    insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_id, user_email,
+                          user_phone_number, user_name, redirect_url, webhook_url, metadata, sequence, version, created_at, expires_at)
+    select n.id, n.merchant_id, n.mode, n.reference, n.short_code, n.amount, n.currency, n.country, n.customer_bears_charge, n.user_id, n.user_email,
+           n.user_phone_number, n.user_name, n.redirect_url, n.webhook_url, n.metadata, n.sequence, n.version, n.created_at, n.expires_at
+      from given g, jsonb_populate_record(null::payments, g.doc->'payment') n
+     where true`
+const UNCHANGED_INTEGRATION = `
+       and exists (select from integrations i
+                    where i.merchant_id = n.merchant_id and i.mode = n.mode and i.provider = g.doc->'integration'->>'provider'
+                      and i.version = (g.doc->'integration'->>'version')::integer and i.enabled)`
 
 /**
  * Writes a decision in one statement: the payment, its attempts, receipts, events and webhook deliveries, all or nothing. Returns false,
@@ -121,58 +153,75 @@ const PARTS = new Fixed(`
  * changed, or when the reference of a new payment is in use. The caller then reads and decides again, with a lock.
  */
 export async function writePayment(db: Queries, write: PaymentWrite): Promise<boolean> {
-  const row = await db.row<{ is_written: boolean; has_deliveries: boolean }>(
-    write.before ? changeStatement(write, write.before) : insertStatement(write),
-  )
+  const { before, newAttempts, changedAttempts, receipts, events, call, startedBy, rematch, notice, integration } =
+    write
+  const hasDeliveries = events.some(({ type }) => isAnnounced(type))
+  const payment = `${before ? CHANGED_PAYMENT : NEW_PAYMENT}${integration ? UNCHANGED_INTEGRATION : ''}
+    ${before ? 'returning p.id' : 'on conflict do nothing returning id'}
+  )`
+  const parts = [
+    newAttempts.length > 0 && NEW_ATTEMPTS,
+    changedAttempts.length > 0 && CHANGED_ATTEMPTS,
+    receipts.length > 0 && RECEIPTS,
+    call && CALL,
+    startedBy && STARTED_BY,
+    rematch && REMATCH,
+    notice && NOTICE,
+    events.length > 0 && EVENTS,
+    hasDeliveries && DELIVERIES,
+  ].filter((part) => typeof part === 'string')
+  const text = `
+    with given as (select $1::jsonb as doc), ${[payment, ...parts].join(', ')}
+    select exists (select from written) as is_written`
+  const row = await db.row<{ is_written: boolean }>(statementOf(text, [docOf(write)]))
   if (!row?.is_written) return false
-  if (write.events.length > 0) db.notify(PAYMENTS_CHANNEL, uuidOf(write.after.id))
-  if (row.has_deliveries) db.notify(DELIVERIES_CHANNEL)
+  if (events.length > 0) db.notify(PAYMENTS_CHANNEL, uuidOf(write.after.id))
+  if (hasDeliveries) db.notify(DELIVERIES_CHANNEL)
   return true
 }
 
-function changeStatement(write: PaymentWrite, before: Payment) {
-  const { after, integration } = write
-  return sql`
-    with given as (select ${docOf(write)}::jsonb as doc), written as (
-      update payments p
-         set status = ${after.status}, late = ${after.late}, amount_paid = ${after.amountPaid}, amount_refunded = ${after.amountRefunded},
-             completed_at = ${after.completedAt}, sequence = ${after.sequence}, version = ${after.version}
-       where p.id = ${uuidOf(after.id)} and p.version = ${before.version}
-         and (${integration?.provider ?? null}::text is null or exists (
-               select from integrations i
-                where i.merchant_id = p.merchant_id and i.mode = p.mode and i.provider = ${integration?.provider ?? null}
-                  and i.version = ${integration?.version ?? null} and i.enabled))
-      returning p.id
-    ),${PARTS},${OUTBOX}
-    select exists (select from written) as is_written, exists (select from new_deliveries) as has_deliveries`
-}
-
-function insertStatement(write: PaymentWrite) {
-  const { after, integration } = write
-  return sql`
-    with given as (select ${docOf(write)}::jsonb as doc), written as (
-      insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_id, user_email,
-                            user_phone_number, user_name, redirect_url, webhook_url, metadata, sequence, version, created_at, expires_at)
-      select ${uuidOf(after.id)}::uuid, ${uuidOf(after.merchantId)}::uuid, ${after.mode}, ${after.reference}, ${after.shortCode},
-             ${after.amount}::bigint, ${after.currency}, ${after.country}, ${after.customerBearsCharge}::boolean, ${after.user.id}, ${after.user.email},
-             ${after.user.phoneNumber}, ${after.user.name}, ${after.redirectURL}, ${after.webhook}, ${after.metadata}::jsonb,
-             ${after.sequence}::integer, ${after.version}::bigint, ${after.createdAt}::timestamptz, ${after.expiresAt}::timestamptz
-       where exists (select from integrations i
-                      where i.merchant_id = ${uuidOf(after.merchantId)} and i.mode = ${after.mode} and i.provider = ${integration?.provider ?? null}
-                        and i.version = ${integration?.version ?? null} and i.enabled)
-      on conflict do nothing
-      returning id
-    ),${PARTS},${OUTBOX}
-    select exists (select from written) as is_written, exists (select from new_deliveries) as has_deliveries`
+function paymentRow(payment: Payment): object {
+  const { user } = payment
+  return {
+    id: uuidOf(payment.id),
+    merchant_id: uuidOf(payment.merchantId),
+    mode: payment.mode,
+    reference: payment.reference,
+    short_code: payment.shortCode,
+    status: payment.status,
+    late: payment.late,
+    amount: payment.amount,
+    currency: payment.currency,
+    country: payment.country,
+    customer_bears_charge: payment.customerBearsCharge,
+    amount_paid: payment.amountPaid,
+    amount_refunded: payment.amountRefunded,
+    user_id: user.id,
+    user_email: user.email,
+    user_phone_number: user.phoneNumber,
+    user_name: user.name,
+    redirect_url: payment.redirectURL,
+    webhook_url: payment.webhook,
+    metadata: payment.metadata,
+    sequence: payment.sequence,
+    version: payment.version,
+    created_at: payment.createdAt,
+    expires_at: payment.expiresAt,
+    completed_at: payment.completedAt,
+  }
 }
 
 function docOf(write: PaymentWrite): string {
-  const { newAttempts, changedAttempts, receipts, call, notice, events, after, pageKey, startedBy, rematch, at } = write
+  const { before, after, newAttempts, changedAttempts, receipts, call, notice, events } = write
+  const { pageKey, startedBy, rematch, integration, at } = write
   return JSON.stringify({
-    newAttempts: newAttempts.map((attempt) => ({ ...rowOf(attempt), page_key: pageKey })),
+    payment: paymentRow(after),
+    version: before?.version,
+    integration,
+    newAttempts: newAttempts.map((attempt) => ({ ...attemptRow(attempt), page_key: pageKey })),
     // A form that confirms the charge of a saved card starts no new attempt.
     changedAttempts: changedAttempts.map((attempt) => ({
-      ...rowOf(attempt),
+      ...attemptRow(attempt),
       ...(newAttempts.length === 0 && { page_key: pageKey }),
     })),
     receipts: receipts.map(({ attempt, receipt, counted }) => ({
@@ -190,26 +239,15 @@ function docOf(write: PaymentWrite): string {
       taken_at: receipt.at,
       recorded_at: at,
     })),
-    calls: call
-      ? [
-          {
-            attempt_id: uuidOf(call.attemptId),
-            call: call.call,
-            outcome: call.outcome,
-            detail: call.detail,
-            took_ms: Math.round(call.tookMs),
-            at: call.at,
-          },
-        ]
-      : [],
-    notice: notice ? { ...notice, attempt_id: uuidOf(notice.attemptId) } : {},
-    startedBy: startedBy ? { ...startedBy, merchant_id: uuidOf(startedBy.merchantId), began: newAttempts[0]?.id } : {},
-    rematch: rematch ? { ...rematch, merchant_id: uuidOf(after.merchantId), mode: after.mode } : {},
+    call: call && { ...call, attempt_id: uuidOf(call.attemptId), took_ms: Math.round(call.tookMs) },
+    notice: notice && { ...notice, attempt_id: uuidOf(notice.attemptId) },
+    startedBy: startedBy && { ...startedBy, merchant_id: uuidOf(startedBy.merchantId), began: newAttempts[0]?.id },
+    rematch: rematch && { ...rematch, merchant_id: uuidOf(after.merchantId), mode: after.mode },
     ...outboxOf(events, after.webhook),
   })
 }
 
-function rowOf(attempt: Attempt): object {
+function attemptRow(attempt: Attempt): object {
   const { checks } = attempt
   return {
     id: uuidOf(attempt.id),
