@@ -13,6 +13,7 @@ const ORDER = [
 ]
 const PROVIDER_PORT = 'src/providers/provider.ts'
 const PROVIDER_JSON = 'src/providers/json-parsers.ts'
+const SHARED = [PROVIDER_PORT, PROVIDER_JSON, 'src/providers/failure.ts']
 
 const isTest = (file: string) => file.endsWith('.test.ts')
 const sources = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !isTest(file))
@@ -91,7 +92,7 @@ test('an adapter sees the kernel and the port: no database, no framework, no oth
       if (!adapter) return true
       // A simulator plays the provider itself, which has books of its own.
       if (isSimulator(from) && moduleOf(to) === 'database') return true
-      return moduleOf(to) === 'kernel' || to === PROVIDER_PORT || to === PROVIDER_JSON || adapterOf(to) === adapter
+      return moduleOf(to) === 'kernel' || SHARED.includes(to) || adapterOf(to) === adapter
     }),
     [],
   )

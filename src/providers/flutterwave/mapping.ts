@@ -1,5 +1,6 @@
 import type { Channel } from '../../kernel/channel.ts'
 import { type Money, money } from '../../kernel/money.ts'
+import { failureOf } from '../failure.ts'
 import {
   type Declined,
   type Failure,
@@ -163,26 +164,10 @@ const REASONS: [RegExp, FailureCode][] = [
   [/honou?r|declin|invalid (transaction|card)|pick ?up/i, 'card_declined'],
 ]
 
-const MESSAGES: Partial<Record<FailureCode, string>> = {
-  insufficient_funds: 'There is not enough money on this card or account.',
-  card_expired: 'This card has expired. Use another one.',
-  incorrect_pin: 'The PIN was not right.',
-  incorrect_otp: 'The code was not right, or came too late.',
-  suspected_fraud: 'The bank did not allow this payment. Use another card, or ask your bank.',
-  limit_exceeded: 'This is more than the limit of this card or account.',
-  authentication_failed: 'The bank could not confirm that it is you.',
-  card_not_supported: 'This card cannot be used here. Use another one.',
-  provider_unavailable: 'The bank cannot be reached right now. Try again in a moment.',
-  customer_cancelled: 'The payment was cancelled.',
-  card_declined: 'The bank declined this payment. Use another card, or ask your bank.',
-  invalid_token: 'This saved card cannot be used any more. Use another one.',
-  provider_error: 'The payment could not be started. Nothing was charged.',
-}
-
 /** A try that took no money. */
 export function failedTry(tryId: string, reason: string | null, isCancelled: boolean): Declined {
   const code = (isCancelled && 'customer_cancelled') || codeOf(reason) || 'other'
-  return { kind: 'declined', failure: failureOf(code, reason ?? (isCancelled ? 'cancelled' : 'failed')), tryId }
+  return { kind: 'declined', failure: redactedFailure(code, reason ?? (isCancelled ? 'cancelled' : 'failed')), tryId }
 }
 
 /** A refusal of the request itself: they have done nothing. */
@@ -191,7 +176,7 @@ export function refused(status: number, message: string | null): Declined {
   const isOfKey = status === 401 || status === 403
   const isForgotten = !isOfKey && isForgottenToken(message)
   const code = isForgotten ? 'invalid_token' : (status === 400 && codeOf(message)) || 'provider_error'
-  const failure = failureOf(code, message ?? `HTTP ${status}`)
+  const failure = redactedFailure(code, message ?? `HTTP ${status}`)
   return { kind: 'declined', failure, tryId: null, ...(isOfKey && { keysRefused: true }) }
 }
 
@@ -222,10 +207,10 @@ function isForgottenToken(message: string | null): boolean {
 const codeOf = (reason: string | null) => REASONS.find(([pattern]) => pattern.test(reason ?? ''))?.[1]
 
 /** The message is the only code there is. It is kept, redacted: e-mail addresses, numbers, keys and tokens become `…`. */
-function failureOf(code: FailureCode, reason: string): Failure {
+function redactedFailure(code: FailureCode, reason: string): Failure {
   const providerCode = reason
     .replaceAll(/\S*@\S*|flw-\S*|(?=\S{10})\S*\d\S*|\S{20,}|[\d*]{4,}/gi, '…')
     .slice(0, 120)
     .toWellFormed()
-  return { code, message: MESSAGES[code] ?? 'The payment did not go through.', providerCode }
+  return failureOf(code, providerCode)
 }

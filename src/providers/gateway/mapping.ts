@@ -1,4 +1,5 @@
 import { money } from '../../kernel/money.ts'
+import { failureOf } from '../failure.ts'
 import {
   type Declined,
   FAILURE_CODES,
@@ -85,7 +86,7 @@ export function takenOf({ id, reference, amount, currency, at, refunded }: Gatew
 
 /** A refusal of the request itself: they have done nothing. */
 export function refusalOf({ code, message }: GatewayError): Declined {
-  return { kind: 'declined', failure: failureOf({ code, message }, 'provider_error'), tryId: null }
+  return { kind: 'declined', failure: failureFrom({ code, message }, 'provider_error'), tryId: null }
 }
 
 /** Why this record is not an answer about this order; undefined when it is. */
@@ -124,11 +125,12 @@ export function isWhole({ channel, requested }: GatewayRecord, receipts: Receipt
 function lastFailure({ transactions }: GatewayRecord): Declined {
   const last = transactions.findLast(({ kind, status }) => kind !== 'refund' && status === 'failed')
   const error = last?.failure ?? { code: 'failed', message: null }
-  return { kind: 'declined', failure: failureOf(error, 'other'), tryId: last?.id ?? null }
+  return { kind: 'declined', failure: failureFrom(error, 'other'), tryId: last?.id ?? null }
 }
 
 /** Their codes are ours where ours has a word for it. */
-function failureOf({ code, message }: GatewayError, otherwise: FailureCode): Failure {
+function failureFrom({ code, message }: GatewayError, otherwise: FailureCode): Failure {
   const known = FAILURE_CODES.find((ours) => ours === code)
-  return { code: known ?? otherwise, message: message ?? 'The payment did not go through.', providerCode: code }
+  const failure = failureOf(known ?? otherwise, code)
+  return { ...failure, message: message ?? failure.message }
 }

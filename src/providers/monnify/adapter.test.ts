@@ -171,7 +171,7 @@ test('a refusal is declined when they do not know the reference, under any statu
       kind: 'declined',
       failure: {
         code: 'provider_error',
-        message: 'The payment could not be started. Nothing was charged.',
+        message: 'The provider rejected the request. Nothing was charged.',
         providerCode: '99',
       },
       tryId: null,

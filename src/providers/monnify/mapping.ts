@@ -1,8 +1,9 @@
 import type { Channel } from '../../kernel/channel.ts'
 import { type Currency, money } from '../../kernel/money.ts'
+import { failureOf } from '../failure.ts'
 import {
   type Declined,
-  type Failure,
+  type FailureCode,
   type Outcome,
   type Receipt,
   type RefundOrder,
@@ -37,7 +38,7 @@ export function outcomeOf(transaction: MonnifyTransaction, { channel, otherwiseA
       // All of it was given back. The receipts say so, and a payment that was recorded as paid stays so.
       return hasMoney
         ? { kind: 'paid', receipts: receipts.map((receipt) => ({ ...receipt, returned: receipt.amount.amount })) }
-        : { kind: 'declined', failure: { ...REVERSED, providerCode: 'REVERSED' }, tryId: null }
+        : { kind: 'declined', failure: failureOf('reversed', 'REVERSED'), tryId: null }
     case 'FAILED':
     case 'CANCELLED':
     case 'EXPIRED':
@@ -95,36 +96,19 @@ function paid({ card }: MonnifyTransaction, receipts: Receipt[]): Outcome {
   return { kind: 'paid', receipts, ...(card && { savedCard: card }) }
 }
 
-const REVERSED = { code: 'reversed', message: 'The payment was reversed. The money goes back to you.' } as const
-
-const CARD_ENDS: Record<string, Omit<Failure, 'providerCode'>> = {
-  FAILED: { code: 'card_declined', message: 'The card was declined. Try again, or use another card.' },
-  CANCELLED: { code: 'customer_cancelled', message: 'The payment was cancelled. Nothing was charged.' },
-}
-const LEFT = { code: 'customer_cancelled', message: 'The payment page closed before anything was paid.' } as const
-
-const ACCOUNT_ENDS: Record<string, Omit<Failure, 'providerCode'>> = {
-  FAILED: { code: 'provider_error', message: 'The transfer did not go through.' },
-  CANCELLED: { code: 'customer_cancelled', message: 'The payment was cancelled before a transfer came.' },
-}
-const RAN_OUT = { code: 'transfer_expired', message: 'The account number ran out before a transfer came.' } as const
+const CARD_ENDS: Record<string, FailureCode> = { FAILED: 'card_declined' }
+const ACCOUNT_ENDS: Record<string, FailureCode> = { FAILED: 'provider_error', CANCELLED: 'customer_cancelled' }
 
 /** They number no tries and give no reasons. */
 function ended(status: string, channel: Channel): Declined {
-  const failure = channel === 'card' ? (CARD_ENDS[status] ?? LEFT) : (ACCOUNT_ENDS[status] ?? RAN_OUT)
-  return { kind: 'declined', failure: { ...failure, providerCode: status }, tryId: null }
+  const code =
+    channel === 'card' ? (CARD_ENDS[status] ?? 'customer_cancelled') : (ACCOUNT_ENDS[status] ?? 'transfer_expired')
+  return { kind: 'declined', failure: failureOf(code, status), tryId: null }
 }
 
 /** A refusal of the request itself. Nearly all of theirs have the code 99. */
 export function refusalOf(code: string, what: 'start' | 'saved card', keysRefused = false): Declined {
-  const failure: Failure =
-    what === 'start'
-      ? {
-          code: 'provider_error',
-          message: 'The payment could not be started. Nothing was charged.',
-          providerCode: code,
-        }
-      : { code: 'card_declined', message: 'The saved card could not be charged. Pay another way.', providerCode: code }
+  const failure = failureOf(what === 'start' ? 'provider_error' : 'card_declined', code)
   return { kind: 'declined', failure, tryId: null, ...(keysRefused && { keysRefused }) }
 }
 

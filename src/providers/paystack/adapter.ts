@@ -1,3 +1,4 @@
+import { failureOf } from '../failure.ts'
 import {
   type Account,
   type Connection,
@@ -8,7 +9,7 @@ import {
   unknown,
 } from '../provider.ts'
 import { capabilities, readSettings, settings } from './capabilities.ts'
-import { accountExpiry, failure, isOfMode, isReversed, mismatch, outcomeOf, refusalOf, withoutFees } from './mapping.ts'
+import { accountExpiry, isOfMode, isReversed, mismatch, outcomeOf, refusalOf, withoutFees } from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
 import { refunds } from './refunds.ts'
 import { listTransactions, returnedBy, returnsOf } from './returns.ts'
@@ -211,7 +212,7 @@ function isMissing({ status, text }: { status: number; text: string }): boolean 
 
 const declined = (providerCode: string): Declined => ({
   kind: 'declined',
-  failure: failure('provider_error', providerCode),
+  failure: failureOf('provider_error', providerCode),
   tryId: null,
 })
 

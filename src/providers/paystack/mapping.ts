@@ -1,5 +1,6 @@
 import type { Channel } from '../../kernel/channel.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import { failureOf } from '../failure.ts'
 import {
   type Failure,
   type FailureCode,
@@ -121,27 +122,8 @@ export function accountExpiry({ startedAt, expiresAt }: Order): Date {
   return new Date(startedAt.getTime() + Math.min(Math.max(ahead, LEAST_MS), MOST_MS))
 }
 
-/** Messages for customers. The bank's texts are not shown to them. */
-const MESSAGES = {
-  insufficient_funds: 'There is not enough money on this card.',
-  card_declined: 'The bank declined this card.',
-  card_expired: 'This card has expired.',
-  card_not_supported: 'This card does not allow this kind of payment.',
-  incorrect_pin: 'The PIN was not right.',
-  incorrect_otp: 'The code was not right.',
-  authentication_failed: 'The bank could not confirm that it was you.',
-  limit_exceeded: 'This is more than the card may be charged.',
-  suspected_fraud: 'The bank declined this card.',
-  invalid_token: 'This saved card can no longer be used.',
-  transfer_expired: 'The account number was open no longer.',
-  customer_cancelled: 'The payment was cancelled.',
-  provider_unavailable: 'The bank could not be reached.',
-  provider_error: 'The payment could not be started. Nothing was charged.',
-  other: 'The payment did not go through.',
-} satisfies Partial<Record<FailureCode, string>>
-
 // There is no list of codes: the words in `gateway_response` are those of many banks. The first that fits counts.
-const WORDS: [RegExp, keyof typeof MESSAGES][] = [
+const WORDS: [RegExp, FailureCode][] = [
   [/insufficient|not sufficient/i, 'insufficient_funds'],
   [/card.*expired|expired.*card|^expired$/i, 'card_expired'],
   [/\bpin\b/i, 'incorrect_pin'],
@@ -159,7 +141,7 @@ const WORDS: [RegExp, keyof typeof MESSAGES][] = [
 export function declineOf(response: string | null, channel: 'card' | 'virtual-bank-account'): Failure {
   const words = response ?? ''
   const code = channel === 'card' ? cardCodeOf(words) : /expired/i.test(words) ? 'transfer_expired' : 'other'
-  return failure(code, response === null || mayTellTooMuch(response) ? 'failed' : response)
+  return failureOf(code, response === null || mayTellTooMuch(response) ? 'failed' : response)
 }
 
 const cardCodeOf = (words: string) => WORDS.find(([fitting]) => fitting.test(words))?.[1] ?? 'card_declined'
@@ -169,11 +151,7 @@ export function refusalOf({ code, type, message }: PaystackError, status: number
   // "Authorization code is invalid", "Email does not match Authorization code. …": it was never theirs, was given back, or is another's.
   const isForgotten = call === 'charge' && status === 400 && /authori[sz]ation[ _]code/i.test(message)
   // Their message is left out: some quote what we sent.
-  return failure(isForgotten ? 'invalid_token' : 'provider_error', code ?? type ?? `http_${status}`)
-}
-
-export function failure(code: keyof typeof MESSAGES, providerCode: string): Failure {
-  return { code, message: MESSAGES[code], providerCode }
+  return failureOf(isForgotten ? 'invalid_token' : 'provider_error', code ?? type ?? `http_${status}`)
 }
 
 /** An address, a long number, a key or a token has no place among codes. */

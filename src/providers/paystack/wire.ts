@@ -1,4 +1,4 @@
-import { type Currency, type Money, money } from '../../kernel/money.ts'
+import { type Currency, decimalsOf, type Money, money } from '../../kernel/money.ts'
 import {
   all,
   asWritten,
@@ -365,9 +365,7 @@ function wholeNumber(value: unknown): number | undefined {
 /**
  * Paystack counts every currency in hundredths. XOF has no minor unit, so its amounts are multiplied by 100 when sent.
  */
-const WITHOUT_HUNDREDTHS = new Set(['XOF'])
-
-const factorOf = (currency: string) => (WITHOUT_HUNDREDTHS.has(currency) ? 100 : 1)
+const factorOf = (currency: Currency) => 10 ** (2 - decimalsOf(currency))
 
 export function toHundredths({ amount, currency }: Money): number {
   return amount * factorOf(currency)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { failureOf } from '../failure.ts'
 import {
   type Account,
   type Connection,
@@ -18,7 +19,6 @@ import {
   chargeFor,
   chargeOf,
   encode,
-  failure,
   mismatch,
   otherMode,
   outcomeOfIntent,
@@ -145,7 +145,7 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
     async chargeSavedCard(order, savedCard) {
       const card = readToken(savedCard)
       // Not a token that this adapter made.
-      if (!card) return { kind: 'declined', failure: failure('invalid_token', 'unreadable_token'), tryId: null }
+      if (!card) return { kind: 'declined', failure: failureOf('invalid_token', 'unreadable_token'), tryId: null }
       const answer = await post('/v1/payment_intents', keyOf(order), chargeFor(order, card))
       if (answer.kind === 'unknown') return answer
       if (answer.status !== 200) {
@@ -159,7 +159,7 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
     },
 
     async openAccount() {
-      return { kind: 'declined', failure: failure('provider_error', 'channel_not_offered'), tryId: null }
+      return { kind: 'declined', failure: failureOf('provider_error', 'channel_not_offered'), tryId: null }
     },
 
     async check(order) {

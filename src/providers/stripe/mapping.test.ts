@@ -8,7 +8,7 @@ import { capabilities } from './capabilities.ts'
 import {
   chargeFor,
   encode,
-  failureOf,
+  failureFrom,
   mismatch,
   outcomeOfIntent,
   outcomeOfSession,
@@ -184,7 +184,14 @@ test('what money depends on is whole, or nothing is read', () => {
 
 test('decline codes map to ours, the code of Stripe is kept, and suspected fraud is not shown to the customer', () => {
   const code = (failure: object) =>
-    failureOf({ type: 'card_error', code: 'card_declined', declineCode: null, param: null, chargeId: null, ...failure })
+    failureFrom({
+      type: 'card_error',
+      code: 'card_declined',
+      declineCode: null,
+      param: null,
+      chargeId: null,
+      ...failure,
+    })
   for (const [theirs, ours] of [
     ['generic_decline', 'card_declined'],
     ['do_not_honor', 'card_declined'],

@@ -1,5 +1,6 @@
 import type { Mode } from '../../kernel/mode.ts'
 import { money } from '../../kernel/money.ts'
+import { failureOf } from '../failure.ts'
 import {
   type Declined,
   type Failure,
@@ -43,7 +44,7 @@ function outcomeWithoutIntent(status: string, paymentStatus: string): Outcome {
 
 /** The page takes no card any more, and none was charged. */
 function closed(): Declined {
-  return { kind: 'declined', failure: failure('customer_cancelled', 'expired'), tryId: null }
+  return { kind: 'declined', failure: failureOf('customer_cancelled', 'expired'), tryId: null }
 }
 
 export function outcomeOfIntent(intent: StripeIntent): Outcome {
@@ -82,11 +83,11 @@ function paid(intent: StripeIntent): Outcome {
 
 function cancelled(reason: string | null): Declined {
   const code = reason === 'fraudulent' ? 'suspected_fraud' : 'customer_cancelled'
-  return { kind: 'declined', failure: failure(code, reason ?? 'canceled'), tryId: null }
+  return { kind: 'declined', failure: failureOf(code, reason ?? 'canceled'), tryId: null }
 }
 
 function declined(error: StripeFailure, intent: StripeIntent | null): Declined {
-  return { kind: 'declined', failure: failureOf(error), tryId: intent?.charge?.id ?? error.chargeId }
+  return { kind: 'declined', failure: failureFrom(error), tryId: intent?.charge?.id ?? error.chargeId }
 }
 
 /** A saved card that was charged, or that waits for its owner. */
@@ -96,7 +97,7 @@ export function chargeOf(intent: StripeIntent): SavedCardCharge {
   const { id, stepLink } = intent
   if (stepLink) return { kind: 'step', link: stepLink, providerReference: id }
   // It can be completed only by Stripe's script with the client secret, which we never expose.
-  return { kind: 'declined', failure: failure('authentication_failed', 'use_stripe_sdk'), tryId: null }
+  return { kind: 'declined', failure: failureOf('authentication_failed', 'use_stripe_sdk'), tryId: null }
 }
 
 /** A refusal of the request itself, or of the card: 402 leaves an intent behind, which must not have taken money. */
@@ -174,33 +175,14 @@ const CODES: [FailureCode, string][] = [
 const OURS = new Map(CODES.flatMap(([ours, theirs]) => theirs.split(' ').map((code) => [code, ours] as const)))
 
 /** Messages for the customer. As Stripe requires, they do not say that a card was reported stolen. */
-const MESSAGES: Partial<Record<FailureCode, string>> = {
-  insufficient_funds: 'There is not enough money on this card.',
-  card_expired: 'This card has expired.',
-  limit_exceeded: 'This is above a limit of the card.',
-  incorrect_pin: 'The PIN was not right.',
-  authentication_failed: 'The bank could not confirm that it was you.',
-  card_not_supported: 'This card cannot be used for this payment.',
-  suspected_fraud: 'The card was declined. Try another one.',
-  provider_unavailable: 'The bank did not answer. Try again in a moment.',
-  invalid_token: 'This card is not there any more. Use another one.',
-  customer_cancelled: 'The payment page was closed before anything was paid.',
-  provider_error: 'The payment could not be started. Nothing was charged.',
-  card_declined: 'The card was declined. Try another one.',
-}
-
-export function failure(code: FailureCode, providerCode: string): Failure {
-  return { code, message: MESSAGES[code] ?? 'The payment did not go through.', providerCode }
-}
-
 /** The more exact of their words is kept. */
-export function failureOf({ type, code, declineCode, param }: StripeFailure): Failure {
+export function failureFrom({ type, code, declineCode, param }: StripeFailure): Failure {
   const theirs = declineCode ?? code ?? type
   if (code === 'resource_missing' && (param === 'payment_method' || param === 'customer')) {
-    return failure('invalid_token', theirs)
+    return failureOf('invalid_token', theirs)
   }
   const known = OURS.get(declineCode ?? '') ?? OURS.get(code ?? '')
-  return failure(known ?? (type === 'card_error' ? 'card_declined' : 'provider_error'), theirs)
+  return failureOf(known ?? (type === 'card_error' ? 'card_declined' : 'provider_error'), theirs)
 }
 
 /** What we ask for, in their words. Brackets make the nesting: `metadata[reference]=…`. */

@@ -75,7 +75,7 @@ test('a card that needs a code is asked for it; a wrong one may be entered again
   const code = page.getByLabel('One-time code')
   await code.fill('000000')
   await page.getByRole('button', { name: /^Pay/ }).click()
-  assert.equal(await alertOf(page), 'That code is not right. You have not been charged.')
+  assert.equal(await alertOf(page), 'The code was not right. You have not been charged.')
   await code.fill('123456')
   await page.getByRole('button', { name: /^Pay/ }).click()
   await page.waitForURL(/^http:\/\/localhost:\d+\/thanks\?.*status=successful/)

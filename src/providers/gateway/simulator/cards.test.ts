@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cardOf, failureMessage, outcomeOf, parseCardNumber, TEST_CARDS } from './cards.ts'
+import { failureMessage } from '../../failure.ts'
+import { cardOf, outcomeOf, parseCardNumber, TEST_CARDS } from './cards.ts'
 
 const expiry = { month: 12, year: 2030 }
 const charge = (number: string, code?: string) =>

@@ -73,20 +73,6 @@ export function outcomeOf(behaviour: Behaviour, code?: string): ChargeOutcome {
   }
 }
 
-const MESSAGES: Partial<Record<FailureCode, string>> = {
-  insufficient_funds: 'There is not enough money on this card.',
-  card_declined: 'The bank declined this card.',
-  card_expired: 'This card has expired.',
-  card_not_supported: 'This card is not supported.',
-  incorrect_otp: 'That code is not right.',
-  customer_cancelled: 'The payment was cancelled.',
-}
-
-/** For the customer, in plain words. */
-export function failureMessage(code: FailureCode): string {
-  return MESSAGES[code] ?? 'The card could not be charged.'
-}
-
 function digitsOf(text: string): string {
   return text.replaceAll(/[\s-]/g, '')
 }

@@ -106,7 +106,7 @@ test('a code is asked for on a page of its own; a wrong one may be tried again',
   assert.equal(alertOf(empty.text), 'Enter the code.')
   const wrong = await post(link, { action: 'otp', otp: '000000' })
   assert.equal(wrong.status, 422)
-  assert.equal(alertOf(wrong.text), 'That code is not right. You have not been charged.')
+  assert.equal(alertOf(wrong.text), 'The code was not right. You have not been charged.')
   assert.match(wrong.text, /autocomplete="one-time-code"/)
   const right = await post(link, { action: 'otp', otp: '123456' })
   assert.deepEqual([right.status, right.location], [303, RETURN])

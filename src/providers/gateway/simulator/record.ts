@@ -1,6 +1,7 @@
+import { failureMessage } from '../../failure.ts'
 import type { FailureCode } from '../../provider.ts'
 import { publicKeyOf } from '../keys.ts'
-import { type Card, failureMessage } from './cards.ts'
+import type { Card } from './cards.ts'
 
 /** A payment in the provider's books. */
 export interface Payment {
