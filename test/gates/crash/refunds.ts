@@ -60,7 +60,7 @@ export async function crashOfRefunds(random: Random, kills: number): Promise<Ref
     const repeated = await refundAll(door, random, wanted)
     for (const { upstream } of fakes) upstream.trouble = undefined
     await killer.allBack()
-    await settled(database)
+    await settled(database, door, fakes)
     return { kills: killer.made, askedFor: wanted.length, repeated, ...(await compare(database, fakes, wanted)) }
   } finally {
     door.close()
@@ -99,10 +99,7 @@ async function pay(
       sql`select order_reference as order from attempts where reference = ${answer.body.data.reference}`,
     )
     await fake.customer.payByCard(String(row?.order), { save: false })
-    for (const { headers, body: notice } of fake.takeNotices()) {
-      const url = `/notices/${name}/sandbox/${SANDBOX_MERCHANT_ID}`
-      await door.askUntilKnown('notice', 'POST', url, JSON.parse(notice.toString()), headers)
-    }
+    await deliverNotices(door, fake)
     const third = Math.floor(amount / 3)
     for (const share of random.pick([[amount], [third], [third, third + 1]])) {
       wanted.push({ provider: name, payment, amount: share, key: crypto.randomUUID(), id: undefined })
@@ -139,12 +136,30 @@ async function refundAll(door: Door, random: Random, wanted: Refund[]): Promise<
   return repeated
 }
 
-function settled(database: Database): Promise<void> {
-  return untilNone(database, SETTLED_WITHIN_MS, 'pending', sql`select count(*) from refunds where status = 'pending'`)
+async function deliverNotices(door: Door, fake: FakeProvider): Promise<void> {
+  const url = `/notices/${fake.provider.capabilities.name}/sandbox/${SANDBOX_MERCHANT_ID}`
+  for (const { headers, body } of fake.takeNotices()) {
+    await door.askUntilKnown('notice', 'POST', url, JSON.parse(body.toString()), headers)
+  }
 }
 
-async function untilNone(database: Database, withinMs: number, what: string, query: ReturnType<typeof sql>) {
+/** A provider may complete a refund only some time after it was made. A fake does so when it sends the notice. */
+function settled(database: Database, door: Door, fakes: FakeProvider[]): Promise<void> {
+  const pending = sql`select count(*) from refunds where status = 'pending'`
+  return untilNone(database, SETTLED_WITHIN_MS, 'pending', pending, async () => {
+    for (const fake of fakes) await deliverNotices(door, fake)
+  })
+}
+
+async function untilNone(
+  database: Database,
+  withinMs: number,
+  what: string,
+  query: ReturnType<typeof sql>,
+  meanwhile: () => Promise<void> = async () => {},
+): Promise<void> {
   for (const deadline = performance.now() + withinMs; ; await pause(500)) {
+    await meanwhile()
     const row = await database.row<{ count: number }>(query)
     if (row?.count === 0) return
     if (performance.now() > deadline) throw new Error(`${row?.count} are still ${what} after ${withinMs} ms`)
