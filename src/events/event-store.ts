@@ -1,21 +1,11 @@
-import type { Queries, Transaction } from '../database/database.ts'
+import type { Queries } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { type EventId, idOf, LAST_UUID, type PaymentId, uuidOf } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
-import { type AnnouncedType, bodyOf, type Event, isAnnounced } from './event.ts'
+import type { AnnouncedType } from './event.ts'
 
 /** PostgreSQL notification channel. The payload is the UUID of a payment whose change was committed. */
 export const PAYMENTS_CHANNEL = 'manilla_payments'
-
-/** Requires a transaction, so that an event and its change are committed together. */
-export async function insertEvent(tx: Transaction, event: Event): Promise<void> {
-  const body = isAnnounced(event.type) ? bodyOf(event) : null
-  await tx.rows(sql`
-    insert into events (id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
-    values (${uuidOf(event.id)}, ${uuidOf(event.merchantId)}, ${event.mode}, ${uuidOf(event.paymentId)},
-            ${event.type}, ${event.sequence}, ${event.data}, ${event.cause}, ${event.occurredAt}, ${body})`)
-  tx.notify(PAYMENTS_CHANNEL, uuidOf(event.paymentId))
-}
 
 /** A stored event that is sent to merchants. */
 export interface RecordedEvent {

@@ -7,7 +7,7 @@ import { newWebhookSecret, type WebhookSecret } from './webhook-secret.ts'
 
 export const defaultSecretPlace = ({ merchantId, mode }: Scope) => `webhook_secrets.sealed_secret:${merchantId}:${mode}`
 
-/** Scopes whose secret was read. It is never deleted, so it need not be looked for again. */
+/** Scopes whose secret was read after its commit. It is never deleted, so it need not be looked for again. */
 const haveSecret = new Set<string>()
 const MAX_REMEMBERED = 100_000
 
@@ -17,7 +17,8 @@ export async function ensureDefaultSecret(db: Queries, secrets: SecretBox, scope
   if (haveSecret.has(name)) return
   const known = await db.row(sql`
     select from webhook_secrets where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}`)
-  if (known && haveSecret.size < MAX_REMEMBERED) haveSecret.add(name)
+  const isCommitted = known && !('inTransaction' in db)
+  if (isCommitted && haveSecret.size < MAX_REMEMBERED) haveSecret.add(name)
   if (known) return
   await db.rows(sql`
     insert into webhook_secrets (merchant_id, mode, sealed_secret)

@@ -46,12 +46,21 @@ export async function initializePayment(
   const earlier = await findStarted(deps, startedId)
   if (earlier) return earlier
   const target = await findTarget(deps, caller, request)
-  const { capabilities, channel, integration } = target
-  priceOf(request, capabilities, channel)
-  const start = { capabilities, channel, saveCard: request.saveCard, startedBy }
-  const intent = await createWithIntent(deps, caller, request, integration, start)
+  const intent = await createWithIntent(deps, caller, request, target, startedBy)
   if (intent) return executeStart(deps, intent)
-  return startAttempt(deps, await openPayment(deps, caller, request, integration), start)
+  // The reference is in use, or the integration has changed since it was cached.
+  const current = findIntegration(deps, caller, await listEnabledIntegrations(deps.database, caller), request)
+  const paymentId = await openPayment(deps, caller, request, current.integration)
+  return startAttempt(deps, paymentId, startOf(request, current, startedBy))
+}
+
+function startOf(
+  request: InitializeRequest,
+  { capabilities, channel }: Target,
+  startedBy: CallContext['startedBy'],
+): Start {
+  priceOf(request, capabilities, channel)
+  return { capabilities, channel, saveCard: request.saveCard, startedBy }
 }
 
 /** The cache may be older than an integration that was just set up, so a refusal is checked against the database. */
@@ -72,13 +81,15 @@ async function createWithIntent(
   deps: InitializeDependencies,
   caller: Caller,
   request: InitializeRequest,
-  integration: EnabledIntegration,
-  start: Start,
+  target: Target,
+  startedBy: CallContext['startedBy'],
 ): Promise<Intent | undefined> {
+  const { integration } = target
+  const start = startOf(request, target, startedBy)
   const before: Snapshot = {
     payment: paymentBefore(wantedOf(caller, request, integration), deps.clock.now()),
     attempts: [],
-    transactionIds: [],
+    transactionIds: new Map(),
     hasRefunds: false,
     merchantName: caller.merchantName,
   }

@@ -50,7 +50,7 @@ async function trySettle(
   before: Snapshot,
 ): Promise<Decision | undefined> {
   const outcome = plausibleOutcome(signal)
-  const recorded = new Set(before.transactionIds)
+  const recorded = recordedOf(before, attempt)
   const isUnrecorded = ({ transactionId }: Receipt) => !recorded.has(transactionId)
   const receipts = 'receipts' in outcome ? outcome.receipts : []
   const newReceipts = distinct(receipts).filter(isUnrecorded)
@@ -73,6 +73,12 @@ async function trySettle(
     })),
   }
   return (await tryWriteDecision(deps.database, deps, before, decision, written)) ? decision : undefined
+}
+
+/** Of the attempt's provider account: another one may use the same ids. */
+function recordedOf({ attempts, transactionIds }: Snapshot, { provider, account }: Attempt): Set<string> {
+  const ofAccount = attempts.filter((each) => each.provider === provider && each.account === account)
+  return new Set(ofAccount.flatMap(({ id }) => transactionIds.get(id) ?? []))
 }
 
 async function settleIn(

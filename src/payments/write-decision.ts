@@ -89,7 +89,8 @@ export async function changePayment<Result>(
   return database.transaction(async (tx) => {
     const locked = await lockPaymentState(tx, paymentId)
     const again = await plan(tx, locked)
-    if (again.decision) await writeDecision(tx, deps, locked, again.decision, again.more)
+    // `plan` has just read the integration, so that its version is not compared again.
+    if (again.decision) await writeDecision(tx, deps, locked, again.decision, { ...again.more, integration: undefined })
     return again.result
   })
 }
@@ -111,7 +112,8 @@ async function write(
   const events = changes.map((change, index): Event => {
     const attempt = state.attempts.find(({ id }) => id === change.attemptId)
     return {
-      id: newId('event', now),
+      // Ids order the events, so those of one decision must rise.
+      id: newId('event', new Date(now.getTime() + index)),
       merchantId: payment.merchantId,
       mode: payment.mode,
       paymentId: payment.id,

@@ -1,4 +1,4 @@
-import type { Queries, Transaction } from '../../database/database.ts'
+import type { Queries } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { type AttemptId, idOf, type PaymentId, uuidOf } from '../../kernel/ids.ts'
@@ -114,10 +114,6 @@ export async function findAttempt(db: Queries, id: AttemptId): Promise<Attempt |
 export async function hasPageKey(db: Queries, id: PaymentId, key: string): Promise<boolean> {
   const row = await db.row(sql`select from attempts where payment_id = ${uuidOf(id)} and page_key = ${key}`)
   return row !== undefined
-}
-
-export async function savePageKey(tx: Transaction, id: AttemptId, key: string): Promise<void> {
-  await tx.rows(sql`update attempts set page_key = ${key} where id = ${uuidOf(id)}`)
 }
 
 /** Claims attempts whose check is due, with a lease of one minute. */

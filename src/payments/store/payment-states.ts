@@ -1,7 +1,7 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, type Statement, sql } from '../../database/sql.ts'
 import { NO_ACCOUNT } from '../../integrations/provider-account.ts'
-import { type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { Payment } from '../state/payment.ts'
@@ -11,8 +11,8 @@ import { findPaymentsByReference, PAYMENT_COLUMNS, type PaymentRow, paymentOf } 
 
 /** A payment with everything that a decision depends on, at one moment. */
 export interface Snapshot extends PaymentState {
-  /** The provider's transactions that are on record for the attempts. */
-  transactionIds: string[]
+  /** The provider's transactions that are on record, by attempt. */
+  transactionIds: Map<AttemptId, string[]>
   hasRefunds: boolean
   merchantName: string
 }
@@ -35,10 +35,11 @@ async function readState(db: Queries, statement: Statement): Promise<Snapshot | 
   const rows = await db.rows<StateRow>(statement)
   const [first] = rows
   if (!first) return undefined
+  const attempts = rows.filter((row) => row.a_id !== null).map((row) => attemptOf(row as AttemptRow))
   return {
     payment: paymentOf(first),
-    attempts: rows.filter((row) => row.a_id !== null).map((row) => attemptOf(row as AttemptRow)),
-    transactionIds: rows.flatMap((row) => row.transaction_ids),
+    attempts,
+    transactionIds: new Map(attempts.map(({ id }, index) => [id, rows[index]?.transaction_ids ?? []])),
     hasRefunds: first.has_refunds,
     merchantName: first.merchant_name ?? '',
   }
