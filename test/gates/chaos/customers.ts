@@ -159,7 +159,7 @@ class Visit {
     const wanted = this.#random.chance(0.5) ? {} : { amount: Math.ceil(this.#amount / 3) }
     const path = `/payments/v1/payments/${this.#reference}/refunds`
     const answer = await this.#door.ask('refund', 'POST', path, wanted)
-    if (answer?.status === 201) this.#told.refunded.push({ payment: this.#reference, ...answer.body.data })
+    if (answer?.status === 201) this.#told.refunded.push({ ...answer.body.data, payment: this.#reference })
   }
 
   async payWith(attempt: Attempt | undefined, card: string): Promise<void> {
