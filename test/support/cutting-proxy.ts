@@ -7,19 +7,19 @@ export interface CuttingProxy {
   url: string
   /**
    * Breaks the next connection that sends a commit, after `letPass` others. `committed`: PostgreSQL has committed and its answer is
-   * lost. `not committed`: the commit does not arrive.
+   * lost. `not committed`: the commit does not arrive. `at: 'write'`: the statement that writes a payment, which commits by itself.
    */
-  cut(what: 'committed' | 'not committed', letPass?: number): void
+  cut(what: 'committed' | 'not committed', options?: { letPass?: number; at?: keyof typeof SIGNS }): void
   /** How many connections were broken so far. */
   cuts(): number
 }
 
-const COMMIT = Buffer.from('commit\0')
+const SIGNS = { commit: Buffer.from('commit\0'), write: Buffer.from('{"payment":{"id":') }
 
 export async function startCuttingProxy(databaseUrl: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(databaseUrl)
   const sockets = new Set<Socket>()
-  let order: { what: 'committed' | 'not committed'; letPass: number } | undefined
+  let order: { what: 'committed' | 'not committed'; letPass: number; sign: Buffer } | undefined
   let cuts = 0
 
   const server = createServer((client) => {
@@ -38,7 +38,7 @@ export async function startCuttingProxy(databaseUrl: string): Promise<CuttingPro
       })
     }
     client.on('data', (chunk) => {
-      if (order && chunk.includes(COMMIT) && order.letPass-- === 0) {
+      if (order && chunk.includes(order.sign) && order.letPass-- === 0) {
         const { what } = order
         order = undefined
         cuts++
@@ -64,8 +64,8 @@ export async function startCuttingProxy(databaseUrl: string): Promise<CuttingPro
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     url: url.href,
-    cut(what, letPass = 0) {
-      order = { what, letPass }
+    cut(what, { letPass = 0, at = 'commit' } = {}) {
+      order = { what, letPass, sign: SIGNS[at] }
     },
     cuts: () => cuts,
   }
