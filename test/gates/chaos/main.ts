@@ -153,10 +153,11 @@ async function settled(
   }
 }
 
-/** The check schedule of an open attempt has waits of up to an hour. */
+/** The check schedule of an open attempt has waits of up to an hour. Those that are paid would only use up the account's rate limit. */
 async function makeChecksDue(database: Database): Promise<void> {
   await database.rows(sql`
-    update attempts set next_check_at = now() where next_check_at > now() and check_leased_until < now()`)
+    update attempts set next_check_at = now()
+     where status not in ('successful', 'surplus') and next_check_at > now() and check_leased_until < now()`)
 }
 
 function settings(databaseUrl: string, folder: string): Record<string, string> {
