@@ -84,9 +84,12 @@ async function planNext(
   if (await hasPageKey(db, state.payment.id, choice.key)) return { result: undefined }
   const integrations = await listEnabledIntegrations(db, state.payment)
   const waiting = state.attempts.filter(awaitsConfirmation).find((attempt) => isMeantBy(attempt, choice))
-  if (waiting && integrations.some((integration) => takesCardsAt(integration, waiting))) {
+  const integration = waiting && integrations.find((each) => takesCardsAt(each, waiting))
+  if (waiting && integration) {
     const { decision, result: intent } = await planConfirmed(db, deps, state, waiting)
-    return { decision, more: { pageKey: choice.key }, result: { intent, others: [] } }
+    const { provider, version } = integration
+    const more = { pageKey: choice.key, integration: { provider, version } }
+    return { decision, more, result: { intent, others: [] } }
   }
   if (!choice.newAccount && state.attempts.some((attempt) => isWaitingFor(attempt, choice, now))) {
     return { result: undefined }

@@ -74,7 +74,7 @@ export interface Plan<Result> {
 
 /**
  * Changes a payment: reads it, decides, and writes the decision in one statement. If the payment has changed in between, it is locked and
- * decided on again. So `plan` may be called twice, and must have no effects of its own.
+ * decided on again. So `plan` may be called twice, and all that it does itself must be safe to repeat.
  */
 export async function changePayment<Result>(
   deps: WriteDependencies & { database: Database },

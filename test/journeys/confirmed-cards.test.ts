@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { sql } from '../../src/database/sql.ts'
+import type { Database } from '../../src/database/database.ts'
+import { type Statement, sql } from '../../src/database/sql.ts'
 import { embedId } from '../../src/http/checkout/embed.ts'
 import { removeIntegration, setIntegration } from '../../src/integrations/manage-integrations.ts'
 import { type AttemptId, type PaymentId, parseId, type SavedCardId } from '../../src/kernel/ids.ts'
@@ -76,6 +77,30 @@ test('confirming a saved card charges it once, also when the form is submitted r
   await Promise.all([...tabs, ...tabs].map((form) => send(link, form)))
   assert.deepEqual(await statusesOf(shop, reference), ['successful', 'successful'])
   assert.equal(taken(), 1)
+})
+
+test('a saved card is not charged with an integration that is removed while the confirmation is written', async (t) => {
+  const { shop, initialize, taken } = await withSavedCard(t, startFakePaystack)
+  const { reference, link } = await initialize()
+  const { id } = await shop.payment(reference)
+  const { card } = await formOn(link)
+  const owner = { merchantId: shop.merchantId, mode: 'sandbox' } as const
+  let isRemoved = false
+  const removing: Database = {
+    ...database,
+    async rows<Row>(statement: Statement) {
+      const rows = await database.rows<Row>(statement)
+      if (!isRemoved && /from integrations\s+where/.test(statement.text)) {
+        isRemoved = true
+        await removeIntegration(parts, 'test', owner, 'paystack')
+      }
+      return rows
+    },
+  }
+  const choice = { channel: 'card', card: card as SavedCardId, key: 'pressed-while-removed' } as const
+  await payOnPage({ ...parts, database: removing }, id, choice).catch(() => {})
+  assert.ok(isRemoved)
+  assert.equal(taken(), 0)
 })
 
 test('the outcome of a charge is found when the answer was lost and the confirmation came hours after the order', async (t) => {
