@@ -22,11 +22,11 @@ export const LIMITS = {
   status: { perSecond: 100, burst: 500 },
   wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
   /** The API reference is large, and metrics are expensive to collect. */
-  docs: { perSecond: 2, burst: 30 },
+  docs: { perSecond: 1, burst: 12 },
   metrics: { perSecond: 2, burst: 20 },
   /** The sandbox provider's card pages and the demo shop. Each order of the shop is stored. */
-  sandboxPages: { perSecond: 10, burst: 50 },
-  demoOrders: { perSecond: 0.5, burst: 10 },
+  sandboxPages: { perSecond: 5, burst: 20 },
+  demoOrders: { perSecond: 0.2, burst: 5 },
   /** Providers' notices, by address and by merchant. A notice with a valid signature costs nothing here. */
   forgedNotices: { perSecond: 5, burst: 50 },
   unsignedNotices: { perSecond: 5, burst: 50 },

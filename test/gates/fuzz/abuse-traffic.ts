@@ -13,7 +13,7 @@ export class Visitor {
     this.#agent = new Agent({ keepAlive: true, localAddress, maxSockets })
   }
 
-  /** Resolves to status and body when the answer is complete; 0 when there was none. */
+  /** Resolves to status and body when the answer is complete; 0 when there was none. Of a large body only the beginning is decoded. */
   ask({ method, path, headers = {}, body, stream }: AbuseRequest): Promise<{ status: number; text: string }> {
     return new Promise((resolve) => {
       const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
@@ -26,8 +26,8 @@ export class Visitor {
             return void answer.destroy()
           }
           let text = ''
-          answer.setEncoding('utf8').on('data', (part: string) => {
-            if (text.length < 100_000) text += part
+          answer.on('data', (part: Buffer) => {
+            if (text.length < 100_000) text += part.toString('latin1')
           })
           answer.on('end', () => resolve({ status, text })).on('error', () => resolve({ status: 0, text: '' }))
         },
