@@ -18,10 +18,19 @@ export async function startDueChecks(
   limits: AccountLimits,
 ): Promise<Started> {
   return startWithin(limits, await claimDueChecks(deps.database, limit), {
-    accountOf: (attempt) => accountKey(attempt),
+    accountOf: (attempt) => `${accountKey(attempt)} ${urgency(attempt)}`,
     work: (attempt) => check(deps, attempt),
     postpone: (late) => postponeChecks(deps.database, late),
   })
+}
+
+/**
+ * Each urgency has its own rate limit, so that the many checks of unused links and of paid account numbers never delay the check of an
+ * unknown outcome: its customer waits.
+ */
+function urgency({ status }: Attempt): 'unknown' | 'open' | 'ended' {
+  if (status === 'processing') return 'unknown'
+  return status === 'pending' ? 'open' : 'ended'
 }
 
 async function check(deps: PaymentDependencies, attempt: Attempt): Promise<void> {

@@ -82,6 +82,36 @@ for (const question of QUESTION) {
   })
 }
 
+test('an unknown outcome is checked at once, although many unused links of the same account are due', async () => {
+  const never = Promise.withResolvers<void>()
+  const unused = await start(silent)
+  const unknown = await start(silent)
+  adversary.charge(unknown.attempt.orderReference, 'pays')
+  await database.rows(sql`update attempts set next_check_at = null, reconcile_at = null`)
+  await copyPayment(unused, 'check')
+  await database.rows(sql`
+    update attempts set status = 'processing', next_check_at = now() where id = ${uuidOf(unknown.attempt.id)}`)
+  const parts = silent.parts()
+  const honest = adversary.connection('honest')
+  const connect = async (): Promise<Connection> => ({
+    ...honest,
+    async check(order, ...rest) {
+      if (order.reference !== unknown.attempt.orderReference) await never.promise
+      return honest.check(order, ...rest)
+    },
+  })
+  const worker = startWorker({ ...parts, providers: { ...parts.providers, connect } })
+  try {
+    await eventually(
+      () => database.row(sql`select from payments where id = ${uuidOf(unknown.id)} and status = 'successful'`),
+      (row) => row !== undefined,
+    )
+  } finally {
+    never.resolve()
+    await worker.stop()
+  }
+})
+
 /** The silent shop's payment many times over, each with a check or a refund that has been due for longer than the healthy one. */
 async function copyPayment({ id, attempt }: Awaited<ReturnType<typeof start>>, question: (typeof QUESTION)[number]) {
   await database.rows(sql`
