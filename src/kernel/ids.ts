@@ -17,6 +17,10 @@ export type RefundId = Id<'refund'>
 export type DeliveryId = Id<'delivery'>
 export type EndpointId = Id<'endpoint'>
 export type DisputeId = Id<'dispute'>
+export type MemberId = Id<'member'>
+export type SessionId = Id<'session'>
+export type PasskeyId = Id<'passkey'>
+export type OneTimeLinkId = Id<'oneTimeLink'>
 
 const PREFIX = {
   payment: 'chk_',
@@ -28,6 +32,10 @@ const PREFIX = {
   delivery: 'dlv_',
   endpoint: 'whe_',
   dispute: 'dsp_',
+  member: 'mem_',
+  session: 'ses_',
+  passkey: 'pky_',
+  oneTimeLink: 'otl_',
 } as const
 const ENCODED_LENGTH = 22 // 58^22 > 2^128
 

@@ -2,7 +2,7 @@
  * The catalogue of refusals. Merchants' programs act on the codes, which never change. HTTP statuses are in http/server/problems.ts; the
  * thrown detail says what is wrong and what to do.
  */
-export const PROBLEMS = {
+export const API_PROBLEMS = {
   malformed_json: { title: 'The body is not JSON', retryable: false },
   invalid_request: { title: 'The request has mistakes', retryable: false },
   unknown_field: { title: 'A field looks misspelt', retryable: false },
@@ -39,6 +39,18 @@ export const PROBLEMS = {
   internal_error: { title: 'Something went wrong on our side', retryable: true },
   unavailable: { title: 'The service cannot answer right now', retryable: true },
 } as const
+
+/** Refusals of the dashboard's endpoints only. */
+export const DASHBOARD_PROBLEMS = {
+  not_signed_in: { title: 'Nobody is signed in', retryable: false },
+  sign_in_refused: { title: 'The sign-in was refused', retryable: false },
+  forbidden: { title: 'This is not allowed', retryable: false },
+  step_up_required: { title: 'Prove your identity again', retryable: false },
+  second_factor_required: { title: 'A second factor is needed', retryable: false },
+  conflict: { title: 'The current state does not allow this', retryable: false },
+} as const
+
+export const PROBLEMS = { ...API_PROBLEMS, ...DASHBOARD_PROBLEMS }
 
 export type ProblemCode = keyof typeof PROBLEMS
 

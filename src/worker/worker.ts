@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { deleteExpired } from '../members/session-store.ts'
 import { type AccountLimits, accountLimits, type Started } from '../outbound/account-limits.ts'
 import { startDueChecks } from '../payments/check-attempts.ts'
 import type { PaymentDependencies } from '../payments/dependencies.ts'
@@ -56,6 +57,11 @@ export function startWorker(deps: PaymentDependencies, others: Job[] = []): Work
       name: 'delete old notices',
       everyMs: HOUR_MS,
       run: async () => (await deleteOldNotices(deps.database, PURGE_BATCH)) >= PURGE_BATCH,
+    },
+    {
+      name: 'delete expired sessions and links',
+      everyMs: HOUR_MS,
+      run: () => deleteExpired(deps.database).then(() => false),
     },
     {
       name: 'delete retired provider keys',

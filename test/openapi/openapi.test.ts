@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { describeService } from '../../src/compose.ts'
 import { ANNOUNCED } from '../../src/events/event.ts'
-import { PROBLEMS } from '../../src/kernel/problem.ts'
+import { API_PROBLEMS } from '../../src/kernel/problem.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { breakingChanges } from './breaking-changes.ts'
 
@@ -112,7 +112,7 @@ test('each error code is listed by an operation, except those of the HTTP server
     ),
   )
   const ofServer = ['method_not_allowed', 'headers_too_large', 'request_timeout', 'internal_error']
-  assert.deepEqual(new Set([...listed, ...ofServer]), new Set(Object.keys(PROBLEMS)))
+  assert.deepEqual(new Set([...listed, ...ofServer]), new Set(Object.keys(API_PROBLEMS)))
 })
 
 test('the webhooks section has each event with the members that are really sent', async () => {

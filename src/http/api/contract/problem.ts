@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { PROBLEMS, type ProblemCode } from '../../../kernel/problem.ts'
+import { API_PROBLEMS, PROBLEMS, type ProblemCode } from '../../../kernel/problem.ts'
 import { STATUS } from '../../server/problems.ts'
 import { ref } from './schema.ts'
 
@@ -10,7 +10,7 @@ export const ProblemAnswer = Type.Object(
     status: Type.Integer(),
     detail: Type.String(),
     instance: Type.String(),
-    code: Type.String({ enum: Object.keys(PROBLEMS) }),
+    code: Type.String({ enum: Object.keys(API_PROBLEMS) }),
     errors: Type.Optional(
       Type.Array(
         Type.Object({
@@ -53,7 +53,7 @@ export function problemResponse(codes: ProblemCode[]) {
 
 /** One example per error code, for `components` of the OpenAPI document. */
 export const problemExamples = Object.fromEntries(
-  (Object.keys(PROBLEMS) as ProblemCode[]).map((code) => {
+  (Object.keys(API_PROBLEMS) as ProblemCode[]).map((code) => {
     const { title, retryable } = PROBLEMS[code]
     const value = {
       ...{ type: `urn:manilla:problem:${code}`, title, status: STATUS[code], detail: `${title}.` },

@@ -1,0 +1,157 @@
+import type { RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { Transaction } from '../database/database.ts'
+import { recordAct } from '../events/audit-log-store.ts'
+import { idOf, type MemberId, uuidOf } from '../kernel/ids.ts'
+import { Problem, refuse } from '../kernel/problem.ts'
+import { digestOf } from '../merchants/credential.ts'
+import type { MemberDependencies } from './dependencies.ts'
+import { deletePasskeys, deleteTotp, insertPasskey } from './factor-store.ts'
+import { findLink, type OneTimeLink, useLink } from './link-store.ts'
+import { hasSecondFactor, type Member, memberActor, parseEmail, parseMemberName, type Visit } from './member.ts'
+import { recordAccountAct } from './member-acts-store.ts'
+import { findMember, findOwner, insertMember, insertMembership, updatePassword } from './member-store.ts'
+import { hashPassword, passwordMistake } from './password.ts'
+import { deleteSessions } from './session-store.ts'
+import { type StartedSession, startSession } from './sign-in.ts'
+import { readRegistration, registrationOptions } from './webauthn.ts'
+
+type JoinLink = Extract<OneTimeLink, { merchantId: unknown }>
+
+/** What the reader of a welcome or invitation link says about themselves. */
+export interface NewAccount {
+  name: string
+  /** For a welcome link only; an invitation names the address. */
+  email?: string | undefined
+  password?: string | undefined
+  passkey?: RegistrationResponseJSON | undefined
+}
+
+export async function readLink(
+  { database }: Pick<MemberDependencies, 'database'>,
+  token: string,
+): Promise<OneTimeLink> {
+  const link = await findLink(database, digestOf(token))
+  if (!link) throw deadLink()
+  return link
+}
+
+function deadLink(): Problem {
+  return new Problem('not_found', 'This link was used or has expired. Ask for a new one.')
+}
+
+/** The id of the account that a link makes. Passkeys need it before the account exists. */
+function memberIdOf({ id }: OneTimeLink): MemberId {
+  return idOf('member', uuidOf(id))
+}
+
+/** Checks name and e-mail address; lists all mistakes. */
+function parseAccount(link: JoinLink, given: Pick<NewAccount, 'name' | 'email'>): { name: string; email: string } {
+  const name = parseMemberName(given.name)
+  const email = link.email ?? parseEmail(given.email ?? '')
+  if (name && email) return { name, email }
+  const mistake = (field: string, message: string) => ({ pointer: `/${field}`, code: 'invalid_value', message })
+  return refuse([
+    ...(name ? [] : [mistake('name', 'name must have 1 to 100 characters, on one line.')]),
+    ...(email ? [] : [mistake('email', 'email must be an e-mail address, like ada@example.com.')]),
+  ])
+}
+
+export async function newAccountPasskeyOptions(
+  deps: MemberDependencies,
+  token: string,
+  given: Pick<NewAccount, 'name' | 'email'>,
+) {
+  const link = await readLink(deps, token)
+  if (link.kind === 'reset') throw new Problem('conflict', 'A reset link takes a password.')
+  return registrationOptions(deps, { id: memberIdOf(link), ...parseAccount(link, given) }, [])
+}
+
+/** Makes an account from a welcome or invitation link and signs it in. */
+export async function createAccount(
+  deps: MemberDependencies,
+  visit: Visit,
+  token: string,
+  given: NewAccount,
+): Promise<StartedSession> {
+  const link = await readLink(deps, token)
+  if (link.kind === 'reset') throw new Problem('conflict', 'A reset link takes a password.')
+  const account = parseAccount(link, given)
+  const id = memberIdOf(link)
+  const { password, passkey: response } = given
+  if ((password === undefined) === (response === undefined))
+    throw new Problem('invalid_request', 'Send either a password or a passkey.')
+  const passwordHash = password === undefined ? null : await hashChecked(password, account)
+  const passkey = response && (await readRegistration(deps, id, { response, name: 'First passkey' }))
+
+  const member = await deps.database.transaction(async (tx) => {
+    if (!(await useLink(tx, link.id))) throw deadLink()
+    const operator = link.grantsOperator
+    if (!(await insertMember(tx, { id, ...account, operator, passwordHash })))
+      throw new Problem('conflict', 'This e-mail address has an account. Sign in with it, then open the link again.')
+    if (passkey && !(await insertPasskey(tx, passkey))) throw new Problem('conflict', 'This passkey is in use.')
+    await join(tx, link, id, visit.address)
+    if (operator) {
+      const actor = memberActor(id, visit.address)
+      await recordAct(tx, { actor, act: 'member.operator_granted', merchantId: null, subject: id })
+    }
+    return (await findMember(tx, id)) as Member
+  })
+  return startSession(deps, visit, member, { complete: true, method: passkey ? 'passkey' : 'password' })
+}
+
+/** Adds a merchant to the account of a signed-in member who was invited. */
+export async function acceptInvitation(
+  deps: MemberDependencies,
+  address: string,
+  { id, email }: Member,
+  token: string,
+): Promise<void> {
+  const link = await readLink(deps, token)
+  if (link.kind !== 'invitation' || link.email !== email)
+    throw new Problem('forbidden', 'This link is for another e-mail address. Sign out to use it.')
+  await deps.database.transaction(async (tx) => {
+    if (!(await useLink(tx, link.id))) throw deadLink()
+    await join(tx, link, id, address)
+  })
+}
+
+async function join(tx: Transaction, link: JoinLink, id: MemberId, address: string): Promise<void> {
+  const { merchantId, role } = link
+  if (role === 'owner' && (await findOwner(tx, merchantId)))
+    throw new Problem('conflict', 'This merchant has an owner by now. Ask the owner for an invitation.')
+  if (!(await insertMembership(tx, id, merchantId, role)))
+    throw new Problem('conflict', 'You are a member of this merchant already.')
+  await recordAct(tx, { actor: memberActor(id, address), act: 'member.joined', merchantId, subject: `${id} ${role}` })
+}
+
+/** Sets the password from a reset link and ends all sessions. A second factor that is left must still be given. */
+export async function resetPassword(
+  deps: MemberDependencies,
+  visit: Visit,
+  token: string,
+  password: string,
+): Promise<StartedSession> {
+  const link = await readLink(deps, token)
+  if (link.kind !== 'reset') throw new Problem('conflict', 'This link makes an account; it does not reset a password.')
+  const { memberId } = link
+  const hash = await hashChecked(password, link)
+  const member = await deps.database.transaction(async (tx) => {
+    if (!(await useLink(tx, link.id))) throw deadLink()
+    await updatePassword(tx, memberId, hash)
+    if (link.clearsSecondFactor) {
+      await deleteTotp(tx, memberId)
+      await deletePasskeys(tx, memberId)
+    }
+    await deleteSessions(tx, memberId)
+    const act = link.clearsSecondFactor ? 'member.second_factors_reset' : 'member.password_reset'
+    await recordAccountAct(tx, memberId, visit.address, { act, subject: memberId })
+    return (await findMember(tx, memberId)) as Member
+  })
+  return startSession(deps, visit, member, { complete: !hasSecondFactor(member.factors), method: 'reset link' })
+}
+
+export async function hashChecked(password: string, account: { email: string; name: string }): Promise<string> {
+  const message = passwordMistake(password, account)
+  if (message) refuse([{ pointer: '/password', code: 'invalid_value', message }])
+  return hashPassword(password)
+}

@@ -1,0 +1,144 @@
+import type { RegistrationResponseJSON } from '@simplewebauthn/server'
+import { type PasskeyId, parseId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import { digestOf } from '../merchants/credential.ts'
+import { hashChecked } from './accept-link.ts'
+import type { MemberDependencies } from './dependencies.ts'
+import {
+  confirmTotp,
+  countRecoveryCodes,
+  deletePasskey,
+  deleteTotp,
+  findTotp,
+  insertPasskey,
+  listPasskeys,
+  replaceRecoveryCodes,
+  savePendingTotp,
+} from './factor-store.ts'
+import { type Member, parseMemberName, type Session } from './member.ts'
+import { recordAccountAct } from './member-acts-store.ts'
+import { updatePassword } from './member-store.ts'
+import { totpPlace } from './prove-identity.ts'
+import { deleteSessions, replaceToken } from './session-store.ts'
+import { newRecoveryCodes, newToken, recoveryCodeDigest } from './token.ts'
+import { newTotpSecret, totpAddress, totpStep } from './totp.ts'
+import { readRegistration, registrationOptions } from './webauthn.ts'
+
+/** Changes the own password. All other sessions end, and this one gets another token, which is returned. */
+export async function changePassword(
+  deps: MemberDependencies,
+  address: string,
+  { id, member }: Session,
+  password: string,
+): Promise<string> {
+  const hash = await hashChecked(password, member)
+  const token = newToken()
+  await deps.database.transaction(async (tx) => {
+    await updatePassword(tx, member.id, hash)
+    await deleteSessions(tx, member.id, id)
+    await replaceToken(tx, id, digestOf(token))
+    await recordAccountAct(tx, member.id, address, { act: 'member.password_changed', subject: member.id })
+  })
+  return token
+}
+
+/** Starts the set-up of an authenticator app. It counts after its first code is confirmed. */
+export async function startTotp({ database, secrets }: MemberDependencies, { id, email }: Member) {
+  const secret = newTotpSecret()
+  await database.transaction((tx) => savePendingTotp(tx, id, secrets.seal(secret, totpPlace(id))))
+  return { secret, address: totpAddress(secret, email) }
+}
+
+/** Confirms the app with its first code. Returns ten recovery codes, which are not shown again. */
+export async function finishTotp(
+  { database, clock, secrets }: MemberDependencies,
+  address: string,
+  { id }: Member,
+  code: string,
+): Promise<string[]> {
+  const pending = (await findTotp(database, id))?.pending
+  if (!pending) throw new Problem('conflict', 'Start the set-up of the authenticator app first.')
+  const step = totpStep(secrets.open(pending, totpPlace(id)), code.replaceAll(/\s/g, ''), clock.now())
+  if (step === undefined)
+    throw new Problem(
+      'sign_in_refused',
+      'The code is not right. Check the time of your device, and send the newest code.',
+    )
+  const codes = newRecoveryCodes()
+  await database.transaction(async (tx) => {
+    if (!(await confirmTotp(tx, id, pending, step))) throw new Problem('conflict', 'The set-up was started again.')
+    await replaceRecoveryCodes(tx, id, digestsOf(id, codes))
+    await recordAccountAct(tx, id, address, { act: 'member.totp_added', subject: id })
+  })
+  return codes
+}
+
+export async function removeTotp({ database }: MemberDependencies, address: string, { id }: Member): Promise<void> {
+  await database.transaction(async (tx) => {
+    await deleteTotp(tx, id)
+    await recordAccountAct(tx, id, address, { act: 'member.totp_removed', subject: id })
+  })
+}
+
+/** Replaces all recovery codes. */
+export async function renewRecoveryCodes(
+  { database }: MemberDependencies,
+  address: string,
+  { id, factors }: Member,
+): Promise<string[]> {
+  if (!factors.totp) throw new Problem('conflict', 'Recovery codes belong to an authenticator app. Set one up first.')
+  const codes = newRecoveryCodes()
+  await database.transaction(async (tx) => {
+    await replaceRecoveryCodes(tx, id, digestsOf(id, codes))
+    await recordAccountAct(tx, id, address, { act: 'member.recovery_codes_renewed', subject: id })
+  })
+  return codes
+}
+
+function digestsOf(id: Member['id'], codes: string[]): Buffer[] {
+  return codes.map((code) => recoveryCodeDigest(id, code))
+}
+
+export async function passkeyOptions(deps: MemberDependencies, member: Member) {
+  return registrationOptions(deps, member, await listPasskeys(deps.database, member.id))
+}
+
+export async function addPasskey(
+  deps: MemberDependencies,
+  address: string,
+  { id }: Member,
+  given: { response: RegistrationResponseJSON; name: string },
+): Promise<PasskeyId> {
+  const name = parseMemberName(given.name)
+  if (!name) throw new Problem('invalid_request', 'name must have 1 to 100 characters, on one line.')
+  const passkey = await readRegistration(deps, id, { response: given.response, name })
+  await deps.database.transaction(async (tx) => {
+    if (!(await insertPasskey(tx, passkey))) throw new Problem('conflict', 'This passkey is in use.')
+    await recordAccountAct(tx, id, address, { act: 'member.passkey_added', subject: passkey.id })
+  })
+  return passkey.id
+}
+
+export async function removePasskey(
+  { database }: MemberDependencies,
+  address: string,
+  { id, factors }: Member,
+  name: string,
+): Promise<void> {
+  const passkeyId = parseId('passkey', name)
+  await database.transaction(async (tx) => {
+    if (!factors.password && factors.passkeys <= 1)
+      throw new Problem('conflict', 'This is your only way to sign in. Set a password or add another passkey first.')
+    if (!passkeyId || !(await deletePasskey(tx, id, passkeyId)))
+      throw new Problem('not_found', 'You have no such passkey.')
+    await recordAccountAct(tx, id, address, { act: 'member.passkey_removed', subject: passkeyId })
+  })
+}
+
+export async function secondFactors({ database }: MemberDependencies, { id, factors }: Member) {
+  const [passkeys, recoveryCodesLeft] = await Promise.all([
+    listPasskeys(database, id),
+    countRecoveryCodes(database, id),
+  ])
+  return { passkeys, totp: factors.totp, password: factors.password, recoveryCodesLeft }
+}

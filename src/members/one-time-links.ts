@@ -1,0 +1,124 @@
+import type { Transaction } from '../database/database.ts'
+import { recordAct } from '../events/audit-log-store.ts'
+import { type MemberId, type MerchantId, newId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import { digestOf } from '../merchants/credential.ts'
+import { findMerchant } from '../merchants/merchant-store.ts'
+import type { MemberDependencies } from './dependencies.ts'
+import { endInvitationsOf, endResetsOf, insertLink, type NewLink } from './link-store.ts'
+import type { Mail } from './mail.ts'
+import { recordAccountAct } from './member-acts-store.ts'
+import { findMemberByEmail, findOwner, hasOperator, lockRole } from './member-store.ts'
+import type { Role } from './permissions.ts'
+import { newToken } from './token.ts'
+import { countTry } from './tries-store.ts'
+
+type Dependencies = Pick<MemberDependencies, 'database' | 'clock' | 'baseUrl'>
+/** Without mail and `later` the link is only returned. */
+type MailingDependencies = Dependencies & Partial<Pick<MemberDependencies, 'sendMail' | 'later'>>
+
+/** A link that works once. It is shown to its creator and cannot be shown again. */
+export interface CreatedLink {
+  id: string
+  url: string
+  expiresAt: Date
+}
+
+const WELCOME_MINUTES = 15
+const INVITATION_MINUTES = 24 * 60
+/** E-mails about a forgotten password, before each further one has to wait. */
+const FREE_RESETS = 3
+
+/**
+ * The link of the first run: makes the owner of a merchant that has none. Undefined when the merchant has an owner. The
+ * first account of an installation also becomes its operator.
+ */
+export function createWelcomeLink(
+  deps: Dependencies,
+  actor: string,
+  merchantId: MerchantId,
+): Promise<CreatedLink | undefined> {
+  return deps.database.transaction(async (tx) => {
+    if (await findOwner(tx, merchantId)) return undefined
+    const grantsOperator = !(await hasOperator(tx))
+    const link = { kind: 'welcome' as const, merchantId, role: 'owner' as const, email: null, grantsOperator }
+    return create(deps, tx, { ...link, createdBy: actor, minutes: WELCOME_MINUTES })
+  })
+}
+
+/** Invites an e-mail address. The newest invitation of an address replaces the older ones. */
+export async function createInvitation(
+  deps: MailingDependencies,
+  actor: string,
+  { merchantId, email, role }: { merchantId: MerchantId; email: string; role: Role },
+): Promise<CreatedLink & { sent: boolean }> {
+  const { link, merchantName } = await deps.database.transaction(async (tx) => {
+    const merchant = await findMerchant(tx, merchantId)
+    if (!merchant) throw new Problem('not_found', `There is no merchant ${merchantId}.`)
+    if (role === 'owner' && (await findOwner(tx, merchantId)))
+      throw new Problem('conflict', 'This merchant has an owner. The owner can transfer the ownership.')
+    const known = await findMemberByEmail(tx, email)
+    if (known && (await lockRole(tx, known.member.id, merchantId)))
+      throw new Problem('conflict', 'This person is a member already. Change the role instead.')
+    await endInvitationsOf(tx, merchantId, email)
+    const invitation = { kind: 'invitation' as const, merchantId, role, email }
+    const created = await create(deps, tx, { ...invitation, createdBy: actor, minutes: INVITATION_MINUTES })
+    await recordAct(tx, { actor, act: 'member.invited', merchantId, subject: `${email} ${role}` })
+    return { link: created, merchantName: merchant.name }
+  })
+  const text = `You are invited to the dashboard of ${merchantName} on Manilla, as ${role}.\n\nOpen this link within 24 hours. It works once:\n\n${link.url}\n`
+  return { ...link, sent: mail(deps, { to: email, subject: `Invitation to ${oneLine(merchantName)}`, text }) }
+}
+
+/** Gives a member a new password. With `clearsSecondFactor` their passkeys, app and codes are removed, too. */
+export async function createResetLink(
+  deps: MailingDependencies,
+  actor: string,
+  member: { id: MemberId; email: string },
+  { clearsSecondFactor, address }: { clearsSecondFactor: boolean; address: string },
+): Promise<CreatedLink & { sent: boolean }> {
+  const link = await deps.database.transaction(async (tx) => {
+    await endResetsOf(tx, member.id)
+    const reset = { kind: 'reset' as const, memberId: member.id, clearsSecondFactor }
+    const created = await create(deps, tx, { ...reset, createdBy: actor, minutes: INVITATION_MINUTES })
+    const subject = `${member.id}${clearsSecondFactor ? ' with second factors' : ''}`
+    await recordAccountAct(tx, member.id, address, { act: 'member.reset_link_created', subject, actor })
+    return created
+  })
+  const text = `Choose a new password for the Manilla dashboard. Open this link within 24 hours. It works once:\n\n${link.url}\n\nIf you did not expect it, do nothing: your password has not changed.\n`
+  return { ...link, sent: mail(deps, { to: member.email, subject: 'New password for the Manilla dashboard', text }) }
+}
+
+/** "Forgot password": sends a link if the account exists. The caller learns nothing about that. */
+export function requestReset(deps: MemberDependencies, email: string, address: string): void {
+  deps.later(async () => {
+    const known = deps.sendMail && (await findMemberByEmail(deps.database, email))
+    if (!known || (await countTry(deps.database, [{ name: `reset of ${email}`, free: FREE_RESETS }]))) return
+    const options = { clearsSecondFactor: false, address }
+    await createResetLink(deps, `visitor from ${address}`, known.member, options)
+  })
+}
+
+async function create(
+  { clock, baseUrl }: Dependencies,
+  tx: Transaction,
+  link: DistributiveOmit<NewLink, 'id' | 'digest'>,
+): Promise<CreatedLink> {
+  const token = newToken()
+  const id = newId('oneTimeLink', clock.now())
+  const expiresAt = await insertLink(tx, { ...link, id, digest: digestOf(token) } as NewLink)
+  // In the fragment, which browsers do not send: the token is in no log of a server or proxy.
+  return { id, url: `${baseUrl()}/dashboard/welcome#${token}`, expiresAt }
+}
+
+type DistributiveOmit<Type, Key extends PropertyKey> = Type extends unknown ? Omit<Type, Key> : never
+
+function mail({ sendMail, later }: MailingDependencies, message: Mail): boolean {
+  if (!sendMail || !later) return false
+  later(() => sendMail(message))
+  return true
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ')
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto'
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
+import type { MemberId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { SecretBox } from '../kernel/secret-box.ts'
+import type { MemberDependencies } from './dependencies.ts'
+import { findTotp, useRecoveryCode, useTotpStep } from './factor-store.ts'
+import { hasSecondFactor, type Member, type Visit } from './member.ts'
+import { recordAccountAct } from './member-acts-store.ts'
+import { findPasswordHash } from './member-store.ts'
+import { passwordMatches } from './password.ts'
+import { recoveryCodeDigest } from './token.ts'
+import { totpStep } from './totp.ts'
+import { countTry, forgiveTries, type TryCounter } from './tries-store.ts'
+import { type ChallengePurpose, verifySignature } from './webauthn.ts'
+
+/** One way to prove an identity; exactly one member is given. */
+export interface Proof {
+  /** Six digits of the authenticator app. */
+  code?: string | undefined
+  recoveryCode?: string | undefined
+  passkey?: AuthenticationResponseJSON | undefined
+  /** Only for a step-up of a member without a second factor. */
+  password?: string | undefined
+}
+
+const FREE_TRIES = { account: 5, address: 20, device: 5 }
+
+/** The associated data of a sealed TOTP secret. */
+export const totpPlace = (id: MemberId) => `members.totp_secret:${id}`
+
+/**
+ * The counters that a guess uses up. A browser with a device cookie of this account has its own counter: guesses of
+ * others do not slow it down.
+ */
+export function countersFor(
+  secrets: SecretBox,
+  what: 'password' | 'second factor',
+  email: string,
+  { address, device = '' }: Visit,
+): TryCounter[] {
+  const [nonce = '', signature = ''] = device.split('.')
+  if (device && secrets.verify(signature, `${nonce} ${email}`, 'dashboard device'))
+    return [{ name: `device ${nonce} ${what} of ${email}`, free: FREE_TRIES.device }]
+  return [
+    { name: `address ${address}`, free: FREE_TRIES.address },
+    { name: `account ${what} of ${email}`, free: FREE_TRIES.account },
+  ]
+}
+
+/** The value of the device cookie after a complete sign-in. It proves nothing but that. */
+export function deviceCookieOf(secrets: SecretBox, email: string): string {
+  const nonce = randomBytes(16).toString('base64url')
+  return `${nonce}.${secrets.sign(`${nonce} ${email}`, 'dashboard device')}`
+}
+
+/** Runs a check that could be guessed. The try is counted first and forgiven when the check succeeds. */
+export async function limitTries<Result>(
+  { database }: Pick<MemberDependencies, 'database'>,
+  counters: TryCounter[],
+  check: () => Promise<Result | undefined>,
+): Promise<Result | undefined> {
+  const seconds = await countTry(database, counters)
+  if (seconds !== undefined)
+    throw new Problem('rate_limited', `Too many tries. Try again in ${seconds} s.`, { retryAfterSeconds: seconds })
+  const result = await check()
+  if (result !== undefined) {
+    const names = counters.map(({ name }) => name)
+    const isShared = (name: string) => name.startsWith('address ')
+    await forgiveTries(
+      database,
+      names.filter((name) => !isShared(name)),
+      names.filter(isShared),
+    )
+  }
+  return result
+}
+
+/** Checks a second factor, or the password of a member who has none. Throws `sign_in_refused`. Returns the method. */
+export async function proveIdentity(
+  deps: MemberDependencies,
+  visit: Visit,
+  member: Member,
+  purpose: ChallengePurpose,
+  proof: Proof,
+): Promise<string> {
+  const counters = countersFor(deps.secrets, 'second factor', member.email, visit)
+  const method = await (proof.passkey // cannot be guessed
+    ? checkProof(deps, member, purpose, proof)
+    : limitTries(deps, counters, () => checkProof(deps, member, purpose, proof)))
+  if (method) return method
+  await recordAccountAct(deps.database, member.id, visit.address, {
+    act: 'sign_in.refused',
+    subject: purpose.split(' ')[0] ?? '',
+  })
+  throw new Problem('sign_in_refused', 'That is not right, or it was used before. Try again.')
+}
+
+async function checkProof(
+  deps: MemberDependencies,
+  { id, factors }: Member,
+  purpose: ChallengePurpose,
+  { code, recoveryCode, passkey, password }: Proof,
+): Promise<string | undefined> {
+  if (passkey) {
+    const used = await verifySignature(deps, purpose, passkey)
+    return used?.memberId === id ? 'passkey' : undefined
+  }
+  if (code !== undefined) return (await useCode(deps, id, code)) ? 'totp' : undefined
+  if (recoveryCode !== undefined)
+    return (await useRecoveryCode(deps.database, id, recoveryCodeDigest(id, recoveryCode)))
+      ? 'recovery code'
+      : undefined
+  if (password !== undefined && purpose.startsWith('step-up') && !hasSecondFactor(factors))
+    return (await passwordMatches(password, await findPasswordHash(deps.database, id))) ? 'password' : undefined
+  return undefined
+}
+
+async function useCode(deps: MemberDependencies, id: MemberId, code: string): Promise<boolean> {
+  const sealed = (await findTotp(deps.database, id))?.secret
+  if (!sealed) return false
+  const step = totpStep(deps.secrets.open(sealed, totpPlace(id)), code.replaceAll(/\s/g, ''), deps.clock.now())
+  return step !== undefined && useTotpStep(deps.database, id, step)
+}
