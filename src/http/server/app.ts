@@ -4,10 +4,11 @@ import type { Socket } from 'node:net'
 import { getHeapStatistics } from 'node:v8'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import underPressure from '@fastify/under-pressure'
-import Fastify from 'fastify'
+import Fastify, { type FastifyRequest } from 'fastify'
 import type { Assets } from '../../../web/build.ts'
 import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import { Problem, refuse } from '../../kernel/problem.ts'
+import type { SendMail } from '../../members/mail.ts'
 import { brandingCache } from '../../merchants/branding-cache.ts'
 import type { VerifyCredential } from '../../merchants/verify-credential.ts'
 import type { PaymentBatch } from '../../payments/create-payment.ts'
@@ -33,6 +34,8 @@ import { liveRoutes } from '../checkout/live-routes.ts'
 import { logoRoutes } from '../checkout/logo-route.ts'
 import { isLink, pageRoutes, sendUnknownPayment } from '../checkout/page-routes.ts'
 import { widgetRoutes } from '../checkout/widget-routes.ts'
+import { DASHBOARD_API, dashboardRoutes } from '../dashboard/routes.ts'
+import { shellRoutes } from '../dashboard/shell.ts'
 import { authentication } from './authenticate.ts'
 import type { App } from './framework.ts'
 import { parseJsonBody } from './json-body.ts'
@@ -54,6 +57,8 @@ export interface HttpParts
   live: LivePayments
   /** Scripts and styles for browsers. */
   assets: Assets
+  /** For invitations and forgotten passwords; absent without SMTP_URL. */
+  sendMail?: SendMail | undefined
   baseUrl: () => string
   isStopping: () => boolean
   /** `operations`: health and metrics only, for a worker process. */
@@ -178,11 +183,11 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     if (validation) return sendProblem(request, reply, refusalOf(validation, request.query))
     return sendProblem(request, reply, toProblem(error, request, log))
   })
-  app.setNotFoundHandler((request, reply) =>
-    isLink(request)
-      ? sendUnknownPayment(request, reply, { limits, documents })
-      : sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`)),
-  )
+  app.setNotFoundHandler((request, reply) => {
+    if (isLink(request)) return sendUnknownPayment(request, reply, { limits, documents })
+    if (parts.serves !== 'operations' && isBrowserAtRoot(request)) return reply.redirect('/dashboard')
+    return sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`))
+  })
 
   if (parts.serves !== 'operations') await registerCallerRoutes(app, parts, { limits, links, metrics, documents })
   await registerProviderRoutes(app, { ...parts, links, limits }, metrics)
@@ -235,6 +240,10 @@ async function registerCallerRoutes(
   await app.register(async (pages: App) => pageRoutes(pages, forCustomers))
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
   await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
+  await app.register(async (dashboard: App) => dashboardRoutes(dashboard, { ...parts, limits }), {
+    prefix: DASHBOARD_API,
+  })
+  await app.register(async (shell: App) => shellRoutes(shell))
   const paymentIdOf = (text: string) => pageOf(parts, text)?.id
   await app.register(async (live: App) => liveRoutes(live, { live: parts.live, limits, paymentIdOf }))
 }
@@ -280,6 +289,11 @@ async function registerGuest(app: App, { prefix, routes, limitOf }: Guest, limit
     done()
   })
   await routes(app)
+}
+
+/** An API client at `/` gets the 404. */
+function isBrowserAtRoot(request: FastifyRequest): boolean {
+  return request.method === 'GET' && pathOf(request) === '/' && /\btext\/html\b/.test(request.headers.accept ?? '')
 }
 
 function isPlainUtf8(headers: IncomingHttpHeaders): boolean {

@@ -27,6 +27,8 @@ export const LIMITS = {
   /** The sandbox provider's card pages and the demo shop. Each order of the shop is stored. */
   sandboxPages: { perSecond: 5, burst: 20 },
   demoOrders: { perSecond: 0.2, burst: 5 },
+  /** Requests of the dashboard without a session. Wrong passwords and codes have limits of their own. */
+  signIn: { perSecond: 2, burst: 60 },
   /** Providers' notices, by address and by merchant. A notice with a valid signature costs nothing here. */
   forgedNotices: { perSecond: 5, burst: 50 },
   unsignedNotices: { perSecond: 5, burst: 50 },
@@ -128,6 +130,10 @@ export class Limits {
 
   metrics(request: FastifyRequest): void {
     this.#spend('metrics', request.ip, 'Too many requests from this address.')
+  }
+
+  signIn(request: FastifyRequest): void {
+    this.#spend('signIn', request.ip, 'Too many requests from this address.')
   }
 
   guest(request: FastifyRequest, limit: 'sandboxPages' | 'demoOrders'): void {

@@ -1,0 +1,42 @@
+import type { Database } from '../../database/database.ts'
+import { Problem } from '../../kernel/problem.ts'
+import { listCredentials } from '../../merchants/credential-store.ts'
+import { createCredential, revokeCredential } from '../../merchants/manage-merchants.ts'
+import type { App } from '../server/framework.ts'
+import { ApiKeysAnswer, NewApiKeyAnswer } from './contract.ts'
+import { inMerchant, scopeOf } from './guard.ts'
+
+const KEYS = '/merchants/:merchant/:mode/api-keys'
+
+/** The credentials of the merchant's backend, per mode. */
+export function apiKeyRoutes(app: App, deps: { database: Database }): void {
+  const config = { access: 'keys' as const }
+  const withStepUp = { ...config, stepUp: 'second-factor in live mode' as const }
+
+  async function keysOf({ merchantId, mode }: ReturnType<typeof scopeOf>) {
+    return (await listCredentials(deps.database, merchantId)).filter((each) => each.mode === mode)
+  }
+
+  app.get(KEYS, { config, schema: { response: { 200: ApiKeysAnswer } } }, async (request) => ({
+    data: (await keysOf(scopeOf(request))).map(({ clientId, createdAt, lastUsedAt, revokedAt }) => ({
+      clientId,
+      createdAt: createdAt.toISOString(),
+      lastUsedAt: lastUsedAt?.toISOString() ?? null,
+      revokedAt: revokedAt?.toISOString() ?? null,
+    })),
+  }))
+
+  app.post(KEYS, { config: withStepUp, schema: { response: { 201: NewApiKeyAnswer } } }, async (request, reply) => {
+    const { merchantId, mode } = scopeOf(request)
+    const created = await createCredential(deps, inMerchant(request).actor, merchantId, mode)
+    return reply.code(201).send({ data: created })
+  })
+
+  app.delete<{ Params: { clientId: string } }>(`${KEYS}/:clientId`, { config: withStepUp }, async (request, reply) => {
+    const { clientId } = request.params
+    const own = (await keysOf(scopeOf(request))).find((each) => each.clientId === clientId && !each.revokedAt)
+    if (!own) throw new Problem('not_found', 'You have no such API key in this mode.')
+    await revokeCredential(deps, inMerchant(request).actor, clientId)
+    return reply.code(204).send()
+  })
+}

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Fastify from 'fastify'
+import { pino } from 'pino'
+import { sql } from '../../src/database/sql.ts'
+import type { Access, StepUp } from '../../src/http/dashboard/guard.ts'
+import { guardRoutes } from '../../src/http/dashboard/guard.ts'
+import { dashboardRoutes } from '../../src/http/dashboard/routes.ts'
+import type { App } from '../../src/http/server/framework.ts'
+import { Limits } from '../../src/http/server/limits.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { type MemberId, type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
+import { MODES } from '../../src/kernel/mode.ts'
+import { secretBox } from '../../src/kernel/secret-box.ts'
+import { createInvitation } from '../../src/members/one-time-links.ts'
+import { PERMISSIONS, ROLES, type Role } from '../../src/members/permissions.ts'
+import { createCredential } from '../../src/merchants/manage-merchants.ts'
+import { addMember, type DashboardBrowser, newBrowser, signedInBrowser } from '../support/dashboard.ts'
+import { type Answer, addMerchant, BASE_URL, startService } from '../support/service.ts'
+
+const { app, database } = await startService()
+const parts = { database, clock: systemClock, baseUrl: () => BASE_URL }
+
+interface Route {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  url: string
+  access: Access
+  stepUp: StepUp | undefined
+  hasBody: boolean
+}
+
+/** Every endpoint of the dashboard, as registered: an endpoint that is added later is tested, too. */
+async function registeredRoutes(): Promise<Route[]> {
+  const routes: Route[] = []
+  const empty = Fastify() as unknown as App
+  empty.addHook('onRoute', ({ method, url, config, schema }) => {
+    if (method === 'HEAD') return
+    const { access, stepUp } = config as { access: Access; stepUp?: StepUp }
+    routes.push({ method: method as Route['method'], url, access, stepUp, hasBody: schema?.body !== undefined })
+  })
+  const log = pino({ level: 'silent' })
+  await empty.register(async (dashboard: App) =>
+    dashboardRoutes(dashboard, { ...parts, secrets: secretBox(Buffer.alloc(32)), log, limits: new Limits(false) }),
+  )
+  return routes
+}
+
+const routes = await registeredRoutes()
+const isOfMerchant = ({ access }: Route) => access in PERMISSIONS
+const nameOf = ({ method, url }: Pick<Route, 'method' | 'url'>) => `${method} ${url}`
+
+interface Party {
+  merchantId: MerchantId
+  members: Record<Role, MemberId>
+  /** An object of this merchant for each parameter of a path. */
+  objects: Record<string, string>
+}
+
+async function addParty(): Promise<Party> {
+  const { merchantId, clientId } = await addMerchant(database)
+  const entries: [Role, MemberId][] = []
+  for (const role of ROLES) entries.push([role, (await addMember(database, { role, merchantId })).id])
+  const members = Object.fromEntries(entries) as Record<Role, MemberId>
+  const { clientId: live } = await createCredential(parts, 'test', merchantId, 'live')
+  const email = `guest-${merchantId.slice(-6)}@example.com`
+  const invitation = await createInvitation(parts, 'test', { merchantId, email, role: 'viewer' })
+  return { merchantId, members, objects: { member: members.viewer, invitation: invitation.id, clientId, live } }
+}
+
+const [own, other] = [await addParty(), await addParty()]
+
+/** A body that the endpoint accepts, so that only permissions and ownership of objects can refuse it. */
+const BODIES: Record<string, unknown> = {
+  'POST /merchants/:merchant/invitations': { email: 'guest@example.com', role: 'viewer' },
+  'PATCH /merchants/:merchant/members/:member': { role: 'developer' },
+  'POST /merchants/:merchant/members/:member/reset': { secondFactors: true },
+  'PUT /merchants/:merchant/owner': { member: other.members.viewer },
+  'PUT /merchants/:merchant/security': { requireSecondFactor: false },
+}
+
+function modesOf({ url }: Route): readonly string[] {
+  return url.includes(':mode') ? MODES : ['']
+}
+
+/** The path with a merchant, a mode, and objects of a party. */
+function pathOf({ url }: Route, merchantId: MerchantId, mode: string, { objects }: Party): string {
+  return url.replaceAll(/:(\w+)/g, (_, name: string) => {
+    if (name === 'merchant') return merchantId
+    if (name === 'mode') return mode
+    const object = name === 'clientId' && mode === 'live' ? objects.live : objects[name]
+    assert.ok(object, `an object for :${name} of ${url}: add one to addParty()`)
+    return object
+  })
+}
+
+function send(browser: DashboardBrowser, { method }: Route, path: string, body?: unknown): Promise<Answer> {
+  return browser.call(method, path, method === 'GET' ? undefined : (body ?? {}))
+}
+
+/** The guard runs before the body is read: a refusal of the body shows that the guard let the request pass. */
+const INVALID = 'not an object'
+
+test('every endpoint declares its access; one without it fails at start', async () => {
+  assert.ok(routes.length > 30)
+  assert.deepEqual(
+    routes.filter(({ access }) => !access),
+    [],
+  )
+  const bare = (config: object, url: string) => {
+    const broken = Fastify() as unknown as App
+    guardRoutes(broken, { ...parts, limits: new Limits(false), cookies: {} as never })
+    return () => broken.get(url, { config }, () => ({}))
+  }
+  assert.throws(bare({}, '/new'), /GET \/new: config\.access is not declared/)
+  assert.throws(bare({ access: 'read' }, '/new'), /needs \/merchants\/:merchant in the path/)
+})
+
+test('without a session every endpoint but the public ones is 401', async () => {
+  for (const route of routes.filter(({ access }) => access !== 'public'))
+    for (const mode of modesOf(route)) {
+      const { status, body } = await send(
+        newBrowser(app),
+        route,
+        pathOf(route, own.merchantId, mode, withSessions(own)),
+      )
+      assert.deepEqual([status, body.code], [401, 'not_signed_in'], nameOf(route))
+    }
+})
+
+function withSessions(party: Party): Party {
+  return { ...party, objects: { ...party.objects, session: 'ses_x', passkey: 'pky_x' } }
+}
+
+for (const role of ROLES) {
+  test(`${role}: each endpoint in each mode, of the own and of another merchant`, async () => {
+    const browser = await signedInBrowser(app, database, own.members[role])
+    for (const route of routes.filter(isOfMerchant)) {
+      const mayDo = (PERMISSIONS as Record<string, readonly Role[]>)[route.access]?.includes(role)
+      for (const mode of modesOf(route)) {
+        const what = `${role} ${nameOf(route)} ${mode}`
+        // A body that is refused: permission is decided, and nothing changes. Without a body an unknown object is named.
+        const path = pathOf(route, own.merchantId, mode, route.hasBody ? own : other)
+        const mine = await send(browser, route, path, route.hasBody ? INVALID : undefined)
+        if (mayDo) assert.ok(![401, 403].includes(mine.status) && mine.status < 500, `${what}: ${mine.status}`)
+        else assert.deepEqual([mine.status, mine.body.code], [403, 'forbidden'], what)
+
+        const foreign = await send(browser, route, pathOf(route, other.merchantId, mode, other), BODIES[nameOf(route)])
+        assert.deepEqual([foreign.status, foreign.body.code], [404, 'not_found'], `${what} of another merchant`)
+      }
+    }
+  })
+}
+
+test("in the own merchant, another merchant's objects are not found and stay as they are", async () => {
+  const state = () =>
+    database.rows(sql`
+      select member_id::text, role from memberships where merchant_id = ${uuidOf(other.merchantId)}
+      union all select id::text, used_at::text from one_time_links where merchant_id = ${uuidOf(other.merchantId)}
+      union all select client_id, revoked_at::text from credentials where merchant_id = ${uuidOf(other.merchantId)}
+      order by 1`)
+  const before = await state()
+  const browser = await signedInBrowser(app, database, own.members.owner)
+  let tried = 0
+  for (const route of routes.filter(isOfMerchant)) {
+    const names = [...route.url.matchAll(/:(\w+)/g)].map(([, name]) => name)
+    const body = BODIES[nameOf(route)]
+    assert.ok(!route.hasBody || body, `a valid body for ${nameOf(route)}: add one to BODIES`)
+    const namesObject =
+      names.some((name) => !['merchant', 'mode'].includes(name ?? '')) || nameOf(route).includes('/owner')
+    if (!namesObject) continue
+    for (const mode of modesOf(route)) {
+      const { status } = await send(browser, route, pathOf(route, own.merchantId, mode, other), body)
+      assert.equal(status, 404, nameOf(route))
+      tried++
+    }
+    // An object of the other mode is as unknown as one of another merchant.
+    if (!names.includes('mode')) continue
+    for (const [mode, id] of [
+      ['sandbox', own.objects.live],
+      ['live', own.objects.clientId],
+    ] as const) {
+      const path = pathOf(route, own.merchantId, mode, { ...own, objects: { clientId: id ?? '', live: id ?? '' } })
+      assert.equal((await send(browser, route, path, body)).status, 404, `${nameOf(route)} ${mode}`)
+    }
+  }
+  assert.ok(tried >= 6)
+  assert.deepEqual(await state(), before)
+})
+
+test('own sessions and passkeys only: those of another member are not found', async () => {
+  const victim = await signedInBrowser(app, database, own.members.admin)
+  const [{ id }] = (await victim.call('GET', '/sessions')).body.data
+  const browser = await signedInBrowser(app, database, own.members.owner)
+  assert.equal((await browser.call('DELETE', `/sessions/${id}`)).status, 404)
+  assert.equal((await browser.call('DELETE', `/account/passkeys/${id}`)).status, 409, 'no other way to sign in')
+  assert.equal((await victim.call('GET', '/session')).status, 200)
+})
+
+test('each endpoint with step-up refuses a proof that is older than 10 minutes, and a member without a factor', async () => {
+  const browser = await signedInBrowser(app, database, own.members.owner)
+  await database.rows(sql`
+    update sessions set confirmed_at = now() - interval '11 minutes' where member_id = ${uuidOf(own.members.owner)}`)
+  const plain = await addMember(database, { role: 'admin', merchantId: own.merchantId, totp: false })
+  const bare = await signedInBrowser(app, database, plain.id)
+  const sensitive = routes.filter(({ stepUp }) => stepUp)
+  assert.ok(sensitive.length >= 15)
+  for (const route of sensitive) {
+    for (const mode of modesOf(route)) {
+      const path = pathOf(route, own.merchantId, mode, withSessions(other))
+      const { status, body } = await send(browser, route, path, BODIES[nameOf(route)])
+      const isFree = route.stepUp === 'second-factor in live mode' && mode === 'sandbox'
+      if (isFree) assert.ok(status < 500 && status !== 403, nameOf(route))
+      else assert.deepEqual([status, body.code], [403, 'step_up_required'], nameOf(route))
+      if (isFree || route.stepUp === 'identity' || route.access === 'ownership') continue
+      const answer = await send(bare, route, path, BODIES[nameOf(route)])
+      assert.deepEqual([answer.status, answer.body.code], [403, 'second_factor_required'], nameOf(route))
+    }
+  }
+})
+
+test('a merchant that requires a second factor is closed to members without one', async () => {
+  const { merchantId } = await addMerchant(database)
+  const owner = await addMember(database, { role: 'owner', merchantId })
+  const plain = await addMember(database, { role: 'admin', merchantId, totp: false })
+  const browser = await signedInBrowser(app, database, owner.id)
+  const members = `/merchants/${merchantId}/members`
+  const bare = await signedInBrowser(app, database, plain.id)
+  assert.equal((await bare.call('GET', members)).status, 200)
+  await browser.call('PUT', `/merchants/${merchantId}/security`, { requireSecondFactor: true })
+  const refused = await bare.call('GET', members)
+  assert.deepEqual([refused.status, refused.body.code], [403, 'second_factor_required'])
+  assert.equal((await bare.call('POST', '/account/passkeys/options')).status, 200, 'a factor can be added')
+  assert.equal((await browser.call('GET', members)).status, 200)
+})
+
+test('a suspended merchant can be read, not changed', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id } = await addMember(database, { role: 'owner', merchantId })
+  const browser = await signedInBrowser(app, database, id)
+  await database.rows(sql`update merchants set status = 'suspended' where id = ${uuidOf(merchantId)}`)
+  assert.equal((await browser.call('GET', `/merchants/${merchantId}/members`)).status, 200)
+  const created = await browser.call('POST', `/merchants/${merchantId}/sandbox/api-keys`)
+  assert.deepEqual([created.status, created.body.code], [403, 'merchant_suspended'])
+})
+
+test('API keys: created, used, and revoked in their mode', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id } = await addMember(database, { role: 'developer', merchantId })
+  const browser = await signedInBrowser(app, database, id)
+  const keys = `/merchants/${merchantId}/live/api-keys`
+  const { status, body } = await browser.call('POST', keys)
+  assert.equal(status, 201)
+  const { clientId, clientSecret } = body.data
+  assert.match(clientId, /^cid_live_/)
+  const listed = await browser.call('GET', keys)
+  assert.deepEqual([listed.body.data.length, listed.body.data[0].clientId], [1, clientId])
+  assert.ok(!JSON.stringify(listed.body).includes(clientSecret))
+  assert.equal((await browser.call('DELETE', `${keys}/${clientId}`)).status, 204)
+  assert.ok((await browser.call('GET', keys)).body.data[0].revokedAt)
+  const acts = await database.rows(sql`
+    select actor, address, act from audit_log where subject = ${clientId} order by id`)
+  const by = { actor: `member:${id}`, address: '127.0.0.1' }
+  assert.deepEqual(acts, [
+    { ...by, act: 'credential.created' },
+    { ...by, act: 'credential.revoked' },
+  ])
+})
