@@ -21,6 +21,7 @@ import { idOf } from './kernel/ids.ts'
 import type { Mode } from './kernel/mode.ts'
 import { secretBox } from './kernel/secret-box.ts'
 import { createLog } from './log.ts'
+import { createWelcomeLink } from './members/one-time-links.ts'
 import type { NewCredential } from './merchants/credential.ts'
 import { credentialVerifier } from './merchants/verify-credential.ts'
 import { webhookHttp } from './outbound/webhook-http.ts'
@@ -78,6 +79,8 @@ export interface Service {
   serverUrl: string
   sandbox: NewCredential
   sandboxWebhookSecret: string
+  /** A one-time link while the dashboard has no account; undefined for a worker. */
+  dashboardUrl: string | undefined
   /** The URL of the demo shop, if enabled. */
   demoUrl: string | undefined
   /** Graceful shutdown. `patient`: waits first, so that load balancers notice. */
@@ -157,6 +160,7 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
     http,
     allowPrivate,
     guests: [...servers, ...demo],
+    sendMail: await openMail(config),
     baseUrl: () => baseUrl,
     isStopping: () => stopping,
     serves: config.role === 'worker' ? 'operations' : 'everything',
@@ -186,6 +190,8 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
   }
   dependencies.database.onNotify((channel, payload) => listeners[channel]?.heard(payload))
   const listening = listenTo(dependencies.databaseUrl, listeners)
+  const dashboardUrl =
+    config.role === 'worker' ? undefined : await dashboardLink({ ...dependencies, baseUrl: () => baseUrl })
   log.info({ port }, 'listening')
 
   return {
@@ -193,6 +199,7 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
     serverUrl,
     sandbox: keys.sandbox,
     sandboxWebhookSecret: keys.sandboxWebhookSecret,
+    dashboardUrl,
     demoUrl: hasDemo ? `${baseUrl}/demo` : undefined,
     async stop(patient) {
       stopping = true // readiness fails, and every answer has "Connection: close"
@@ -206,6 +213,19 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
       await dependencies.close()
     },
   }
+}
+
+/** Loaded lazily: most installations of a developer send no mail. */
+async function openMail({ smtpUrl, smtpFrom, publicUrl }: Config) {
+  if (!smtpUrl) return undefined
+  const { smtpMail } = await import('./members/mail.ts')
+  return smtpMail(smtpUrl, smtpFrom ?? `Manilla <no-reply@${new URL(publicUrl ?? 'http://localhost').hostname}>`)
+}
+
+/** The first account is made with a link that this start prints. */
+async function dashboardLink(parts: Parameters<typeof createWelcomeLink>[0]): Promise<string> {
+  const link = await createWelcomeLink(parts, 'seed', SANDBOX_MERCHANT_ID)
+  return link?.url ?? `${parts.baseUrl()}/dashboard`
 }
 
 /** The demo shop is a merchant: it gets credentials and URLs, and no dependency of the service. */

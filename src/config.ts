@@ -23,6 +23,9 @@ export interface Config {
   /** Modes in which webhooks and provider base URLs may lead to private addresses (SSRF). By default `sandbox` on a developer's machine, else `never`. */
   webhookAllowPrivate: 'never' | 'sandbox' | 'always'
   logLevel: LogLevel
+  /** Sends invitations and links for a new password. Absent: they are only shown. */
+  smtpUrl: string | undefined
+  smtpFrom: string | undefined
   /** Proxies whose X-Forwarded-For header is trusted. */
   trustProxy: string[]
 }
@@ -105,6 +108,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     )
   }
 
+  const smtpUrl = url('SMTP_URL', ['smtp:', 'smtps:'])
+  const smtpFrom = given('SMTP_FROM')
+  if (smtpFrom !== undefined && !/^[^\r\n]*@[^\r\n]+$/.test(smtpFrom))
+    wrong('SMTP_FROM', 'must be an address like no-reply@example.com, or Manilla <no-reply@example.com>')
+
   const trustProxy = (given('TRUST_PROXY') ?? '')
     .split(',')
     .map((entry) => entry.trim())
@@ -148,6 +156,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     demo,
     webhookAllowPrivate,
     logLevel,
+    smtpUrl: smtpUrl?.href,
+    smtpFrom,
     trustProxy,
   }
 }

@@ -3,11 +3,11 @@ import type { Config } from '../config.ts'
 
 /** Printed at start: URLs, sandbox credentials and a first request to try. */
 export function banner(service: Service, { databaseUrl, dataDir }: Config): string {
-  const { baseUrl, sandbox, sandboxWebhookSecret, demoUrl } = service
+  const { baseUrl, sandbox, sandboxWebhookSecret, dashboardUrl, demoUrl } = service
   return `
   Manilla is running.
 
-  Base URL        ${baseUrl}
+  Base URL        ${baseUrl}${dashboardUrl ? `\n  Dashboard       ${dashboardUrl}` : ''}
   client-id       ${sandbox.clientId}
   client-secret   ${sandbox.clientSecret}
   webhook secret  ${sandboxWebhookSecret}

@@ -6,8 +6,10 @@ import { PROVIDERS } from '../providers/registry.ts'
 import { type Command, helpOf, helpOfAll, parseOptions, UsageError } from './command.ts'
 import { audit } from './commands/audit.ts'
 import { credentialCreate, credentialList, credentialRevoke } from './commands/credential.ts'
+import { dashboardLink } from './commands/dashboard-link.ts'
 import { doctor } from './commands/doctor.ts'
 import { integrationCommands } from './commands/integration.ts'
+import { memberInvite, memberList, memberOperator, memberRemove } from './commands/member.ts'
 import { merchantCreate, merchantList, merchantResume, merchantSuspend } from './commands/merchant.ts'
 import { merchantBrand } from './commands/merchant-brand.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -32,6 +34,11 @@ const COMMANDS: Command[] = [
   credentialCreate,
   credentialList,
   credentialRevoke,
+  dashboardLink,
+  memberList,
+  memberInvite,
+  memberRemove,
+  memberOperator,
   ...integrationCommands(PROVIDERS),
   paymentShow,
   paymentTimeline,
