@@ -30,6 +30,7 @@ test('with nothing set there is a default for everything', () => {
       sandboxWebhookSecret: undefined,
       secretKey: undefined,
       role: 'all',
+      workers: 1,
       rateLimit: true,
       demo: true,
       webhookAllowPrivate: 'sandbox',
@@ -117,4 +118,12 @@ test('PUBLIC_URL is a plain address; a slash at its end does not matter', () => 
 
 test('empty means absent', () => {
   assert.equal(readConfig({ PORT: '', DATABASE_URL: ' ', SECRET_KEY: '' }).port, 3000)
+})
+
+test('WORKERS is a number of processes or auto, and the demo shop needs one process', () => {
+  assert.equal(readConfig({ WORKERS: '4' }).workers, 4)
+  assert.equal(readConfig({ WORKERS: '4' }).demo, false)
+  assert.ok(readConfig({ WORKERS: 'auto' }).workers >= 1)
+  for (const WORKERS of ['0', '-1', '1.5', 'all', '1000']) assert.equal(mistakesOf({ WORKERS }).length, 1, WORKERS)
+  assert.match(mistakesOf({ WORKERS: '2', DEMO: 'on' })[0] ?? '', /DEMO.*WORKERS=1/)
 })

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { isWebhookSecret } from './events/webhook-secret.ts'
 import { OperatorError } from './kernel/operator-error.ts'
 
@@ -17,6 +18,8 @@ export interface Config {
   sandboxWebhookSecret: string | undefined
   secretKey: Buffer | undefined
   role: 'all' | 'api' | 'worker'
+  /** Processes that share the port. */
+  workers: number
   rateLimit: boolean
   /** The demo shop at /demo. */
   demo: boolean
@@ -128,7 +131,12 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 
   const role = oneOf('ROLE', ['all', 'api', 'worker'], 'all')
   const rateLimit = oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on'
-  const demo = oneOf('DEMO', ['on', 'off'], 'on') === 'on'
+  const workers = given('WORKERS') ?? '1'
+  if (workers !== 'auto' && !/^[1-9]\d{0,2}$/.test(workers))
+    wrong('WORKERS', `"${workers}" is not a number of processes from 1 to 999, or auto (one for each core)`)
+  const isCluster = workers !== '1'
+  const demo = oneOf('DEMO', ['on', 'off'], isCluster ? 'off' : 'on') === 'on'
+  if (demo && isCluster) wrong('DEMO', 'the demo shop keeps its orders in memory: set WORKERS=1, or DEMO=off')
   const host = given('HOST') ?? '127.0.0.1'
   // SSRF guard: on a shared deployment, sandbox credentials must not reach the private network of the service.
   const isDevelopment = given('DATABASE_URL') === undefined && isLoopback(host)
@@ -152,6 +160,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     sandboxWebhookSecret: webhookSecret,
     secretKey: secretKey === undefined ? undefined : Buffer.from(secretKey, 'base64'),
     role,
+    workers: workers === 'auto' ? availableParallelism() : Number(workers),
     rateLimit,
     demo,
     webhookAllowPrivate,

@@ -2,7 +2,7 @@ import type { Service } from '../compose.ts'
 import type { Config } from '../config.ts'
 
 /** Printed at start: URLs, sandbox credentials and a first request to try. */
-export function banner(service: Service, { databaseUrl, dataDir }: Config): string {
+export function banner(service: Omit<Service, 'stop'>, { databaseUrl, dataDir }: Config): string {
   const { baseUrl, sandbox, sandboxWebhookSecret, dashboardUrl, demoUrl } = service
   return `
   Manilla is running.

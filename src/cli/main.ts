@@ -79,4 +79,5 @@ main(process.argv.slice(2)).catch((error: unknown) => {
   const { message, stack } = error as Error
   process.stderr.write(`${isExpected ? message : stack}\n`)
   process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1
+  if (process.connected) process.disconnect() // a worker of WORKERS=n: its channel would keep it running
 })

@@ -1,11 +1,19 @@
+import cluster from 'node:cluster'
+import type { Logger } from 'pino'
 import { startService } from '../../compose.ts'
-import { readConfig } from '../../config.ts'
+import { type Config, readConfig } from '../../config.ts'
 import { createLog } from '../../log.ts'
 import { banner } from '../banner.ts'
+import { type Started, startCluster } from '../cluster.ts'
 import type { Command } from '../command.ts'
 import { forgetRunningService, recordRunningService } from '../running-service.ts'
 
 const STOP_WITHIN_MS = 9_500
+
+interface Running {
+  service: Started
+  stop(signal: NodeJS.Signals): Promise<void>
+}
 
 export const serve: Command = {
   name: 'serve',
@@ -22,27 +30,33 @@ export const serve: Command = {
       })
     }
 
-    const starting = startService(config, log)
+    const starting = config.workers > 1 && cluster.isPrimary ? startCluster(config, log) : startAlone(config, log)
     let stopping = false
     const stop = async (signal: NodeJS.Signals) => {
       if (stopping) return
       stopping = true
       log.info({ signal }, 'stopping')
       setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref()
-      const service = await starting
+      const running = await starting
       await forgetRunningService(config)
-      await service.stop(signal === 'SIGTERM')
+      await running.stop(signal)
       log.info('stopped')
       log.flush(() => process.exit(0))
     }
     process.on('SIGTERM', stop)
     process.on('SIGINT', stop)
 
-    const service = await starting
+    const { service } = await starting
+    if (cluster.worker) return void cluster.worker.send(service)
     if (config.role !== 'worker')
       await recordRunningService(config, service).catch((err) =>
         log.warn({ err }, 'the URL of the service was not recorded in DATA_DIR; commands need --url'),
       )
     process.stdout.write(banner(service, config))
   },
+}
+
+async function startAlone(config: Config, log: Logger): Promise<Running> {
+  const { stop, ...service } = await startService(config, log)
+  return { service, stop: (signal) => stop(signal === 'SIGTERM') }
 }

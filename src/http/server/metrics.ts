@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { metricsReader } from '../../cluster-metrics.ts'
 import type { Database } from '../../database/database.ts'
 
 const REQUEST_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -6,6 +7,8 @@ const REQUEST_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 /** Prometheus metrics. Labels have few values: no merchant and no reference, which would make the number of series unbounded. */
 export class Metrics {
   readonly #registry = new Registry()
+  /** The metrics as text; of all processes with WORKERS. */
+  readonly read = metricsReader(this.#registry)
   readonly #requestSeconds: Histogram<'method' | 'route' | 'status'>
   readonly wrongCredentials: Counter
   readonly forgedNotices: Counter
@@ -55,9 +58,5 @@ export class Metrics {
 
   get contentType(): string {
     return this.#registry.contentType
-  }
-
-  read(): Promise<string> {
-    return this.#registry.metrics()
   }
 }

@@ -1,0 +1,70 @@
+import cluster, { type Worker } from 'node:cluster'
+import type { Logger } from 'pino'
+import { answerMetrics } from '../cluster-metrics.ts'
+import { openDependencies, type Service } from '../compose.ts'
+import type { Config } from '../config.ts'
+import { loadKeys } from '../generated-keys.ts'
+import { OperatorError } from '../kernel/operator-error.ts'
+
+/** What a worker tells the primary process when it is ready. */
+export type Started = Omit<Service, 'stop'>
+
+/** A worker that ends is replaced after this time, so that one that cannot start does not use up a core. */
+const REPLACE_AFTER_MS = 1_000
+
+export interface ClusterProcess {
+  service: Started
+  stop(signal: NodeJS.Signals): Promise<void>
+}
+
+/**
+ * The primary process of WORKERS=n: it starts the embedded PostgreSQL if that is used, and n workers that share one port (node:cluster).
+ * Each worker is a whole service, and all state is in the database, so that a worker may end at any time.
+ */
+export async function startCluster(config: Config, log: Logger): Promise<ClusterProcess> {
+  const dependencies = await openDependencies(config, 'own', log)
+  let stopping = false
+  const stop = async (signal: NodeJS.Signals) => {
+    stopping = true
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+    await Promise.all(workers.map((worker) => ended(worker, signal)))
+    await dependencies.close()
+  }
+  try {
+    const { secretKey } = await loadKeys(config) // generated before a worker looks for them
+    const env = {
+      DATABASE_URL: dependencies.databaseUrl,
+      SECRET_KEY: secretKey.toString('base64'),
+      WEBHOOK_ALLOW_PRIVATE: config.webhookAllowPrivate, // its default depends on DATABASE_URL
+    }
+    answerMetrics()
+    // The first worker migrates, and finds a free port for all. Workers that listen on port 0 get the same free port from node:cluster.
+    const service = await startedBy(cluster.fork(env))
+    const port = config.port === 0 ? '0' : new URL(service.serverUrl).port
+    const fork = () => cluster.fork({ ...env, PORT: port })
+    await Promise.all(Array.from({ length: config.workers - 1 }, () => startedBy(fork())))
+    cluster.on('exit', ({ process: { pid } }, code, signal) => {
+      if (stopping) return
+      log.error({ pid, code, signal }, 'a worker ended unexpectedly and is replaced')
+      setTimeout(() => stopping || fork(), REPLACE_AFTER_MS)
+    })
+    return { service, stop }
+  } catch (error) {
+    await stop('SIGTERM')
+    throw error
+  }
+}
+
+function startedBy(worker: Worker): Promise<Started> {
+  return new Promise((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('exit', (code) => reject(new OperatorError(`A worker did not start (exit code ${code}).`)))
+  })
+}
+
+function ended(worker: Worker, signal: NodeJS.Signals): Promise<void> {
+  return new Promise((resolve) => {
+    worker.once('exit', () => resolve())
+    worker.process.kill(signal)
+  })
+}
