@@ -98,6 +98,7 @@ interface Queue {
   close(): Promise<void>
 }
 
+const PLACE = 9
 const BODY = JSON.stringify({ filler: 'x'.repeat(1_800) }) // about the size of a payment with one attempt
 
 function openQueue(system: System, url: string, ports: number[]): Promise<Queue> {
@@ -109,11 +110,15 @@ async function openManilla(url: string, ports: number[]): Promise<Queue> {
   const database = connect({ url })
   const outbox = { clock: systemClock, secrets: secretBox(Buffer.alloc(32)) }
   const merchantId = idOf('merchant', '01900000-0000-7000-8000-000000000009')
-  await query(database, `insert into merchants (id, name, country) values ('${uuidOf(merchantId)}', 'Bench', 'NG')`)
+  await query(
+    database,
+    `insert into merchants (id, place, name, country) values ('${uuidOf(merchantId)}', ${PLACE}, 'Bench', 'NG')`,
+  )
   const payments = await Promise.all(ports.map((port) => insertPayment(database, merchantId, port)))
   let sequence = 0
   const event = (index: number) => ({
-    id: newId('event', systemClock.now()),
+    id: newId('event', systemClock.now(), PLACE),
+    place: PLACE,
     merchantId,
     mode: 'sandbox' as const,
     paymentId: payments[index % payments.length] as PaymentId,
@@ -140,13 +145,13 @@ async function openManilla(url: string, ports: number[]): Promise<Queue> {
 
 async function insertPayment(database: Database, merchantId: MerchantId, port: number): Promise<PaymentId> {
   const now = systemClock.now()
-  const id = newId('payment', now)
+  const id = newId('payment', now, PLACE)
   await query(
     database,
-    `insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_email,
+    `insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_email,
                            webhook_url, metadata, expires_at)
-     values ('${uuidOf(id)}', '${uuidOf(merchantId)}', 'sandbox', '${newReference(now)}', '${newShortCode(now)}', 1000, 'NGN', 'NG', false,
-             'ada@example.com', '${webhookOn(port)}', '{}', now() + interval '1 day')`,
+     values (${PLACE}, '${uuidOf(id)}', '${uuidOf(merchantId)}', 'sandbox', '${newReference(now, PLACE)}', '${newShortCode(now, PLACE)}',
+             1000, 'NGN', 'NG', false, 'ada@example.com', '${webhookOn(port)}', '{}', now() + interval '1 day')`,
   )
   return id
 }

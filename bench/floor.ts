@@ -14,13 +14,14 @@ const pool = new pg.Pool({
   max: Number(process.env.FLOOR_CONNECTIONS),
 })
 const merchantId = uuidOf(SANDBOX_MERCHANT_ID)
+const PLACE = 1
 let baseUrl = ''
 
 const INSERT = `
-  insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+  insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
                         user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
                         idempotency_key, request_digest, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, now() + $18 * interval '1 second')`
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, now() + $19 * interval '1 second')`
 
 const server = createServer((request, response) => {
   const parts: Buffer[] = []
@@ -35,13 +36,14 @@ const server = createServer((request, response) => {
 async function create(text: string, response: ServerResponse): Promise<void> {
   const body = JSON.parse(text) as CheckoutRequest
   const now = new Date()
-  const id = newId('payment', now)
-  const reference = body.reference ?? newReference(now)
-  const shortCode = newShortCode(now)
+  const id = newId('payment', now, PLACE)
+  const reference = body.reference ?? newReference(now, PLACE)
+  const shortCode = newShortCode(now, PLACE)
   await pool.query({
     name: 'insert',
     text: INSERT,
     values: [
+      PLACE,
       uuidOf(id),
       merchantId,
       'sandbox',

@@ -3,6 +3,8 @@ import { SANDBOX_MERCHANT_ID } from '../src/integrations/create-merchant.ts'
 import type { Country } from '../src/kernel/country.ts'
 import { newId, newReference, newShortCode } from '../src/kernel/ids.ts'
 import type { Currency } from '../src/kernel/money.ts'
+import { groupByPlace, randomPlace } from '../src/kernel/place.ts'
+import { findMerchant } from '../src/merchants/merchant-store.ts'
 import { insertPayments, type NewPayment } from '../src/payments/store/payments.ts'
 import type { BenchDatabase } from './bench-database.ts'
 import type { Duration, Gauge, Measurement } from './measure.ts'
@@ -77,18 +79,25 @@ export async function runGrowth(
 /** Payments as the service itself writes them, over the days before now, of several merchants, with the one under load among them. */
 async function fill(url: string, rows: number): Promise<void> {
   const database = connect({ url, connections: INSERTS_AT_ONCE, poolWaitMs: 60_000, statementTimeoutMs: 60_000 })
-  const others = Array.from({ length: MERCHANTS - 1 }, () => newId('merchant', new Date()))
-  const merchants = [SANDBOX_MERCHANT_ID, ...others]
+  const sandbox = await findMerchant(database, SANDBOX_MERCHANT_ID)
+  if (!sandbox) throw new Error('the database has no sandbox merchant')
+  const others = Array.from({ length: MERCHANTS - 1 }, () => ({
+    id: newId('merchant', new Date()),
+    place: randomPlace(),
+  }))
+  const merchants = [sandbox, ...others]
   const nowMs = Date.now()
   let made = 0
   const paymentAt = (number: number): NewPayment => {
     const at = new Date(nowMs - (rows - number) * MS_BETWEEN_PAYMENTS)
+    const { id: merchantId, place } = merchants[number % MERCHANTS] ?? sandbox
     return {
-      id: newId('payment', at),
-      merchantId: merchants[number % MERCHANTS] ?? SANDBOX_MERCHANT_ID,
+      id: newId('payment', at, place),
+      place,
+      merchantId,
       mode: 'sandbox',
-      reference: newReference(at),
-      shortCode: newShortCode(at),
+      reference: newReference(at, place),
+      shortCode: newShortCode(at, place),
       request: {
         amount: 1_250_000,
         currency: 'NGN' as Currency,
@@ -112,10 +121,9 @@ async function fill(url: string, rows: number): Promise<void> {
     while (made < rows) {
       const first = made
       made = Math.min(rows, made + ROWS_PER_INSERT)
-      await insertPayments(
-        database,
-        Array.from({ length: made - first }, (_, index) => paymentAt(first + index)),
-      )
+      const payments = Array.from({ length: made - first }, (_, index) => paymentAt(first + index))
+      for (const [place, group] of groupByPlace(payments, (payment) => payment.place))
+        await insertPayments(database, place, group)
     }
   }
   try {

@@ -15,10 +15,10 @@ export const HAS_PGBENCH = spawnSync('pgbench', ['--version']).status === 0
 // ours, for hexadecimal digits hold less.
 const SCRIPT = `\\set amount random(1, 1250000)
 with unique_part as (select replace(uuidv7()::text, '-', '') as hex)
-insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
                       user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
                       idempotency_key, request_digest, expires_at)
-select uuidv7(), '${uuidOf(SANDBOX_MERCHANT_ID)}', 'sandbox', left(hex, 12) || right(hex, 7), left(hex, 11) || right(hex, 8),
+select 1, uuidv7(), '${uuidOf(SANDBOX_MERCHANT_ID)}', 'sandbox', left(hex, 12) || right(hex, 7), left(hex, 11) || right(hex, 8),
        :amount, 'NGN', 'NG', false, '${PGBENCH_EMAIL}', null, 'Ada', 'https://shop.example/thanks', null, '{}',
        null, null, now() + 86400 * interval '1 second'
   from unique_part;

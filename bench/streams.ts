@@ -90,9 +90,12 @@ async function initialize(database: BenchDatabase, url: string, manilla: Subject
       orders.set(reference, data.data.reference)
     },
   )
-  const rows = await database.ask<{ id: string; reference: string }>(url, 'select id, reference from payments')
-  return rows.map(({ id, reference }) => ({
-    path: `/pay/${idOf('payment', id)}/live`,
+  const rows = await database.ask<{ place: number; id: string; reference: string }>(
+    url,
+    'select place, id, reference from payments',
+  )
+  return rows.map(({ place, id, reference }) => ({
+    path: `/pay/${idOf('payment', id, place)}/live`,
     uuid: id,
     order: orders.get(reference) ?? '',
   }))

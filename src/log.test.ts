@@ -63,15 +63,15 @@ test('a line break in what is logged cannot forge a line', () => {
 
 test('a page id at the beginning of a line of an error message is shortened, too', () => {
   const { lines, stream } = memory()
-  const id = newId('payment', new Date())
+  const id = newId('payment', new Date(), 7)
   createLog('info', stream).error({ err: new Error(`two payments:\n${id}\t${id}`) }, 'request failed')
   assert.ok(!lines.join('').includes(id.slice(13)), lines.join(''))
 })
 
 test('a line never holds a whole page id or short code, wherever they are, and still tells which payment it is about', () => {
   const { lines, stream } = memory()
-  const id = newId('payment', new Date())
-  const code = newShortCode(new Date())
+  const id = newId('payment', new Date(), 7)
+  const code = newShortCode(new Date(), 7)
   const embedded = `emb_${'Ab-_'.repeat(20)}`
   const log = createLog('info', stream)
   log.info({ paymentId: id, outcome: `https://pay.test/s/${code}` }, `see https://pay.test/pay/${id}`)

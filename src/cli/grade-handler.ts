@@ -5,6 +5,7 @@ import { SANDBOX_MERCHANT_ID } from '../integrations/create-merchant.ts'
 import type { Country } from '../kernel/country.ts'
 import { newAttemptReference, newId, newReference, newShortCode } from '../kernel/ids.ts'
 import { DEFAULT_CURRENCY } from '../kernel/money.ts'
+import { randomPlace } from '../kernel/place.ts'
 import type { WebhookAnswer } from '../outbound/webhook-http.ts'
 import { linksOn } from '../payments/links.ts'
 import { attemptView, viewOf } from '../payments/payment-view.ts'
@@ -112,10 +113,10 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
     state: PaymentState = story,
     more: Record<string, unknown> = {},
   ) => {
-    const id = newId('event', now)
+    const { place, merchantId, mode, id: paymentId } = state.payment
+    const id = newId('event', now, place)
     const data = { payment: viewOf(state, [], LINKS), attempt: attemptView(state.attempts.at(-1) as Attempt), ...more }
-    const { merchantId, mode, id: paymentId } = state.payment
-    const body = bodyOf({ id, type, sequence, data, merchantId, mode, paymentId, occurredAt: now, cause: null })
+    const body = bodyOf({ id, place, type, sequence, data, merchantId, mode, paymentId, occurredAt: now, cause: null })
     return { id, body }
   }
   const signed = (message: { id: string; body: string }, changes: { secret?: WebhookSecret; at?: Date } = {}) => ({
@@ -207,14 +208,17 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
 }
 
 /** Built with the types and the view of real payments, so that the messages equal real ones. */
-function paidOnSecondAttempt(now: Date, reference = `verify-${newReference(now)}`): PaymentState {
+function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState {
+  const place = randomPlace()
+  const reference = given ?? `verify-${newReference(now, place)}`
   const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000)
   const payment: Payment = {
-    id: newId('payment', now),
+    id: newId('payment', now, place),
+    place,
     merchantId: SANDBOX_MERCHANT_ID,
     mode: 'sandbox',
     reference,
-    shortCode: newShortCode(now),
+    shortCode: newShortCode(now, place),
     status: 'successful',
     late: false,
     amount: 1_250_000,
@@ -234,15 +238,16 @@ function paidOnSecondAttempt(now: Date, reference = `verify-${newReference(now)}
     completedAt: now,
   }
   const attempt = (number: number): Attempt => {
-    const id = newId('attempt', now)
+    const id = newId('attempt', now, place)
     return {
       id,
+      place,
       paymentId: payment.id,
       merchantId: payment.merchantId,
       mode: payment.mode,
       account: 0,
       number,
-      reference: newAttemptReference(reference),
+      reference: newAttemptReference(reference, place),
       provider: 'example',
       channel: 'card',
       status: 'successful',

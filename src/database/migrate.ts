@@ -14,7 +14,7 @@ const FOLDER = join(import.meta.dirname, '../../migrations')
 // An arbitrary advisory lock id, used for nothing else.
 const LOCK = 6_264_552
 
-/** The schema's history, oldest first: `migrations/0001_merchants.sql` and so on. */
+/** The schema's history, oldest first: `migrations/0001_schema.sql` and so on. */
 export async function readMigrations(folder = FOLDER): Promise<Migration[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
   return Promise.all(

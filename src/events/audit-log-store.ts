@@ -19,9 +19,11 @@ export interface AuditEntry {
 /** Writes an audit log entry in the transaction of the privileged action. The table is append-only. */
 export async function recordAct(tx: Transaction, entry: AuditEntry): Promise<void> {
   const { actor, address } = splitActor(entry.actor)
+  const merchant = entry.merchantId && uuidOf(entry.merchantId)
   await tx.rows(sql`
-    insert into audit_log (actor, address, act, merchant_id, subject)
-    values (${actor}, ${address}, ${entry.act}, ${entry.merchantId && uuidOf(entry.merchantId)}, ${entry.subject})`)
+    insert into audit_log (place, actor, address, act, merchant_id, subject)
+    values (coalesce((select m.place from merchants m where m.id = ${merchant}), 0), ${actor}, ${address}, ${entry.act}, ${merchant},
+            ${entry.subject})`)
 }
 
 /** Operations pass the actor as one text. Its address has a column of its own. */
@@ -47,6 +49,7 @@ export function listActs(
 ): Promise<RecordedAct[]> {
   return db.rows(sql`
     select id, at, actor, address, act, subject from audit_log
-     where merchant_id = ${uuidOf(merchantId)} and id < ${before ?? Number.MAX_SAFE_INTEGER}
+     where place = (select m.place from merchants m where m.id = ${uuidOf(merchantId)})
+       and merchant_id = ${uuidOf(merchantId)} and id < ${before ?? Number.MAX_SAFE_INTEGER}
      order by id desc limit ${limit}`)
 }

@@ -1,6 +1,6 @@
 import type { Queries } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import { type EventId, idOf, LAST_UUID, type PaymentId, uuidOf } from '../kernel/ids.ts'
+import { type EventId, idOf, LAST_UUID, type PaymentId, placeOf, uuidOf } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { AnnouncedType } from './event.ts'
 
@@ -16,6 +16,7 @@ export interface RecordedEvent {
 }
 
 interface EventRow {
+  place: number
   id: string
   payment_id: string
   type: AnnouncedType
@@ -23,21 +24,22 @@ interface EventRow {
 }
 
 function recordedOf(row: EventRow): RecordedEvent {
-  return { id: idOf('event', row.id), paymentId: idOf('payment', row.payment_id), type: row.type, body: row.body }
+  const { place, type, body } = row
+  return { id: idOf('event', row.id, place), paymentId: idOf('payment', row.payment_id, place), type, body }
 }
 
 /** Events that are sent to merchants, newest first (keyset pagination by id). */
 export async function listEvents(
   db: Queries,
-  { merchantId, mode }: Scope,
+  { place, merchantId, mode }: Scope,
   filter: { paymentId: PaymentId | undefined; type: string | undefined; before: EventId | undefined; limit: number },
 ): Promise<RecordedEvent[]> {
   const { paymentId, type, before, limit } = filter
   const below = before ? uuidOf(before) : LAST_UUID
   if (paymentId) {
     const rows = await db.rows<EventRow>(sql`
-      select id, payment_id, type, body from events
-       where payment_id = ${uuidOf(paymentId)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null
+      select place, id, payment_id, type, body from events
+       where place = ${place} and payment_id = ${uuidOf(paymentId)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null
          and id < ${below}::uuid and (${type ?? null}::text is null or type = ${type ?? null})
        order by id desc limit ${limit}`)
     return rows.map(recordedOf)
@@ -46,12 +48,12 @@ export async function listEvents(
   const rows =
     type === undefined
       ? await db.rows<EventRow>(sql`
-          select id, payment_id, type, body from events
-           where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null and id < ${below}::uuid
+          select place, id, payment_id, type, body from events
+           where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null and id < ${below}::uuid
            order by id desc limit ${limit}`)
       : await db.rows<EventRow>(sql`
-          select id, payment_id, type, body from events
-           where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and type = ${type} and body is not null and id < ${below}::uuid
+          select place, id, payment_id, type, body from events
+           where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and type = ${type} and body is not null and id < ${below}::uuid
            order by id desc limit ${limit}`)
   return rows.map(recordedOf)
 }
@@ -62,21 +64,21 @@ export async function findEvent(
   id: EventId,
 ): Promise<RecordedEvent | undefined> {
   const row = await db.row<EventRow>(sql`
-    select id, payment_id, type, body from events
-     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null`)
+    select place, id, payment_id, type, body from events
+     where place = ${placeOf(id)} and id = ${uuidOf(id)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null`)
   return row && recordedOf(row)
 }
 
 /** Events after the given one, oldest first. */
 export async function eventsAfter(
   db: Queries,
-  { merchantId, mode }: Scope,
+  { place, merchantId, mode }: Scope,
   last: EventId,
   limit: number,
 ): Promise<RecordedEvent[]> {
   const rows = await db.rows<EventRow>(sql`
-    select id, payment_id, type, body from events
-     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null and id > ${uuidOf(last)}::uuid
+    select place, id, payment_id, type, body from events
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null and id > ${uuidOf(last)}::uuid
      order by id limit ${limit}`)
   return rows.map(recordedOf)
 }

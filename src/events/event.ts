@@ -1,9 +1,11 @@
 import type { EventId, MerchantId, PaymentId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
+import type { Place } from '../kernel/place.ts'
 
 /** A change of a payment. Recorded in the transaction of the change and immutable. */
 export interface Event {
   id: EventId
+  place: Place
   merchantId: MerchantId
   mode: Mode
   paymentId: PaymentId

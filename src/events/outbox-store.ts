@@ -1,5 +1,5 @@
 import { type EndpointId, newId, uuidOf } from '../kernel/ids.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner } from '../kernel/scope.ts'
 import { bodyOf, type Event, isAnnounced } from './event.ts'
 
 /** PostgreSQL notification channel that wakes the delivery loops after a commit. */
@@ -10,24 +10,24 @@ export const DELIVERIES_CHANNEL = 'manilla_deliveries'
  * delivery to every subscribed endpoint and one to the payment's own `webhook` URL. Either the change, its events and its deliveries are
  * committed together, or none of them. The delivery loop in webhooks/ sends them afterwards, at least once.
  *
- * They expect `written` with the payment if it was written, and `given` with the `doc` of `outboxOf`. The id of a delivery begins with the
+ * They expect `written` with the payment if it was written, `given` with the `doc` of `outboxOf`, and the payment's place as `$2`. The id of a delivery begins with the
  * time of its event.
  */
 export const EVENTS = `
   new_events as (
-    insert into events (id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
-    select n.id, n.merchant_id, n.mode, n.payment_id, n.type, n.sequence, n.data, n.cause, n.occurred_at, n.body
+    insert into events (place, id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
+    select $2::smallint, n.id, n.merchant_id, n.mode, n.payment_id, n.type, n.sequence, n.data, n.cause, n.occurred_at, n.body
       from written w, given g, jsonb_populate_recordset(null::events, g.doc->'events') n
     returning id, merchant_id, mode, type, body
   )`
 export const DELIVERIES = `
   new_deliveries as (
-    insert into deliveries (id, event_id, merchant_id, mode, endpoint_id, url, destination)
-    select (left(e.id::text, 13) || right(gen_random_uuid()::text, 23))::uuid, e.id, e.merchant_id, e.mode, w.id, w.url, w.id::text
+    insert into deliveries (place, id, event_id, merchant_id, mode, endpoint_id, url, destination)
+    select $2::smallint, (left(e.id::text, 13) || right(gen_random_uuid()::text, 23))::uuid, e.id, e.merchant_id, e.mode, w.id, w.url, w.id::text
       from new_events e join webhook_endpoints w on w.merchant_id = e.merchant_id and w.mode = e.mode
      where e.body is not null and w.deleted_at is null and w.enabled and (w.events = '{}' or e.type = any(w.events))
     union all
-    select n.id, e.id, e.merchant_id, e.mode, null, n.url, n.destination
+    select $2::smallint, n.id, e.id, e.merchant_id, e.mode, null, n.url, n.destination
       from given g, jsonb_populate_recordset(null::deliveries, g.doc->'deliveries') n join new_events e on e.id = n.event_id
     returning id
   )`
@@ -50,7 +50,7 @@ export function outboxOf(events: Event[], webhook: string | null): { events: obj
   const deliveries = events
     .filter(({ type }) => isAnnounced(type))
     .map((event) => ({
-      id: uuidOf(newId('delivery', event.occurredAt)),
+      id: uuidOf(newId('delivery', event.occurredAt, event.place)),
       event_id: uuidOf(event.id),
       url: webhook,
       destination: destinationOf({ ...event, url: webhook }),
@@ -65,7 +65,7 @@ function detailsOf({ data: { payment, attempt, ...rest } }: Event): object {
 }
 
 /** The unit of fairness: deliveries to one destination do not delay those to another. An endpoint, or merchant, mode and host. */
-export function destinationOf(target: { endpointId: EndpointId } | (Scope & { url: string })): string {
+export function destinationOf(target: { endpointId: EndpointId } | (Owner & { url: string })): string {
   if ('endpointId' in target) return uuidOf(target.endpointId)
   return `${target.merchantId} ${target.mode} ${URL.parse(target.url)?.host ?? ''}`
 }

@@ -1,19 +1,20 @@
 import type { Queries } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { uuidOf } from '../kernel/ids.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { newWebhookSecret, type WebhookSecret } from './webhook-secret.ts'
 
-export const defaultSecretPlace = ({ merchantId, mode }: Scope) => `webhook_secrets.sealed_secret:${merchantId}:${mode}`
+export const defaultSecretContext = ({ merchantId, mode }: Owner) =>
+  `webhook_secrets.sealed_secret:${merchantId}:${mode}`
 
 /** Scopes whose secret was read after its commit. It is never deleted, so it need not be looked for again. */
 const haveSecret = new Set<string>()
 const MAX_REMEMBERED = 100_000
 
 /** Creates the scope's default webhook secret when it is first needed. Safe to repeat. */
-export async function ensureDefaultSecret(db: Queries, secrets: SecretBox, scope: Scope): Promise<void> {
-  const name = defaultSecretPlace(scope)
+export async function ensureDefaultSecret(db: Queries, secrets: SecretBox, scope: Owner): Promise<void> {
+  const name = defaultSecretContext(scope)
   if (haveSecret.has(name)) return
   const known = await db.row(sql`
     select from webhook_secrets where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}`)
@@ -22,31 +23,31 @@ export async function ensureDefaultSecret(db: Queries, secrets: SecretBox, scope
   if (known) return
   await db.rows(sql`
     insert into webhook_secrets (merchant_id, mode, sealed_secret)
-    values (${uuidOf(scope.merchantId)}, ${scope.mode}, ${secrets.seal(newWebhookSecret(), defaultSecretPlace(scope))})
+    values (${uuidOf(scope.merchantId)}, ${scope.mode}, ${secrets.seal(newWebhookSecret(), defaultSecretContext(scope))})
     on conflict do nothing`)
 }
 
 export async function findDefaultSecret(
   db: Queries,
   secrets: SecretBox,
-  scope: Scope,
+  scope: Owner,
 ): Promise<WebhookSecret | undefined> {
   const row = await db.row<{ sealed_secret: Buffer }>(sql`
     select sealed_secret from webhook_secrets where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}`)
-  return row && secrets.open(row.sealed_secret, defaultSecretPlace(scope))
+  return row && secrets.open(row.sealed_secret, defaultSecretContext(scope))
 }
 
 /** Replaces the secret. The previous one keeps signing for `overlapHours`. */
 export async function replaceDefaultSecret(
   db: Queries,
   secrets: SecretBox,
-  scope: Scope,
+  scope: Owner,
   secret: WebhookSecret,
   { overlapHours }: { overlapHours: number },
 ): Promise<void> {
   await db.rows(sql`
     insert into webhook_secrets as s (merchant_id, mode, sealed_secret)
-    values (${uuidOf(scope.merchantId)}, ${scope.mode}, ${secrets.seal(secret, defaultSecretPlace(scope))})
+    values (${uuidOf(scope.merchantId)}, ${scope.mode}, ${secrets.seal(secret, defaultSecretContext(scope))})
     on conflict (merchant_id, mode) do update
        set sealed_secret = excluded.sealed_secret, sealed_previous_secret = s.sealed_secret,
            previous_until = now() + ${overlapHours}::double precision * interval '1 hour'`)

@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Country } from '../kernel/country.ts'
 import { idOf, type MerchantId, newId } from '../kernel/ids.ts'
 import type { Currency } from '../kernel/money.ts'
+import { randomPlace } from '../kernel/place.ts'
 import { digestOf, type NewCredential } from '../merchants/credential.ts'
 import { insertCredential, updateCredentialDigest } from '../merchants/credential-store.ts'
 import type { Merchant } from '../merchants/merchant.ts'
@@ -33,7 +34,8 @@ export function createMerchant(
   actor: string,
   wanted: { name: string; country: Country },
 ): Promise<Merchant> {
-  const merchant: Merchant = { id: newId('merchant', clock.now()), status: 'active', ...wanted }
+  const id = newId('merchant', clock.now())
+  const merchant: Merchant = { id, place: randomPlace(), status: 'active', ...wanted }
   return database.transaction(async (tx) => {
     await insertMerchant(tx, merchant)
     await recordAct(tx, { actor, act: 'merchant.created', merchantId: merchant.id, subject: merchant.id })
@@ -54,7 +56,10 @@ export function seedSandbox(
   const merchantId = SANDBOX_MERCHANT_ID
   const digest = digestOf(clientSecret)
   return database.transaction(async (tx) => {
-    await insertMerchant(tx, { id: merchantId, name: 'Demo Store', country: 'NG' as Country, status: 'active' })
+    await insertMerchant(tx, {
+      ...{ id: merchantId, place: randomPlace(), name: 'Demo Store' },
+      ...{ country: 'NG' as Country, status: 'active' },
+    })
     await addSandboxIntegrations(tx, 'seed', merchantId, sandboxIntegrations)
     if (await insertCredential(tx, { clientId, merchantId, mode: 'sandbox', digest })) {
       await recordAct(tx, { actor: 'seed', act: 'credential.created', merchantId, subject: clientId })

@@ -2,12 +2,12 @@ import type { Database } from '../database/database.ts'
 import type { MerchantId } from '../kernel/ids.ts'
 import { MODES } from '../kernel/mode.ts'
 import { refreshingCache } from '../kernel/refreshing-cache.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner } from '../kernel/scope.ts'
 import { type EnabledIntegration, listEnabledIntegrations } from './integration-store.ts'
 
 /** A scope's enabled integrations, at most 2 s old. A notification on INTEGRATIONS_CHANNEL invalidates them at once. */
 export interface IntegrationCache {
-  get(scope: Scope): Promise<EnabledIntegration[]> | EnabledIntegration[]
+  get(scope: Owner): Promise<EnabledIntegration[]> | EnabledIntegration[]
   invalidate(merchantId: MerchantId): void
   /** After a lost connection: notifications may have been missed. */
   invalidateAll(): void
@@ -15,7 +15,7 @@ export interface IntegrationCache {
 
 /** `nowMs` is a monotonic clock. */
 export function integrationCache(database: Database, nowMs?: () => number): IntegrationCache {
-  const cache = refreshingCache<Scope, EnabledIntegration[]>({
+  const cache = refreshingCache<Owner, EnabledIntegration[]>({
     read: (scope) => listEnabledIntegrations(database, scope),
     nameOf: ({ merchantId, mode }) => `${mode} ${merchantId}`,
     nowMs,

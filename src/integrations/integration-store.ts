@@ -4,7 +4,7 @@ import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
 import { uuidOf } from '../kernel/ids.ts'
 import type { Currency } from '../kernel/money.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { type Integration, type IntegrationRecord, MAX_PRIORITY, type RankedIntegration } from './integration.ts'
 import { NO_ACCOUNT } from './provider-account.ts'
@@ -16,7 +16,7 @@ export const INTEGRATIONS_CHANNEL = 'manilla_integrations'
 /** Adds a provider without settings, with the lowest priority. False when it exists already; it then stays unchanged. */
 export async function addIntegration(
   tx: Transaction,
-  { merchantId, mode }: Scope,
+  { merchantId, mode }: Owner,
   { provider, channels, countries, currencies }: Integration,
 ): Promise<boolean> {
   const added = await tx.row(sql`
@@ -47,7 +47,7 @@ interface IntegrationRow {
   updated_at: Date
 }
 
-function recordOf(secrets: SecretBox, owner: Scope, row: IntegrationRow): IntegrationRecord {
+function recordOf(secrets: SecretBox, owner: Owner, row: IntegrationRow): IntegrationRecord {
   const { provider, channels, countries, currencies, priority, enabled, account, version } = row
   return {
     provider,
@@ -73,7 +73,7 @@ export interface EnabledIntegration extends RankedIntegration {
 }
 
 /** In the order of use. */
-export function listEnabledIntegrations(db: Queries, { merchantId, mode }: Scope): Promise<EnabledIntegration[]> {
+export function listEnabledIntegrations(db: Queries, { merchantId, mode }: Owner): Promise<EnabledIntegration[]> {
   return db.rows<EnabledIntegration>(sql`
     select provider, channels, countries, currencies, priority, account, version from integrations
      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and enabled
@@ -84,7 +84,7 @@ export function listEnabledIntegrations(db: Queries, { merchantId, mode }: Scope
 export async function findIntegration(
   db: Queries,
   secrets: SecretBox,
-  owner: Scope,
+  owner: Owner,
   provider: string,
 ): Promise<IntegrationRecord | undefined> {
   const row = await db.row<IntegrationRow>(sql`
@@ -94,7 +94,7 @@ export async function findIntegration(
 }
 
 /** In the order of use; removed ones are last. */
-export async function listIntegrations(db: Queries, secrets: SecretBox, owner: Scope): Promise<IntegrationRecord[]> {
+export async function listIntegrations(db: Queries, secrets: SecretBox, owner: Owner): Promise<IntegrationRecord[]> {
   const rows = await db.rows<IntegrationRow>(sql`
     select ${RECORDS}
      where i.merchant_id = ${uuidOf(owner.merchantId)} and i.mode = ${owner.mode}
@@ -103,7 +103,7 @@ export async function listIntegrations(db: Queries, secrets: SecretBox, owner: S
 }
 
 /** Serializes changes to a merchant's integrations. Locks the merchant's row, which exists before the first integration. False: no such merchant. */
-export async function lockIntegrations(tx: Transaction, { merchantId }: Scope): Promise<boolean> {
+export async function lockIntegrations(tx: Transaction, { merchantId }: Owner): Promise<boolean> {
   const locked = await tx.row(sql`select id from merchants where id = ${uuidOf(merchantId)} for update`)
   return locked !== undefined
 }
@@ -112,7 +112,7 @@ export async function lockIntegrations(tx: Transaction, { merchantId }: Scope): 
 export async function saveIntegration(
   tx: Transaction,
   secrets: SecretBox,
-  owner: Scope,
+  owner: Owner,
   wanted: Omit<IntegrationRecord, 'account' | 'version' | 'createdAt' | 'updatedAt'>,
 ): Promise<IntegrationRecord> {
   const { provider, channels, countries, currencies, priority, settings, baseURL, enabled } = wanted

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts'
 import { recordAct } from '../events/audit-log-store.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { type Mistake, Problem, refuse } from '../kernel/problem.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { KeysVerdict, Provider, Providers } from '../providers/provider.ts'
 import type { IntegrationRecord } from './integration.ts'
@@ -21,7 +21,7 @@ interface Dependencies {
 export function setIntegration(
   { database, secrets, allowPrivate }: Dependencies,
   actor: string,
-  owner: Scope,
+  owner: Owner,
   provider: Provider,
   changes: IntegrationChanges,
   found: Mistake[] = [],
@@ -52,7 +52,7 @@ export function setIntegration(
 export function removeIntegration(
   { database, secrets }: Pick<Dependencies, 'database' | 'secrets'>,
   actor: string,
-  owner: Scope,
+  owner: Owner,
   name: string,
 ): Promise<IntegrationRecord> {
   const { merchantId, mode } = owner
@@ -70,7 +70,7 @@ export function removeIntegration(
 /** Checks the keys with a provider call that changes nothing. */
 export async function checkIntegration(
   { database, secrets, providers }: Pick<Dependencies, 'database' | 'secrets'> & { providers: Providers },
-  owner: Scope,
+  owner: Owner,
   name: string,
 ): Promise<KeysVerdict> {
   if (!(await findIntegration(database, secrets, owner, name))) throw notSetUp(name, owner.mode)
@@ -88,7 +88,7 @@ const KEYS_CHECK_TIMEOUT_MS = 5_000
 /** Checks keys that were just set, with a timeout. Null: the provider accepts them. */
 export async function warnOfKeys(
   { providers }: { providers: Providers },
-  owner: Scope,
+  owner: Owner,
   name: string,
   waitMs: number = KEYS_CHECK_TIMEOUT_MS,
 ): Promise<KeysWarning | null> {

@@ -2,25 +2,25 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { uuidOf } from '../kernel/ids.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { NO_ACCOUNT, type ProviderAccount } from './provider-account.ts'
 
 /** Associated data of the encryption: settings copied to another merchant, mode or provider cannot be decrypted. */
-export const settingsPlace = ({ merchantId, mode }: Scope, provider: string) =>
+export const settingsContext = ({ merchantId, mode }: Owner, provider: string) =>
   `integrations.sealed_settings:${merchantId}:${mode}:${provider}`
 
 export function openSettings(
   secrets: SecretBox,
-  owner: Scope,
+  owner: Owner,
   provider: string,
   sealed: Buffer,
 ): Record<string, string> {
-  return JSON.parse(secrets.open(sealed, settingsPlace(owner, provider)))
+  return JSON.parse(secrets.open(sealed, settingsContext(owner, provider)))
 }
 
 /** The account version that new payments use. Also for a removed integration. */
-export async function findCurrentAccount(db: Queries, { merchantId, mode }: Scope, provider: string): Promise<number> {
+export async function findCurrentAccount(db: Queries, { merchantId, mode }: Owner, provider: string): Promise<number> {
   const row = await db.row<{ account: number }>(sql`
     select account from integrations
      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}`)
@@ -31,7 +31,7 @@ export async function findCurrentAccount(db: Queries, { merchantId, mode }: Scop
 export async function findAccount(
   db: Queries,
   secrets: SecretBox,
-  owner: Scope,
+  owner: Owner,
   provider: string,
   version: number,
 ): Promise<ProviderAccount | undefined> {
@@ -47,7 +47,7 @@ export async function findAccount(
 /** Accounts whose keys may have signed a notice: the current one, then the newest retired ones. */
 export async function listAccountVersions(
   db: Queries,
-  { merchantId, mode }: Scope,
+  { merchantId, mode }: Owner,
   provider: string,
   limit: number,
 ): Promise<number[]> {
@@ -68,7 +68,7 @@ export async function listAccountVersions(
 export async function useAccount(
   tx: Transaction,
   secrets: SecretBox,
-  owner: Scope,
+  owner: Owner,
   provider: string,
   wanted: Omit<ProviderAccount, 'version'> & { enabled: boolean },
 ): Promise<number> {
@@ -85,7 +85,7 @@ export async function useAccount(
   )
   const version = same?.version ?? (rows[0]?.version ?? NO_ACCOUNT) + 1
   if (!same) {
-    const sealed = secrets.seal(JSON.stringify(settings), settingsPlace(owner, provider))
+    const sealed = secrets.seal(JSON.stringify(settings), settingsContext(owner, provider))
     await tx.rows(sql`
       insert into provider_accounts (merchant_id, mode, provider, version, sealed_settings, base_url)
       values (${uuidOf(owner.merchantId)}, ${owner.mode}, ${provider}, ${version}, ${sealed}, ${baseURL})`)

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts'
 import { uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { type ProviderHttpOptions, providerHttp } from '../outbound/provider-http.ts'
 import {
@@ -48,10 +48,10 @@ export function providerConnections(deps: ConnectionDependencies): Providers {
   const { database, secrets, providers = PROVIDERS } = deps
   const connections = new Map<string, Connection>()
   const health = createHealth(deps.now)
-  const nameOf = ({ merchantId, mode }: Scope, name: string) => `${merchantId} ${mode} ${name}`
+  const nameOf = ({ merchantId, mode }: Owner, name: string) => `${merchantId} ${mode} ${name}`
   const find = (name: string) => providers.find(({ capabilities }) => capabilities.name === name)
 
-  function open(provider: Provider, { mode }: Scope, account: ResolvedAccount, purpose: Purpose): Connection {
+  function open(provider: Provider, { mode }: Owner, account: ResolvedAccount, purpose: Purpose): Connection {
     const { answersWithinMs: deadlineMs } = provider.capabilities
     // SSRF: a base URL that the merchant set is checked at every call. The provider's own URL is trusted.
     const isPublicOnly = account.hasCustomURL && !deps.allowPrivate(mode)
@@ -71,7 +71,7 @@ export function providerConnections(deps: ConnectionDependencies): Providers {
     return connection
   }
 
-  async function connect(owner: Scope, name: string, options: ConnectOptions = {}): Promise<Connection> {
+  async function connect(owner: Owner, name: string, options: ConnectOptions = {}): Promise<Connection> {
     const provider = find(name)
     if (!provider) throw new NotSetUp(`there is no provider ${name}`)
     const version = options.account ?? (await findCurrentAccount(database, owner, name))
@@ -119,7 +119,7 @@ interface ResolvedAccount extends Pick<Account, 'settings' | 'baseURL'> {
 function accountOf(
   { masterKey, serverUrl }: ConnectionDependencies,
   provider: Provider,
-  { merchantId, mode }: Scope,
+  { merchantId, mode }: Owner,
   version: number,
   record: ProviderAccount | undefined,
 ): ResolvedAccount {

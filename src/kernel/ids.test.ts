@@ -4,25 +4,26 @@ import fc from 'fast-check'
 import { decodeBase58, encodeBase58 } from './base58.ts'
 import { idOf, newId, newReference, newShortCode, parseId, uuidOf } from './ids.ts'
 
+const PLACE = 1_000
 const at = new Date('2026-11-15T00:00:00Z')
 
 test('an id is a UUIDv7 behind its prefix, and goes to the database and back unchanged', () => {
   for (let count = 0; count < 1000; count++) {
-    const id = newId('payment', at)
-    assert.match(id, /^chk_[1-9A-HJ-NP-Za-km-z]{22}$/)
+    const id = newId('payment', at, PLACE)
+    assert.match(id, /^chk_[1-9A-HJ-NP-Za-km-z]{24}$/)
     const uuid = uuidOf(id)
     assert.match(uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     assert.equal(Number.parseInt(uuid.replaceAll('-', '').slice(0, 12), 16), at.getTime())
-    assert.equal(idOf('payment', uuid), id)
+    assert.equal(idOf('payment', uuid, PLACE), id)
     assert.equal(parseId('payment', id), id)
   }
 })
 
 test('ids, codes and references made later sort later, so their indexes grow at the end', () => {
-  for (const make of [(now: Date) => newId('payment', now), newShortCode, newReference]) {
-    let before = make(at)
+  for (const make of [newShortCode, newReference, (now: Date) => newId('payment', now, PLACE)]) {
+    let before = make(at, PLACE)
     for (let second = 1; second < 500; second++) {
-      const next = make(new Date(at.getTime() + second * 1000))
+      const next = make(new Date(at.getTime() + second * 1000), PLACE)
       assert.ok(next > before, `${next} after ${before}`)
       assert.equal(next.length, before.length)
       before = next
@@ -30,21 +31,23 @@ test('ids, codes and references made later sort later, so their indexes grow at 
   }
 })
 
-test('the short code stays 13 characters until 2046, then grows by one and still sorts later', () => {
-  assert.equal(newShortCode(at).length, 13)
-  assert.equal(newShortCode(new Date('2046-01-01')).length, 13)
-  assert.equal(newShortCode(new Date('2050-01-01')).length, 14)
-  assert.equal(newShortCode(new Date('2020-01-01')).length, 13, 'a clock that is wrong makes no invalid code')
+test('the short code stays 15 characters until 2046, then grows by one and still sorts later', () => {
+  assert.equal(newShortCode(at, PLACE).length, 15)
+  assert.equal(newShortCode(new Date('2046-01-01'), PLACE).length, 15)
+  assert.equal(newShortCode(new Date('2050-01-01'), PLACE).length, 16)
+  assert.equal(newShortCode(new Date('2020-01-01'), PLACE).length, 15, 'a clock that is wrong makes no invalid code')
 })
 
 test('all 74 random bits of an id vary', () => {
-  const uuids = Array.from({ length: 400 }, () => BigInt(`0x${uuidOf(newId('payment', at)).replaceAll('-', '')}`))
+  const uuids = Array.from({ length: 400 }, () =>
+    BigInt(`0x${uuidOf(newId('payment', at, PLACE)).replaceAll('-', '')}`),
+  )
   const varying = uuids.reduce((bits, uuid) => bits | (uuid ^ (uuids[0] ?? 0n)), 0n)
   assert.equal([...varying.toString(2)].filter((bit) => bit === '1').length, 74)
 })
 
 test('a text that is not an id of that kind is refused', () => {
-  const id = newId('payment', at)
+  const id = newId('payment', at, PLACE)
   for (const text of [
     '',
     'chk_',
@@ -52,8 +55,8 @@ test('a text that is not an id of that kind is refused', () => {
     `${id}x`,
     id.replace('chk_', 'evt_'),
     id.toUpperCase(),
-    `chk_${'z'.repeat(22)}`,
-    `chk_${'0'.repeat(22)}`,
+    `chk_${'z'.repeat(24)}`,
+    `chk_${'0'.repeat(24)}`,
     'x'.repeat(10_000),
   ]) {
     assert.equal(parseId('payment', text), undefined, text.slice(0, 40))

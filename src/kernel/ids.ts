@@ -1,12 +1,19 @@
+import { encodeBase32 } from './base32.ts'
 import { decodeBase58, encodeBase58 } from './base58.ts'
+import { decodePlace, decodePlace32, encodePlace, encodePlace32, type Place } from './place.ts'
 import { pooledRandomBytes, randomInteger48 } from './random.ts'
 
 /**
- * A public id: a prefix for its kind, then a UUIDv7 in base58 (`chk_…`). The database stores the UUID; stores convert with `uuidOf` and
- * `idOf`. The type and the prefix keep ids of two kinds from being confused.
+ * A public id: a prefix for its kind, its place (see place.ts) and a UUIDv7, both in base58 (`chk_…`). The database stores place and UUID;
+ * stores convert with `placeOf`, `uuidOf` and `idOf`. Merchants, endpoints and members are in tables that every machine has, so their ids
+ * have no place. The type and the prefix keep ids of two kinds from being confused.
  */
 export type Id<Kind extends IdKind> = string & { readonly kind: Kind }
 export type IdKind = keyof typeof PREFIX
+type PlainKind = (typeof PLAIN)[number]
+export type PlacedKind = Exclude<IdKind, PlainKind>
+/** The place as last argument, for ids that have one. */
+type PlaceFor<Kind extends IdKind> = Kind extends PlainKind ? [] : [place: Place]
 
 export type PaymentId = Id<'payment'>
 export type EventId = Id<'event'>
@@ -37,35 +44,49 @@ const PREFIX = {
   passkey: 'pky_',
   oneTimeLink: 'otl_',
 } as const
+const PLAIN = ['merchant', 'endpoint', 'member', 'session', 'passkey', 'oneTimeLink'] as const satisfies IdKind[]
+const PREFIX_LENGTH = 4
+const PLACE_LENGTH = 2
 const ENCODED_LENGTH = 22 // 58^22 > 2^128
 
 /** A new UUIDv7: 48 bits of time, then 74 random bits. Those 74 bits are the secret of a payment page's link. */
-export function newId<Kind extends IdKind>(kind: Kind, now: Date): Id<Kind> {
+export function newId<Kind extends IdKind>(kind: Kind, now: Date, ...place: PlaceFor<Kind>): Id<Kind> {
   const random = pooledRandomBytes(10)
   const time = BigInt(now.getTime())
   const randomA = BigInt(random.readUInt16BE(0) & 0x0fff)
   const randomB = random.readBigUInt64BE(2) & 0x3fffffffffffffffn
   const value = (time << 80n) | (7n << 76n) | (randomA << 64n) | (2n << 62n) | randomB
-  return (PREFIX[kind] + encodeBase58(value, ENCODED_LENGTH)) as Id<Kind>
+  return encode(kind, value, place)
+}
+
+function encode<Kind extends IdKind>(kind: Kind, value: bigint, [place]: readonly Place[]): Id<Kind> {
+  const encoded = encodeBase58(value, ENCODED_LENGTH)
+  return (PREFIX[kind] + (place === undefined ? '' : encodePlace(place)) + encoded) as Id<Kind>
 }
 
 /** Undefined when the text is not an id of that kind. */
 export function parseId<Kind extends IdKind>(kind: Kind, text: string): Id<Kind> | undefined {
-  const prefix = PREFIX[kind]
-  if (text.length !== prefix.length + ENCODED_LENGTH || !text.startsWith(prefix)) return undefined
-  const value = decodeBase58(text.slice(prefix.length))
+  const placeLength = (PLAIN as readonly string[]).includes(kind) ? 0 : PLACE_LENGTH
+  if (text.length !== PREFIX_LENGTH + placeLength + ENCODED_LENGTH || !text.startsWith(PREFIX[kind])) return undefined
+  const value = decodeBase58(text.slice(-ENCODED_LENGTH))
   if (value === undefined || value >= 1n << 128n) return undefined
+  if (placeLength > 0 && decodePlace(text.slice(PREFIX_LENGTH, PREFIX_LENGTH + PLACE_LENGTH)) === undefined)
+    return undefined
   return text as Id<Kind>
 }
 
+export function placeOf<Kind extends PlacedKind>(id: Id<Kind>): Place {
+  return decodePlace(id.slice(PREFIX_LENGTH, PREFIX_LENGTH + PLACE_LENGTH)) ?? 0
+}
+
 export function uuidOf<Kind extends IdKind>(id: Id<Kind>): string {
-  const value = decodeBase58(id.slice(id.indexOf('_') + 1)) ?? 0n
+  const value = decodeBase58(id.slice(-ENCODED_LENGTH)) ?? 0n
   const hex = value.toString(16).padStart(32, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-export function idOf<Kind extends IdKind>(kind: Kind, uuid: string): Id<Kind> {
-  return (PREFIX[kind] + encodeBase58(BigInt(`0x${uuid.replaceAll('-', '')}`), ENCODED_LENGTH)) as Id<Kind>
+export function idOf<Kind extends IdKind>(kind: Kind, uuid: string, ...place: PlaceFor<Kind>): Id<Kind> {
+  return encode(kind, BigInt(`0x${uuid.replaceAll('-', '')}`), place)
 }
 
 export const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -80,39 +101,48 @@ export function firstUuidAt(time: Date): string {
 
 const SHORT_CODE_EPOCH_SECONDS = Date.UTC(2026, 0, 1) / 1000
 const SHORT_CODE_TIME_LENGTH = 5 // 58^5 seconds last until 2046; then the length is six
+const SHORT_CODE_RANDOM_LENGTH = 8
 
 /**
- * The code of a short link: seconds, then 8 random characters (46 bits). With the time first, its unique index grows at the end; a
- * random code tripled the write-ahead log per insert at a million rows.
+ * The code of a short link: seconds, the place, then 8 random characters (46 bits). With the time first, its unique index grows at the end;
+ * a random code tripled the write-ahead log per insert at a million rows.
  */
-export function newShortCode(now: Date): string {
+export function newShortCode(now: Date, place: Place): string {
   const seconds = Math.max(0, Math.floor(now.getTime() / 1000) - SHORT_CODE_EPOCH_SECONDS)
   const timeLength = seconds < 58 ** SHORT_CODE_TIME_LENGTH ? SHORT_CODE_TIME_LENGTH : SHORT_CODE_TIME_LENGTH + 1
-  const random = BigInt(randomInteger48()) % 58n ** 8n
-  return encodeBase58(BigInt(seconds), timeLength) + encodeBase58(random, 8)
+  const random = BigInt(randomInteger48()) % 58n ** BigInt(SHORT_CODE_RANDOM_LENGTH)
+  const time = encodeBase58(BigInt(seconds), timeLength)
+  return time + encodePlace(place) + encodeBase58(random, SHORT_CODE_RANDOM_LENGTH)
 }
 
-const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz' // Crockford's, in ASCII order
+/** Undefined when the text is not a short code. */
+export function placeOfShortCode(code: string): Place | undefined {
+  const start = code.length - SHORT_CODE_RANDOM_LENGTH - PLACE_LENGTH
+  return start < SHORT_CODE_TIME_LENGTH ? undefined : decodePlace(code.slice(start, start + PLACE_LENGTH))
+}
 
 /**
- * A reference for a payment without one: milliseconds, then 10 random characters (50 bits). Lower-case letters and digits only, which
- * every provider accepts.
+ * A reference for a payment without one: milliseconds, the place, then 10 random characters (50 bits). Lower-case letters and digits only,
+ * which every provider accepts.
  */
-export function newReference(now: Date): string {
-  let time = now.getTime()
-  let encoded = ''
-  for (let digit = 0; digit < 9; digit++) {
-    encoded = BASE32.charAt(time % 32) + encoded
-    time = Math.floor(time / 32)
-  }
-  const random = pooledRandomBytes(10)
-  for (const byte of random) encoded += BASE32.charAt(byte & 31)
-  return encoded
+export function newReference(now: Date, place: Place): string {
+  return encodeBase32(now.getTime(), 9) + encodePlace32(place) + randomBase32()
 }
 
-/** An attempt's reference: the payment's, then ten random characters (50 bits), so that it is unique at every provider. */
-export function newAttemptReference(paymentReference: string): string {
-  let added = ''
-  for (const byte of pooledRandomBytes(10)) added += BASE32.charAt(byte & 31)
-  return `${paymentReference}-${added}`
+/** An attempt's reference: the payment's, the place, then ten random characters (50 bits), so that it is unique at every provider. */
+export function newAttemptReference(paymentReference: string, place: Place): string {
+  return `${paymentReference}-${encodePlace32(place)}${randomBase32()}`
+}
+
+/** The place in a generated reference or in an attempt's reference. Undefined when the text has none. */
+export function placeOfReference(reference: string): Place | undefined {
+  return decodePlace32(reference.slice(-RANDOM_LENGTH - PLACE_LENGTH, -RANDOM_LENGTH))
+}
+
+const RANDOM_LENGTH = 10
+
+function randomBase32(): string {
+  let random = ''
+  for (const byte of pooledRandomBytes(RANDOM_LENGTH)) random += encodeBase32(byte & 31, 1)
+  return random
 }

@@ -2,13 +2,13 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, 
 
 /**
  * Encrypts secrets that are stored in the database, such as card tokens and provider keys. AES-256-GCM with a new nonce each time. The
- * place of the value (table, column, row) is the associated data, so that a value copied to another row cannot be decrypted there.
+ * context of the value (table, column, row) is the associated data, so that a value copied to another row cannot be decrypted there.
  */
 export interface SecretBox {
   /** Identifies the key without revealing it. */
   readonly keyId: string
-  seal(secret: string, place: string): Buffer
-  open(sealed: Buffer, place: string): string
+  seal(secret: string, context: string): Buffer
+  open(sealed: Buffer, context: string): string
   /** HMAC-SHA256 over (purpose, text), to detect forged or changed form fields and tokens. */
   sign(text: string, purpose: string): string
   /** Compares in constant time. */
@@ -23,26 +23,28 @@ const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES
 
 export function secretBox(key: Buffer): SecretBox {
   const keyId = createHash('sha256').update('manilla key id').update(key).digest().subarray(0, KEY_ID_BYTES)
-  const context = (place: string) => Buffer.from(`manilla:${VERSION}:${keyId.toString('hex')}:${place}`)
+  const associatedData = (context: string) => Buffer.from(`manilla:${VERSION}:${keyId.toString('hex')}:${context}`)
   const signingKey = createHmac('sha256', key).update('manilla signing key').digest()
   const sign = (text: string, purpose: string) =>
     createHmac('sha256', signingKey).update(`${purpose}\0${text}`).digest('base64url')
   return {
     keyId: keyId.toString('hex'),
-    seal(secret, place) {
+    seal(secret, context) {
       const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(context(place))
+      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(
+        associatedData(context),
+      )
       const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
       return Buffer.concat([Buffer.from([VERSION]), keyId, nonce, text, cipher.getAuthTag()])
     },
-    open(sealed, place) {
+    open(sealed, context) {
       if (sealed[0] !== VERSION || !sealed.subarray(1, 1 + KEY_ID_BYTES).equals(keyId)) {
-        throw new Error(`${place} was sealed with another SECRET_KEY`)
+        throw new Error(`${context} was sealed with another SECRET_KEY`)
       }
       const nonce = sealed.subarray(1 + KEY_ID_BYTES, HEAD_BYTES)
       const tag = sealed.subarray(sealed.length - TAG_BYTES)
       const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
-        .setAAD(context(place))
+        .setAAD(associatedData(context))
         .setAuthTag(tag)
       const text = [decipher.update(sealed.subarray(HEAD_BYTES, sealed.length - TAG_BYTES)), decipher.final()]
       return Buffer.concat(text).toString('utf8')

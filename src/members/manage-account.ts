@@ -18,7 +18,7 @@ import {
 import { type Member, parseMemberName, type Session } from './member.ts'
 import { recordAccountAct } from './member-acts-store.ts'
 import { updatePassword } from './member-store.ts'
-import { totpPlace } from './prove-identity.ts'
+import { totpContext } from './prove-identity.ts'
 import { deleteSessions, replaceToken } from './session-store.ts'
 import { newRecoveryCodes, newToken, recoveryCodeDigest } from './token.ts'
 import { newTotpSecret, totpAddress, totpStep } from './totp.ts'
@@ -45,7 +45,7 @@ export async function changePassword(
 /** Starts the set-up of an authenticator app. It counts after its first code is confirmed. */
 export async function startTotp({ database, secrets }: MemberDependencies, { id, email }: Member) {
   const secret = newTotpSecret()
-  await database.transaction((tx) => savePendingTotp(tx, id, secrets.seal(secret, totpPlace(id))))
+  await database.transaction((tx) => savePendingTotp(tx, id, secrets.seal(secret, totpContext(id))))
   return { secret, address: totpAddress(secret, email) }
 }
 
@@ -58,7 +58,7 @@ export async function finishTotp(
 ): Promise<string[]> {
   const pending = (await findTotp(database, id))?.pending
   if (!pending) throw new Problem('conflict', 'Start the set-up of the authenticator app first.')
-  const step = totpStep(secrets.open(pending, totpPlace(id)), code.replaceAll(/\s/g, ''), clock.now())
+  const step = totpStep(secrets.open(pending, totpContext(id)), code.replaceAll(/\s/g, ''), clock.now())
   if (step === undefined)
     throw new Problem(
       'sign_in_refused',

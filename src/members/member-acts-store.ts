@@ -13,8 +13,8 @@ export async function recordAccountAct(
 ): Promise<void> {
   const by = splitActor(entry.actor ?? memberActor(memberId, address))
   await db.rows(sql`
-    insert into audit_log (actor, address, act, merchant_id, subject)
-    select ${by.actor}, ${by.address}, ${entry.act}, ms.merchant_id, ${entry.subject}
-      from members m left join memberships ms on ms.member_id = m.id
+    insert into audit_log (place, actor, address, act, merchant_id, subject)
+    select coalesce(mt.place, 0), ${by.actor}, ${by.address}, ${entry.act}, ms.merchant_id, ${entry.subject}
+      from members m left join memberships ms on ms.member_id = m.id left join merchants mt on mt.id = ms.merchant_id
      where m.id = ${uuidOf(memberId)}`)
 }

@@ -150,6 +150,7 @@ export async function listMembers(db: Queries, merchantId: MerchantId | undefine
 }
 
 export interface MembershipRow {
+  place: number
   merchant_id: string
   name: string
   status: string
@@ -159,6 +160,7 @@ export interface MembershipRow {
 
 export function membershipOf(row: MembershipRow): Membership {
   return {
+    place: row.place,
     merchantId: idOf('merchant', row.merchant_id),
     merchantName: row.name,
     suspended: row.status === 'suspended',

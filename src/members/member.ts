@@ -1,4 +1,5 @@
 import type { MemberId, MerchantId, SessionId } from '../kernel/ids.ts'
+import type { Place } from '../kernel/place.ts'
 import { isAllowed, type Permission, type Role } from './permissions.ts'
 
 /** A person with an account of the dashboard. */
@@ -19,6 +20,7 @@ export interface Factors {
 }
 
 export interface Membership {
+  place: Place
   merchantId: MerchantId
   merchantName: string
   suspended: boolean

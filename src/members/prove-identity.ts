@@ -27,7 +27,7 @@ export interface Proof {
 const FREE_TRIES = { account: 5, address: 20, device: 5 }
 
 /** The associated data of a sealed TOTP secret. */
-export const totpPlace = (id: MemberId) => `members.totp_secret:${id}`
+export const totpContext = (id: MemberId) => `members.totp_secret:${id}`
 
 /**
  * The counters that a guess uses up. A browser with a device cookie of this account has its own counter: guesses of
@@ -119,6 +119,6 @@ async function checkProof(
 async function useCode(deps: MemberDependencies, id: MemberId, code: string): Promise<boolean> {
   const sealed = (await findTotp(deps.database, id))?.secret
   if (!sealed) return false
-  const step = totpStep(deps.secrets.open(sealed, totpPlace(id)), code.replaceAll(/\s/g, ''), deps.clock.now())
+  const step = totpStep(deps.secrets.open(sealed, totpContext(id)), code.replaceAll(/\s/g, ''), deps.clock.now())
   return step !== undefined && useTotpStep(deps.database, id, step)
 }

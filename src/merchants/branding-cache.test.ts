@@ -25,9 +25,10 @@ function counting(): { database: Database; asked: () => number } {
 }
 
 test('a merchant without settings has the default brand and returns after five seconds', async () => {
-  const { merchantId } = await addMerchant(database, { mode: 'live' })
+  const { place, merchantId } = await addMerchant(database, { mode: 'live' })
   const branding = await findBranding(database, merchantId, 'live')
   assert.deepEqual(branding, {
+    place,
     merchantId,
     mode: 'live',
     name: 'Adaeze Kitchen',

@@ -31,10 +31,11 @@ function brandOf(row: BrandingRow): Brand {
 }
 
 export async function findBranding(db: Queries, merchantId: MerchantId, mode: Mode): Promise<Branding | undefined> {
-  const row = await db.row<BrandingRow & { status: string }>(sql`
-    select ${BRANDING_COLUMNS}, m.status from merchants m where m.id = ${uuidOf(merchantId)}`)
+  const row = await db.row<BrandingRow & { place: number; status: string }>(sql`
+    select ${BRANDING_COLUMNS}, m.place, m.status from merchants m where m.id = ${uuidOf(merchantId)}`)
   return (
     row && {
+      place: row.place,
       merchantId,
       mode,
       name: row.name,

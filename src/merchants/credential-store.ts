@@ -13,18 +13,20 @@ export interface KnownCredential {
 export async function findLiveCredential(db: Queries, clientId: string): Promise<KnownCredential | undefined> {
   const row = await db.row<{
     merchant_id: string
+    place: number
     mode: Mode
     secret_digest: Buffer
     status: string
     name: string
   }>(sql`
-    select c.merchant_id, c.mode, c.secret_digest, m.status, m.name
+    select c.merchant_id, m.place, c.mode, c.secret_digest, m.status, m.name
       from credentials c join merchants m on m.id = c.merchant_id
      where c.client_id = ${clientId} and c.revoked_at is null`)
   if (!row) return undefined
   const caller = {
     clientId,
     merchantId: idOf('merchant', row.merchant_id),
+    place: row.place,
     mode: row.mode,
     suspended: row.status === 'suspended',
     merchantName: row.name,

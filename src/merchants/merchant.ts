@@ -1,9 +1,11 @@
 import type { Country } from '../kernel/country.ts'
 import type { MerchantId } from '../kernel/ids.ts'
+import type { Place } from '../kernel/place.ts'
 import type { Scope } from '../kernel/scope.ts'
 
 export interface Merchant {
   id: MerchantId
+  place: Place
   name: string
   country: Country
   status: 'active' | 'suspended'

@@ -6,6 +6,7 @@ import type { IntegrationCache } from '../integrations/integration-cache.ts'
 import { listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { newId, newReference, newShortCode, type PaymentId } from '../kernel/ids.ts'
+import { groupByPlace } from '../kernel/place.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import type { Payment, PaymentRequest } from './state/payment.ts'
@@ -113,12 +114,14 @@ function whyUnpayable(
 }
 
 function newPayment(wanted: CreatePayment, now: Date): NewPayment {
+  const { place, merchantId, mode } = wanted.caller
   return {
-    id: newId('payment', now),
-    merchantId: wanted.caller.merchantId,
-    mode: wanted.caller.mode,
-    reference: wanted.reference ?? newReference(now),
-    shortCode: newShortCode(now),
+    id: newId('payment', now, place),
+    place,
+    merchantId,
+    mode,
+    reference: wanted.reference ?? newReference(now, place),
+    shortCode: newShortCode(now, place),
     request: wanted.request,
     expiresInSeconds: wanted.expiresInSeconds,
     idempotency: wanted.idempotency,
@@ -143,14 +146,11 @@ export function paymentBefore(wanted: CreatePayment, now: Date): Payment {
   }
 }
 
-/** Inserts all payments in one statement. For each: true if it is new, or its error. */
+/** Inserts all payments with one commit, and in one statement if they are of one place. For each: true if it is new, or its error. */
 async function insertTogether(database: Database, payments: NewPayment[]): Promise<(boolean | Error)[]> {
-  const [only, ...others] = payments
   for (let tries = 1; ; tries++) {
     try {
-      return only && others.length === 0
-        ? [await insertPayment(database, only)]
-        : await insertPayments(database, payments)
+      return await insertAll(database, payments)
     } catch (error) {
       // After a lost connection the commit is uncertain. The ids were chosen here, so repeating the statement is safe.
       if (lostConnection(error) && tries < MAX_TRIES) continue
@@ -164,6 +164,22 @@ async function insertTogether(database: Database, payments: NewPayment[]): Promi
       throw error
     }
   }
+}
+
+async function insertAll(database: Database, payments: NewPayment[]): Promise<boolean[]> {
+  const [first, second] = payments
+  if (first && !second) return [await insertPayment(database, first)]
+  const groups = groupByPlace(payments, ({ place }) => place)
+  const [[place] = []] = groups
+  if (place !== undefined && groups.length === 1) return insertPayments(database, place, payments)
+  const inserted = new Map<NewPayment, boolean>()
+  await database.transaction(async (tx) => {
+    for (const [place, group] of groups) {
+      const results = await insertPayments(tx, place, group)
+      for (const [index, payment] of group.entries()) inserted.set(payment, results[index] === true)
+    }
+  })
+  return payments.map((payment) => inserted.get(payment) === true)
 }
 
 async function insertOneByOne(database: Database, payments: NewPayment[]): Promise<(boolean | Error)[]> {

@@ -30,7 +30,7 @@ export async function withIdempotencyKey<Answer>(
   const call: IdempotentCall = {
     ...wanted.idempotency,
     endpoint: wanted.endpoint,
-    reference: wanted.reference ?? newReference(clock.now()),
+    reference: wanted.reference ?? newReference(clock.now(), caller.place),
   }
   const claim = await claimCall(database, caller, call)
   switch (claim.kind) {
@@ -50,8 +50,8 @@ export async function withIdempotencyKey<Answer>(
   }
   try {
     const { reference, startedId } = claim
-    const { merchantId, mode } = caller
-    const startedBy = { merchantId, mode, endpoint: call.endpoint, key: call.key }
+    const { place, merchantId, mode } = caller
+    const startedBy = { place, merchantId, mode, endpoint: call.endpoint, key: call.key }
     const answer = await run({ reference, startedId, startedBy })
     await saveAnswer(database, caller, call, answer)
     return { answer, replayed: false }

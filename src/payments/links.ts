@@ -1,5 +1,5 @@
 import type { AttemptId, PaymentId } from '../kernel/ids.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner } from '../kernel/scope.ts'
 
 /** Public URLs of this service. The base URL is a function, because with PORT=0 the port is known only after listening. */
 export interface Links {
@@ -8,7 +8,7 @@ export interface Links {
   /** Return URL for the provider's page. The customer comes back here first, so that the outcome is checked at once. */
   comeBack(attempt: AttemptId): string
   /** Notice (webhook) URL that the merchant enters in the provider's dashboard. */
-  notices(scope: Scope, provider: string): string
+  notices(scope: Owner, provider: string): string
 }
 
 export function linksOn(baseUrl: () => string): Links {

@@ -1,5 +1,5 @@
 import { NO_ACCOUNT } from '../integrations/provider-account.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner, Scope } from '../kernel/scope.ts'
 import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
 import type { NoticeReading, RawNotice } from '../providers/provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
@@ -18,7 +18,7 @@ export type Received =
   | { kind: 'kept'; notice: Notice; isNew: boolean }
   | { kind: 'forged'; because: string }
   /** Unsigned: nothing is stored. See `scheduleCheckForHint`. */
-  | { kind: 'hint'; reference: string }
+  | { kind: 'hint'; scope: Scope; reference: string }
   | { kind: 'not found' }
 
 export interface NoticeGuards {
@@ -37,7 +37,7 @@ export interface NoticeGuards {
  */
 export async function receiveNotice(
   deps: PaymentDependencies,
-  scope: Scope,
+  owner: Owner,
   provider: string,
   raw: { body: Buffer; headers: Record<string, string> },
   guards: NoticeGuards = unguarded(deps),
@@ -45,18 +45,20 @@ export async function receiveNotice(
   const known = deps.providers.find(provider)
   if (!known) return { kind: 'not found' }
   // No live keys exist, so a signature is impossible.
-  if (known.capabilities.sandboxOnly && scope.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
+  if (known.capabilities.sandboxOnly && owner.mode !== 'sandbox') return { kind: 'forged', because: 'another mode' }
   const { accounts } = guards
-  const cached = accounts.cached(scope, provider)
+  const cached = accounts.cached(owner, provider)
   if (!cached) guards.beforeLookUp()
   const notice = { ...raw, receivedAt: deps.clock.now() }
-  const current = cached ?? (await accounts.read(scope, provider))
-  if (!cached) guards.afterLookUp(current.length > 0)
+  const current = cached ?? (await accounts.read(owner, provider))
+  if (!cached) guards.afterLookUp(current.list.length > 0)
   let signed = readWith(current, notice)
   if (signed.reading.kind === 'forged' && cached && guards.mayReadAgain())
-    signed = readWith(await accounts.read(scope, provider), notice)
+    signed = readWith(await accounts.read(owner, provider), notice)
   const { account, reading } = signed
-  if (reading.kind === 'forged' || reading.kind === 'hint') return reading
+  if (reading.kind === 'forged') return reading
+  const scope = { ...owner, place: current.place }
+  if (reading.kind === 'hint') return { ...reading, scope }
   return {
     kind: 'kept',
     ...(await insertNotice(deps.database, deps.secrets, scope, { provider, account, body: raw.body, reading })),
@@ -82,9 +84,9 @@ interface Signed {
  * Verifies with the keys of the current account, then of retired ones, whose orders are still paid, refunded and disputed. An unknown
  * account answers like a bad signature, so that strangers cannot find out which merchant uses which provider.
  */
-function readWith(accounts: NoticeAccounts, notice: RawNotice): Signed {
+function readWith({ list }: NoticeAccounts, notice: RawNotice): Signed {
   let best: Signed = { account: NO_ACCOUNT, reading: { kind: 'forged', because: 'no such account' } }
-  for (const { account, connection } of accounts) {
+  for (const { account, connection } of list) {
     const reading = read(() => connection.readNotice(notice))
     if (reading.kind !== 'forged' && reading.kind !== 'hint') return { account, reading }
     if (best.reading.kind === 'forged') best = { account, reading }
@@ -138,7 +140,7 @@ export async function processNotice(deps: PaymentDependencies, notice: Notice): 
   const { attempt, state: before } = found
   if (RETURN_NOTICES.has(says)) {
     const reconciled = await reconcileForNotice(deps, attempt)
-    return endNotice(database, notice.id, { ...noticeResultOf(reconciled), attemptId: attempt.id })
+    return endNotice(database, notice, { ...noticeResultOf(reconciled), attemptId: attempt.id })
   }
   // Signed with the key of another account, such as a rotated one: it triggers a check, and what it says is ignored.
   const isOwn = attempt.account === notice.account
@@ -164,7 +166,7 @@ export async function processNotice(deps: PaymentDependencies, notice: Notice): 
     })
     if (isUnmatched) return markUnmatched(deps, notice, 'names an order of another account')
   }
-  await endNotice(database, notice.id, { ...result, attemptId: attempt.id })
+  await endNotice(database, notice, { ...result, attemptId: attempt.id })
 }
 
 /** Checks for received money first, because its notice may be lost, then for returns. Throws to retry the notice later. */
@@ -211,7 +213,7 @@ async function findAttemptOf(
 }
 
 async function markUnmatched({ database, log }: PaymentDependencies, notice: Notice, why: string): Promise<void> {
-  await endNotice(database, notice.id, { state: 'unmatched', note: why })
+  await endNotice(database, notice, { state: 'unmatched', note: why })
   log.error(
     { noticeId: notice.id, provider: notice.provider, merchantId: notice.merchantId },
     `unmatched notice: it ${why}`,

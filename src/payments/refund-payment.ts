@@ -77,7 +77,7 @@ async function insertPending(
   attempt: Attempt,
   wanted: Omit<NewRefund, 'id' | 'state' | 'attemptId'>,
 ): Promise<Refund | undefined> {
-  const id = newId('refund', deps.clock.now())
+  const id = newId('refund', deps.clock.now(), attempt.place)
   const made = await insertRefund(tx, { ...wanted, id, state: before, attemptId: attempt.id })
   if (made) await writeDecision(tx, deps, before, decide(withReturned(before, attempt.id, made.amount), []))
   return made

@@ -102,7 +102,7 @@ async function settleIn(
   const card = cardToSave(deps, attempt, outcome, newReceipts)
   if (card) {
     await upsertCard(tx, deps.secrets, {
-      id: newId('card', now),
+      id: newId('card', now, attempt.place),
       scope: attempt,
       provider: attempt.provider,
       account: attempt.account,
@@ -166,7 +166,7 @@ async function withoutReturnsOnRecord(
 async function writeReturned(tx: Transaction, deps: PaymentDependencies, attempt: Attempt, decision: Decision) {
   for (const { transactionId, amount, counted } of decision.returned) {
     await insertRefund(tx, {
-      id: newId('refund', deps.clock.now()),
+      id: newId('refund', deps.clock.now(), attempt.place),
       state: decision.state,
       attemptId: attempt.id,
       amount,
@@ -238,7 +238,11 @@ async function ignoreSignal(
   state: PaymentState,
 ): Promise<PaymentState> {
   if (noticeId !== undefined) {
-    await endNotice(database, noticeId, { ...noticeResult(attempt, attempt), attemptId: attempt.id })
+    await endNotice(
+      database,
+      { place: attempt.place, id: noticeId },
+      { ...noticeResult(attempt, attempt), attemptId: attempt.id },
+    )
   }
   return state
 }

@@ -113,7 +113,8 @@ async function write(
     const attempt = state.attempts.find(({ id }) => id === change.attemptId)
     return {
       // Ids order the events, so those of one decision must rise.
-      id: newId('event', new Date(now.getTime() + index)),
+      id: newId('event', new Date(now.getTime() + index), payment.place),
+      place: payment.place,
       merchantId: payment.merchantId,
       mode: payment.mode,
       paymentId: payment.id,
@@ -159,7 +160,7 @@ async function writeSurplus(
     for (const each of transactions) {
       await insertRefund(tx, {
         ...each,
-        id: newId('refund', deps.clock.now()),
+        id: newId('refund', deps.clock.now(), state.payment.place),
         state,
         attemptId,
         kind: 'surplus',

@@ -48,7 +48,7 @@ async function addRefund(
   const { tx, deps, state, attempt } = work
   const refund = await insertRefund(tx, {
     ...wanted,
-    id: newId('refund', deps.clock.now()),
+    id: newId('refund', deps.clock.now(), attempt.place),
     state,
     attemptId: attempt.id,
     counted: isOfPayment(work, wanted.amount),
@@ -133,7 +133,7 @@ export async function nameRefund(
   const { kind, counted, reason, transactionIds, attemptId } = unnamed
   await reduceRefund(tx, unnamed.id, amount)
   keepRefund(work, { ...unnamed, amount: unnamed.amount - amount })
-  const id = newId('refund', deps.clock.now())
+  const id = newId('refund', deps.clock.now(), state.payment.place)
   const wanted = { id, state, attemptId, amount, kind, counted, reason, transactionIds, providerRefundId }
   const named = await insertRefund(tx, wanted)
   if (!named) throw new Error(`refund ${providerRefundId} is on record already`)
@@ -155,7 +155,7 @@ export async function recordDispute(work: Reconciliation, listed: ListedDispute)
   const about = { providerDisputeId: listed.disputeId }
   const dispute: Dispute = {
     ...about,
-    id: newId('dispute', deps.clock.now()),
+    id: newId('dispute', deps.clock.now(), attempt.place),
     paymentId: attempt.paymentId,
     attemptId: attempt.id,
     merchantId: attempt.merchantId,

@@ -2,7 +2,7 @@ import type { Channel } from '../kernel/channel.ts'
 import type { FeeSchedule } from '../kernel/fee.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Money } from '../kernel/money.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner } from '../kernel/scope.ts'
 import type { ProviderHttp, Unknown } from '../outbound/provider-http.ts'
 
 export type { ProviderAnswer, ProviderCall, ProviderHttp, Unknown } from '../outbound/provider-http.ts'
@@ -327,15 +327,15 @@ export class NotSetUp extends Error {}
 export interface Providers {
   find(name: string): Provider | undefined
   /** Whether it has been answering lately, as far as this process knows. For the choice between several. */
-  isHealthy(owner: Scope, name: string): boolean
-  recordResult(owner: Scope, name: string, result: 'succeeded' | 'failed'): void
+  isHealthy(owner: Owner, name: string): boolean
+  recordResult(owner: Owner, name: string, result: 'succeeded' | 'failed'): void
   /**
    * With the account that is given, also when it is retired; else with the current one, also of an integration that was removed: payments
    * under way go on.
    */
-  connect(owner: Scope, name: string, options?: ConnectOptions): Promise<Connection>
+  connect(owner: Owner, name: string, options?: ConnectOptions): Promise<Connection>
   /** The accounts whose keys may have signed a notice, the current one first. Empty: never set up. */
-  accounts(owner: Scope, name: string): Promise<number[]>
+  accounts(owner: Owner, name: string): Promise<number[]>
 }
 
 export interface ConnectOptions {

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { idOf } from '../kernel/ids.ts'
-import { ClaimRounds } from './claim-rounds.ts'
+import { ClaimRounds, merchantKey } from './claim-rounds.ts'
 
 const merchant = (number: number) => `00000000-0000-7000-8000-00000000000${number}`
-const START = '00000000-0000-0000-0000-000000000000'
+const key = (number: number) => merchantKey(number, merchant(number))
+const START = merchantKey(0, '00000000-0000-0000-0000-000000000000')
 
 function claimed(...destinations: [merchant: number, destination: string][]) {
   const deliveries = destinations.map(([number, destination]) => ({
+    place: number,
     merchantId: idOf('merchant', merchant(number)),
     destination,
   }))
@@ -17,11 +19,11 @@ function claimed(...destinations: [merchant: number, destination: string][]) {
 test('a full claim continues after its last merchant, starts over, and ends when a whole round found nothing', () => {
   const rounds = new ClaimRounds({ maxDestinations: 3, perMerchant: 2 })
   assert.equal(rounds.advance(claimed([1, 'a'], [1, 'b'], [2, 'c'])), true)
-  assert.equal(rounds.after, merchant(2))
-  assert.deepEqual([...rounds.past], [[merchant(1), 'b']], 'a merchant with more goes on after its last destination')
+  assert.equal(rounds.after, key(2))
+  assert.deepEqual([...rounds.past], [[key(1), 'b']], 'a merchant with more goes on after its last destination')
   assert.equal(rounds.advance(claimed([3, 'd'])), true)
   assert.equal(rounds.after, START)
-  assert.deepEqual([...rounds.past], [[merchant(1), 'b']])
+  assert.deepEqual([...rounds.past], [[key(1), 'b']])
   assert.equal(rounds.advance(claimed()), true, 'the merchant with more may have others before that destination')
   assert.deepEqual([...rounds.past], [])
   assert.equal(rounds.advance(claimed()), false)

@@ -3,6 +3,8 @@ import type { Queries } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
 import { idOf, type MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
+import { ALL_PLACES, type Place } from '../kernel/place.ts'
+import { type MerchantKey, splitKey } from './claim-rounds.ts'
 import type { Delivery } from './delivery.ts'
 
 /** A delivery with everything that is needed to send it. */
@@ -17,9 +19,16 @@ export interface DueDelivery extends Omit<Delivery, 'id'> {
   sealedPreviousSecret: string | null
 }
 
-type ClaimedRow = DueRow | { id: null; destination: string }
+/** Where deliveries are sent, with the place of its merchant. */
+export interface Destination {
+  place: Place
+  destination: string
+}
+
+type ClaimedRow = DueRow | ({ id: null } & Destination)
 
 interface DueRow {
+  place: number
   id: string
   event_id: string
   merchant_id: string
@@ -38,7 +47,8 @@ interface DueRow {
 function dueOf(row: DueRow, merchantIdOf: (uuid: string) => MerchantId): DueDelivery {
   return {
     uuid: row.id,
-    eventId: idOf('event', row.event_id),
+    place: row.place,
+    eventId: idOf('event', row.event_id, row.place),
     merchantId: merchantIdOf(row.merchant_id),
     mode: row.mode,
     endpointId: row.endpoint_id === null ? null : idOf('endpoint', row.endpoint_id),
@@ -62,8 +72,8 @@ export interface Claim {
 }
 
 export interface RoundClaim extends Claim {
-  /** The claim begins with the merchant after this one, by uuid. */
-  after: string
+  /** The claim begins with the merchant after this one. */
+  after: MerchantKey
   maxDestinations: number
   /** Limits the destinations of one merchant, so that a merchant with many of them does not fill the claim. */
   perMerchant: number
@@ -76,31 +86,31 @@ export interface RoundClaim extends Claim {
 /** `idle`: destinations on the retry schedule that have nothing due. Their schedule must be corrected. */
 export interface Claimed {
   deliveries: DueDelivery[]
-  idle: string[]
+  idle: Destination[]
 }
 
 /**
  * The second half of every claim. It takes a lease on the destinations of `open` and reads what is due for each. A lease is a row in
- * `delivery_lanes`; a later claim by the same worker renews it. It expects `given`, `claimed` and `open` before it. Parameters stand in
+ * `delivery_leases`; a later claim by the same worker renews it. It expects `given`, `claimed` and `open` before it. Parameters stand in
  * `given` alone: PostgreSQL plans a statement with parameters in conditions or limits again at each call, which costs 3 ms.
  */
 const CLAIM = new Fixed(`
   mine as (
-    insert into delivery_lanes as l (destination, owner, owned_until)
-    select destination, worker_id, owned_until from open cross join given
-    on conflict (destination) do update set owner = excluded.owner, owned_until = excluded.owned_until
+    insert into delivery_leases as l (place, destination, owner, owned_until)
+    select place, destination, worker_id, owned_until from open cross join given
+    on conflict (place, destination) do update set owner = excluded.owner, owned_until = excluded.owned_until
      where l.owner = excluded.owner or l.owned_until < now()
-    returning destination
+    returning place, destination
   )
-  select m.destination, d.id, d.event_id, d.merchant_id, d.mode, d.endpoint_id, coalesce(w.url, d.url) as url, d.tries, d.tries_before,
+  select m.place, m.destination, d.id, d.event_id, d.merchant_id, d.mode, d.endpoint_id, coalesce(w.url, d.url) as url, d.tries, d.tries_before,
          e.body, coalesce(w.enabled, true) as enabled, encode(coalesce(w.sealed_secret, s.sealed_secret), 'base64') as sealed_secret,
          encode(case when d.endpoint_id is not null then case when w.previous_until > now() then w.sealed_previous_secret end
                      when s.previous_until > now() then s.sealed_previous_secret end, 'base64') as sealed_previous_secret
     from mine m left join lateral (
       select id, event_id, merchant_id, mode, endpoint_id, url, tries, tries_before, due_at from deliveries
-       where state = 'waiting' and destination = m.destination and due_at <= now() and id not in (select id from claimed)
+       where place = m.place and state = 'waiting' and destination = m.destination and due_at <= now() and id not in (select id from claimed)
        order by due_at limit (select per_destination from given)) d on true
-    left join events e on e.id = d.event_id
+    left join events e on e.place = m.place and e.id = d.event_id
     left join webhook_endpoints w on w.id = d.endpoint_id
     left join webhook_secrets s on d.endpoint_id is null and s.merchant_id = d.merchant_id and s.mode = d.mode
    order by m.destination, d.due_at`)
@@ -119,53 +129,58 @@ export async function claimFirstTries(
     leaseSeconds,
     perDestination,
     claimedIds,
-    after,
     maxDestinations,
     perMerchant,
     fullDestinations,
     fullMerchants,
     past,
   } = claim
+  const after = splitKey(claim.after)
   const rows = await db.rows<ClaimedRow>(sql`
-    with recursive given (worker_id, owned_until, per_destination, claimed_ids, after, max_destinations, per_merchant, full_destinations, full_merchants) as (
+    with recursive given (worker_id, owned_until, per_destination, claimed_ids, after_place, after, last_place, max_destinations, per_merchant, full_destinations, full_merchants) as (
       select ${workerId}::uuid, now() + ${leaseSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(claimedIds)}::uuid[],
-             ${after}::uuid, ${maxDestinations}::bigint, ${perMerchant}::bigint, ${fullDestinations}::text[], ${fullMerchants}::uuid[]
+             ${after.place}::smallint, ${after.uuid}::uuid, ${ALL_PLACES.last}::smallint, ${maxDestinations}::bigint, ${perMerchant}::bigint, ${fullDestinations}::text[], ${fullMerchants}::uuid[]
     ), claimed (id) as (
       -- "not in" uses a hash; "<> all" would compare each delivery with all of them.
       select unnest(claimed_ids) from given
     ), past (merchant_id, destination) as (
-      select * from unnest(${textArray([...past.keys()])}::uuid[], ${textArray([...past.values()])}::text[])
-    ), merchants (id) as (
-      (select d.merchant_id from deliveries d
-        where d.state = 'waiting' and d.tries = d.tries_before and d.merchant_id > (select after from given) order by d.merchant_id limit 1)
+      select * from unnest(${textArray([...past.keys()].map((key) => splitKey(key).uuid))}::uuid[], ${textArray([...past.values()])}::text[])
+    ), merchants (place, id) as (
+      (select d.place, d.merchant_id from deliveries d
+        where d.state = 'waiting' and d.tries = d.tries_before and d.place <= (select last_place from given)
+          and (d.place, d.merchant_id) > ((select after_place from given), (select after from given))
+        order by d.place, d.merchant_id limit 1)
       union all
-      select (select d.merchant_id from deliveries d
-               where d.state = 'waiting' and d.tries = d.tries_before and d.merchant_id > m.id order by d.merchant_id limit 1)
-        from merchants m where m.id is not null
+      select n.place, n.merchant_id from merchants m
+        cross join lateral (select d.place, d.merchant_id from deliveries d
+                             where d.state = 'waiting' and d.tries = d.tries_before and d.place <= (select last_place from given)
+                               and (d.place, d.merchant_id) > (m.place, m.id)
+                             order by d.place, d.merchant_id limit 1) n
     ), open as (
-      select f.destination from merchants m
+      select m.place, f.destination from merchants m
         cross join lateral (
           with recursive hops (destination) as (
             (select d.destination from deliveries d
-              where d.state = 'waiting' and d.tries = d.tries_before and d.merchant_id = m.id
+              where d.state = 'waiting' and d.tries = d.tries_before and d.place = m.place and d.merchant_id = m.id
                 and d.destination > coalesce((select p.destination from past p where p.merchant_id = m.id), '')
               order by d.destination limit 1)
             union all
             select (select d.destination from deliveries d
-                     where d.state = 'waiting' and d.tries = d.tries_before and d.merchant_id = m.id and d.destination > h.destination
+                     where d.state = 'waiting' and d.tries = d.tries_before and d.place = m.place and d.merchant_id = m.id
+                       and d.destination > h.destination
                      order by d.destination limit 1)
               from hops h where h.destination is not null
           )
           select h.destination from hops h
             -- A lateral with a limit: PostgreSQL would turn "exists" into a join with everything that is due.
             cross join lateral (select from deliveries d
-                                 where d.state = 'waiting' and d.destination = h.destination and d.due_at <= now()
+                                 where d.place = m.place and d.state = 'waiting' and d.destination = h.destination and d.due_at <= now()
                                    and d.id not in (select id from claimed) limit 1) due
            where h.destination is not null and h.destination <> all ((select full_destinations from given)::text[])
-             and not exists (select from delivery_lanes l
-                              where l.destination = h.destination and l.owner <> (select worker_id from given) and l.owned_until >= now())
+             and not exists (select from delivery_leases l
+                              where l.place = m.place and l.destination = h.destination and l.owner <> (select worker_id from given) and l.owned_until >= now())
            limit (select per_merchant from given)) f
-       where m.id is not null and m.id <> all ((select full_merchants from given)::uuid[])
+       where m.id <> all ((select full_merchants from given)::uuid[])
        limit (select max_destinations from given)
     ), ${CLAIM}`)
   return claimedOf(rows)
@@ -181,65 +196,69 @@ export async function claimRetries(db: Queries, claim: RoundClaim): Promise<Clai
     leaseSeconds,
     perDestination,
     claimedIds,
-    after,
     maxDestinations,
     perMerchant,
     fullDestinations,
     fullMerchants,
   } = claim
+  const after = splitKey(claim.after)
   const rows = await db.rows<ClaimedRow>(sql`
-    with recursive given (worker_id, owned_until, per_destination, claimed_ids, after, max_destinations, per_merchant, full_destinations, full_merchants) as (
+    with recursive given (worker_id, owned_until, per_destination, claimed_ids, after_place, after, last_place, max_destinations, per_merchant, full_destinations, full_merchants) as (
       select ${workerId}::uuid, now() + ${leaseSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(claimedIds)}::uuid[],
-             ${after}::uuid, ${maxDestinations}::bigint, ${perMerchant}::bigint, ${fullDestinations}::text[], ${fullMerchants}::uuid[]
+             ${after.place}::smallint, ${after.uuid}::uuid, ${ALL_PLACES.last}::smallint, ${maxDestinations}::bigint, ${perMerchant}::bigint, ${fullDestinations}::text[], ${fullMerchants}::uuid[]
     ), claimed (id) as (
       select unnest(claimed_ids) from given
-    ), merchants (id, next_due_at) as (
-      (select r.merchant_id, r.next_due_at from delivery_retries r
-        where r.merchant_id > (select after from given) order by r.merchant_id, r.next_due_at limit 1)
+    ), merchants (place, id, next_due_at) as (
+      (select r.place, r.merchant_id, r.next_due_at from delivery_retries r
+        where r.place <= (select last_place from given)
+          and (r.place, r.merchant_id) > ((select after_place from given), (select after from given))
+        order by r.place, r.merchant_id, r.next_due_at limit 1)
       union all
-      select n.merchant_id, n.next_due_at from merchants m
-        cross join lateral (select r.merchant_id, r.next_due_at from delivery_retries r
-                             where r.merchant_id > m.id order by r.merchant_id, r.next_due_at limit 1) n
+      select n.place, n.merchant_id, n.next_due_at from merchants m
+        cross join lateral (select r.place, r.merchant_id, r.next_due_at from delivery_retries r
+                             where r.place <= (select last_place from given) and (r.place, r.merchant_id) > (m.place, m.id)
+                             order by r.place, r.merchant_id, r.next_due_at limit 1) n
     ), open as (
-      select f.destination from merchants m
+      select m.place, f.destination from merchants m
         cross join lateral (
           select r.destination from delivery_retries r
             left join lateral (select true as found from deliveries d
-                                where d.state = 'waiting' and d.destination = r.destination and d.due_at <= now()
+                                where d.place = r.place and d.state = 'waiting' and d.destination = r.destination and d.due_at <= now()
                                 limit 1) due on true
             left join lateral (select true as found from deliveries d
-                                where d.state = 'waiting' and d.destination = r.destination and d.due_at <= now()
+                                where d.place = r.place and d.state = 'waiting' and d.destination = r.destination and d.due_at <= now()
                                   and d.id not in (select id from claimed) limit 1) free on true
            -- Not if everything that is due is claimed already. A row with nothing due is claimed, to be corrected.
-           where r.merchant_id = m.id and r.next_due_at <= now() and (free.found or due.found is null)
+           where r.place = m.place and r.merchant_id = m.id and r.next_due_at <= now() and (free.found or due.found is null)
              and r.destination <> all ((select full_destinations from given)::text[])
-             and not exists (select from delivery_lanes l
-                              where l.destination = r.destination and l.owner <> (select worker_id from given) and l.owned_until >= now())
+             and not exists (select from delivery_leases l
+                              where l.place = r.place and l.destination = r.destination and l.owner <> (select worker_id from given) and l.owned_until >= now())
            order by r.next_due_at limit (select per_merchant from given)) f
        where m.next_due_at <= now() and m.id <> all ((select full_merchants from given)::uuid[])
        limit (select max_destinations from given)
     ), moved as (
-      update delivery_retries r set next_due_at = g.owned_until from open o, given g where r.destination = o.destination
+      update delivery_retries r set next_due_at = g.owned_until from open o, given g
+       where r.place = o.place and r.destination = o.destination
     ), ${CLAIM}`)
   return claimedOf(rows)
 }
 
 /** Claims due deliveries of these destinations. */
-export async function claimAt(db: Queries, destinations: string[], claim: Claim): Promise<Claimed> {
+export async function claimAt(db: Queries, destinations: Destination[], claim: Claim): Promise<Claimed> {
   const { workerId, leaseSeconds, perDestination, claimedIds } = claim
   const rows = await db.rows<ClaimedRow>(sql`
-    with given (worker_id, owned_until, per_destination, claimed_ids, destinations) as (
+    with given (worker_id, owned_until, per_destination, claimed_ids, places, destinations) as (
       select ${workerId}::uuid, now() + ${leaseSeconds}::integer * interval '1 second', ${perDestination}::bigint, ${textArray(claimedIds)}::uuid[],
-             ${destinations}::text[]
+             ${destinations.map(({ place }) => place)}::smallint[], ${destinations.map(({ destination }) => destination)}::text[]
     ), claimed (id) as (
       select unnest(claimed_ids) from given
     ), open as (
-      select f.destination from (select unnest(destinations) from given) f (destination)
+      select f.place, f.destination from (select unnest(places), unnest(destinations) from given) f (place, destination)
         cross join lateral (select from deliveries d
-                             where d.state = 'waiting' and d.destination = f.destination and d.due_at <= now()
+                             where d.place = f.place and d.state = 'waiting' and d.destination = f.destination and d.due_at <= now()
                                and d.id not in (select id from claimed) limit 1) due
-       where not exists (select from delivery_lanes l
-                          where l.destination = f.destination and l.owner <> (select worker_id from given) and l.owned_until >= now())
+       where not exists (select from delivery_leases l
+                          where l.place = f.place and l.destination = f.destination and l.owner <> (select worker_id from given) and l.owned_until >= now())
     ), ${CLAIM}`)
   return claimedOf(rows)
 }
@@ -253,7 +272,7 @@ function claimedOf(rows: ClaimedRow[]): Claimed {
   }
   const claimed: Claimed = { deliveries: [], idle: [] }
   for (const row of rows) {
-    if (row.id === null) claimed.idle.push(row.destination)
+    if (row.id === null) claimed.idle.push({ place: row.place, destination: row.destination })
     else claimed.deliveries.push(dueOf(row, merchantIdOf))
   }
   return claimed

@@ -2,9 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { batch } from '../database/batch.ts'
 import type { Database } from '../database/database.ts'
 import { destinationOf } from '../events/outbox-store.ts'
+import { groupByPlace } from '../kernel/place.ts'
 import type { WebhookAnswer } from '../outbound/webhook-http.ts'
 import { ClaimRounds } from './claim-rounds.ts'
-import { type Claim, type Claimed, claimAt, claimFirstTries, claimRetries, type DueDelivery } from './claim-store.ts'
+import {
+  type Claim,
+  type Claimed,
+  claimAt,
+  claimFirstTries,
+  claimRetries,
+  type Destination,
+  type DueDelivery,
+} from './claim-store.ts'
 import type { TryResult } from './delivery-store.ts'
 import { type DestinationQueue, DestinationQueues, MAX_IN_FLIGHT_PER_DESTINATION } from './destination-queues.ts'
 import { markHolding } from './held-delivery-store.ts'
@@ -74,7 +83,7 @@ class DeliveryLoop implements DeliveryEngine {
   readonly #queues = new DestinationQueues()
   readonly #inFlight = new Set<Promise<void>>()
   readonly #requested = new Set<ClaimKind>()
-  readonly #refills = new Set<string>()
+  readonly #refills = new Map<string, Destination>()
   readonly #firstTries = new ClaimRounds(ROUND_LIMITS)
   readonly #retries = new ClaimRounds(ROUND_LIMITS)
   readonly #pollTimer: NodeJS.Timeout
@@ -188,7 +197,12 @@ class DeliveryLoop implements DeliveryEngine {
       claimRetries(database, look),
     )
     if (this.#retries.advance(claimed)) this.#requested.add('retries')
-    if (claimed.idle.length > 0) await scheduleRetries(database, claimed.idle)
+    for (const [place, idle] of groupByPlace(claimed.idle, (each) => each.place))
+      await scheduleRetries(
+        database,
+        place,
+        idle.map(({ destination }) => destination),
+      )
   }
 
   async #claimRound(
@@ -216,10 +230,11 @@ class DeliveryLoop implements DeliveryEngine {
   }
 
   async #claimRefills(): Promise<void> {
-    const destinations = [...this.#refills].slice(0, DESTINATIONS_PER_CLAIM)
-    for (const destination of destinations) this.#refills.delete(destination)
+    const destinations = [...this.#refills.values()].slice(0, DESTINATIONS_PER_CLAIM)
+    const names = destinations.map(({ destination }) => destination)
+    for (const name of names) this.#refills.delete(name)
     if (this.#refills.size > 0) this.#requested.add('refill')
-    await this.#enqueue(LARGE_BATCH, this.#queues.claimedIds(destinations), (basis) =>
+    await this.#enqueue(LARGE_BATCH, this.#queues.claimedIds(names), (basis) =>
       claimAt(this.#dependencies.database, destinations, basis),
     )
   }
@@ -269,7 +284,7 @@ class DeliveryLoop implements DeliveryEngine {
     queue.inFlight--
     if (queue.hasMore && isFast(answer) && queue.pending.length < LARGE_BATCH / 2) {
       queue.hasMore = false
-      this.#refills.add(queue.destination)
+      this.#refills.set(queue.destination, { place: queue.place, destination: queue.destination })
       this.#request('refill')
     }
     // An endpoint that answered 410 gets no further call, although it is disabled only when the result is recorded.

@@ -2,7 +2,8 @@ import { textArray } from '../database/array-literal.ts'
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { DELIVERIES_CHANNEL } from '../events/outbox-store.ts'
-import { type DeliveryId, type EndpointId, type EventId, idOf, uuidOf } from '../kernel/ids.ts'
+import { type DeliveryId, type EndpointId, type EventId, idOf, placeOf, uuidOf } from '../kernel/ids.ts'
+import { ALL_PLACES, type Place } from '../kernel/place.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { DueDelivery } from './claim-store.ts'
 import type { DeliveryState } from './delivery.ts'
@@ -17,12 +18,12 @@ export interface TryResult {
   tookMs: number
 }
 
-/** Writes the results of many tries in one statement. A result that another worker wrote first is kept. */
-export async function writeTries(db: Queries, results: TryResult[]): Promise<void> {
+/** Writes the results of many tries of one place in one statement. A result that another worker wrote first is kept. */
+export async function writeTries(db: Queries, place: Place, results: TryResult[]): Promise<void> {
   const column = (pick: (result: TryResult) => string | null) => textArray(results.map(pick))
   await db.rows(sql`
     with results as (
-      select * from unnest(
+      select *, case when state <> 'waiting' then now() end as done_at from unnest(
         ${column(({ delivery }) => delivery.uuid)}::uuid[], ${column(({ delivery }) => String(delivery.tries))}::integer[],
         ${column(({ state }) => state)}::text[], ${column(({ waitSeconds }) => String(waitSeconds))}::double precision[],
         ${column(({ status }) => (status === null ? null : String(status)))}::integer[], ${column(({ error }) => error)}::text[],
@@ -32,19 +33,19 @@ export async function writeTries(db: Queries, results: TryResult[]): Promise<voi
     ), noted as (
       update deliveries d
          set state = r.state, url = r.url, tries = d.tries + 1, due_at = now() + r.wait_seconds * interval '1 second',
-             done_at = case when r.state <> 'waiting' then now() end
-        from results r where d.id = r.id and d.tries = r.tries and d.state = 'waiting'
+             done_at = r.done_at
+        from results r where d.place = ${place} and d.id = r.id and d.tries = r.tries and d.state = 'waiting'
       returning d.id, d.tries
     )
-    insert into delivery_tries (delivery_id, number, status, error, answer, took_ms)
-    select n.id, n.tries, r.status, r.error, r.answer, r.took_ms from noted n join results r on r.id = n.id`)
+    insert into delivery_tries (place, delivery_id, number, status, error, answer, took_ms)
+    select ${place}::smallint, n.id, n.tries, r.status, r.error, r.answer, r.took_ms from noted n join results r on r.id = n.id`)
 }
 
 /** Makes the deliveries of an event due again, with the waits of a new delivery. Returns how many there are. */
 export async function requeueEvent(tx: Transaction, { merchantId, mode }: Scope, eventId: EventId): Promise<number> {
   const rows = await tx.rows(sql`
     update deliveries d set state = 'waiting', tries_before = tries, due_at = now(), done_at = null
-     where event_id = ${uuidOf(eventId)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode}
+     where place = ${placeOf(eventId)} and event_id = ${uuidOf(eventId)} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode}
        and (endpoint_id is null or exists (select from webhook_endpoints e where e.id = d.endpoint_id and e.enabled))
     returning id`)
   if (rows.length > 0) tx.notify(DELIVERIES_CHANNEL)
@@ -54,14 +55,14 @@ export async function requeueEvent(tx: Transaction, { merchantId, mode }: Scope,
 /** Makes exhausted and disabled deliveries of that time due again, at most `limit`. Returns how many there were. */
 export async function requeueGivenUp(
   tx: Transaction,
-  { merchantId, mode }: Scope,
+  { place, merchantId, mode }: Scope,
   { from, to, limit }: { from: Date; to: Date; limit: number },
 ): Promise<number> {
   const rows = await tx.rows(sql`
     update deliveries set state = 'waiting', tries_before = tries, due_at = now(), done_at = null
-     where ctid = any (array(
+     where place = ${place} and ctid = any (array(
        select d.ctid from deliveries d
-        where d.merchant_id = ${uuidOf(merchantId)} and d.mode = ${mode} and d.state in ('exhausted', 'disabled')
+        where d.place = ${place} and d.merchant_id = ${uuidOf(merchantId)} and d.mode = ${mode} and d.state in ('exhausted', 'disabled')
           and d.created_at >= ${from} and d.created_at < ${to}
           and (d.endpoint_id is null or exists (select from webhook_endpoints e where e.id = d.endpoint_id and e.enabled))
         limit ${limit} for update of d))
@@ -80,6 +81,7 @@ export interface DeliveryRecord {
 }
 
 export async function deliveriesOf(db: Queries, eventId: EventId): Promise<DeliveryRecord[]> {
+  const place = placeOf(eventId)
   const rows = await db.rows<{
     id: string
     endpoint_id: string | null
@@ -93,11 +95,11 @@ export async function deliveriesOf(db: Queries, eventId: EventId): Promise<Deliv
            case when d.state = 'waiting' and not coalesce(w.enabled, true) then 'disabled' else d.state end as state,
            (select json_agg(json_build_object('number', t.number, 'at', t.at, 'status', t.status, 'error', t.error,
                                               'tookMs', t.took_ms, 'answer', t.answer) order by t.number)
-              from delivery_tries t where t.delivery_id = d.id) as tries
+              from delivery_tries t where t.place = d.place and t.delivery_id = d.id) as tries
       from deliveries d left join webhook_endpoints w on w.id = d.endpoint_id
-     where d.event_id = ${uuidOf(eventId)} order by d.id`)
+     where d.place = ${place} and d.event_id = ${uuidOf(eventId)} order by d.id`)
   return rows.map((row) => ({
-    id: idOf('delivery', row.id),
+    id: idOf('delivery', row.id, place),
     endpointId: row.endpoint_id === null ? null : idOf('endpoint', row.endpoint_id),
     url: row.url,
     state: row.state,
@@ -109,8 +111,11 @@ export async function deliveriesOf(db: Queries, eventId: EventId): Promise<Deliv
 /** Deliveries and their tries are kept for thirty days after they ended. */
 export async function forgetOldDeliveries(db: Queries, limit: number): Promise<number> {
   const rows = await db.rows(sql`
-    delete from deliveries
-     where id in (select id from deliveries where done_at < now() - interval '30 days' limit ${limit})
-    returning id`)
+    with old as materialized (
+      select place, id from deliveries
+       where done_at < now() - interval '30 days' and place between ${ALL_PLACES.first} and ${ALL_PLACES.last} limit ${limit}
+    )
+    delete from deliveries d using old where d.place = old.place and d.id = old.id and d.done_at < now() - interval '30 days'
+    returning d.id`)
   return rows.length
 }

@@ -1,10 +1,12 @@
 import type { DeliveryId, EndpointId, EventId, MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
+import type { Place } from '../kernel/place.ts'
 import type { WebhookAnswer } from '../outbound/webhook-http.ts'
 
 /** The delivery of one event to one URL. It has tries; the word attempt is reserved for payments. */
 export interface Delivery {
   id: DeliveryId
+  place: Place
   eventId: EventId
   merchantId: MerchantId
   mode: Mode

@@ -1,11 +1,10 @@
 import { type MerchantId, uuidOf } from '../kernel/ids.ts'
-import type { DueDelivery } from './claim-store.ts'
+import type { Destination, DueDelivery } from './claim-store.ts'
 
 export const MAX_IN_FLIGHT_PER_DESTINATION = 8
 
 /** The claimed deliveries of one destination. */
-export interface DestinationQueue {
-  destination: string
+export interface DestinationQueue extends Destination {
   merchantId: MerchantId
   /** Claimed and not sent yet. */
   pending: DueDelivery[]
@@ -34,8 +33,9 @@ export class DestinationQueues {
     deliveries: DueDelivery[],
     claim: Pick<DestinationQueue, 'hasMore' | 'leasedUntilMs'>,
   ): DestinationQueue {
-    const [{ merchantId }] = deliveries as [DueDelivery]
-    const known = this.#queues.get(destination) ?? { destination, merchantId, pending: [], inFlight: 0, ...claim }
+    const [{ place, merchantId }] = deliveries as [DueDelivery]
+    const empty = { place, destination, merchantId, pending: [], inFlight: 0 }
+    const known = this.#queues.get(destination) ?? { ...empty, ...claim }
     const queue = Object.assign(known, claim)
     this.#queues.set(destination, queue)
     for (const delivery of deliveries) {

@@ -3,7 +3,7 @@ import { Fixed, sql } from '../database/sql.ts'
 import type { AnnouncedType } from '../events/event.ts'
 import { type EndpointId, idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner } from '../kernel/scope.ts'
 import type { Endpoint } from './endpoint.ts'
 
 const COLUMNS = new Fixed(
@@ -36,9 +36,9 @@ function endpointOf(row: EndpointRow): Endpoint {
   }
 }
 
-export const endpointSecretPlace = (id: EndpointId) => `webhook_endpoints.sealed_secret:${id}`
+export const endpointSecretContext = (id: EndpointId) => `webhook_endpoints.sealed_secret:${id}`
 
-export async function listEndpoints(db: Queries, owner: Scope): Promise<Endpoint[]> {
+export async function listEndpoints(db: Queries, owner: Owner): Promise<Endpoint[]> {
   const rows = await db.rows<EndpointRow>(sql`
     select ${COLUMNS} from webhook_endpoints e
      where merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and deleted_at is null order by id`)
@@ -46,12 +46,12 @@ export async function listEndpoints(db: Queries, owner: Scope): Promise<Endpoint
 }
 
 /** Locked, so that changes of one merchant's endpoints are serialized. */
-export async function lockEndpoints(tx: Transaction, owner: Scope): Promise<Endpoint[]> {
+export async function lockEndpoints(tx: Transaction, owner: Owner): Promise<Endpoint[]> {
   await tx.rows(sql`select id from merchants where id = ${uuidOf(owner.merchantId)} for update`)
   return listEndpoints(tx, owner)
 }
 
-export async function findEndpoint(db: Queries, owner: Scope, id: EndpointId): Promise<Endpoint | undefined> {
+export async function findEndpoint(db: Queries, owner: Owner, id: EndpointId): Promise<Endpoint | undefined> {
   const row = await db.row<EndpointRow>(sql`
     select ${COLUMNS} from webhook_endpoints e
      where id = ${uuidOf(id)} and merchant_id = ${uuidOf(owner.merchantId)} and mode = ${owner.mode} and deleted_at is null`)

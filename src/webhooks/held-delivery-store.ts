@@ -2,6 +2,7 @@ import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { DELIVERIES_CHANNEL, destinationOf } from '../events/outbox-store.ts'
 import { type EndpointId, idOf, uuidOf } from '../kernel/ids.ts'
+import type { Place } from '../kernel/place.ts'
 
 /** Notifies every worker to drop the deliveries that it has claimed for this endpoint. */
 export async function notifyDisabled(db: Queries, endpointId: EndpointId): Promise<void> {
@@ -16,25 +17,33 @@ export async function markHolding(db: Queries, endpointIds: EndpointId[]): Promi
   for (const { id } of rows) await notifyDisabled(db, idOf('endpoint', id))
 }
 
-interface HoldingEndpoint {
+export interface HoldingEndpoint {
+  place: Place
   id: EndpointId
   enabled: boolean
 }
 
-/** Locked against changes, but not against the foreign keys of new deliveries. */
+/** Locked against changes. */
 export async function lockHolding(tx: Transaction): Promise<HoldingEndpoint | undefined> {
-  const row = await tx.row<{ id: string; enabled: boolean }>(sql`
-    select id, enabled from webhook_endpoints where holds_deliveries order by id limit 1 for no key update skip locked`)
-  return row && { id: idOf('endpoint', row.id), enabled: row.enabled }
+  const row = await tx.row<{ place: number; id: string; enabled: boolean }>(sql`
+    select m.place, e.id, e.enabled from webhook_endpoints e join merchants m on m.id = e.merchant_id
+     where e.holds_deliveries order by e.id limit 1 for no key update of e skip locked`)
+  return row && { place: row.place, id: idOf('endpoint', row.id), enabled: row.enabled }
 }
 
 /** Disabled deliveries are kept and listed, and can be redelivered. */
-export async function disableWaiting(tx: Transaction, destination: string, limit: number): Promise<number> {
+export async function disableWaiting(
+  tx: Transaction,
+  place: Place,
+  destination: string,
+  limit: number,
+): Promise<number> {
   const row = await tx.row<{ count: number }>(sql`
     with held as (
       -- By ctid: a join with the ids would read the whole table. The rows are locked, so their ctid does not change.
       update deliveries set state = 'disabled', done_at = now()
-       where ctid = any (array(select ctid from deliveries where state = 'waiting' and destination = ${destination}
+       where place = ${place}
+         and ctid = any (array(select ctid from deliveries where place = ${place} and state = 'waiting' and destination = ${destination}
                                 limit ${limit} for update))
       returning id
     )
@@ -44,9 +53,9 @@ export async function disableWaiting(tx: Transaction, destination: string, limit
 
 export async function endHolding(
   tx: Transaction,
-  { id, enabled }: HoldingEndpoint,
+  { place, id, enabled }: HoldingEndpoint,
   destination: string,
 ): Promise<void> {
   await tx.rows(sql`update webhook_endpoints set holds_deliveries = false where id = ${uuidOf(id)}`)
-  if (!enabled) await tx.rows(sql`delete from delivery_retries where destination = ${destination}`)
+  if (!enabled) await tx.rows(sql`delete from delivery_retries where place = ${place} and destination = ${destination}`)
 }

@@ -1,5 +1,7 @@
-import type { Queries } from '../database/database.ts'
+import type { Database, Queries } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
+import { ALL_PLACES, groupByPlace } from '../kernel/place.ts'
+import type { Destination } from './claim-store.ts'
 
 export interface Renewal {
   /** Since when this worker has renewed without a gap. */
@@ -38,32 +40,49 @@ export async function renewWorker(
  * the retries of a destination to the end of its lease; they become due now. Rows are locked in the order of their destinations, as
  * everywhere, against deadlocks. There is no index on the owner of a lease: workers rarely die, and it would make every claim slower.
  */
-export async function releaseWorkers(db: Queries, me: string, workerIds: string[]): Promise<void> {
-  await db.rows(sql`
-    with gone_workers as (
-      delete from delivery_workers where id = any(${workerIds}::uuid[]) and (id = ${me}::uuid or alive_until < now()) returning id
-    ), released as (
-      delete from delivery_lanes where owner in (select id from gone_workers) and owned_until >= now() returning destination, owned_until
-    ), moved as (
-      select destination from delivery_retries r join released l using (destination)
-       where r.next_due_at > now() and r.next_due_at <= l.owned_until
-       order by destination for update of r
-    )
-    update delivery_retries r set next_due_at = now() from moved m where r.destination = m.destination`)
+export async function releaseWorkers(database: Database, me: string, workerIds: string[]): Promise<void> {
+  await database.transaction(async (tx) => {
+    const released = await tx.rows<Destination & { owned_until: string }>(sql`
+      with gone_workers as (
+        delete from delivery_workers where id = any(${workerIds}::uuid[]) and (id = ${me}::uuid or alive_until < now()) returning id
+      )
+      delete from delivery_leases
+       where owner in (select id from gone_workers) and owned_until >= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+      returning place, destination, owned_until::text`)
+    for (const [place, leases] of groupByPlace(released, (lease) => lease.place)) {
+      await tx.rows(sql`
+        with moved as (
+          select r.destination
+            from unnest(${leases.map(({ destination }) => destination)}::text[], ${leases.map((lease) => lease.owned_until)}::timestamptz[])
+                 as l (destination, owned_until)
+            join delivery_retries r on r.place = ${place} and r.destination = l.destination
+           where r.next_due_at > now() and r.next_due_at <= l.owned_until
+           order by r.destination for update of r
+        )
+        update delivery_retries r set next_due_at = now() from moved m where r.place = ${place} and r.destination = m.destination`)
+    }
+  })
 }
 
 /**
  * Deletes leases that ended an hour ago, among the next destinations after that one. Returns where to go on, or undefined at the end.
  * There is no index on the end of a lease: it would make every claim slower.
  */
-export async function forgetOldLeases(db: Queries, after: string, limit: number): Promise<string | undefined> {
-  const row = await db.row<{ last: string | null; count: number }>(sql`
+export async function forgetOldLeases(
+  db: Queries,
+  after: Destination | undefined,
+  limit: number,
+): Promise<Destination | undefined> {
+  const { place, destination } = after ?? { place: ALL_PLACES.first, destination: '' }
+  const rows = await db.rows<Destination>(sql`
     with page as (
-      select destination, owned_until from delivery_lanes where destination > ${after} order by destination limit ${limit}
+      select place, destination from delivery_leases
+       where (place, destination) > (${place}::smallint, ${destination}) and place <= ${ALL_PLACES.last}
+       order by place, destination limit ${limit}
     ), gone as (
-      delete from delivery_lanes l using page s
-       where l.destination = s.destination and l.owned_until < now() - interval '1 hour'
+      delete from delivery_leases l using page s
+       where l.place = s.place and l.destination = s.destination and l.owned_until < now() - interval '1 hour'
     )
-    select max(destination) as last, count(*) from page`)
-  return row && row.count === limit ? (row.last ?? undefined) : undefined
+    select place, destination from page order by place, destination`)
+  return rows.length === limit ? rows.at(-1) : undefined
 }

@@ -6,11 +6,11 @@ import { findDefaultSecret, replaceDefaultSecret } from '../events/webhook-secre
 import type { Clock } from '../kernel/clock.ts'
 import { type EndpointId, newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Owner, Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import { type Endpoint, MAX_ENDPOINTS, ROTATION_HOURS } from './endpoint.ts'
 import {
-  endpointSecretPlace,
+  endpointSecretContext,
   findEndpoint,
   insertEndpoint,
   lockEndpoints,
@@ -30,7 +30,7 @@ interface Parts {
 export function createEndpoint(
   parts: Parts,
   actor: string,
-  owner: Scope,
+  owner: Owner,
   wanted: { url: string; events: AnnouncedType[]; enabled: boolean },
 ): Promise<{ endpoint: Endpoint; secret: WebhookSecret }> {
   const { database, clock, secrets } = parts
@@ -52,7 +52,7 @@ export function createEndpoint(
       createdAt: clock.now(),
     }
     const secret = newWebhookSecret()
-    await insertEndpoint(tx, endpoint, secrets.seal(secret, endpointSecretPlace(endpoint.id)))
+    await insertEndpoint(tx, endpoint, secrets.seal(secret, endpointSecretContext(endpoint.id)))
     await recordAct(tx, { actor, act: 'webhook_endpoint.created', merchantId: owner.merchantId, subject: endpoint.id })
     return { endpoint, secret }
   })
@@ -78,7 +78,7 @@ export function changeEndpoint(
       failingSince: isNewStart ? null : before.failingSince,
     }
     await saveEndpoint(tx, after)
-    if (before.enabled && !after.enabled) await holdDeliveries(tx, id)
+    if (before.enabled && !after.enabled) await holdDeliveries(tx, owner.place, id)
     await recordAct(tx, { actor, act: 'webhook_endpoint.changed', merchantId: owner.merchantId, subject: id })
     return after
   })
@@ -88,7 +88,7 @@ export function deleteEndpoint(parts: Parts, actor: string, owner: Scope, id: En
   return parts.database.transaction(async (tx) => {
     const endpoint = await own(findEndpoint(tx, owner, id))
     await markDeleted(tx, id)
-    await holdDeliveries(tx, id)
+    await holdDeliveries(tx, owner.place, id)
     await recordAct(tx, { actor, act: 'webhook_endpoint.deleted', merchantId: owner.merchantId, subject: id })
     return { ...endpoint, enabled: false }
   })
@@ -98,20 +98,20 @@ export function deleteEndpoint(parts: Parts, actor: string, owner: Scope, id: En
 export function rotateEndpointSecret(
   parts: Parts,
   actor: string,
-  owner: Scope,
+  owner: Owner,
   id: EndpointId,
 ): Promise<WebhookSecret> {
   const secret = newWebhookSecret()
   return parts.database.transaction(async (tx) => {
     await own(findEndpoint(tx, owner, id))
-    await replaceEndpointSecret(tx, id, parts.secrets.seal(secret, endpointSecretPlace(id)), ROTATION_HOURS)
+    await replaceEndpointSecret(tx, id, parts.secrets.seal(secret, endpointSecretContext(id)), ROTATION_HOURS)
     await recordAct(tx, { actor, act: 'webhook_endpoint.secret_rotated', merchantId: owner.merchantId, subject: id })
     return secret
   })
 }
 
 /** Rotates the secret for the `webhook` URLs that this merchant names in its requests. */
-export function rotateDefaultSecret(parts: Parts, actor: string, owner: Scope): Promise<WebhookSecret> {
+export function rotateDefaultSecret(parts: Parts, actor: string, owner: Owner): Promise<WebhookSecret> {
   const secret = newWebhookSecret()
   return parts.database.transaction(async (tx) => {
     await replaceDefaultSecret(tx, parts.secrets, owner, secret, { overlapHours: ROTATION_HOURS })
@@ -121,7 +121,7 @@ export function rotateDefaultSecret(parts: Parts, actor: string, owner: Scope): 
 }
 
 /** Sets a secret that an operator chose. The previous one signs as well for a day. */
-export async function setDefaultSecret(parts: Parts, owner: Scope, secret: WebhookSecret): Promise<void> {
+export async function setDefaultSecret(parts: Parts, owner: Owner, secret: WebhookSecret): Promise<void> {
   if ((await findDefaultSecret(parts.database, parts.secrets, owner)) === secret) return
   await replaceDefaultSecret(parts.database, parts.secrets, owner, secret, { overlapHours: ROTATION_HOURS })
 }

@@ -21,6 +21,7 @@ export async function recordResults(
   const healthy = idsOf(configured.filter(({ state }) => state === 'delivered'))
   const failing = idsOf(configured.filter(({ state }) => state !== 'delivered')).filter((id) => !healthy.includes(id))
   const gone = idsOf(configured.filter(({ status }) => status === 410))
+  const places = new Map(configured.map(({ delivery }) => [delivery.endpointId, delivery.place]))
   return database.transaction(async (tx) => {
     const disabled: EndpointId[] = []
     const sick = await recordHealth(tx, { healthy, failing, maxDays: FAILING_DAYS })
@@ -31,7 +32,7 @@ export async function recordResults(
     for (const [id, reason] of reasons) {
       const merchantId = await disableEndpoint(tx, id, reason)
       if (!merchantId) continue
-      await holdDeliveries(tx, id)
+      await holdDeliveries(tx, places.get(id) ?? 0, id)
       await recordAct(tx, { actor: 'worker', act: 'webhook_endpoint.disabled', merchantId, subject: id })
       log.warn({ merchantId, endpointId: id }, 'webhook endpoint disabled')
       disabled.push(id)

@@ -1,4 +1,5 @@
-import type { Database } from '../database/database.ts'
+import type { Database, Transaction } from '../database/database.ts'
+import { groupByPlace, type Place } from '../kernel/place.ts'
 import { type TryResult, writeTries } from './delivery-store.ts'
 import { hostsOverLimit, scheduleRetries } from './retry-store.ts'
 
@@ -15,22 +16,36 @@ export async function recordTries(
   results: TryResult[],
   maxHosts = MAX_WAITING_HOSTS,
 ): Promise<void> {
-  const failed = results.filter(({ state }) => state === 'waiting')
-  const retried = results.filter(({ delivery }) => delivery.tries > delivery.triesBefore)
+  const groups = groupByPlace(results, ({ delivery }) => delivery.place)
+  const [[place] = []] = groups
   // The usual case: first tries that succeeded. They are not on the retry schedule.
-  if (failed.length + retried.length === 0) return writeTries(database, results)
+  if (place !== undefined && groups.length === 1 && !results.some(isScheduled))
+    return writeTries(database, place, results)
   await database.transaction(async (tx) => {
-    const toHosts = failed.map(({ delivery }) => delivery).filter(({ endpointId }) => endpointId === null)
-    const refused = toHosts.length > 0 ? await hostsOverLimit(tx, toHosts, maxHosts) : new Set<string>()
-    await writeTries(
-      tx,
-      results.map((result) =>
-        result.state === 'waiting' && refused.has(result.delivery.destination)
-          ? { ...result, state: 'exhausted', error: [result.error, TOO_MANY_HOSTS].filter(Boolean).join('; ') }
-          : result,
-      ),
-    )
-    const destinations = new Set([...failed, ...retried].map(({ delivery }) => delivery.destination))
-    await scheduleRetries(tx, [...destinations].filter((each) => !refused.has(each)).sort())
+    for (const [place, group] of groups) await recordGroup(tx, place, group, maxHosts)
   })
+}
+
+const hasFailed = ({ state }: TryResult) => state === 'waiting'
+const isScheduled = (result: TryResult) => hasFailed(result) || result.delivery.tries > result.delivery.triesBefore
+
+async function recordGroup(tx: Transaction, place: Place, results: TryResult[], maxHosts: number): Promise<void> {
+  const toHosts = results.filter(hasFailed).filter(({ delivery }) => delivery.endpointId === null)
+  const refused = await hostsOverLimit(
+    tx,
+    place,
+    toHosts.map(({ delivery }) => delivery),
+    maxHosts,
+  )
+  await writeTries(
+    tx,
+    place,
+    results.map((result) =>
+      result.state === 'waiting' && refused.has(result.delivery.destination)
+        ? { ...result, state: 'exhausted', error: [result.error, TOO_MANY_HOSTS].filter(Boolean).join('; ') }
+        : result,
+    ),
+  )
+  const destinations = new Set(results.filter(isScheduled).map(({ delivery }) => delivery.destination))
+  await scheduleRetries(tx, place, [...destinations].filter((each) => !refused.has(each)).sort())
 }

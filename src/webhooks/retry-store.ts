@@ -2,24 +2,28 @@ import { textArray } from '../database/array-literal.ts'
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { uuidOf } from '../kernel/ids.ts'
-import type { DueDelivery } from './claim-store.ts'
+import { ALL_PLACES, type Place } from '../kernel/place.ts'
+import type { Destination, DueDelivery } from './claim-store.ts'
 
 /**
- * Sets the time of the next retry at each of these destinations to that of its earliest waiting delivery. A destination without one
- * loses its row. Call it after the deliveries have been written, in the same transaction.
+ * Sets the time of the next retry at each of these destinations of one place to that of its earliest waiting delivery. A destination
+ * without one loses its row. Call it after the deliveries have been written, in the same transaction.
  */
-export async function scheduleRetries(db: Queries, destinations: string[]): Promise<void> {
+export async function scheduleRetries(db: Queries, place: Place, destinations: string[]): Promise<void> {
+  if (destinations.length === 0) return
   await db.rows(sql`
     with next as (
       select w.destination, d.merchant_id, d.mode, d.endpoint_id, d.due_at from unnest(${textArray(destinations)}::text[]) w (destination)
         left join lateral (select merchant_id, mode, endpoint_id, due_at from deliveries d
-                            where d.state = 'waiting' and d.destination = w.destination order by d.due_at limit 1) d on true
+                            where d.place = ${place} and d.state = 'waiting' and d.destination = w.destination
+                            order by d.due_at limit 1) d on true
     ), gone as (
-      delete from delivery_retries where destination in (select destination from next where due_at is null)
+      delete from delivery_retries where place = ${place} and destination in (select destination from next where due_at is null)
     )
-    insert into delivery_retries (destination, merchant_id, mode, is_host, next_due_at)
-    select destination, merchant_id, mode, endpoint_id is null, due_at from next where due_at is not null order by destination
-    on conflict (destination) do update set next_due_at = excluded.next_due_at`)
+    insert into delivery_retries (place, destination, merchant_id, mode, is_host, next_due_at)
+    select ${place}::smallint, destination, merchant_id, mode, endpoint_id is null, due_at from next
+     where due_at is not null order by destination
+    on conflict (place, destination) do update set next_due_at = excluded.next_due_at`)
 }
 
 /**
@@ -27,44 +31,59 @@ export async function scheduleRetries(db: Queries, destinations: string[]): Prom
  * those that two workers rescheduled at the same moment. Reads the next `limit` destinations after that one. Returns where to continue, or
  * undefined at the end.
  */
-export async function scheduleMissedRetries(db: Queries, after: string, limit: number): Promise<string | undefined> {
-  const row = await db.row<{ last: string | null; count: number }>(sql`
-    with recursive hops (destination) as (
-      (select destination from deliveries where state = 'waiting' and destination > ${after} order by destination limit 1)
+export async function scheduleMissedRetries(
+  db: Queries,
+  after: Destination | undefined,
+  limit: number,
+): Promise<Destination | undefined> {
+  const { place, destination } = after ?? { place: ALL_PLACES.first, destination: '' }
+  const rows = await db.rows<Destination>(sql`
+    with recursive hops (place, destination) as (
+      (select d.place, d.destination from deliveries d
+        where d.state = 'waiting' and (d.place, d.destination) > (${place}::smallint, ${destination}) and d.place <= ${ALL_PLACES.last}
+        order by d.place, d.destination limit 1)
       union all
-      select (select d.destination from deliveries d where d.state = 'waiting' and d.destination > h.destination
-               order by d.destination limit 1)
-        from hops h where h.destination is not null
+      select n.place, n.destination from hops h
+        cross join lateral (select d.place, d.destination from deliveries d
+                             where d.state = 'waiting' and (d.place, d.destination) > (h.place, h.destination) and d.place <= ${ALL_PLACES.last}
+                             order by d.place, d.destination limit 1) n
     ), page as (
-      select destination from hops where destination is not null limit ${limit}
+      select place, destination from hops limit ${limit}
     ), missed as (
-      insert into delivery_retries as r (destination, merchant_id, mode, is_host, next_due_at)
-      select s.destination, d.merchant_id, d.mode, d.endpoint_id is null, d.due_at from page s
-        cross join lateral (select * from deliveries d where d.state = 'waiting' and d.destination = s.destination
+      insert into delivery_retries as r (place, destination, merchant_id, mode, is_host, next_due_at)
+      select s.place, s.destination, d.merchant_id, d.mode, d.endpoint_id is null, d.due_at from page s
+        cross join lateral (select * from deliveries d where d.place = s.place and d.state = 'waiting' and d.destination = s.destination
                              order by d.due_at limit 1) d
        where d.tries > d.tries_before and d.due_at < now() - interval '1 minute'
-      on conflict (destination) do update set next_due_at = excluded.next_due_at where r.next_due_at > now()
+      on conflict (place, destination) do update set next_due_at = excluded.next_due_at where r.next_due_at > now()
     )
-    select max(destination) as last, count(*) from page`)
-  return row && row.count === limit ? (row.last ?? undefined) : undefined
+    select place, destination from page order by place, destination`)
+  return rows.length === limit ? rows.at(-1) : undefined
 }
 
 /**
- * Of these deliveries to hosts, the destinations that are not on the retry schedule while their merchant has `limit` hosts on it
- * in that mode.
+ * Of these deliveries of one place to hosts, the destinations that are not on the retry schedule while their merchant has `limit` hosts on
+ * it in that mode.
  */
-export async function hostsOverLimit(tx: Transaction, deliveries: DueDelivery[], limit: number): Promise<Set<string>> {
+export async function hostsOverLimit(
+  tx: Transaction,
+  place: Place,
+  deliveries: DueDelivery[],
+  limit: number,
+): Promise<Set<string>> {
+  if (deliveries.length === 0) return new Set()
   const owners = new Map(deliveries.map((each) => [`${each.merchantId} ${each.mode}`, each]))
   const counts = await tx.rows<{ count: number }>(sql`
     select (select count(*) from (select from delivery_retries r
-                                   where r.is_host and r.merchant_id = o.merchant_id and r.mode = o.mode limit ${limit}) found) as count
+                                   where r.place = ${place} and r.is_host and r.merchant_id = o.merchant_id and r.mode = o.mode
+                                   limit ${limit}) found) as count
       from unnest(${[...owners.values()].map(({ merchantId }) => uuidOf(merchantId))}::uuid[],
                   ${[...owners.values()].map(({ mode }) => mode)}::text[]) with ordinality o (merchant_id, mode, number)
      order by o.number`)
   const room = new Map([...owners.keys()].map((owner, index) => [owner, limit - (counts[index]?.count ?? 0)]))
   const known = await tx.rows<{ destination: string }>(sql`
     select destination from delivery_retries
-     where destination = any(${textArray(deliveries.map(({ destination }) => destination))}::text[])`)
+     where place = ${place} and destination = any(${textArray(deliveries.map(({ destination }) => destination))}::text[])`)
   const allowed = new Set(known.map(({ destination }) => destination))
   const refused = new Set<string>()
   for (const { destination, merchantId, mode } of deliveries) {

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Logger } from 'pino'
-import { defaultSecretPlace } from '../events/webhook-secret-store.ts'
+import { defaultSecretContext } from '../events/webhook-secret-store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
@@ -8,7 +8,7 @@ import type { WebhookAnswer, WebhookHttp } from '../outbound/webhook-http.ts'
 import type { DueDelivery } from './claim-store.ts'
 import { judge } from './delivery.ts'
 import type { TryResult } from './delivery-store.ts'
-import { endpointSecretPlace } from './endpoint-store.ts'
+import { endpointSecretContext } from './endpoint-store.ts'
 import { signingKeys, webhookHeaders } from './signature.ts'
 
 export interface SendDependencies {
@@ -23,14 +23,14 @@ export interface SendDependencies {
 /** Signs deliveries and sends them. The result never throws. */
 export function deliverySender(dependencies: SendDependencies): (delivery: DueDelivery) => Promise<WebhookAnswer> {
   const { clock, log, secrets, http, allowPrivate } = dependencies
-  const keyOf = signingKeys((sealed, place) => secrets.open(sealed, place))
+  const keyOf = signingKeys((sealed, context) => secrets.open(sealed, context))
 
   /** One key for each secret that is valid now. */
   function keysOf(delivery: DueDelivery): KeyObject[] {
     const { endpointId, sealedSecret, sealedPreviousSecret } = delivery
-    const place = endpointId ? endpointSecretPlace(endpointId) : defaultSecretPlace(delivery)
-    const keys = sealedSecret ? [keyOf(sealedSecret, place)] : []
-    if (sealedPreviousSecret) keys.push(keyOf(sealedPreviousSecret, place))
+    const context = endpointId ? endpointSecretContext(endpointId) : defaultSecretContext(delivery)
+    const keys = sealedSecret ? [keyOf(sealedSecret, context)] : []
+    if (sealedPreviousSecret) keys.push(keyOf(sealedPreviousSecret, context))
     return keys
   }
 

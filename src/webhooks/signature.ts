@@ -7,16 +7,16 @@ function signingKey(secret: WebhookSecret): KeyObject {
 }
 
 /** Cache of HMAC keys by sealed secret, because thousands of deliveries a second need them. */
-export function signingKeys(open: (sealed: Buffer, place: string) => WebhookSecret) {
+export function signingKeys(open: (sealed: Buffer, context: string) => WebhookSecret) {
   const opened = new Map<string, { sealed: string; key: KeyObject }[]>()
   const MOST = 10_000
-  return (sealed: string, place: string): KeyObject => {
-    const known = opened.get(place) ?? []
+  return (sealed: string, context: string): KeyObject => {
+    const known = opened.get(context) ?? []
     const found = known.find((each) => each.sealed === sealed)
     if (found) return found.key
-    const key = signingKey(open(Buffer.from(sealed, 'base64'), place))
+    const key = signingKey(open(Buffer.from(sealed, 'base64'), context))
     if (opened.size >= MOST) opened.clear()
-    opened.set(place, [{ sealed, key }, ...known.slice(0, 1)]) // after a rotation the previous secret is valid for a day
+    opened.set(context, [{ sealed, key }, ...known.slice(0, 1)]) // after a rotation the previous secret is valid for a day
     return key
   }
 }

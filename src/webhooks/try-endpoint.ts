@@ -2,6 +2,7 @@ import type { WebhookSecret } from '../events/webhook-secret.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
+import type { Place } from '../kernel/place.ts'
 import type { WebhookAnswer } from '../outbound/webhook-http.ts'
 import type { DeliveryDependencies } from './delivery-loop.ts'
 import { webhookHeaders } from './signature.ts'
@@ -9,10 +10,10 @@ import { webhookHeaders } from './signature.ts'
 /** Sends a signed test message to an endpoint and returns its answer. Nothing is recorded. */
 export function tryEndpoint(
   { http, allowPrivate, clock }: Pick<DeliveryDependencies, 'http' | 'allowPrivate'> & { clock: Clock },
-  { url, mode, secret }: { url: string; mode: Mode; secret: WebhookSecret },
+  { url, place, mode, secret }: { url: string; place: Place; mode: Mode; secret: WebhookSecret },
 ): Promise<WebhookAnswer> {
   const now = clock.now()
-  const id = newId('event', now)
+  const id = newId('event', now, place)
   const body = JSON.stringify({ id, type: 'endpoint.test', timestamp: now.toISOString(), mode, sequence: 0, data: {} })
   const headers = webhookHeaders([secret], { id, body, at: now })
   return http.post({ url, headers, body, allowPrivate: allowPrivate(mode, url) })

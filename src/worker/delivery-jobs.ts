@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts'
+import type { Destination } from '../webhooks/claim-store.ts'
 import { forgetOldDeliveries } from '../webhooks/delivery-store.ts'
 import { holdNextDeliveries } from '../webhooks/hold-deliveries.ts'
 import { forgetOldLeases } from '../webhooks/lease-store.ts'
@@ -13,7 +14,8 @@ const SCAN_BATCH = 1_000
 
 /** Housekeeping of webhook deliveries. The delivery loop in webhooks/ sends them. */
 export function deliveryJobs({ database }: { database: Database }): Job[] {
-  let [oldLeasesAfter, missedAfter] = ['', '']
+  let oldLeasesAfter: Destination | undefined
+  let missedAfter: Destination | undefined
   return [
     {
       name: 'hold deliveries of disabled endpoints',
@@ -24,7 +26,7 @@ export function deliveryJobs({ database }: { database: Database }): Job[] {
       name: 'schedule missed retries',
       everyMs: 5_000,
       async run() {
-        missedAfter = (await scheduleMissedRetries(database, missedAfter, SCAN_BATCH)) ?? ''
+        missedAfter = await scheduleMissedRetries(database, missedAfter, SCAN_BATCH)
         return false
       },
     },
@@ -37,8 +39,8 @@ export function deliveryJobs({ database }: { database: Database }): Job[] {
       name: 'delete old leases',
       everyMs: HOUR_MS,
       async run() {
-        oldLeasesAfter = (await forgetOldLeases(database, oldLeasesAfter, SCAN_BATCH)) ?? ''
-        return oldLeasesAfter !== ''
+        oldLeasesAfter = await forgetOldLeases(database, oldLeasesAfter, SCAN_BATCH)
+        return oldLeasesAfter !== undefined
       },
     },
   ]

@@ -39,13 +39,14 @@ const integration = {
   currencies: ['NGN'] as Currency[],
   priority: 100,
 }
-const { id: merchantId } = await createMerchant(
+const { id: merchantId, place } = await createMerchant(
   { database, clock: systemClock, sandboxIntegrations: [integration] },
   'test',
   { name: 'Adaeze Kitchen', country: 'NG' as Country },
 )
 const caller: Caller = {
   clientId: 'cid_sandbox_test',
+  place,
   merchantId,
   mode: 'sandbox',
   suspended: false,

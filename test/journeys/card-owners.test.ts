@@ -200,14 +200,14 @@ test('a webhook body shows user.id, null when absent', async () => {
 
 test('a sealed token that is moved to another customer does not open', async () => {
   const shop = await service.addShop()
-  const owner = { merchantId: shop.merchantId as MerchantId, mode: 'sandbox' as const }
+  const owner = { place: shop.place, merchantId: shop.merchantId as MerchantId, mode: 'sandbox' as const }
   const at = { provider: 'gateway', account: 0 }
   const card = { token: 'token', brand: 'Visa', last4: '4081', expiryMonth: 12, expiryYear: 2040 }
   const [customer, thief] = [
     { id: 'customer', email: 'a@example.com' },
     { id: 'thief', email: 'a@example.com' },
   ]
-  const id = newId('card', new Date())
+  const id = newId('card', new Date(), shop.place)
   await database.transaction((tx) => upsertCard(tx, parts.secrets, { id, scope: owner, ...at, customer, card }))
   assert.equal((await findCard(database, parts.secrets, owner, at, customer))?.token, 'token')
   for (const [userId, other] of [

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { Database } from '../../src/database/database.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
+import { merchantKey } from '../../src/webhooks/claim-rounds.ts'
 import { claimFirstTries, type DueDelivery } from '../../src/webhooks/claim-store.ts'
 import { releaseWorkers, renewWorker } from '../../src/webhooks/lease-store.ts'
 import {
@@ -20,8 +21,8 @@ import { type Heard, type Manner, startListener, takes } from '../support/listen
 import { recordEvent } from '../support/outbox.ts'
 import { eventually } from '../support/paying.ts'
 
-const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
-const isClaim = ({ text }: Statement) => text.includes('insert into delivery_lanes')
+const FIRST = merchantKey(0, '00000000-0000-0000-0000-000000000000')
+const isClaim = ({ text }: Statement) => text.includes('insert into delivery_leases')
 const countsBy = (deliveries: DueDelivery[], destinations: string[]) =>
   destinations.map((name) => deliveries.filter(({ destination }) => destination === name).length)
 
@@ -142,8 +143,8 @@ test('D7: destinations take turns, and a full claim continues where the last one
   const take = async (after: string, by = workerId, claimedIds: string[] = [], fullDestinations: string[] = []) => {
     const { deliveries } = await claimFirstTries(database, {
       workerId: by,
-      after: FIRST_UUID,
-      past: new Map([[shop.merchantUuid, after]]),
+      after: FIRST,
+      past: new Map([[merchantKey(shop.place, shop.merchantUuid), after]]),
       maxDestinations: 3,
       perMerchant: 3,
       perDestination: 4,
@@ -209,8 +210,9 @@ test('D5: the leases of a worker are released after it lapsed, not while it rene
   const [owner, survivor] = [randomUUID(), randomUUID()]
   const renew = (workerId: string, observeSeconds = 0) =>
     renewWorker(database, workerId, { ttlSeconds: 6, observeSeconds })
-  await database.rows(sql`insert into delivery_lanes values ('leased', ${owner}::uuid, now() + interval '30 seconds')`)
-  const leases = () => database.rows(sql`select from delivery_lanes where destination = 'leased'`)
+  await database.rows(sql`
+    insert into delivery_leases values (${shop.place}, 'leased', ${owner}::uuid, now() + interval '30 seconds')`)
+  const leases = () => database.rows(sql`select from delivery_leases where destination = 'leased'`)
   const started = await renew(owner)
   await renew(survivor)
   assert.ok(!(await renew(survivor)).lapsed.includes(owner))
@@ -288,7 +290,8 @@ test('a webhook is signed even when the transaction that first created the secre
   await assert.rejects(
     database.transaction(async (tx) => {
       const event = {
-        id: newId('event', new Date()),
+        id: newId('event', new Date(), shop.place),
+        place: shop.place,
         merchantId: shop.merchantId,
         mode: 'sandbox' as const,
         paymentId: id,

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
+import { merchantKey } from '../../src/webhooks/claim-rounds.ts'
 import { claimRetries } from '../../src/webhooks/claim-store.ts'
 import { holdNextDeliveries } from '../../src/webhooks/hold-deliveries.ts'
 import { MAX_WAITING_HOSTS } from '../../src/webhooks/record-tries.ts'
@@ -23,7 +24,7 @@ import { eventually, request, type Shop } from '../support/paying.ts'
 /** One merchant with very many webhook hosts must not delay others. */
 const service = await startDeliveringService()
 const { database } = service
-const FIRST_UUID = '00000000-0000-0000-0000-000000000000'
+const FIRST = merchantKey(0, '00000000-0000-0000-0000-000000000000')
 const { addCopies, addHosts, forgetAll } = rowGenerator(service.databaseUrl)
 
 async function delayOf(shop: Shop): Promise<number> {
@@ -42,7 +43,7 @@ test('20 000 due retries of one merchant leave room in the same claim for the re
   await database.rows(sql`update deliveries set due_at = now() - interval '1 minute' where tries > 0`)
   await addHosts(theirs, { name: 'the only host', count: 1, tries: 1 })
   await database.rows(sql`update deliveries set due_at = now() where event_id = ${uuidOf(theirs)}`)
-  await scheduleRetries(database, ['the only host 1'])
+  await scheduleRetries(database, other.place, ['the only host 1'])
   const { deliveries } = await claimRetries(database, {
     ...{
       workerId: randomUUID(),
@@ -52,7 +53,7 @@ test('20 000 due retries of one merchant leave room in the same claim for the re
       fullDestinations: [],
       fullMerchants: [],
     },
-    ...{ after: FIRST_UUID, maxDestinations: 32, perMerchant: 16 },
+    ...{ after: FIRST, maxDestinations: 32, perMerchant: 16 },
   })
   const counts = [many, other].map(
     (shop) => deliveries.filter(({ merchantId }) => merchantId === shop.merchantId).length,
@@ -122,7 +123,7 @@ test('a destination leaves the retry schedule when its last delivery ends, and m
     sql`update deliveries set due_at = now() - interval '2 minutes' where event_id = ${uuidOf(eventId)}`,
   )
   listener.answer = takes.well
-  assert.equal(await scheduleMissedRetries(database, '', 1_000), undefined)
+  assert.equal(await scheduleMissedRetries(database, undefined, 1_000), undefined)
   const delivery = await eventually(
     () => deliverySeen(shop, eventId),
     ({ state }) => state === 'delivered',

@@ -34,7 +34,7 @@ const cancel = ({ reference }: Made, by: Shop['call'] = shop.call) =>
   by('POST', `/payments/v1/payments/${reference}/cancel`)
 const follow = ({ id }: Made, at = baseUrl) => openEventStream(`${at}/pay/${id}/live`)
 const versions = (stream: EventStream) => stream.messages().map(({ v }) => v)
-const UNKNOWN = 'chk_1Ch41XiYF5uu1qJFodMjwf'
+const UNKNOWN = 'chk_8e1Ch41XiYF5uu1qJFodMjwf'
 
 /** As if another process had changed it, and its notice were lost. */
 async function changeUnheard({ id }: { id: PaymentId }, v: number, status = 'pending'): Promise<void> {

@@ -232,8 +232,8 @@ test('notices that were dealt with are deleted after 90 days, unmatched ones aft
   const shop = await addShop()
   const merchant = uuidOf(shop.merchantId)
   await database.rows(sql`
-    insert into notices (merchant_id, mode, provider, digest, body, reading, says, state, received_at)
-    select ${merchant}, 'sandbox', 'acme', convert_to(state || days || n, 'UTF8'), '', '{}', 'paid', state, now() - days * interval '1 day'
+    insert into notices (place, merchant_id, mode, provider, digest, body, reading, says, state, received_at)
+    select ${shop.place}::smallint, ${merchant}, 'sandbox', 'acme', convert_to(state || days || n, 'UTF8'), '', '{}', 'paid', state, now() - days * interval '1 day'
       from unnest(array['done', 'ignored', 'unmatched', 'waiting']) state, unnest(array[80, 100, 400]) days, generate_series(1, 3) n`)
   assert.equal(await deleteOldNotices(database, 2), 4, 'two of each kind')
   while ((await deleteOldNotices(database, 2)) > 0);

@@ -78,7 +78,12 @@ async function saveCard(at: Shop, email: string, how: Record<string, unknown> = 
 }
 
 const cardsOf = (at: Shop, email: string) =>
-  listCardsToPayWith(database, { merchantId: at.merchantId, mode: 'sandbox' }, ['gateway'], userOf(email))
+  listCardsToPayWith(
+    database,
+    { place: at.place, merchantId: at.merchantId, mode: 'sandbox' },
+    ['gateway'],
+    userOf(email),
+  )
 
 /** A provider whose calls are counted, and can be held up or lost. */
 const watched = (t: TestContext, deadlineMs = 5_000) => startBetween(t, service, { deadlineMs })
@@ -343,7 +348,7 @@ test('a card of another customer, shop or provider is no card, and nothing is be
   const payments = [await open(shop), await open(other, email)]
   for (const id of payments) assert.equal(await codeOf(press(parts, id, { card })), 'not_found')
   const id = await open(shop, email)
-  assert.equal(await codeOf(press(parts, id, { card: newId('card', new Date()) })), 'not_found')
+  assert.equal(await codeOf(press(parts, id, { card: newId('card', new Date(), shop.place) })), 'not_found')
   await database.rows(sql`update saved_cards set provider = 'elsewhere' where email = ${email}`)
   assert.equal(await codeOf(press(parts, id, { card })), 'not_found')
   for (const each of [...payments, id]) assert.deepEqual((await recordsOf(database, { id: each })).eventTypes, [])
@@ -441,8 +446,8 @@ test('the page offers the cards of this customer at this provider that are not e
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth() + 1]
   const copy = (last4: string, expiryYear: number, expiryMonth: number, daysAgo: number, provider = 'gateway') =>
     database.rows(sql`
-      insert into saved_cards (id, merchant_id, mode, provider, user_id, email, brand, last4, expiry_month, expiry_year, sealed_token, used_at)
-      select gen_random_uuid(), merchant_id, mode, ${provider}, user_id, email, brand, ${last4}, ${expiryMonth}, ${expiryYear}, sealed_token,
+      insert into saved_cards (place, id, merchant_id, mode, provider, user_id, email, brand, last4, expiry_month, expiry_year, sealed_token, used_at)
+      select place, gen_random_uuid(), merchant_id, mode, ${provider}, user_id, email, brand, ${last4}, ${expiryMonth}, ${expiryYear}, sealed_token,
              now() - ${daysAgo}::integer * interval '1 day'
         from saved_cards where email = ${email} and last4 = '4081'`)
   await copy('0001', year, month, 2)

@@ -235,21 +235,17 @@ test('retired keys are deleted after 180 days, with an audit entry, unless somet
   assert.equal(await isKept(), true, 'an attempt ended lately')
   await database.rows(resolved(181))
   await database.rows(sql`
-    insert into refunds (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status)
-    select gen_random_uuid(), payment_id, id, merchant_id, mode, 100, currency, 'merchant', false, 'pending'
+    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status)
+    select place, gen_random_uuid(), payment_id, id, merchant_id, mode, 100, currency, 'merchant', false, 'pending'
       from attempts where payment_id = ${uuidOf(open.id)}`)
   assert.equal(await isKept(), true, 'a refund is pending')
   await database.rows(sql`delete from refunds where payment_id = ${uuidOf(open.id)}`)
-  const [tables] = await database.rows<{ disputes: boolean }>(sql`
-    select to_regclass('disputes') is not null as disputes`)
-  if (tables?.disputes) {
-    await database.rows(sql`
-      insert into disputes (id, payment_id, attempt_id, merchant_id, mode, provider_dispute_id, amount, currency, status, opened_at)
-      select gen_random_uuid(), payment_id, id, merchant_id, mode, 'd1', 100, currency, 'open', now()
-        from attempts where payment_id = ${uuidOf(open.id)}`)
-    assert.equal(await isKept(), true, 'a dispute is open')
-    await database.rows(sql`delete from disputes where payment_id = ${uuidOf(open.id)}`)
-  }
+  await database.rows(sql`
+    insert into disputes (place, id, payment_id, attempt_id, merchant_id, mode, provider_dispute_id, amount, currency, status, opened_at)
+    select place, gen_random_uuid(), payment_id, id, merchant_id, mode, 'd1', 100, currency, 'open', now()
+      from attempts where payment_id = ${uuidOf(open.id)}`)
+  assert.equal(await isKept(), true, 'a dispute is open')
+  await database.rows(sql`delete from disputes where payment_id = ${uuidOf(open.id)}`)
   await database.rows(daysAgo(179))
   assert.equal(await isKept(), true, 'retired lately')
   await database.rows(daysAgo(181))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { idOf, type PaymentId, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
+import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
@@ -52,13 +52,13 @@ const silent: Connection['refund'] = async () => ({ kind: 'unknown', because: 'n
 async function pendingRefund(payment: Paid, amount: number): Promise<RefundId> {
   const paymentId = uuidOf(payment.id as PaymentId)
   const row = await database.row<{ id: string }>(sql`
-    insert into refunds (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, due_at)
-    select gen_random_uuid(), payment_id, id, merchant_id, mode, ${amount}, currency, 'merchant', true, 'pending', now() + interval '1 day'
+    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, due_at)
+    select place, gen_random_uuid(), payment_id, id, merchant_id, mode, ${amount}, currency, 'merchant', true, 'pending', now() + interval '1 day'
       from attempts where payment_id = ${paymentId} returning id`)
   await database.rows(sql`
     update attempts set amount_returned = amount_returned + ${amount} where payment_id = ${paymentId}`)
   assert.ok(row)
-  return idOf('refund', row.id)
+  return idOf('refund', row.id, placeOf(payment.id as PaymentId))
 }
 
 async function reconcileWith(payment: Paid, refunds: ListedRefund[]) {

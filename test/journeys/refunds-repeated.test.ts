@@ -182,7 +182,7 @@ test('refunds can be read: of a payment, one by one, and as a member of the paym
   )
 
   const stranger = await service.addShop('Stranger')
-  for (const id of [first.id, 'rfd_1111111111111111111111', 'nonsense']) {
+  for (const id of [first.id, 'rfd_8e1111111111111111111111', 'nonsense']) {
     const { status, body } = await stranger.call('GET', `/payments/v1/refunds/${id}`)
     assert.deepEqual([status, body.code], [404, 'not_found'], id)
   }

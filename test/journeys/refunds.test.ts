@@ -367,8 +367,8 @@ test('a slow provider is called by one process only', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const payment = await paid()
   await database.rows(sql`
-    insert into refunds (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, transaction_ids, due_at)
-    select gen_random_uuid(), payment_id, id, merchant_id, mode, 100, currency, 'surplus', false, 'pending', '{}', now()
+    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, transaction_ids, due_at)
+    select place, gen_random_uuid(), payment_id, id, merchant_id, mode, 100, currency, 'surplus', false, 'pending', '{}', now()
       from attempts where payment_id = ${uuidOf(payment.id as never)}`)
   let asked = 0
   const answered = Promise.withResolvers<void>()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { idOf, type PaymentId, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
+import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { reconcileReturns } from '../../src/payments/reconcile-returns.ts'
@@ -57,20 +57,20 @@ const disputed = (status: ListedDispute['status'], amount = AMOUNT): ListedDispu
 async function pendingRefund(payment: Paid, amount: number): Promise<RefundId> {
   const paymentId = uuidOf(payment.id as PaymentId)
   const row = await database.row<{ id: string }>(sql`
-    insert into refunds (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, due_at)
-    select gen_random_uuid(), payment_id, id, merchant_id, mode, ${amount}, currency, 'merchant', true, 'pending', now() + interval '1 day'
+    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, due_at)
+    select place, gen_random_uuid(), payment_id, id, merchant_id, mode, ${amount}, currency, 'merchant', true, 'pending', now() + interval '1 day'
       from attempts where payment_id = ${paymentId} returning id`)
   await database.rows(sql`
     update attempts set amount_returned = amount_returned + ${amount} where payment_id = ${paymentId}`)
-  return idOf('refund', (row ?? assert.fail()).id)
+  return idOf('refund', (row ?? assert.fail()).id, placeOf(payment.id as PaymentId))
 }
 
 /** The same amount came once more after the payment was paid, and the provider refused to give it back. */
 async function surplusKept(payment: Paid): Promise<void> {
   const paymentId = uuidOf(payment.id as PaymentId)
   await database.rows(sql`
-    insert into receipts (merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, taken_at)
-    select merchant_id, mode, provider, account, 'second', id, payment_id, ${AMOUNT}, currency, false, now()
+    insert into receipts (place, merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, taken_at)
+    select place, merchant_id, mode, provider, account, 'second', id, payment_id, ${AMOUNT}, currency, false, now()
       from attempts where payment_id = ${paymentId}`)
   await database.rows(sql`
     update attempts set amount_received = amount_received + ${AMOUNT} where payment_id = ${paymentId}`)

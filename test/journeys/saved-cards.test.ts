@@ -180,7 +180,14 @@ test('a deleted card stays deleted when the customer returns from the old paymen
 
 test('an id that is no card’s is 404, a list without an e-mail address is 400', async () => {
   const shop = await service.addShop()
-  for (const id of [newId('card', new Date()), newId('payment', new Date()), 'crd_', 'x', '%00', '..%2f']) {
+  for (const id of [
+    newId('card', new Date(), shop.place),
+    newId('payment', new Date(), shop.place),
+    'crd_',
+    'x',
+    '%00',
+    '..%2f',
+  ]) {
     const { status, body } = await shop.call('DELETE', `/payments/v1/cards/${id}`)
     assert.deepEqual([status, body.code], [404, 'not_found'], id)
   }

@@ -57,8 +57,8 @@ for (const question of QUESTION) {
         update attempts set reconcile_at = now(), reconcile_until = now() + interval '5 days' where id = ${uuidOf(paid.attempt.id)}`)
     } else {
       await database.rows(sql`
-        insert into refunds (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, counted, due_at)
-        select gen_random_uuid(), payment_id, id, merchant_id, mode, 1, currency, 'surplus', 'pending', false, now()
+        insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, counted, due_at)
+        select place, gen_random_uuid(), payment_id, id, merchant_id, mode, 1, currency, 'surplus', 'pending', false, now()
           from attempts where id = ${uuidOf(paid.attempt.id)}`)
     }
     const startedAt = performance.now()
@@ -133,7 +133,7 @@ async function copyPayment({ id, attempt }: Awaited<ReturnType<typeof start>>, q
   await database.rows(sql`
     update attempts set amount_received = 1000, amount_returned = 1 where merchant_id = ${uuidOf(silent.caller.merchantId)}`)
   await database.rows(sql`
-    insert into refunds (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, counted, due_at)
-    select gen_random_uuid(), payment_id, id, merchant_id, mode, 1, currency, 'surplus', 'pending', false, now() - interval '1 minute'
+    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, counted, due_at)
+    select place, gen_random_uuid(), payment_id, id, merchant_id, mode, 1, currency, 'surplus', 'pending', false, now() - interval '1 minute'
       from attempts where merchant_id = ${uuidOf(silent.caller.merchantId)}`)
 }

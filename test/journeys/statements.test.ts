@@ -12,7 +12,8 @@ const paystack = FAKES.find(({ provider }) => provider.capabilities.name === 'pa
 const place = await world.addProvider(paystack.start)
 
 /** Statements of timers, which run without payments too. */
-const OF_TIMERS = /delivery_workers|delivery_retries|clock_timestamp|skip locked|expires_at <= now\(\)|reconcile_at <=/
+const OF_TIMERS =
+  /delivery_workers|delivery_retries|clock_timestamp|place between|skip locked|expires_at <= now\(\)|reconcile_at <=/
 
 const sent: string[] = []
 const { query } = pg.Client.prototype

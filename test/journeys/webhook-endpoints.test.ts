@@ -439,7 +439,7 @@ test('F2: an event of another merchant answers like one that does not exist, for
   const listener = await startListener()
   const eventId = await tell(owner, { webhook: listener.url, reference: 'theirs' })
   await triedTimes(owner, eventId, 1)
-  for (const name of [eventId, newId('event', new Date()), 'evt_nonsense']) {
+  for (const name of [eventId, newId('event', new Date(), owner.place), 'evt_nonsense']) {
     const answers = [
       await stranger.call('GET', `${EVENTS}/${name}`),
       await stranger.call('POST', `${EVENTS}/${name}/redeliver`),

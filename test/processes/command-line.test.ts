@@ -123,7 +123,7 @@ test('a credential for an unknown merchant is refused with a sentence', async ()
 test('migrate reports what it did, and nothing to do the second time', async () => {
   const fresh = await createDatabase({ empty: true })
   const settings = { ...env, DATABASE_URL: fresh.url }
-  assert.match((await manilla(['migrate'], settings)).out, /Applied: 0001_merchants/)
+  assert.match((await manilla(['migrate'], settings)).out, /Applied: 0001_schema/)
   assert.match((await manilla(['migrate'], settings)).out, /up to date/)
 })
 

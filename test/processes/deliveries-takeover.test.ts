@@ -65,8 +65,8 @@ test('D5: after kill -9 a surviving worker takes over the deliveries within 10 s
   // Another delivery shows that both workers have polled.
   const other = await startListener()
   await database.rows(sql`
-    insert into deliveries (id, event_id, merchant_id, mode, url, destination)
-    select gen_random_uuid(), event_id, merchant_id, mode, ${other.url}, 'another destination' from deliveries`)
+    insert into deliveries (place, id, event_id, merchant_id, mode, url, destination)
+    select place, gen_random_uuid(), event_id, merchant_id, mode, ${other.url}, 'another destination' from deliveries`)
   await other.hears(1)
   assert.equal(listener.heard.length, 1, 'the owner lives, so its delivery is not sent twice')
 
@@ -89,11 +89,11 @@ test('D5: after kill -9 the restarted worker takes over first tries and retries 
   const { database, env, listener, owner } = await withDeliveryInFlight()
   const retried = await startListener(takes.inSilence)
   await database.rows(sql`
-    insert into deliveries (id, event_id, merchant_id, mode, url, destination, tries)
-    select gen_random_uuid(), event_id, merchant_id, mode, ${retried.url}, 'a retry', 1 from deliveries`)
+    insert into deliveries (place, id, event_id, merchant_id, mode, url, destination, tries)
+    select place, gen_random_uuid(), event_id, merchant_id, mode, ${retried.url}, 'a retry', 1 from deliveries`)
   await database.rows(sql`
-    insert into delivery_retries (destination, merchant_id, mode, is_host, next_due_at)
-    select destination, merchant_id, mode, true, now() from deliveries where destination = 'a retry'`)
+    insert into delivery_retries (place, destination, merchant_id, mode, is_host, next_due_at)
+    select place, destination, merchant_id, mode, true, now() from deliveries where destination = 'a retry'`)
   await retried.hears(1)
 
   listener.answer = takes.well

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { allTables, dropConstraints, fillTable, growingTables, MERCHANT, uuidOfRow } from '../support/big-tables.ts'
+import {
+  allTables,
+  dropConstraints,
+  fillTable,
+  growingTables,
+  MERCHANT,
+  PLACE,
+  uuidOfRow,
+} from '../support/big-tables.ts'
 import { createDatabase } from '../support/database.ts'
 import { readStatements, type SourceStatement } from '../support/statements.ts'
 
@@ -36,6 +44,10 @@ test('every growing table gets a million rows', { timeout: 600_000 }, async () =
 
 /** Values like those that the service passes: of rows that exist, for the merchant that has them all. */
 const BY_COLUMN: Record<string, unknown> = {
+  place: PLACE,
+  // `place between … and …`
+  between: 0,
+  and: 1_023,
   merchant_id: MERCHANT,
   merchant: MERCHANT,
   mode: 'live',
@@ -59,6 +71,7 @@ const BY_COLUMN: Record<string, unknown> = {
 const BY_TYPE: Record<string, unknown> = {
   uuid: uuidOfRow(4_000),
   bigint: 4_000,
+  smallint: PLACE,
   integer: 25,
   boolean: true,
   'timestamp with time zone': new Date(),

@@ -22,12 +22,13 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
     currencies: ['NGN'] as Currency[],
     priority: 100,
   }
-  const { id: merchantId } = await createMerchant(
+  const { id: merchantId, place } = await createMerchant(
     { database, clock: systemClock, sandboxIntegrations: [integration] },
     'test',
     { name: 'Adaeze Kitchen', country: 'NG' as Country },
   )
   const caller: Caller = {
+    place,
     merchantId,
     clientId: 'cid_sandbox_test',
     mode: 'sandbox',

@@ -3,6 +3,8 @@ import type pg from 'pg'
 /** Tables as large as those of a service that has been used for years, made by PostgreSQL itself. Row n of each table has the same id. */
 export const ROWS = 1_000_000
 const SMALL_ROWS = 100
+/** Of the merchant that has all rows. */
+export const PLACE = 7
 export const MERCHANT = '00000000-0000-7000-8000-00000000beef'
 
 /** They hold what an operator or a merchant set up, not what happened: they do not grow with traffic. */
@@ -19,6 +21,18 @@ export const SMALL_TABLES: Record<string, string> = {
   gateway_faults: 'one for each merchant that asked for faults',
 }
 
+/** They grow with what members do, belong to no place, and are deleted when they are old. */
+export const MEMBER_TABLES: Record<string, string> = {
+  members: 'the people of all merchants',
+  memberships: 'a few for each member',
+  passkeys: 'a few for each member',
+  recovery_codes: 'ten for each member',
+  sessions: 'deleted when they end',
+  one_time_links: 'deleted when they are used',
+  sign_in_tries: 'deleted when they are old',
+  used_challenges: 'deleted when they expire',
+}
+
 export function uuidOfRow(row: number): string {
   return `00000000-0000-7000-8000-${row.toString(16).padStart(12, '0')}`
 }
@@ -28,6 +42,7 @@ const ahead = (what: string) => `now() + (n - 100) * interval '1 second'${what}`
 
 /** What a column holds in row n, where its type alone would not be like real data. Keyed by column, or by table and column. */
 const VALUES: Record<string, string> = {
+  place: String(PLACE),
   merchant_id: `'${MERCHANT}'::uuid`,
   mode: `'live'`,
   provider: `'gateway'`,

@@ -4,7 +4,7 @@ import { listen } from '../../src/database/listen.ts'
 import { sql } from '../../src/database/sql.ts'
 import { DELIVERIES_CHANNEL } from '../../src/events/outbox-store.ts'
 import { findDefaultSecret } from '../../src/events/webhook-secret-store.ts'
-import { type EventId, uuidOf } from '../../src/kernel/ids.ts'
+import { type EventId, placeOf, uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
 import { webhookHttp } from '../../src/outbound/webhook-http.ts'
 import { type DeliveryDependencies, type DeliveryEngine, startDelivering } from '../../src/webhooks/delivery-loop.ts'
@@ -95,6 +95,7 @@ export async function makeDue(database: Database, eventId: EventId): Promise<voi
   )
   await scheduleRetries(
     database,
+    placeOf(eventId),
     rows.map(({ destination }) => destination),
   )
 }
@@ -102,7 +103,7 @@ export async function makeDue(database: Database, eventId: EventId): Promise<voi
 /** Ends the leases on the destinations of this event. */
 export async function endLeases(database: Database, eventId: EventId): Promise<void> {
   await database.rows(
-    sql`update delivery_lanes set owned_until = now() - interval '1 second'
+    sql`update delivery_leases set owned_until = now() - interval '1 second'
          where destination in (select destination from deliveries where event_id = ${uuidOf(eventId)})`,
   )
 }
@@ -115,8 +116,8 @@ export async function heapUp(
   count: number,
 ): Promise<void> {
   await database.rows(sql`
-    insert into deliveries (id, event_id, merchant_id, mode, url, destination)
-    select gen_random_uuid(), e.id, e.merchant_id, e.mode, ${place.url}, ${place.destination}
+    insert into deliveries (place, id, event_id, merchant_id, mode, url, destination)
+    select e.place, gen_random_uuid(), e.id, e.merchant_id, e.mode, ${place.url}, ${place.destination}
       from events e cross join generate_series(1, ${count}::integer) where e.id = ${uuidOf(eventId)}`)
 }
 

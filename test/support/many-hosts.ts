@@ -29,14 +29,14 @@ export function rowGenerator(databaseUrl: string) {
     ): Promise<void> {
       await generate(sql`
         with added as (
-          insert into deliveries (id, event_id, merchant_id, mode, url, destination, tries, due_at)
-          select gen_random_uuid(), e.id, e.merchant_id, e.mode, ${url}, ${name}::text || ' ' || number, ${tries},
+          insert into deliveries (place, id, event_id, merchant_id, mode, url, destination, tries, due_at)
+          select e.place, gen_random_uuid(), e.id, e.merchant_id, e.mode, ${url}, ${name}::text || ' ' || number, ${tries},
                  now() + ${tries === 0 ? 0 : 3_600}::integer * interval '1 second'
             from events e cross join generate_series(1, ${count}::integer) number where e.id = ${uuidOf(eventId)}
-          returning destination, merchant_id, mode, due_at
+          returning place, destination, merchant_id, mode, due_at
         )
-        insert into delivery_retries (destination, merchant_id, mode, is_host, next_due_at)
-        select destination, merchant_id, mode, true, due_at from added where ${tries > 0}::boolean`)
+        insert into delivery_retries (place, destination, merchant_id, mode, is_host, next_due_at)
+        select place, destination, merchant_id, mode, true, due_at from added where ${tries > 0}::boolean`)
       await patient.rows(sql`analyze deliveries`)
       await patient.rows(sql`analyze delivery_retries`)
     },
@@ -44,12 +44,12 @@ export function rowGenerator(databaseUrl: string) {
     /** Many deliveries of one event, to its endpoints. */
     async addCopies(eventId: EventId, count: number): Promise<void> {
       await generate(sql`
-        insert into deliveries (id, event_id, merchant_id, mode, endpoint_id, url, destination)
-        select gen_random_uuid(), d.event_id, d.merchant_id, d.mode, d.endpoint_id, d.url, d.destination
+        insert into deliveries (place, id, event_id, merchant_id, mode, endpoint_id, url, destination)
+        select d.place, gen_random_uuid(), d.event_id, d.merchant_id, d.mode, d.endpoint_id, d.url, d.destination
           from deliveries d cross join generate_series(1, ${count}::integer) where d.event_id = ${uuidOf(eventId)}`)
     },
 
-    forgetAll: () => patient.rows(sql`truncate deliveries, delivery_tries, delivery_retries, delivery_lanes`),
+    forgetAll: () => patient.rows(sql`truncate deliveries, delivery_tries, delivery_retries, delivery_leases`),
   }
 }
 
@@ -61,7 +61,7 @@ export function timedClaims(database: Database): { timed: Database; median(): nu
     async rows<Row>(statement: Statement) {
       const startedAt = performance.now()
       const result = await database.rows<Row>(statement)
-      if (statement.text.includes('insert into delivery_lanes')) claims.push(performance.now() - startedAt)
+      if (statement.text.includes('insert into delivery_leases')) claims.push(performance.now() - startedAt)
       return result
     },
   }

@@ -16,6 +16,6 @@ export async function recordEvent(
   const text = `
     with given as (select $1::jsonb as doc), written as (select), ${EVENTS}, ${DELIVERIES}
     select count(*) from new_deliveries`
-  await db.rows(statementOf(text, [JSON.stringify(outboxOf([event], webhook))]))
+  await db.rows(statementOf(text, [JSON.stringify(outboxOf([event], webhook)), event.place]))
   db.notify(DELIVERIES_CHANNEL)
 }

@@ -15,6 +15,7 @@ import { type Clock, systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import { type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
+import type { Place } from '../../src/kernel/place.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
@@ -44,6 +45,7 @@ export interface PayingService {
 }
 
 export interface Shop {
+  place: Place
   merchantId: MerchantId
   merchantUuid: string
   headers: { 'client-id': string; 'client-secret': string }
@@ -165,7 +167,7 @@ async function addShop(
   name = 'Adaeze Kitchen',
   { bare = false } = {},
 ): Promise<Shop> {
-  const { id } = await createMerchant({ ...parts, ...(bare && { sandboxIntegrations: [] }) }, 'test', {
+  const { id, place } = await createMerchant({ ...parts, ...(bare && { sandboxIntegrations: [] }) }, 'test', {
     name,
     country: 'NG' as Country,
   })
@@ -173,7 +175,7 @@ async function addShop(
   const headers = { 'client-id': clientId, 'client-secret': clientSecret }
   const call: Shop['call'] = (method, path, body, more = {}) =>
     request(baseUrl + path, method, { ...headers, ...more }, body)
-  return { merchantId: id, merchantUuid: uuidOf(id), headers, ...callingBy(call) }
+  return { place, merchantId: id, merchantUuid: uuidOf(id), headers, ...callingBy(call) }
 }
 
 /** API calls of a shop. */

@@ -22,7 +22,8 @@ export const after = (seconds: number) => new Date(START.getTime() + seconds * 1
 
 export function newPaymentState(): PaymentState {
   const payment: Payment = {
-    id: newId('payment', START),
+    id: newId('payment', START, 7),
+    place: 7,
     merchantId: newId('merchant', START),
     mode: 'sandbox',
     reference: 'order-1',
@@ -49,9 +50,10 @@ export function newPaymentState(): PaymentState {
 }
 
 export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt['channel'], now: Date): Attempt {
-  const id = newId('attempt', now)
+  const id = newId('attempt', now, payment.place)
   return {
     id,
+    place: payment.place,
     paymentId: payment.id,
     merchantId: payment.merchantId,
     mode: payment.mode,

@@ -186,9 +186,9 @@ export function at<Fake extends FakeProvider>(world: ProviderWorld, shop: Shop, 
     },
     async plantCard({ email, id: userId }, token) {
       const customer = { email, id: userId ?? null }
-      const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+      const owner = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
       const card = { token, brand: 'Visa', last4: '4081', expiryMonth: 12, expiryYear: new Date().getFullYear() + 3 }
-      const id = newId('card', new Date())
+      const id = newId('card', new Date(), shop.place)
       await world.database.transaction(async (tx) => {
         const account = await findCurrentAccount(tx, owner, name)
         await upsertCard(tx, world.parts.secrets, { id, scope: owner, provider: name, account, customer, card })

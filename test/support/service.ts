@@ -12,6 +12,7 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import type { Country } from '../../src/kernel/country.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
 import type { Currency } from '../../src/kernel/money.ts'
+import type { Place } from '../../src/kernel/place.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import type { NewCredential } from '../../src/merchants/credential.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
@@ -71,6 +72,7 @@ export async function startOn(database: Database, changes: Partial<HttpParts> = 
 }
 
 export interface TestMerchant extends NewCredential {
+  place: Place
   merchantId: Parameters<typeof createCredential>[2]
   headers: { 'client-id': string; 'client-secret': string }
 }
@@ -81,7 +83,8 @@ export async function addMerchant(
   { mode = 'sandbox' as Mode, name = 'Adaeze Kitchen', provider = 'anything' } = {},
 ): Promise<TestMerchant> {
   const parts = { database, clock: systemClock }
-  const { id } = await createMerchant({ ...parts, sandboxIntegrations: [] }, 'test', { name, country: 'NG' as Country })
+  const wanted = { name, country: 'NG' as Country }
+  const { id, place } = await createMerchant({ ...parts, sandboxIntegrations: [] }, 'test', wanted)
   await database.transaction((tx) =>
     addIntegration(
       tx,
@@ -97,6 +100,7 @@ export async function addMerchant(
   const credential = await createCredential(parts, 'test', id, mode)
   return {
     ...credential,
+    place,
     merchantId: id,
     headers: { 'client-id': credential.clientId, 'client-secret': credential.clientSecret },
   }

@@ -13,7 +13,7 @@ import {
 } from '../../integrations/manage-integrations.ts'
 import { MODES, type Mode } from '../../kernel/mode.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { Scope } from '../../kernel/scope.ts'
+import type { Owner } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import { linksOn } from '../../payments/links.ts'
 import type { Provider } from '../../providers/provider.ts'
@@ -177,7 +177,7 @@ export function integrationCommands(providers: readonly Provider[]): Command[] {
   return [set, check, list, remove]
 }
 
-function scopeOption(options: Options): Scope {
+function scopeOption(options: Options): Owner {
   const merchantId = options.text('merchant') === undefined ? SANDBOX_MERCHANT_ID : merchantOption(options)
   const mode = (options.text('mode') ?? 'sandbox') as Mode
   if (!MODES.includes(mode)) throw new UsageError('--mode must be sandbox or live.')
@@ -206,7 +206,7 @@ function toUsageError(error: unknown): never {
 
 type View = ReturnType<typeof integrationView>
 
-function viewOf({ baseUrl }: ServiceUrls, scope: Scope, provider: Provider, record: IntegrationRecord): View {
+function viewOf({ baseUrl }: ServiceUrls, scope: Owner, provider: Provider, record: IntegrationRecord): View {
   const noticeURL = linksOn(() => baseUrl).notices(scope, record.provider)
   return integrationView(record, scope.mode, provider, noticeURL)
 }
@@ -229,7 +229,7 @@ function describe(view: View): string {
     .join('\n')
 }
 
-function whatNext({ publicUrl }: Config, { merchantId, mode }: Scope, { capabilities, baseURL }: Provider): string {
+function whatNext({ publicUrl }: Config, { merchantId, mode }: Owner, { capabilities, baseURL }: Provider): string {
   const active = 'New payments use it now.'
   if (baseURL === null) return active
   const unreachable = publicUrl

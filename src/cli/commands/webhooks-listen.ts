@@ -111,6 +111,7 @@ async function follow(
     if (!merchant && owner.merchantId !== SANDBOX_MERCHANT_ID)
       throw new OperatorError(`There is no merchant ${owner.merchantId}. See: manilla merchant list`)
     if (!merchant) throw new NotReady('it is being set up')
+    const { place } = merchant
     const secretNow = url === undefined ? undefined : await secretReader(config, database, owner)
     const secret = await look()
     onReady()
@@ -127,7 +128,7 @@ async function follow(
 
     async function look(): Promise<WebhookSecret | undefined> {
       const secret = await secretNow?.() // read first: the follower returns each event only once
-      pass(await follower.next(database), secret)
+      pass(await follower.next(database, place), secret)
       return secret
     }
   } finally {

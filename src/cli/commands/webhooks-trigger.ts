@@ -6,6 +6,7 @@ import { knownKeys } from '../../generated-keys.ts'
 import { newReference, type PaymentId } from '../../kernel/ids.ts'
 import { type Currency, formatMoney } from '../../kernel/money.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
+import { randomPlace } from '../../kernel/place.ts'
 import { expireNow } from '../../payments/store/payments.ts'
 import { PROVIDERS } from '../../providers/registry.ts'
 import { type Api, apiOf } from '../api.ts'
@@ -145,7 +146,7 @@ async function openScenario(config: Config, baseUrl: string, webhook: string | u
   }
   const api = apiOf(baseUrl, sandbox)
   const { provider, country, currency } = await sandboxProvider(api)
-  const reference = `trigger-${newReference(new Date())}`
+  const reference = `trigger-${newReference(new Date(), randomPlace())}`
   const did: string[] = []
   const wanted = { amount: AMOUNT, currency, country, reference, user: { email: 'ada@example.com' }, webhook }
   const priced = (amount: number) => formatMoney({ amount, currency: currency as Currency })

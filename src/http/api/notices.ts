@@ -58,7 +58,7 @@ export function noticeRoutes(
       }
       if (received.kind === 'hint') {
         limits.unsignedNotice(request, merchantId)
-        await scheduleCheckForHint(parts, owner, provider, received.reference)
+        await scheduleCheckForHint(parts, received.scope, provider, received.reference)
         return { data: { received: true } }
       }
       if (received.isNew) {

@@ -5,7 +5,12 @@ import { actorOf } from '../../merchants/merchant.ts'
 import type { WebhookAnswer } from '../../outbound/webhook-http.ts'
 import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import { endpointView, ROTATION_HOURS } from '../../webhooks/endpoint.ts'
-import { endpointSecretPlace, findEndpoint, findEndpointSecret, listEndpoints } from '../../webhooks/endpoint-store.ts'
+import {
+  endpointSecretContext,
+  findEndpoint,
+  findEndpointSecret,
+  listEndpoints,
+} from '../../webhooks/endpoint-store.ts'
 import {
   changeEndpoint,
   createEndpoint,
@@ -150,8 +155,8 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
       const endpoint = await findEndpoint(database, caller, id)
       const sealed = endpoint && (await findEndpointSecret(database, id))
       if (!endpoint || !sealed) throw unknownEndpoint()
-      const secret = parts.secrets.open(sealed, endpointSecretPlace(id))
-      return { data: testView(await tryEndpoint(parts, { ...endpoint, secret })) }
+      const secret = parts.secrets.open(sealed, endpointSecretContext(id))
+      return { data: testView(await tryEndpoint(parts, { ...endpoint, place: caller.place, secret })) }
     },
   )
 

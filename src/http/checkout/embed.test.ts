@@ -8,7 +8,7 @@ import { embedId, readEmbedId, readWidgetToken, widgetToken } from './embed.ts'
 
 const secrets = secretBox(randomBytes(32))
 const now = new Date('2026-11-15T07:16:33.470Z')
-const payment = newId('payment', now)
+const payment = newId('payment', now, 7)
 const later = (ms: number) => new Date(now.getTime() + ms)
 const DAY_MS = 86_400_000
 const QUARTER_MS = 15 * 60_000
@@ -68,7 +68,7 @@ test('a widget token is valid until its expiry time, exclusively', () => {
   assert.equal(readWidgetToken(secrets, token, now), payment)
   assert.equal(readWidgetToken(secrets, token, new Date(expiresAt.getTime() - 1)), payment)
   assert.equal(readWidgetToken(secrets, token, expiresAt), undefined)
-  const other = newId('payment', now)
+  const other = newId('payment', now, 7)
   assert.equal(readWidgetToken(secrets, widgetToken(secrets, other, now).token, now), other, 'each its own')
 })
 

@@ -7,16 +7,16 @@ import type { SecretBox } from '../../kernel/secret-box.ts'
  */
 interface Kind {
   prefix: string
-  place: string
+  context: string
   lifetimeMs: number
 }
 
 const MINUTES_MS = 60_000
-const EMBED: Kind = { prefix: 'emb_', place: 'embed', lifetimeMs: 24 * 60 * MINUTES_MS }
+const EMBED: Kind = { prefix: 'emb_', context: 'embed', lifetimeMs: 24 * 60 * MINUTES_MS }
 // Requested with a widget token of the merchant's server, so the customer may cancel.
-const EMBED_BY_TOKEN: Kind = { prefix: 'emt_', place: 'embed by token', lifetimeMs: 24 * 60 * MINUTES_MS }
+const EMBED_BY_TOKEN: Kind = { prefix: 'emt_', context: 'embed by token', lifetimeMs: 24 * 60 * MINUTES_MS }
 // Long enough to open the widget on a slow network, too short to be shared.
-const WIDGET_TOKEN: Kind = { prefix: 'wgt_', place: 'widget token', lifetimeMs: 15 * MINUTES_MS }
+const WIDGET_TOKEN: Kind = { prefix: 'wgt_', context: 'widget token', lifetimeMs: 15 * MINUTES_MS }
 
 /**
  * Replaces the payment id in the widget's URL. A reference is public, so this id must not reveal the payment's link:
@@ -52,15 +52,15 @@ export function readWidgetToken(secrets: SecretBox, text: string, now: Date): Pa
 
 function seal(secrets: SecretBox, kind: Kind, paymentId: PaymentId, now: Date): { text: string; until: Date } {
   const until = new Date(now.getTime() + kind.lifetimeMs)
-  const sealed = secrets.seal(`${paymentId} ${until.getTime()}`, kind.place)
+  const sealed = secrets.seal(`${paymentId} ${until.getTime()}`, kind.context)
   return { text: kind.prefix + sealed.toString('base64url'), until }
 }
 
-function unseal(secrets: SecretBox, { prefix, place }: Kind, text: string, now: Date): PaymentId | undefined {
+function unseal(secrets: SecretBox, { prefix, context }: Kind, text: string, now: Date): PaymentId | undefined {
   const sealed = text.slice(prefix.length)
   if (!text.startsWith(prefix) || !/^[\w-]{60,120}$/.test(sealed)) return undefined
   try {
-    const [id = '', until] = secrets.open(Buffer.from(sealed, 'base64url'), place).split(' ')
+    const [id = '', until] = secrets.open(Buffer.from(sealed, 'base64url'), context).split(' ')
     return now.getTime() < Number(until) ? parseId('payment', id) : undefined
   } catch {
     return undefined // sealed with another key, or altered

@@ -228,7 +228,7 @@ interface FormResult {
   leave?: boolean
 }
 
-const SHORT_CODE = /^[1-9A-HJ-NP-Za-km-z]{12,14}$/
+const SHORT_CODE = /^[1-9A-HJ-NP-Za-km-z]{15,16}$/
 const NO_STORE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 const PAGE_ERRORS: Partial<Record<string, PageError>> = {
   rate_limited: 'tooManyTries',

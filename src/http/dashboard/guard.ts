@@ -164,8 +164,9 @@ export function inMerchant(request: FastifyRequest): InMerchant {
   return { ...signedIn(request), membership: request.membership }
 }
 
-/** Merchant and mode of an endpoint under `/merchants/:merchant/:mode`. */
+/** Merchant, place and mode of an endpoint under `/merchants/:merchant/:mode`. */
 export function scopeOf(request: FastifyRequest): Scope {
   const { mode } = request.params as { mode: Mode }
-  return { merchantId: inMerchant(request).membership.merchantId, mode }
+  const { place, merchantId } = inMerchant(request).membership
+  return { place, merchantId, mode }
 }

@@ -2,11 +2,13 @@ import type { Channel } from '../../kernel/channel.ts'
 import type { AttemptId, MerchantId, PaymentId, SavedCardId } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, money } from '../../kernel/money.ts'
+import type { Place } from '../../kernel/place.ts'
 import type { Failure, OrderHandle } from '../../providers/provider.ts'
 
 /** One attempt to pay a payment, through one provider and channel. Its statuses and transitions: see payment-state.ts. */
 export interface Attempt {
   id: AttemptId
+  place: Place
   paymentId: PaymentId
   merchantId: MerchantId
   mode: Mode

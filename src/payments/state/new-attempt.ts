@@ -20,15 +20,17 @@ export function newAttempt(
   { capabilities, channel, account, chargedAtOnce, saveCard = false }: AttemptStart,
   now: Date,
 ): Attempt {
-  const id = newId('attempt', now)
+  const { place } = payment
+  const id = newId('attempt', now, place)
   const orderReference = uuidOf(id).replaceAll('-', '')
   return {
     id,
+    place,
     paymentId: payment.id,
     merchantId: payment.merchantId,
     mode: payment.mode,
     number: attempts.length + 1,
-    reference: newAttemptReference(payment.reference),
+    reference: newAttemptReference(payment.reference, place),
     provider: capabilities.name,
     account,
     channel,

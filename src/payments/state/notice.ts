@@ -1,10 +1,12 @@
 import type { MerchantId } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import type { Place } from '../../kernel/place.ts'
 import type { NoticeReading } from '../../providers/provider.ts'
 
 /** A stored, verified notice (webhook) of a provider. */
 export interface Notice {
   id: number
+  place: Place
   merchantId: MerchantId
   mode: Mode
   provider: string

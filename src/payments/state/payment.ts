@@ -2,11 +2,13 @@ import type { Country } from '../../kernel/country.ts'
 import type { MerchantId, PaymentId } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
+import type { Place } from '../../kernel/place.ts'
 import { Problem } from '../../kernel/problem.ts'
 
 /** A payment: one reference, one amount. A checkout is a payment created with POST /checkouts. */
 export interface Payment extends PaymentRequest {
   id: PaymentId
+  place: Place
   merchantId: MerchantId
   mode: Mode
   reference: string

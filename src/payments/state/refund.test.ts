@@ -19,7 +19,7 @@ import { planRefund, type Refund } from './refund.ts'
 
 function refundOf({ payment }: PaymentState, attempt: Attempt, changes: Partial<Refund> = {}): Refund {
   return {
-    id: newId('refund', START),
+    id: newId('refund', START, 7),
     paymentId: payment.id,
     attemptId: attempt.id,
     amount: 1,

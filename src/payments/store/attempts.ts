@@ -1,9 +1,10 @@
 import type { Queries } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import type { Channel } from '../../kernel/channel.ts'
-import { type AttemptId, idOf, type PaymentId, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, idOf, type PaymentId, placeOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
+import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
 import type { Failure } from '../../providers/provider.ts'
 import type { Attempt, AttemptStatus, Instructions } from '../state/attempt.ts'
@@ -11,7 +12,7 @@ import type { CallRecord } from './write-payment.ts'
 
 /** With a prefix, so that one row can hold a payment and an attempt. */
 export const ATTEMPT_COLUMNS = new Fixed(`
-  a.id as a_id, a.payment_id as a_payment_id, a.merchant_id as a_merchant_id, a.mode as a_mode, a.number as a_number,
+  a.place as a_place, a.id as a_id, a.payment_id as a_payment_id, a.merchant_id as a_merchant_id, a.mode as a_mode, a.number as a_number,
   a.reference as a_reference, a.provider as a_provider, a.account as a_account, a.channel as a_channel, a.status as a_status,
   a.currency as a_currency, a.amount_charged as a_amount_charged, a.fee as a_fee, a.amount_received as a_amount_received,
   a.amount_returned as a_amount_returned, a.amount_refunded as a_amount_refunded, a.amount_reversed as a_amount_reversed,
@@ -23,6 +24,7 @@ export const ATTEMPT_COLUMNS = new Fixed(`
   a.known_to_provider as a_known_to_provider`)
 
 export interface AttemptRow {
+  a_place: number
   a_id: string
   a_payment_id: string
   a_merchant_id: string
@@ -63,8 +65,9 @@ export interface AttemptRow {
 
 export function attemptOf(row: AttemptRow): Attempt {
   return {
-    id: idOf('attempt', row.a_id),
-    paymentId: idOf('payment', row.a_payment_id),
+    id: idOf('attempt', row.a_id, row.a_place),
+    place: row.a_place,
+    paymentId: idOf('payment', row.a_payment_id, row.a_place),
     merchantId: idOf('merchant', row.a_merchant_id),
     mode: row.a_mode,
     number: row.a_number,
@@ -106,23 +109,30 @@ export function attemptOf(row: AttemptRow): Attempt {
 }
 
 export async function findAttempt(db: Queries, id: AttemptId): Promise<Attempt | undefined> {
-  const row = await db.row<AttemptRow>(sql`select ${ATTEMPT_COLUMNS} from attempts a where id = ${uuidOf(id)}`)
+  const row = await db.row<AttemptRow>(
+    sql`select ${ATTEMPT_COLUMNS} from attempts a where place = ${placeOf(id)} and id = ${uuidOf(id)}`,
+  )
   return row && attemptOf(row)
 }
 
 /** Whether a submit with this idempotency key has started an attempt. */
 export async function hasPageKey(db: Queries, id: PaymentId, key: string): Promise<boolean> {
-  const row = await db.row(sql`select from attempts where payment_id = ${uuidOf(id)} and page_key = ${key}`)
+  const row = await db.row(
+    sql`select from attempts where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and page_key = ${key}`,
+  )
   return row !== undefined
 }
 
-/** Claims attempts whose check is due, with a lease of one minute. */
+/** Claims attempts whose check is due, with a lease of one minute. Found without a lock: the lease guards the update. */
 export async function claimDueChecks(db: Queries, limit: number): Promise<Attempt[]> {
   const rows = await db.rows<AttemptRow>(sql`
+    with due as materialized (
+      select place, id from attempts
+       where next_check_at <= now() and check_leased_until < now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       order by next_check_at limit ${limit}
+    )
     update attempts a set check_leased_until = now() + interval '1 minute'
-     where id in (select id from attempts
-                   where next_check_at <= now() and check_leased_until < now()
-                   order by next_check_at limit ${limit} for update skip locked)
+      from due where a.place = due.place and a.id = due.id and a.next_check_at <= now() and a.check_leased_until < now()
     returning ${ATTEMPT_COLUMNS}`)
   return rows.map(attemptOf)
 }
@@ -131,7 +141,7 @@ export async function claimDueChecks(db: Queries, limit: number): Promise<Attemp
 export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number> {
   const rows = await db.rows(sql`
     update attempts set next_check_at = now(), check_leased_until = '-infinity'
-     where payment_id = ${uuidOf(id)} and instructions->>'kind' is distinct from 'confirm' returning id`)
+     where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and instructions->>'kind' is distinct from 'confirm' returning id`)
   return rows.length
 }
 
@@ -142,47 +152,53 @@ export async function makeChecksDue(db: Queries, id: PaymentId): Promise<number>
 export async function claimProviderCheck(db: Queries, { id, paymentId }: Attempt): Promise<boolean> {
   const now = await db.row(sql`
     update payments set provider_asked_at = now()
-     where id = ${uuidOf(paymentId)} and coalesce(provider_asked_at <= now() - interval '3 seconds', true) returning id`)
+     where place = ${placeOf(paymentId)} and id = ${uuidOf(paymentId)} 
+       and (provider_asked_at is null or provider_asked_at <= now() - interval '3 seconds') returning id`)
   if (now) return true
   await db.rows(sql`
     update attempts a set next_check_at = least(a.next_check_at, p.provider_asked_at + interval '3 seconds') from payments p
-     where a.id = ${uuidOf(id)} and p.id = a.payment_id and a.next_check_at is not null`)
+     where a.place = ${placeOf(id)} and a.id = ${uuidOf(id)} and p.place = a.place and p.id = a.payment_id and a.next_check_at is not null`)
   return false
 }
 
 /** Whether a check of the payment is due and not made yet. */
 export async function hasChecksDue(db: Queries, id: PaymentId): Promise<boolean> {
   const row = await db.row(
-    sql`select from attempts where payment_id = ${uuidOf(id)} and next_check_at <= now() limit 1`,
+    sql`select from attempts where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and next_check_at <= now() limit 1`,
   )
   return row !== undefined
 }
 
 /** Shortens the lease after a failed check, so that it is retried in 5 seconds. */
 export async function releaseCheck(db: Queries, id: AttemptId): Promise<void> {
-  await db.rows(sql`update attempts set check_leased_until = now() + interval '5 seconds' where id = ${uuidOf(id)}`)
+  await db.rows(sql`
+    update attempts set check_leased_until = now() + interval '5 seconds' where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
 }
 
 /** Postpones checks that exceed the rate limit of their provider account, and releases their leases. */
 export async function postponeChecks(db: Queries, late: Postponed<Attempt>[]): Promise<void> {
-  await db.rows(sql`
-    update attempts a set next_check_at = now() + make_interval(secs => l.wait_ms / 1000), check_leased_until = '-infinity'
-      from unnest(${late.map(({ item }) => uuidOf(item.id))}::uuid[], ${late.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
-     where a.id = l.id`)
+  for (const [place, group] of groupByPlace(late, ({ item }) => item.place)) {
+    await db.rows(sql`
+      update attempts a set next_check_at = now() + make_interval(secs => l.wait_ms / 1000), check_leased_until = '-infinity'
+        from unnest(${group.map(({ item }) => uuidOf(item.id))}::uuid[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
+       where a.place = ${place} and a.id = l.id`)
+  }
 }
 
 /** Records a provider call for the timeline. A repeated call with the same outcome increases a counter. */
 export async function recordCall(db: Queries, { attemptId, ...call }: CallRecord): Promise<void> {
+  const place = placeOf(attemptId)
   await db.rows(sql`
     with last as (
-      select id, call, outcome, detail from provider_calls where attempt_id = ${uuidOf(attemptId)} order by id desc limit 1
+      select id, call, outcome, detail from provider_calls
+       where place = ${place} and attempt_id = ${uuidOf(attemptId)} order by id desc limit 1
     ), again as (
       update provider_calls c set times = c.times + 1, at = ${call.at}, took_ms = ${Math.round(call.tookMs)}
         from last l
-       where c.id = l.id and l.call = ${call.call} and l.outcome = ${call.outcome} and l.detail is not distinct from ${call.detail}
+       where c.place = ${place} and c.id = l.id and l.call = ${call.call} and l.outcome = ${call.outcome} and l.detail is not distinct from ${call.detail}
       returning c.id
     )
-    insert into provider_calls (attempt_id, call, outcome, detail, took_ms, at)
-    select ${uuidOf(attemptId)}::uuid, ${call.call}, ${call.outcome}, ${call.detail}, ${Math.round(call.tookMs)}::integer, ${call.at}::timestamptz
+    insert into provider_calls (place, attempt_id, call, outcome, detail, took_ms, at)
+    select ${place}::smallint, ${uuidOf(attemptId)}::uuid, ${call.call}, ${call.outcome}, ${call.detail}, ${Math.round(call.tookMs)}::integer, ${call.at}::timestamptz
      where not exists (select from again)`)
 }

@@ -1,15 +1,16 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
-import { type DisputeId, idOf, LAST_UUID, type PaymentId, uuidOf } from '../../kernel/ids.ts'
+import { type DisputeId, idOf, LAST_UUID, type PaymentId, placeOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Dispute, DisputeStatus } from '../state/dispute.ts'
 
 const COLUMNS =
-  new Fixed(`d.id, d.payment_id, d.attempt_id, d.merchant_id, d.mode, d.provider_dispute_id, d.amount, d.currency, d.status,
+  new Fixed(`d.place, d.id, d.payment_id, d.attempt_id, d.merchant_id, d.mode, d.provider_dispute_id, d.amount, d.currency, d.status,
   d.reason, d.respond_by, d.refund_id, d.settled_by, d.opened_at, d.resolved_at`)
 
 interface DisputeRow {
+  place: number
   id: string
   payment_id: string
   attempt_id: string
@@ -28,10 +29,11 @@ interface DisputeRow {
 }
 
 function disputeOf(row: DisputeRow): Dispute {
+  const { place } = row
   return {
-    id: idOf('dispute', row.id),
-    paymentId: idOf('payment', row.payment_id),
-    attemptId: idOf('attempt', row.attempt_id),
+    id: idOf('dispute', row.id, place),
+    paymentId: idOf('payment', row.payment_id, place),
+    attemptId: idOf('attempt', row.attempt_id, place),
     merchantId: idOf('merchant', row.merchant_id),
     mode: row.mode,
     providerDisputeId: row.provider_dispute_id,
@@ -40,7 +42,7 @@ function disputeOf(row: DisputeRow): Dispute {
     status: row.status,
     reason: row.reason,
     respondBy: row.respond_by,
-    refundId: row.refund_id === null ? null : idOf('refund', row.refund_id),
+    refundId: row.refund_id === null ? null : idOf('refund', row.refund_id, place),
     settledBy: row.settled_by,
     openedAt: row.opened_at,
     resolvedAt: row.resolved_at,
@@ -50,9 +52,9 @@ function disputeOf(row: DisputeRow): Dispute {
 /** Under the lock of the payment. */
 export async function insertDispute(tx: Transaction, dispute: Dispute): Promise<void> {
   await tx.rows(sql`
-    insert into disputes (id, payment_id, attempt_id, merchant_id, mode, provider_dispute_id, amount, currency, status, reason,
+    insert into disputes (place, id, payment_id, attempt_id, merchant_id, mode, provider_dispute_id, amount, currency, status, reason,
                           respond_by, refund_id, settled_by, opened_at, resolved_at)
-    values (${uuidOf(dispute.id)}, ${uuidOf(dispute.paymentId)}, ${uuidOf(dispute.attemptId)}, ${uuidOf(dispute.merchantId)},
+    values (${placeOf(dispute.id)}, ${uuidOf(dispute.id)}, ${uuidOf(dispute.paymentId)}, ${uuidOf(dispute.attemptId)}, ${uuidOf(dispute.merchantId)},
             ${dispute.mode}, ${dispute.providerDisputeId}, ${dispute.amount}, ${dispute.currency}, ${dispute.status}, ${dispute.reason},
             ${dispute.respondBy}, ${dispute.refundId && uuidOf(dispute.refundId)}, ${dispute.settledBy}, ${dispute.openedAt},
             ${dispute.resolvedAt})`)
@@ -65,12 +67,12 @@ export async function saveDispute(tx: Transaction, dispute: Dispute): Promise<vo
        set amount = ${dispute.amount}, status = ${dispute.status}, reason = ${dispute.reason}, respond_by = ${dispute.respondBy},
            refund_id = ${dispute.refundId && uuidOf(dispute.refundId)}, settled_by = ${dispute.settledBy},
            resolved_at = ${dispute.resolvedAt}, updated_at = now()
-     where id = ${uuidOf(dispute.id)}`)
+     where place = ${placeOf(dispute.id)} and id = ${uuidOf(dispute.id)}`)
 }
 
 export async function disputesOf(db: Queries, id: PaymentId): Promise<Dispute[]> {
   const rows = await db.rows<DisputeRow>(sql`
-    select ${COLUMNS} from disputes d where payment_id = ${uuidOf(id)} order by opened_at, id`)
+    select ${COLUMNS} from disputes d where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} order by opened_at, id`)
   return rows.map(disputeOf)
 }
 
@@ -83,15 +85,15 @@ export async function findDispute(
   id: DisputeId,
 ): Promise<DisputeOfPayment | undefined> {
   const row = await db.row<DisputeRow & { reference: string }>(sql`
-    select ${COLUMNS}, p.reference from disputes d join payments p on p.id = d.payment_id
-     where d.id = ${uuidOf(id)} and d.merchant_id = ${uuidOf(merchantId)} and d.mode = ${mode}`)
+    select ${COLUMNS}, p.reference from disputes d join payments p on p.place = d.place and p.id = d.payment_id
+     where d.place = ${placeOf(id)} and d.id = ${uuidOf(id)} and d.merchant_id = ${uuidOf(merchantId)} and d.mode = ${mode}`)
   return row && { ...disputeOf(row), paymentReference: row.reference }
 }
 
 /** Newest first. */
 export async function listDisputes(
   db: Queries,
-  { merchantId, mode }: Scope,
+  { place, merchantId, mode }: Scope,
   filter: {
     status: DisputeStatus | undefined
     paymentId: PaymentId | undefined
@@ -104,18 +106,18 @@ export async function listDisputes(
   const rows = await db.rows<DisputeRow & { reference: string }>(
     paymentId
       ? sql`
-        select ${COLUMNS}, p.reference from disputes d join payments p on p.id = d.payment_id
-         where d.payment_id = ${uuidOf(paymentId)} and d.merchant_id = ${merchant} and d.mode = ${mode} and d.id < ${below}::uuid
+        select ${COLUMNS}, p.reference from disputes d join payments p on p.place = d.place and p.id = d.payment_id
+         where d.place = ${place} and d.payment_id = ${uuidOf(paymentId)} and d.merchant_id = ${merchant} and d.mode = ${mode} and d.id < ${below}::uuid
            and (${status ?? null}::text is null or d.status = ${status ?? null})
          order by d.id desc limit ${limit}`
       : status
         ? sql`
-        select ${COLUMNS}, p.reference from disputes d join payments p on p.id = d.payment_id
-         where d.merchant_id = ${merchant} and d.mode = ${mode} and d.status = ${status} and d.id < ${below}::uuid
+        select ${COLUMNS}, p.reference from disputes d join payments p on p.place = d.place and p.id = d.payment_id
+         where d.place = ${place} and d.merchant_id = ${merchant} and d.mode = ${mode} and d.status = ${status} and d.id < ${below}::uuid
          order by d.id desc limit ${limit}`
         : sql`
-        select ${COLUMNS}, p.reference from disputes d join payments p on p.id = d.payment_id
-         where d.merchant_id = ${merchant} and d.mode = ${mode} and d.id < ${below}::uuid
+        select ${COLUMNS}, p.reference from disputes d join payments p on p.place = d.place and p.id = d.payment_id
+         where d.place = ${place} and d.merchant_id = ${merchant} and d.mode = ${mode} and d.id < ${below}::uuid
          order by d.id desc limit ${limit}`,
   )
   return rows.map((row) => ({ ...disputeOf(row), paymentReference: row.reference }))

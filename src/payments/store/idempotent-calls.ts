@@ -1,6 +1,7 @@
 import type { Queries } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { uuidOf } from '../../kernel/ids.ts'
+import { ALL_PLACES } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 
 export interface IdempotentCall {
@@ -17,19 +18,25 @@ export type Claim =
   | { kind: 'running' }
   | { kind: 'other body' }
 
+const LEASE_MS = 60_000
+
 /** Claims the key with a lease of one minute. After the lease, a repeat takes over the call with its stored reference. */
 export async function claimCall(db: Queries, scope: Scope, call: IdempotentCall): Promise<Claim> {
   const merchant = uuidOf(scope.merchantId)
-  const claimed = await db.row<{ reference: string; isRetry: boolean; startedId: string | null }>(sql`
-    insert into idempotent_calls as c (merchant_id, mode, endpoint, key, digest, reference, running_until)
-    values (${merchant}, ${scope.mode}, ${call.endpoint}, ${call.key}, ${call.digest}, ${call.reference}, now() + interval '1 minute')
-    on conflict (merchant_id, mode, endpoint, key) do update set running_until = now() + interval '1 minute'
+  const claimed = await db.row<{ reference: string; began: string | null; created_at: Date; running_until: Date }>(sql`
+    insert into idempotent_calls as c (place, merchant_id, mode, endpoint, key, digest, reference, running_until)
+    values (${scope.place}, ${merchant}, ${scope.mode}, ${call.endpoint}, ${call.key}, ${call.digest}, ${call.reference}, now() + interval '1 minute')
+    on conflict (place, merchant_id, mode, endpoint, key) do update set running_until = excluded.running_until
      where c.answer is null and c.running_until < now() and c.digest = excluded.digest
-    returning reference, began as "startedId", created_at < now() as "isRetry"`)
-  if (claimed) return { kind: 'claimed', ...claimed }
+    returning reference, began, created_at, running_until`)
+  if (claimed) {
+    // Both times of a new row are of one statement.
+    const isRetry = claimed.running_until.getTime() - claimed.created_at.getTime() !== LEASE_MS
+    return { kind: 'claimed', reference: claimed.reference, startedId: claimed.began, isRetry }
+  }
   const existing = await db.row<{ digest: Buffer; answer: unknown }>(sql`
     select digest, answer from idempotent_calls
-     where merchant_id = ${merchant} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+     where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
   if (!existing) return { kind: 'running' } // deleted in the meantime
   if (!existing.digest.equals(call.digest)) return { kind: 'other body' }
   return existing.answer === null ? { kind: 'running' } : { kind: 'answered', answer: existing.answer }
@@ -38,41 +45,44 @@ export async function claimCall(db: Queries, scope: Scope, call: IdempotentCall)
 export async function saveAnswer(db: Queries, scope: Scope, call: IdempotentCall, answer: unknown): Promise<void> {
   await db.rows(sql`
     update idempotent_calls set answer = ${JSON.stringify(answer)}::jsonb
-     where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
 /** Stores the object that the call started, so that a repeat after a crash continues with it. See also `PaymentWrite.startedBy`. */
 export async function saveStartedId(
   db: Queries,
-  { merchantId, mode, endpoint, key }: Scope & Pick<IdempotentCall, 'endpoint' | 'key'>,
+  { place, merchantId, mode, endpoint, key }: Scope & Pick<IdempotentCall, 'endpoint' | 'key'>,
   startedId: string,
 ): Promise<void> {
   await db.rows(sql`
     update idempotent_calls set began = ${startedId}
-     where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and endpoint = ${endpoint} and key = ${key}`)
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and endpoint = ${endpoint} and key = ${key}`)
 }
 
 /** The call failed and may be retried with the same key. The reference is kept, so that a retry continues with the same payment. */
 export async function releaseCall(db: Queries, scope: Scope, call: IdempotentCall): Promise<void> {
   await db.rows(sql`
     update idempotent_calls set running_until = '-infinity'
-     where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
 /** The call was refused before it started anything, so the key may be used again. */
 export async function deleteCall(db: Queries, scope: Scope, call: IdempotentCall): Promise<void> {
   await db.rows(sql`
     delete from idempotent_calls
-     where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
 /** Deletes keys older than 48 hours; 24 hours are guaranteed. Returns how many. */
 export async function deleteOldCalls(db: Queries, limit: number): Promise<number> {
   const rows = await db.rows(sql`
-    delete from idempotent_calls
-     where ctid = any(array(
-       select ctid from idempotent_calls where created_at < now() - interval '48 hours'
-        order by created_at limit ${limit} for update skip locked))
-    returning key`)
+    with old as materialized (
+      select place, merchant_id, mode, endpoint, key from idempotent_calls
+       where created_at < now() - interval '48 hours' and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       order by created_at limit ${limit}
+    )
+    delete from idempotent_calls c using old
+     where c.place = old.place and c.merchant_id = old.merchant_id and c.mode = old.mode and c.endpoint = old.endpoint and c.key = old.key
+    returning c.key`)
   return rows.length
 }

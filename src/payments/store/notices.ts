@@ -3,14 +3,16 @@ import type { Queries } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
 import type { Notice, NoticeState } from '../state/notice.ts'
 
-const COLUMNS = new Fixed('n.id, n.merchant_id, n.mode, n.provider, n.account, n.reading')
+const COLUMNS = new Fixed('n.place, n.id, n.merchant_id, n.mode, n.provider, n.account, n.reading')
 
 interface NoticeRow {
+  place: number
   id: number
   merchant_id: string
   mode: Mode
@@ -22,6 +24,7 @@ interface NoticeRow {
 function noticeOf(row: NoticeRow): Notice {
   return {
     id: row.id,
+    place: row.place,
     merchantId: idOf('merchant', row.merchant_id),
     mode: row.mode,
     provider: row.provider,
@@ -56,55 +59,65 @@ export async function insertNotice(
   const { reference, says } = reading.kind === 'notice' ? reading : { reference: null, says: reading.kind }
   const digest = createHash('sha256').update(body).digest()
   const row = await db.row<NoticeRow & { times: number }>(sql`
-    insert into notices as n (merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
-    values (${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${digest}, ${seal(secrets, body, digest)}, ${reading},
-            ${reference}, ${says}, now() + interval '10 seconds')
-    on conflict (merchant_id, mode, provider, digest) do update set times = n.times + 1
+    insert into notices as n (place, merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
+    values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${digest}, ${seal(secrets, body, digest)},
+            ${reading}, ${reference}, ${says}, now() + interval '10 seconds')
+    on conflict (place, merchant_id, mode, provider, digest) do update set times = n.times + 1
     returning ${COLUMNS}, n.times`)
   if (!row) throw new Error('inserting a notice returned no row')
   return { notice: noticeOf(row), isNew: row.times === 1 }
 }
 
+/** Found without a lock: `due_at` is also the lease, and guards the update. */
 export async function claimWaitingNotices(db: Queries, limit: number): Promise<Notice[]> {
   const rows = await db.rows<NoticeRow>(sql`
+    with due as materialized (
+      select place, id from notices
+       where state = 'waiting' and due_at <= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       order by due_at limit ${limit}
+    )
     update notices n set due_at = now() + least(interval '1 hour', interval '10 seconds' * power(2, least(n.tries, 9))), tries = n.tries + 1
-     where id in (select id from notices where state = 'waiting' and due_at <= now()
-                   order by due_at limit ${limit} for update skip locked)
+      from due where n.place = due.place and n.id = due.id and n.state = 'waiting' and n.due_at <= now()
     returning ${COLUMNS}`)
   return rows.map(noticeOf)
 }
 
 /** Postpones notices that exceed the rate limit of their provider account. This does not count as a try. */
 export async function postponeNotices(db: Queries, late: Postponed<Notice>[]): Promise<void> {
-  await db.rows(sql`
-    update notices n set due_at = now() + make_interval(secs => l.wait_ms / 1000), tries = greatest(0, n.tries - 1)
-      from unnest(${late.map(({ item }) => item.id)}::bigint[], ${late.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
-     where n.id = l.id and n.state = 'waiting'`)
+  for (const [place, group] of groupByPlace(late, ({ item }) => item.place)) {
+    await db.rows(sql`
+      update notices n set due_at = now() + make_interval(secs => l.wait_ms / 1000), tries = greatest(0, n.tries - 1)
+        from unnest(${group.map(({ item }) => item.id)}::bigint[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
+       where n.place = ${place} and n.id = l.id and n.state = 'waiting'`)
+  }
 }
 
 export async function endNotice(
   db: Queries,
-  id: number,
+  { place, id }: Pick<Notice, 'place' | 'id'>,
   { state, note, attemptId }: { state: NoticeState; note: string | null; attemptId?: AttemptId | undefined },
 ): Promise<void> {
   await db.rows(sql`
     update notices set state = ${state}, note = ${note}, attempt_id = ${attemptId ? uuidOf(attemptId) : null}
-     where id = ${id}`)
+     where place = ${place} and id = ${id}`)
 }
 
 /** Deletes processed notices after 90 days and unmatched ones after a year. Returns how many. */
 export async function deleteOldNotices(db: Queries, limit: number): Promise<number> {
   const finished = await db.rows(sql`
-    delete from notices
-     where id in (select id from notices
-                   where state in ('done', 'ignored') and received_at < now() - interval '90 days'
-                   order by received_at limit ${limit} for update skip locked)
-    returning id`)
+    with old as materialized (
+      select place, id from notices
+       where state in ('done', 'ignored') and received_at < now() - interval '90 days' and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       order by received_at limit ${limit}
+    )
+    delete from notices n using old where n.place = old.place and n.id = old.id returning n.id`)
   const unmatched = await db.rows(sql`
-    delete from notices
-     where id in (select id from notices where state = 'unmatched' and received_at < now() - interval '1 year'
-                   order by received_at limit ${limit} for update skip locked)
-    returning id`)
+    with old as materialized (
+      select place, id from notices
+       where state = 'unmatched' and received_at < now() - interval '1 year' and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       order by received_at limit ${limit}
+    )
+    delete from notices n using old where n.place = old.place and n.id = old.id and n.state = 'unmatched' returning n.id`)
   return finished.length + unmatched.length
 }
 
@@ -123,7 +136,7 @@ export interface UnmatchedNotice {
 export async function listUnmatched(db: Queries, limit: number): Promise<UnmatchedNotice[]> {
   const rows = await db.rows<Omit<UnmatchedNotice, 'receivedAt'> & { merchant_id: string; received_at: Date }>(sql`
     select id, provider, merchant_id, mode, reference, says, note, times, received_at from notices
-     where state = 'unmatched' order by received_at desc limit ${limit}`)
+     where state = 'unmatched' and place between ${ALL_PLACES.first} and ${ALL_PLACES.last} order by received_at desc limit ${limit}`)
   return rows.map(({ merchant_id, received_at, ...rest }) => ({
     ...rest,
     merchantId: idOf('merchant', merchant_id),

@@ -1,7 +1,8 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, type Statement, sql } from '../../database/sql.ts'
 import { NO_ACCOUNT } from '../../integrations/provider-account.ts'
-import { type AttemptId, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, type PaymentId, parseId, placeOf, placeOfReference, uuidOf } from '../../kernel/ids.ts'
+import { groupByPlace } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { Payment } from '../state/payment.ts'
@@ -18,10 +19,10 @@ export interface Snapshot extends PaymentState {
 }
 
 const STATE = new Fixed(`${PAYMENT_COLUMNS.text}, ${ATTEMPT_COLUMNS.text},
-  array(select transaction_id from receipts r where r.attempt_id = a.id) as transaction_ids,
-  exists (select from refunds r where r.payment_id = p.id) as has_refunds,
+  array(select transaction_id from receipts r where r.place = a.place and r.attempt_id = a.id) as transaction_ids,
+  exists (select from refunds r where r.place = p.place and r.payment_id = p.id) as has_refunds,
   (select m.name from merchants m where m.id = p.merchant_id) as merchant_name
-  from payments p left join attempts a on a.payment_id = p.id`)
+  from payments p left join attempts a on a.place = p.place and a.payment_id = p.id`)
 
 /** One row for each attempt, or one without an attempt. */
 type StateRow = PaymentRow &
@@ -46,13 +47,13 @@ async function readState(db: Queries, statement: Statement): Promise<Snapshot | 
 }
 
 export function findPaymentStateById(db: Queries, id: PaymentId): Promise<Snapshot | undefined> {
-  return readState(db, sql`select ${STATE} where p.id = ${uuidOf(id)} order by a.number`)
+  return readState(db, sql`select ${STATE} where p.place = ${placeOf(id)} and p.id = ${uuidOf(id)} order by a.number`)
 }
 
 /** Finds by id, by reference, then by an attempt's reference, so that a reference in the format of an id cannot hide a payment. */
 export async function findPaymentState(
   db: Queries,
-  { merchantId, mode }: Scope,
+  { place, merchantId, mode }: Scope,
   name: string,
 ): Promise<Snapshot | undefined> {
   const scope = uuidOf(merchantId)
@@ -62,13 +63,17 @@ export async function findPaymentState(
   return (
     (await readState(
       db,
-      sql`select ${STATE} where p.merchant_id = ${scope} and p.mode = ${mode} and p.reference = ${name} order by a.number`,
+      sql`
+        select ${STATE} where p.place = ${place} and p.merchant_id = ${scope} and p.mode = ${mode} and p.reference = ${name}
+         order by a.number`,
     )) ??
     (await readState(
       db,
       sql`
         select ${STATE}
-         where p.id = (select payment_id from attempts where reference = ${name} and merchant_id = ${scope} and mode = ${mode})
+         where p.place = ${place}
+           and p.id = (select payment_id from attempts
+                        where place = ${place} and reference = ${name} and merchant_id = ${scope} and mode = ${mode})
          order by a.number`,
     ))
   )
@@ -80,7 +85,7 @@ export async function findPaymentState(
  */
 export async function findStateByOrder(
   db: Queries,
-  { merchantId, mode }: Scope,
+  { place, merchantId, mode }: Scope,
   { provider, account = NO_ACCOUNT }: { provider: string; account?: number },
   reference: string,
 ): Promise<{ state: Snapshot; attempt: Attempt } | undefined> {
@@ -88,8 +93,9 @@ export async function findStateByOrder(
     db,
     sql`
       select ${STATE}
-       where p.id = (select payment_id from attempts
-                      where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+       where p.place = ${place}
+         and p.id = (select payment_id from attempts
+                      where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
                         and (order_reference = ${reference} or provider_reference = ${reference})
                       order by account = ${account} desc, order_reference = ${reference} desc limit 1)
        order by a.number`,
@@ -112,7 +118,7 @@ export async function findStateByOrder(
  * decided without the lock before.
  */
 export async function lockPaymentState(tx: Transaction, id: PaymentId): Promise<Snapshot> {
-  await tx.rows(sql`update payments set version = version + 1 where id = ${uuidOf(id)}`)
+  await tx.rows(sql`update payments set version = version + 1 where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
   const state = await findPaymentStateById(tx, id)
   if (!state) throw new Error(`payment ${id} is gone`)
   return state
@@ -121,13 +127,19 @@ export async function lockPaymentState(tx: Transaction, id: PaymentId): Promise<
 /** For the operator: finds by id, reference or attempt reference, over all merchants. */
 export async function findPaymentStatesByName(db: Queries, name: string): Promise<PaymentState[]> {
   const id = parseId('payment', name)
-  const one = id
-    ? await findPaymentStateById(db, id)
-    : await readState(
-        db,
-        sql`select ${STATE} where p.id = (select payment_id from attempts where reference = ${name}) order by a.number`,
-      )
+  const one = id ? await findPaymentStateById(db, id) : await findByAttemptReference(db, name)
   return one ? [one] : withAttempts(db, await findPaymentsByReference(db, name))
+}
+
+async function findByAttemptReference(db: Queries, name: string): Promise<Snapshot | undefined> {
+  const place = placeOfReference(name)
+  if (place === undefined) return undefined
+  return readState(
+    db,
+    sql`
+      select ${STATE} where p.place = ${place} and p.id = (select payment_id from attempts where place = ${place} and reference = ${name})
+       order by a.number`,
+  )
 }
 
 export async function withAttempts(db: Queries, payments: Payment[]): Promise<PaymentState[]> {
@@ -140,8 +152,12 @@ export async function withAttempts(db: Queries, payments: Payment[]): Promise<Pa
 }
 
 async function attemptsOf(db: Queries, paymentIds: PaymentId[]): Promise<Attempt[]> {
-  if (paymentIds.length === 0) return []
-  const rows = await db.rows<AttemptRow>(sql`
-    select ${ATTEMPT_COLUMNS} from attempts a where payment_id = any(${paymentIds.map(uuidOf)}::uuid[]) order by payment_id, number`)
-  return rows.map(attemptOf)
+  const attempts: Attempt[] = []
+  for (const [place, ids] of groupByPlace(paymentIds, placeOf)) {
+    const rows = await db.rows<AttemptRow>(sql`
+      select ${ATTEMPT_COLUMNS} from attempts a
+       where place = ${place} and payment_id = any(${ids.map(uuidOf)}::uuid[]) order by payment_id, number`)
+    attempts.push(...rows.map(attemptOf))
+  }
+  return attempts
 }

@@ -3,15 +3,26 @@ import type { Queries, Transaction } from '../../database/database.ts'
 import { isUniqueViolation } from '../../database/failure.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import type { Country } from '../../kernel/country.ts'
-import { firstUuidAt, idOf, LAST_UUID, type MerchantId, type PaymentId, uuidOf } from '../../kernel/ids.ts'
+import {
+  firstUuidAt,
+  idOf,
+  LAST_UUID,
+  type MerchantId,
+  type PaymentId,
+  placeOf,
+  placeOfShortCode,
+  uuidOf,
+} from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
+import { ALL_PLACES, groupByPlace, type Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Payment, PaymentRequest, PaymentStatus } from '../state/payment.ts'
 
 /** A payment before the insert. The database sets the times. */
 export interface NewPayment {
   id: PaymentId
+  place: Place
   merchantId: MerchantId
   mode: Mode
   reference: string
@@ -29,10 +40,10 @@ export async function insertPayment(db: Queries, payment: NewPayment): Promise<b
   const { amount, currency, country, customerBearsCharge, user, redirectURL, webhook, metadata } = payment.request
   try {
     await db.rows(sql`
-      insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+      insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
                             user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
                             idempotency_key, request_digest, expires_at)
-      values (${uuidOf(payment.id)}, ${uuidOf(payment.merchantId)}, ${payment.mode}, ${payment.reference},
+      values (${payment.place}, ${uuidOf(payment.id)}, ${uuidOf(payment.merchantId)}, ${payment.mode}, ${payment.reference},
               ${payment.shortCode}, ${amount}, ${currency}, ${country}, ${customerBearsCharge},
               ${user.id}, ${user.email}, ${user.phoneNumber}, ${user.name}, ${redirectURL}, ${webhook}, ${metadata},
               ${payment.idempotency?.key ?? null}, ${payment.idempotency?.digest ?? null},
@@ -45,19 +56,19 @@ export async function insertPayment(db: Queries, payment: NewPayment): Promise<b
 }
 
 /**
- * Inserts all payments in one statement, with one commit. Returns false for each whose reference, key or short code is in use, also by
- * another payment of the same call.
+ * Inserts all payments of one place in one statement, with one commit. Returns false for each whose reference, key or short code is in use,
+ * also by another payment of the same call.
  */
-export async function insertPayments(db: Queries, payments: NewPayment[]): Promise<boolean[]> {
+export async function insertPayments(db: Queries, place: Place, payments: NewPayment[]): Promise<boolean[]> {
   const ids = payments.map(({ id }) => uuidOf(id))
   const merchants = new Map<MerchantId, string>()
   const merchantUuid = (id: MerchantId) => merchants.get(id) ?? merchants.set(id, uuidOf(id)).get(id) ?? null
   const column = (pick: (payment: NewPayment) => string | null) => textArray(payments.map(pick))
   const rows = await db.rows<{ id: string }>(sql`
-    insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+    insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
                           user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
                           idempotency_key, request_digest, expires_at)
-    select id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+    select ${place}::smallint, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
            user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
            idempotency_key, request_digest, now() + expires_in * interval '1 second'
       from unnest(${textArray(ids)}::uuid[],
@@ -92,11 +103,12 @@ export async function insertPayments(db: Queries, payments: NewPayment[]): Promi
 
 // Not `*`: a migration that adds a column would change the result of a running version's prepared statements.
 export const PAYMENT_COLUMNS =
-  new Fixed(`p.id, p.merchant_id, p.mode, p.reference, p.short_code, p.status, p.late, p.amount, p.currency, p.country,
+  new Fixed(`p.place, p.id, p.merchant_id, p.mode, p.reference, p.short_code, p.status, p.late, p.amount, p.currency, p.country,
   p.customer_bears_charge, p.amount_paid, p.amount_refunded, p.user_id, p.user_email, p.user_phone_number, p.user_name, p.redirect_url,
   p.webhook_url, p.metadata, p.sequence, p.version, p.created_at, p.expires_at, p.completed_at`)
 
 export interface PaymentRow {
+  place: number
   id: string
   merchant_id: string
   mode: Mode
@@ -126,11 +138,12 @@ export interface PaymentRow {
 
 export function paymentOf(
   row: PaymentRow,
-  id = idOf('payment', row.id),
+  id = idOf('payment', row.id, row.place),
   merchantId = idOf('merchant', row.merchant_id),
 ): Payment {
   return {
     id,
+    place: row.place,
     merchantId,
     mode: row.mode,
     reference: row.reference,
@@ -160,16 +173,20 @@ export async function findConflicting(
   db: Queries,
   wanted: NewPayment,
 ): Promise<{ payment: Payment; idempotencyKey: string | null; requestDigest: Buffer | null }[]> {
+  const { place } = wanted
   const scope = uuidOf(wanted.merchantId)
   const rows = await db.rows<PaymentRow & { idempotency_key: string | null; request_digest: Buffer | null }>(sql`
     with conflicting as (
-      select id from payments where id = ${uuidOf(wanted.id)}
-      union
-      select id from payments where merchant_id = ${scope} and mode = ${wanted.mode} and reference = ${wanted.reference}
+      select id from payments where place = ${place} and id = ${uuidOf(wanted.id)}
       union
       select id from payments
-       where merchant_id = ${scope} and mode = ${wanted.mode} and idempotency_key = ${wanted.idempotency?.key ?? null})
-    select ${PAYMENT_COLUMNS}, p.idempotency_key, p.request_digest from payments p join conflicting using (id)`)
+       where place = ${place} and merchant_id = ${scope} and mode = ${wanted.mode} and reference = ${wanted.reference}
+      union
+      select id from payments
+       where place = ${place} and merchant_id = ${scope} and mode = ${wanted.mode}
+         and idempotency_key = ${wanted.idempotency?.key ?? null})
+    select ${PAYMENT_COLUMNS}, p.idempotency_key, p.request_digest
+      from payments p join conflicting using (id) where p.place = ${place}`)
   return rows.map((row) => ({
     payment: paymentOf(row),
     idempotencyKey: row.idempotency_key,
@@ -179,11 +196,12 @@ export async function findConflicting(
 
 export async function findPaymentByReference(
   db: Queries,
-  { merchantId, mode }: Scope,
+  { place, merchantId, mode }: Scope,
   reference: string,
 ): Promise<Payment | undefined> {
   const row = await db.row<PaymentRow>(sql`
-    select ${PAYMENT_COLUMNS} from payments p where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and reference = ${reference}`)
+    select ${PAYMENT_COLUMNS} from payments p
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and reference = ${reference}`)
   return row && paymentOf(row)
 }
 
@@ -196,17 +214,20 @@ export interface PaymentVersion {
 
 /** In any order. Unknown ids are omitted. */
 export async function findPaymentVersions(db: Queries, ids: readonly PaymentId[]): Promise<PaymentVersion[]> {
-  const rows = await db.rows<Pick<PaymentRow, 'id' | 'sequence' | 'status'>>(sql`
-    select id, sequence, status from payments where id = any(${textArray(ids.map(uuidOf))}::uuid[])`)
-  return rows.map(({ id, sequence, status }) => ({ id: idOf('payment', id), sequence, status }))
+  const groups = groupByPlace(ids, placeOf).map(async ([place, group]) => {
+    const rows = await db.rows<Pick<PaymentRow, 'id' | 'sequence' | 'status'>>(sql`
+      select id, sequence, status from payments where place = ${place} and id = any(${textArray(group.map(uuidOf))}::uuid[])`)
+    return rows.map(({ id, sequence, status }) => ({ id: idOf('payment', id, place), sequence, status }))
+  })
+  return (await Promise.all(groups)).flat()
 }
 
-/** All payments of all merchants, oldest first (keyset pagination), for the operator's audit. */
+/** All payments of all merchants, by place, then oldest first (keyset pagination), for the operator's audit. */
 export async function pageOfPayments(db: Queries, last: PaymentId | undefined, limit: number): Promise<Payment[]> {
-  const after = last ? uuidOf(last) : '00000000-0000-0000-0000-000000000000'
-  const rows = await db.rows<PaymentRow>(
-    sql`select ${PAYMENT_COLUMNS} from payments p where id > ${after}::uuid order by id limit ${limit}`,
-  )
+  const [place, after] = last ? [placeOf(last), uuidOf(last)] : [-1, LAST_UUID]
+  const rows = await db.rows<PaymentRow>(sql`
+    select ${PAYMENT_COLUMNS} from payments p
+     where (place, id) > (${place}::smallint, ${after}::uuid) order by place, id limit ${limit}`)
   return rows.map((row) => paymentOf(row))
 }
 
@@ -214,7 +235,7 @@ export async function pageOfPayments(db: Queries, last: PaymentId | undefined, l
 export async function findPaymentsByReference(db: Queries, reference: string): Promise<Payment[]> {
   const rows = await db.rows<PaymentRow>(sql`
     select ${PAYMENT_COLUMNS} from merchants m cross join (values ('sandbox'), ('live')) modes (mode)
-      join payments p on p.merchant_id = m.id and p.mode = modes.mode and p.reference = ${reference}
+      join payments p on p.place = m.place and p.merchant_id = m.id and p.mode = modes.mode and p.reference = ${reference}
      order by p.id limit 20`)
   return rows.map((row) => paymentOf(row))
 }
@@ -249,31 +270,42 @@ export async function listPayments(db: Queries, scope: Scope, filter: PaymentFil
   const statement =
     userId !== null
       ? sql`select ${PAYMENT_COLUMNS} from payments p
-             where merchant_id = ${merchant} and mode = ${scope.mode} and user_id = ${userId}
+             where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and user_id = ${userId}
                and (${email}::text is null or lower(user_email) = lower(${email}))
                and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
              order by id desc limit ${limit}`
       : email !== null
         ? sql`select ${PAYMENT_COLUMNS} from payments p
-             where merchant_id = ${merchant} and mode = ${scope.mode} and lower(user_email) = lower(${email})
+             where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and lower(user_email) = lower(${email})
                and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
              order by id desc limit ${limit}`
         : status !== null && status !== 'pending'
           ? sql`select ${PAYMENT_COLUMNS} from payments p
-               where merchant_id = ${merchant} and mode = ${scope.mode} and status = ${status} and status <> 'pending'
+               where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and status = ${status} and status <> 'pending'
                  and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
                order by id desc limit ${limit}`
           : sql`select ${PAYMENT_COLUMNS} from payments p
-               where merchant_id = ${merchant} and mode = ${scope.mode} and (${status}::text is null or status = ${status})
+               where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and (${status}::text is null or status = ${status})
                  and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
                order by id desc limit ${limit}`
   return (await db.rows<PaymentRow>(statement)).map((row) => paymentOf(row))
 }
 
-export async function lockOverduePayments(tx: Transaction, limit: number): Promise<Payment[]> {
+/** Pending payments whose time is over, oldest first. */
+export async function findOverduePayments(db: Queries, limit: number): Promise<PaymentId[]> {
+  const rows = await db.rows<{ place: number; id: string }>(sql`
+    select place, id from payments
+     where status = 'pending' and expires_at <= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+     order by expires_at limit ${limit}`)
+  return rows.map(({ place, id }) => idOf('payment', id, place))
+}
+
+/** Of these payments of one place, those that are still overdue and that no other process has locked. */
+export async function lockOverduePayments(tx: Transaction, place: Place, ids: PaymentId[]): Promise<Payment[]> {
   const rows = await tx.rows<PaymentRow>(sql`
-    select ${PAYMENT_COLUMNS} from payments p where status = 'pending' and expires_at <= now()
-     order by expires_at limit ${limit} for update skip locked`)
+    select ${PAYMENT_COLUMNS} from payments p
+     where place = ${place} and id = any(${ids.map(uuidOf)}::uuid[]) and status = 'pending' and expires_at <= now()
+     order by expires_at for update skip locked`)
   return rows.map((row) => paymentOf(row))
 }
 
@@ -281,7 +313,7 @@ export async function lockOverduePayments(tx: Transaction, limit: number): Promi
 export async function expireNow(db: Queries, id: PaymentId): Promise<boolean> {
   const row = await db.row(sql`
     update payments set expires_at = now()
-     where id = ${uuidOf(id)} and mode = 'sandbox' and status = 'pending' returning id`)
+     where place = ${placeOf(id)} and id = ${uuidOf(id)} and mode = 'sandbox' and status = 'pending' returning id`)
   return row !== undefined
 }
 
@@ -292,27 +324,31 @@ export interface PaymentOnPage {
   hasCards: boolean
 }
 
-/** For checkout pages, where the unguessable link is the permission. One statement for all concurrent page views. */
+/** For checkout pages, where the unguessable link is the permission. One statement for all concurrent page views of a place. */
 export async function findPaymentsForPage(db: Queries, ids: PaymentId[]): Promise<Map<PaymentId, PaymentOnPage>> {
+  const groups = groupByPlace(ids, placeOf).map(([place, group]) => findForPage(db, place, group))
+  return new Map((await Promise.all(groups)).flat().map((found) => [found.payment.id, found]))
+}
+
+async function findForPage(db: Queries, place: Place, ids: PaymentId[]): Promise<PaymentOnPage[]> {
   const uuids = new Map(ids.map((id) => [uuidOf(id), id]))
   const rows = await db.rows<PaymentRow & { has_cards: boolean }>(sql`
     select ${PAYMENT_COLUMNS}, p.user_id is not null and exists (
              select from saved_cards c
-              where c.merchant_id = p.merchant_id and c.mode = p.mode and c.customer = 'id:' || p.user_id) as has_cards
-      from payments p where p.id = any(${textArray([...uuids.keys()])}::uuid[])`)
+              where c.place = p.place and c.merchant_id = p.merchant_id and c.mode = p.mode and c.customer = 'id:' || p.user_id) as has_cards
+      from payments p where p.place = ${place} and p.id = any(${textArray([...uuids.keys()])}::uuid[])`)
   // Formatting an id costs as much as reading a row, so the ids of payments and merchants are reused.
   const merchants = new Map<string, MerchantId>()
-  const found = new Map<PaymentId, PaymentOnPage>()
-  for (const row of rows) {
+  return rows.map((row) => {
     const merchantId = merchants.get(row.merchant_id) ?? idOf('merchant', row.merchant_id)
     merchants.set(row.merchant_id, merchantId)
-    const payment = paymentOf(row, uuids.get(row.id), merchantId)
-    found.set(payment.id, { payment, hasCards: row.has_cards })
-  }
-  return found
+    return { payment: paymentOf(row, uuids.get(row.id), merchantId), hasCards: row.has_cards }
+  })
 }
 
 export async function findPaymentIdByShortCode(db: Queries, code: string): Promise<PaymentId | undefined> {
-  const row = await db.row<{ id: string }>(sql`select id from payments where short_code = ${code}`)
-  return row && idOf('payment', row.id)
+  const place = placeOfShortCode(code)
+  if (place === undefined) return undefined
+  const row = await db.row<{ id: string }>(sql`select id from payments where place = ${place} and short_code = ${code}`)
+  return row && idOf('payment', row.id, place)
 }

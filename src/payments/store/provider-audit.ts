@@ -1,11 +1,10 @@
 import type { Queries } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
-import { idOf, type MerchantId, uuidOf } from '../../kernel/ids.ts'
+import { idOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import type { Scope } from '../../kernel/scope.ts'
 
-export interface AuditScope {
-  merchantId: MerchantId
-  mode: Mode
+export interface AuditScope extends Scope {
   provider: string
   /** The current account version; older ones have lower numbers. */
   account: number
@@ -29,10 +28,10 @@ export interface RecordedTransaction {
 
 const COLUMNS = new Fixed(`r.id::text as receipt_id, r.transaction_id, r.amount, r.currency, r.taken_at, r.attempt_id,
   a.order_reference, a.provider_reference, coalesce(a.amount_returned, 0) - pending.amount as returned,
-  pending.amount as returning, (select count(*)::integer from receipts o where o.attempt_id = r.attempt_id) as receipts_of_attempt`)
-const SOURCES = new Fixed(`receipts r left join attempts a on a.id = r.attempt_id
+  pending.amount as returning, (select count(*)::integer from receipts o where o.place = r.place and o.attempt_id = r.attempt_id) as receipts_of_attempt`)
+const SOURCES = new Fixed(`receipts r left join attempts a on a.place = r.place and a.id = r.attempt_id
   cross join lateral (select coalesce(sum(f.amount), 0)::bigint as amount from refunds f
-                       where f.payment_id = r.payment_id and f.attempt_id = r.attempt_id and f.status = 'pending') as pending`)
+                       where f.place = r.place and f.payment_id = r.payment_id and f.attempt_id = r.attempt_id and f.status = 'pending') as pending`)
 
 interface RecordedRow {
   receipt_id: string
@@ -66,13 +65,13 @@ function recordedOf(row: RecordedRow): RecordedTransaction {
 
 export async function findRecorded(
   db: Queries,
-  { merchantId, mode, provider, account }: AuditScope,
+  { place, merchantId, mode, provider, account }: AuditScope,
   transactionIds: string[],
 ): Promise<RecordedTransaction[]> {
   const accounts = Array.from({ length: account + 1 }, (_, version) => version)
   const rows = await db.rows<RecordedRow>(sql`
     select ${COLUMNS} from ${SOURCES}
-     where r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
+     where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and r.account = any(${accounts}::integer[]) and r.transaction_id = any(${transactionIds})`)
   return rows.map(recordedOf)
 }
@@ -82,13 +81,13 @@ const PAGE = 1_000
 /** All receipts of a provider, ordered by account and transaction id (keyset pagination). */
 export async function pageOfRecorded(
   db: Queries,
-  { merchantId, mode, provider }: AuditScope,
+  { place, merchantId, mode, provider }: AuditScope,
   after: { account: number; transactionId: string } | undefined,
 ): Promise<(RecordedTransaction & { account: number })[]> {
   const { account, transactionId } = after ?? { account: -1, transactionId: '' }
   const rows = await db.rows<RecordedRow & { account: number }>(sql`
     select ${COLUMNS}, r.account from ${SOURCES}
-     where r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
+     where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and (r.account, r.transaction_id) > (${account}, ${transactionId})
      order by r.account, r.transaction_id limit ${PAGE}`)
   return rows.map((row) => ({ ...recordedOf(row), account: row.account }))
@@ -96,10 +95,12 @@ export async function pageOfRecorded(
 
 /** All providers of all merchants, including removed integrations, whose money is still on record. */
 export async function listAuditScopes(db: Queries): Promise<AuditScope[]> {
-  const rows = await db.rows<{ merchant_id: string; mode: Mode; provider: string; account: number }>(sql`
-    select merchant_id, mode, provider, account from integrations order by merchant_id, mode, provider`)
+  const rows = await db.rows<{ merchant_id: string; place: number; mode: Mode; provider: string; account: number }>(sql`
+    select i.merchant_id, m.place, i.mode, i.provider, i.account from integrations i join merchants m on m.id = i.merchant_id
+     order by i.merchant_id, i.mode, i.provider`)
   return rows.map((row) => ({
     merchantId: idOf('merchant', row.merchant_id),
+    place: row.place,
     mode: row.mode,
     provider: row.provider,
     account: row.account,

@@ -1,7 +1,8 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
-import { type AttemptId, idOf, type MerchantId, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, idOf, type MerchantId, placeOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import { ALL_PLACES } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
@@ -12,7 +13,8 @@ export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipt
   if (receipts.length === 0) return []
   const known = await tx.rows<{ transaction_id: string }>(sql`
     select transaction_id from receipts
-     where merchant_id = ${uuidOf(attempt.merchantId)} and mode = ${attempt.mode} and provider = ${attempt.provider} and account = ${attempt.account}
+     where place = ${attempt.place} and merchant_id = ${uuidOf(attempt.merchantId)} and mode = ${attempt.mode}
+       and provider = ${attempt.provider} and account = ${attempt.account}
        and transaction_id = any(${receipts.map(({ transactionId }) => transactionId)}) and attempt_id is not null`)
   const ids = new Set(known.map(({ transaction_id }) => transaction_id))
   const byId = new Map(receipts.map((receipt) => [receipt.transactionId, receipt])) // a transaction that occurs twice in one answer counts once
@@ -30,10 +32,10 @@ export async function insertReceipts(
     const { transactionId, amount, at } = receipt
     const counts = counted && amount.currency === attempt.currency && !isReversed(receipt)
     const row = await tx.row(sql`
-      insert into receipts (merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, returned, taken_at)
-      values (${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${attempt.account}, ${transactionId}, ${uuidOf(attempt.id)},
-              ${uuidOf(attempt.paymentId)}, ${amount.amount}, ${amount.currency}, ${counts}, ${returnedOf(receipt)}, ${at})
-      on conflict (merchant_id, mode, provider, account, transaction_id) do update
+      insert into receipts (place, merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, returned, taken_at)
+      values (${attempt.place}, ${uuidOf(attempt.merchantId)}, ${attempt.mode}, ${attempt.provider}, ${attempt.account}, ${transactionId},
+              ${uuidOf(attempt.id)}, ${uuidOf(attempt.paymentId)}, ${amount.amount}, ${amount.currency}, ${counts}, ${returnedOf(receipt)}, ${at})
+      on conflict (place, merchant_id, mode, provider, account, transaction_id) do update
          set attempt_id = excluded.attempt_id, payment_id = excluded.payment_id, counted = excluded.counted,
              amount = excluded.amount, currency = excluded.currency, returned = excluded.returned, taken_at = excluded.taken_at
        where receipts.attempt_id is null
@@ -51,17 +53,18 @@ export async function insertUnmatched(
 ): Promise<void> {
   for (const { transactionId, amount, at } of receipts) {
     await tx.rows(sql`
-      insert into receipts (merchant_id, mode, provider, account, transaction_id, amount, currency, counted, taken_at)
-      values (${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${transactionId}, ${amount.amount},
+      insert into receipts (place, merchant_id, mode, provider, account, transaction_id, amount, currency, counted, taken_at)
+      values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${transactionId}, ${amount.amount},
               ${amount.currency}, false, ${at})
-      on conflict (merchant_id, mode, provider, account, transaction_id) do nothing`)
+      on conflict (place, merchant_id, mode, provider, account, transaction_id) do nothing`)
   }
 }
 
 /** Another attempt paid the payment, so the receipts of this attempt stop counting. Returns them. */
 export async function uncountReceipts(tx: Transaction, attemptId: AttemptId): Promise<Uncounted[]> {
   const rows = await tx.rows<{ transaction_id: string; amount: number }>(sql`
-    update receipts set counted = false where attempt_id = ${uuidOf(attemptId)} and counted returning transaction_id, amount`)
+    update receipts set counted = false
+     where place = ${placeOf(attemptId)} and attempt_id = ${uuidOf(attemptId)} and counted returning transaction_id, amount`)
   return rows.map(({ transaction_id, amount }) => ({ transactionId: transaction_id, amount }))
 }
 
@@ -72,14 +75,14 @@ export interface Uncounted {
 
 export async function transactionsOf(tx: Transaction, attemptId: AttemptId): Promise<string[]> {
   const rows = await tx.rows<{ transaction_id: string }>(sql`
-    select transaction_id from receipts where attempt_id = ${uuidOf(attemptId)} and counted order by id`)
+    select transaction_id from receipts where place = ${placeOf(attemptId)} and attempt_id = ${uuidOf(attemptId)} and counted order by id`)
   return rows.map(({ transaction_id }) => transaction_id)
 }
 
 /** All transactions of an attempt, including those that do not count towards the payment. */
 export async function allTransactionsOf(db: Queries, attemptId: AttemptId): Promise<string[]> {
   const rows = await db.rows<{ transaction_id: string }>(sql`
-    select transaction_id from receipts where attempt_id = ${uuidOf(attemptId)} order by id`)
+    select transaction_id from receipts where place = ${placeOf(attemptId)} and attempt_id = ${uuidOf(attemptId)} order by id`)
   return rows.map(({ transaction_id }) => transaction_id)
 }
 
@@ -104,7 +107,7 @@ export async function listUnmatchedReceipts(db: Queries, limit: number): Promise
     recorded_at: Date
   }>(sql`
     select provider, merchant_id, mode, transaction_id, amount, currency, recorded_at from receipts
-     where attempt_id is null order by recorded_at desc limit ${limit}`)
+     where attempt_id is null and place between ${ALL_PLACES.first} and ${ALL_PLACES.last} order by recorded_at desc limit ${limit}`)
   return rows.map((row) => ({
     provider: row.provider,
     merchantId: idOf('merchant', row.merchant_id),

@@ -1,6 +1,7 @@
 import type { Queries } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
-import { type AttemptId, idOf, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, idOf, placeOf, uuidOf } from '../../kernel/ids.ts'
+import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
 
 export interface DueReconciliation {
@@ -11,27 +12,34 @@ export interface DueReconciliation {
   account: string
 }
 
-/** Claims attempts that are due for reconciliation, with a lease of ten minutes. */
+/** Claims attempts that are due for reconciliation, with a lease of ten minutes. Found without a lock: the time guards the update. */
 export async function claimDueReconciliations(db: Queries, limit: number): Promise<DueReconciliation[]> {
-  const rows = await db.rows<{ id: string; reconcile_until: Date; account: string }>(sql`
-    update attempts set reconcile_at = now() + interval '10 minutes'
-     where id in (select id from attempts where reconcile_at <= now()
-                   order by reconcile_at limit ${limit} for update skip locked)
-    returning id, coalesce(reconcile_until, now()) as reconcile_until, concat_ws(' ', merchant_id, mode, provider) as account`)
-  return rows.map(({ id, reconcile_until: until, account }) => ({ attemptId: idOf('attempt', id), until, account }))
+  const rows = await db.rows<{ place: number; id: string; until: Date; account: string }>(sql`
+    with due as materialized (
+      select place, id, coalesce(reconcile_until, now()) as until, concat_ws(' ', merchant_id, mode, provider) as account from attempts
+       where reconcile_at <= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       order by reconcile_at limit ${limit}
+    )
+    update attempts a set reconcile_at = now() + interval '10 minutes'
+      from due where a.place = due.place and a.id = due.id and a.reconcile_at <= now()
+    returning a.place, a.id, due.until, due.account`)
+  return rows.map(({ place, id, until, account }) => ({ attemptId: idOf('attempt', id, place), until, account }))
 }
 
 /** Postpones attempts that exceed the rate limit of their provider account. */
 export async function postponeReconciliations(db: Queries, late: Postponed<DueReconciliation>[]): Promise<void> {
-  await db.rows(sql`
-    update attempts a set reconcile_at = now() + make_interval(secs => l.wait_ms / 1000)
-      from unnest(${late.map(({ item }) => uuidOf(item.attemptId))}::uuid[], ${late.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
-     where a.id = l.id and a.reconcile_at > now()`)
+  for (const [place, group] of groupByPlace(late, ({ item }) => placeOf(item.attemptId))) {
+    await db.rows(sql`
+      update attempts a set reconcile_at = now() + make_interval(secs => l.wait_ms / 1000)
+        from unnest(${group.map(({ item }) => uuidOf(item.attemptId))}::uuid[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
+       where a.place = ${place} and a.id = l.id and a.reconcile_at > now()`)
+  }
 }
 
 /** Sets the next reconciliation; null ends it. A time that new money has set in the meantime is kept. */
 export async function saveReconciliation(db: Queries, due: DueReconciliation, nextAt: Date | null): Promise<void> {
   await db.rows(sql`
     update attempts set reconcile_at = ${nextAt}
-     where id = ${uuidOf(due.attemptId)} and date_trunc('milliseconds', coalesce(reconcile_until, '-infinity')) <= ${due.until}`)
+     where place = ${placeOf(due.attemptId)} and id = ${uuidOf(due.attemptId)}
+       and (reconcile_until is null or date_trunc('milliseconds', reconcile_until) <= ${due.until})`)
 }

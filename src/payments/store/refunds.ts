@@ -1,16 +1,18 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
-import { type AttemptId, idOf, type PaymentId, type RefundId, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../kernel/ids.ts'
+import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
 import type { PaymentState } from '../state/payment-state.ts'
 import type { Refund, RefundKind } from '../state/refund.ts'
 
 const COLUMNS =
-  new Fixed(`r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.counted, r.status, r.reason, r.failure,
+  new Fixed(`r.place, r.id, r.payment_id, r.attempt_id, r.amount, r.currency, r.kind, r.counted, r.status, r.reason, r.failure,
   r.provider_refund_id, r.transaction_ids, r.tries, r.needs_review, r.created_at, r.resolved_at`)
 
 interface RefundRow {
+  place: number
   id: string
   payment_id: string
   attempt_id: string
@@ -30,10 +32,11 @@ interface RefundRow {
 }
 
 function refundOf(row: RefundRow): Refund {
+  const { place } = row
   return {
-    id: idOf('refund', row.id),
-    paymentId: idOf('payment', row.payment_id),
-    attemptId: idOf('attempt', row.attempt_id),
+    id: idOf('refund', row.id, place),
+    paymentId: idOf('payment', row.payment_id, place),
+    attemptId: idOf('attempt', row.attempt_id, place),
     amount: row.amount,
     currency: row.currency,
     kind: row.kind,
@@ -70,13 +73,14 @@ export interface NewRefund {
 export async function insertRefund(tx: Transaction, refund: NewRefund): Promise<Refund | undefined> {
   const { payment } = refund.state
   const done = refund.isDone ?? refund.providerRefundId !== undefined
+  // 'now' is the time of the transaction for PostgreSQL.
   const row = await tx.row<RefundRow>(sql`
-    insert into refunds as r (id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, reason,
+    insert into refunds as r (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, reason,
                               transaction_ids, provider_refund_id, call_reference, due_at, resolved_at)
-    values (${uuidOf(refund.id)}, ${uuidOf(payment.id)}, ${uuidOf(refund.attemptId)}, ${uuidOf(payment.merchantId)},
+    values (${payment.place}, ${uuidOf(refund.id)}, ${uuidOf(payment.id)}, ${uuidOf(refund.attemptId)}, ${uuidOf(payment.merchantId)},
             ${payment.mode}, ${refund.amount}, ${payment.currency}, ${refund.kind}, ${refund.counted}, ${done ? 'successful' : 'pending'},
             ${refund.reason}, ${refund.transactionIds}, ${refund.providerRefundId ?? null}, ${refund.callReference ?? null},
-            case when ${done} then null else now() end, case when ${done} then now() end)
+            ${done ? null : 'now'}::timestamptz, ${done ? 'now' : null}::timestamptz)
     on conflict do nothing
     returning ${COLUMNS}`)
   return row && refundOf(row)
@@ -84,25 +88,28 @@ export async function insertRefund(tx: Transaction, refund: NewRefund): Promise<
 
 export async function refundsOf(db: Queries, id: PaymentId): Promise<Refund[]> {
   const rows = await db.rows<RefundRow>(sql`
-    select ${COLUMNS} from refunds r where payment_id = ${uuidOf(id)} order by created_at, id`)
+    select ${COLUMNS} from refunds r where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} order by created_at, id`)
   return rows.map(refundOf)
 }
 
 export async function findRefund(db: Queries, scope: Scope, id: RefundId): Promise<Refund | undefined> {
   const row = await db.row<RefundRow>(sql`
     select ${COLUMNS} from refunds r
-     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}`)
+     where place = ${placeOf(id)} and id = ${uuidOf(id)} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}`)
   return row && refundOf(row)
 }
 
 /** The refunds of several payments, by payment. */
 export async function refundsOfAll(db: Queries, states: PaymentState[]): Promise<Map<PaymentId, Refund[]>> {
   // Payments without received money have no refunds.
-  const ids = states.filter(hasMoney).map(({ payment }) => uuidOf(payment.id))
-  if (ids.length === 0) return new Map()
-  const rows = await db.rows<RefundRow>(sql`
-    select ${COLUMNS} from refunds r where payment_id = any(${ids}::uuid[]) order by created_at, id`)
-  return Map.groupBy(rows.map(refundOf), ({ paymentId }) => paymentId)
+  const refunds: Refund[] = []
+  for (const [place, group] of groupByPlace(states.filter(hasMoney), ({ payment }) => payment.place)) {
+    const rows = await db.rows<RefundRow>(sql`
+      select ${COLUMNS} from refunds r
+       where place = ${place} and payment_id = any(${group.map(({ payment }) => uuidOf(payment.id))}::uuid[]) order by created_at, id`)
+    refunds.push(...rows.map(refundOf))
+  }
+  return Map.groupBy(refunds, ({ paymentId }) => paymentId)
 }
 
 const hasMoney = ({ attempts }: PaymentState) => attempts.some(({ amountReceived }) => amountReceived > 0)
@@ -110,17 +117,20 @@ const hasMoney = ({ attempts }: PaymentState) => attempts.some(({ amountReceived
 /** The refund that an earlier run of the same idempotent call created. */
 export async function findRefundOfCall(db: Queries, id: PaymentId, callReference: string): Promise<Refund | undefined> {
   const row = await db.row<RefundRow>(sql`
-    select ${COLUMNS} from refunds r where payment_id = ${uuidOf(id)} and call_reference = ${callReference}`)
+    select ${COLUMNS} from refunds r where place = ${placeOf(id)} and payment_id = ${uuidOf(id)} and call_reference = ${callReference}`)
   return row && refundOf(row)
 }
 
 /** The refunds of an attempt whose money stops counting towards the payment stop counting, too. */
 export async function uncountRefunds(tx: Transaction, attemptId: AttemptId): Promise<void> {
-  await tx.rows(sql`update refunds set counted = false where attempt_id = ${uuidOf(attemptId)} and counted`)
+  await tx.rows(sql`
+    update refunds set counted = false where place = ${placeOf(attemptId)} and attempt_id = ${uuidOf(attemptId)} and counted`)
 }
 
 export async function lockRefund(tx: Transaction, id: RefundId): Promise<Refund | undefined> {
-  const row = await tx.row<RefundRow>(sql`select ${COLUMNS} from refunds r where id = ${uuidOf(id)} for update`)
+  const row = await tx.row<RefundRow>(
+    sql`select ${COLUMNS} from refunds r where place = ${placeOf(id)} and id = ${uuidOf(id)} for update`,
+  )
   return row && refundOf(row)
 }
 
@@ -129,7 +139,7 @@ export async function saveResolved(tx: Transaction, refund: Refund): Promise<voi
   await tx.rows(sql`
     update refunds set status = ${refund.status}, failure = ${refund.failure}, provider_refund_id = ${refund.providerRefundId},
            amount = ${refund.amount}, counted = ${refund.counted}, needs_review = ${refund.needsReview}, due_at = null, leased_until = '-infinity', resolved_at = ${refund.resolvedAt}
-     where id = ${uuidOf(refund.id)}`)
+     where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)}`)
 }
 
 /** Schedules the retry of a refund without a final answer. Returns false and changes nothing if the lease was lost. */
@@ -142,18 +152,19 @@ export async function saveUnanswered(
   const row = await tx.row(sql`
     update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries}, needs_review = ${refund.needsReview}, due_at = ${dueAt},
            leased_until = '-infinity'
-     where id = ${uuidOf(refund.id)} and status = 'pending' and lease = ${lease.token}
+     where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)} and status = 'pending' and lease = ${lease.token}
     returning id`)
   return row !== undefined
 }
 
 export async function saveProviderRefundId(tx: Transaction, id: RefundId, providerRefundId: string): Promise<void> {
-  await tx.rows(sql`update refunds set provider_refund_id = ${providerRefundId} where id = ${uuidOf(id)}`)
+  await tx.rows(sql`
+    update refunds set provider_refund_id = ${providerRefundId} where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
 }
 
 /** Reduces a row that stands for several refunds. The caller inserts a row for the part. */
 export async function reduceRefund(tx: Transaction, id: RefundId, amount: number): Promise<void> {
-  await tx.rows(sql`update refunds set amount = amount - ${amount} where id = ${uuidOf(id)}`)
+  await tx.rows(sql`update refunds set amount = amount - ${amount} where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
 }
 
 /** A lease: the exclusive right to send one refund to the provider. */
@@ -173,14 +184,20 @@ export interface ClaimedRefund {
   account: string
 }
 
-/** Claims due refunds, each with a lease. */
+/** Claims due refunds, each with a lease. Found without a lock: the lease guards the update. */
 export async function claimDueRefunds(db: Queries, limit: number): Promise<ClaimedRefund[]> {
   const heldUntilMs = leaseEnd()
   const rows = await db.rows<RefundRow & { lease: string; account: string }>(sql`
-    update refunds r set lease = gen_random_uuid(), leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
-     where id in (select id from refunds where status = 'pending' and due_at <= now() and leased_until <= now()
-                   order by due_at limit ${limit} for update skip locked)
-    returning ${COLUMNS}, r.lease, (select concat_ws(' ', a.merchant_id, a.mode, a.provider) from attempts a where a.id = r.attempt_id) as account`)
+    with due as materialized (
+      select d.place, d.id, gen_random_uuid() as lease, concat_ws(' ', a.merchant_id, a.mode, a.provider) as account
+        from refunds d join attempts a on a.place = d.place and a.id = d.attempt_id
+       where d.status = 'pending' and d.due_at <= now() and d.leased_until <= now() and d.place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       order by d.due_at limit ${limit}
+    )
+    update refunds r set lease = due.lease, leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
+      from due
+     where r.place = due.place and r.id = due.id and r.status = 'pending' and r.due_at <= now() and r.leased_until <= now()
+    returning ${COLUMNS}, r.lease, due.account`)
   return rows.map((row) => ({
     refund: refundOf(row),
     lease: { token: row.lease, heldUntilMs },
@@ -190,12 +207,14 @@ export async function claimDueRefunds(db: Queries, limit: number): Promise<Claim
 
 /** Postpones refunds that exceed the rate limit of their provider account, and releases their leases. */
 export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund>[]): Promise<void> {
-  const ids = late.map(({ item }) => uuidOf(item.refund.id))
-  const leases = late.map(({ item }) => item.lease.token)
-  await db.rows(sql`
-    update refunds r set due_at = now() + make_interval(secs => l.wait_ms / 1000), leased_until = now()
-      from unnest(${ids}::uuid[], ${leases}::uuid[], ${late.map(({ waitMs }) => waitMs)}::float8[]) as l (id, lease, wait_ms)
-     where r.id = l.id and r.lease = l.lease and r.status = 'pending'`)
+  for (const [place, group] of groupByPlace(late, ({ item }) => placeOf(item.refund.id))) {
+    const ids = group.map(({ item }) => uuidOf(item.refund.id))
+    const leases = group.map(({ item }) => item.lease.token)
+    await db.rows(sql`
+      update refunds r set due_at = now() + make_interval(secs => l.wait_ms / 1000), leased_until = now()
+        from unnest(${ids}::uuid[], ${leases}::uuid[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, lease, wait_ms)
+       where r.place = ${place} and r.id = l.id and r.lease = l.lease and r.status = 'pending'`)
+  }
 }
 
 /** Undefined if another process holds the lease, or the refund has ended. */
@@ -204,7 +223,7 @@ export async function leaseRefund(db: Queries, id: RefundId): Promise<RefundLeas
   // Not `now()`: it is the start of the transaction, which may have waited for the payment's lock.
   const row = await db.row<{ lease: string }>(sql`
     update refunds set lease = gen_random_uuid(), leased_until = clock_timestamp() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
-     where id = ${uuidOf(id)} and status = 'pending' and leased_until <= now()
+     where place = ${placeOf(id)} and id = ${uuidOf(id)} and status = 'pending' and leased_until <= now()
     returning lease`)
   return row && { token: row.lease, heldUntilMs }
 }
@@ -218,7 +237,7 @@ export async function renewRefundLease(
   const heldUntilMs = leaseEnd()
   const row = await db.row(sql`
     update refunds set leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
-     where id = ${uuidOf(id)} and status = 'pending' and lease = ${token} and leased_until > now()
+     where place = ${placeOf(id)} and id = ${uuidOf(id)} and status = 'pending' and lease = ${token} and leased_until > now()
     returning id`)
   return row === undefined ? undefined : { token, heldUntilMs }
 }

@@ -2,9 +2,9 @@ import type { Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { idOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
-import type { Scope } from '../../kernel/scope.ts'
+import type { Owner } from '../../kernel/scope.ts'
 
-export interface PurgedAccount extends Scope {
+export interface PurgedAccount extends Owner {
   provider: string
   version: number
 }
@@ -12,8 +12,9 @@ export interface PurgedAccount extends Scope {
 /** Late payments, refunds and disputes of an account can occur for this long. */
 export const ACCOUNT_KEPT_DAYS = 180
 
-const NO_OPEN_DISPUTE = new Fixed(`not exists (select from disputes d join attempts a on a.id = d.attempt_id
-  where d.status = 'open' and d.merchant_id = p.merchant_id and d.mode = p.mode
+const NO_OPEN_DISPUTE =
+  new Fixed(`not exists (select from disputes d join attempts a on a.place = d.place and a.id = d.attempt_id
+  where d.place = m.place and d.status = 'open' and d.merchant_id = p.merchant_id and d.mode = p.mode
     and a.provider = p.provider and a.account = p.version)`)
 
 /**
@@ -21,23 +22,22 @@ const NO_OPEN_DISPUTE = new Fixed(`not exists (select from disputes d join attem
  * no refund is pending, and no dispute is open. At most `limit` accounts at once.
  */
 export async function purgeRetiredAccounts(tx: Transaction, limit: number): Promise<PurgedAccount[]> {
-  const hasDisputes = await tx.row<{ there: boolean }>(sql`select to_regclass('disputes') is not null as there`)
   const rows = await tx.rows<{ merchant_id: string; mode: Mode; provider: string; version: number }>(sql`
     update provider_accounts set sealed_settings = null, base_url = null
      where (merchant_id, mode, provider, version) in (
-       select p.merchant_id, p.mode, p.provider, p.version from provider_accounts p
+       select p.merchant_id, p.mode, p.provider, p.version from provider_accounts p join merchants m on m.id = p.merchant_id
         where p.sealed_settings is not null and p.retired_at < now() - ${ACCOUNT_KEPT_DAYS} * interval '1 day'
           and not exists (select from attempts a
-                           where (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
+                           where a.place = m.place and (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
                              and a.account > 0 and a.resolved_at is null)
           and not exists (select from attempts a
-                           where (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
+                           where a.place = m.place and (a.merchant_id, a.mode, a.provider, a.account) = (p.merchant_id, p.mode, p.provider, p.version)
                              and a.account > 0 and a.resolved_at > now() - ${ACCOUNT_KEPT_DAYS} * interval '1 day')
-          and not exists (select from refunds r join attempts a on a.id = r.attempt_id
-                           where r.status = 'pending' and r.merchant_id = p.merchant_id and r.mode = p.mode
+          and not exists (select from refunds r join attempts a on a.place = r.place and a.id = r.attempt_id
+                           where r.place = m.place and r.status = 'pending' and r.merchant_id = p.merchant_id and r.mode = p.mode
                              and a.provider = p.provider and a.account = p.version)
-          and ${hasDisputes?.there ? NO_OPEN_DISPUTE : new Fixed('true')}
-        order by p.retired_at limit ${limit} for update skip locked)
+          and ${NO_OPEN_DISPUTE}
+        order by p.retired_at limit ${limit} for update of p skip locked)
     returning merchant_id, mode, provider, version`)
   return rows.map(({ merchant_id, ...rest }) => ({ merchantId: idOf('merchant', merchant_id), ...rest }))
 }

@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
-import { idOf, type SavedCardId, uuidOf } from '../../kernel/ids.ts'
+import { idOf, placeOf, type SavedCardId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { SavedCard, SavedCardToken } from '../../providers/provider.ts'
@@ -12,7 +12,7 @@ export interface Customer {
 }
 
 /** Associated data of the encrypted token, so that a row copied to another customer, provider or merchant does not decrypt. */
-function placeOf(scope: Scope, provider: string, { id, email }: Customer): string {
+function tokenContext(scope: Scope, provider: string, { id, email }: Customer): string {
   return id === null
     ? `saved_cards.sealed_token:${scope.merchantId}:${scope.mode}:${provider}:${email.toLowerCase()}`
     : `saved_cards.sealed_token of user id:${scope.merchantId}:${scope.mode}:${provider}:${id}`
@@ -30,11 +30,11 @@ export async function upsertCard(
 ): Promise<void> {
   const { id, scope, provider, account, customer, card } = wanted
   await tx.rows(sql`
-    insert into saved_cards (id, merchant_id, mode, provider, account, user_id, email, brand, last4, expiry_month, expiry_year, sealed_token)
-    values (${uuidOf(id)}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account},
-            ${customer.id}, ${customer.email}, ${card.brand}, ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, placeOf(scope, provider, customer))})
-    on conflict (merchant_id, mode, customer, provider, brand, last4, expiry_month, expiry_year, account)
-    do update set sealed_token = excluded.sealed_token, email = excluded.email, used_at = now()`)
+    insert into saved_cards (place, id, merchant_id, mode, provider, account, user_id, email, brand, last4, expiry_month, expiry_year, sealed_token)
+    values (${scope.place}, ${uuidOf(id)}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account},
+            ${customer.id}, ${customer.email}, ${card.brand}, ${card.last4}, ${card.expiryMonth}, ${card.expiryYear}, ${secrets.seal(card.token, tokenContext(scope, provider, customer))})
+    on conflict (place, merchant_id, mode, customer, provider, brand, last4, expiry_month, expiry_year, account)
+    do update set sealed_token = excluded.sealed_token, email = excluded.email, used_at = excluded.used_at`)
 }
 
 /** The chosen card, or the customer's last used card, with this provider account. */
@@ -48,13 +48,13 @@ export async function findCard(
 ): Promise<{ id: SavedCardId; token: SavedCardToken; email: string } | undefined> {
   const row = await db.row<{ id: string; sealed_token: Buffer; email: string }>(sql`
     select id, sealed_token, email from saved_cards
-     where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and provider = ${provider}
+     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and provider = ${provider}
        and account = ${account} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
        and id = coalesce(${chosen ? uuidOf(chosen) : null}::uuid, id)
      order by used_at desc limit 1`)
   if (!row) return undefined
-  const token = secrets.open(row.sealed_token, placeOf(scope, provider, customer))
-  return { id: idOf('card', row.id), token, email: row.email }
+  const token = secrets.open(row.sealed_token, tokenContext(scope, provider, customer))
+  return { id: idOf('card', row.id, scope.place), token, email: row.email }
 }
 
 /** The provider of a customer's card. Undefined if its account keys were replaced. */
@@ -66,7 +66,7 @@ export async function findCardProvider(
 ): Promise<string | undefined> {
   const row = await db.row<{ provider: string }>(sql`
     select provider from saved_cards c
-     where ${OF_CURRENT_ACCOUNT} and id = ${uuidOf(id)} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}
+     where ${OF_CURRENT_ACCOUNT} and place = ${placeOf(id)} and id = ${uuidOf(id)} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}
        and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))`)
   return row?.provider
 }
@@ -80,6 +80,7 @@ export interface CardOnFile extends Omit<SavedCard, 'token'> {
 }
 
 interface CardRow {
+  place: number
   id: string
   provider: string
   user_id: string | null
@@ -93,7 +94,7 @@ interface CardRow {
 
 function cardOf(row: CardRow): CardOnFile {
   return {
-    id: idOf('card', row.id),
+    id: idOf('card', row.id, row.place),
     provider: row.provider,
     userId: row.user_id,
     email: row.email,
@@ -108,8 +109,8 @@ function cardOf(row: CardRow): CardOnFile {
 /** Saved cards without their tokens. */
 export async function listCards(db: Queries, scope: Scope, customer: Customer): Promise<CardOnFile[]> {
   const rows = await db.rows<CardRow>(sql`
-    select id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at from saved_cards
-     where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
+    select place, id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at from saved_cards
+     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email}))
      order by used_at desc limit 100`)
   return rows.map(cardOf)
 }
@@ -124,9 +125,9 @@ export async function listCardsToPayWith(
   customer: Customer,
 ): Promise<CardOnFile[]> {
   const rows = await db.rows<CardRow>(sql`
-    select id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at
+    select place, id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at
       from saved_cards c, (select (now() at time zone 'UTC') - interval '12 hours' as moment) as still
-     where merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and provider = any(${providers})
+     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and provider = any(${providers})
        and customer = coalesce('id:' || ${customer.id}::text, 'email:' || lower(${customer.email})) and ${OF_CURRENT_ACCOUNT}
        and (expiry_year, expiry_month) >= (extract(year from moment), extract(month from moment))
      order by used_at desc limit 5`)
@@ -136,7 +137,7 @@ export async function listCardsToPayWith(
 export async function deleteCard(db: Queries, scope: Scope, id: SavedCardId): Promise<CardOnFile | undefined> {
   const row = await db.row<CardRow>(sql`
     delete from saved_cards
-     where id = ${uuidOf(id)} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}
-    returning id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at`)
+     where place = ${placeOf(id)} and id = ${uuidOf(id)} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode}
+    returning place, id, provider, user_id, email, brand, last4, expiry_month, expiry_year, created_at`)
   return row && cardOf(row)
 }

@@ -1,6 +1,6 @@
 import type { Queries } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
-import { idOf, type PaymentId, uuidOf } from '../../kernel/ids.ts'
+import { idOf, type PaymentId, placeOf, uuidOf } from '../../kernel/ids.ts'
 
 /** One entry of a payment's timeline. */
 export interface TimelineEntry {
@@ -14,36 +14,41 @@ export interface TimelineEntry {
 
 /** All records of a payment in chronological order. */
 export async function timelineOf(db: Queries, id: PaymentId): Promise<TimelineEntry[]> {
-  const payment = uuidOf(id)
+  const [place, payment] = [placeOf(id), uuidOf(id)]
   const rows = await db.rows<Omit<TimelineEntry, 'attempt'> & { attempt_id: string | null }>(sql`
     select at, kind, what, attempt_id, detail from (
-      select created_at as at, 0 as rank, 0::bigint as place, 'request' as kind, 'payment created' as what, null::uuid as attempt_id,
+      select created_at as at, 0 as rank, 0::bigint as position, 'request' as kind, 'payment created' as what, null::uuid as attempt_id,
              jsonb_build_object('amount', amount, 'currency', currency, 'reference', reference) as detail
-        from payments where id = ${payment}
+        from payments where place = ${place} and id = ${payment}
       union all
       select e.occurred_at, 3, e.sequence, 'change', e.type, a.id,
              jsonb_strip_nulls(jsonb_build_object('sequence', e.sequence, 'cause', e.cause,
                'failure', case when e.type = 'attempt.failed' then e.data->'attempt'->'failure' end,
                'missing', e.data->'missing', 'excess', e.data->'excess', 'surplus', e.data->'surplus', 'refund', e.data->'refund',
                'dispute', e.data->'dispute'))
-        from events e left join attempts a on a.payment_id = e.payment_id and a.reference = e.data->'attempt'->>'reference'
-       where e.payment_id = ${payment}
+        from events e left join attempts a on a.place = e.place and a.payment_id = e.payment_id and a.reference = e.data->'attempt'->>'reference'
+       where e.place = ${place} and e.payment_id = ${payment}
       union all
       select c.at, 1, c.id, 'call', c.call, c.attempt_id,
              jsonb_strip_nulls(jsonb_build_object('outcome', c.outcome, 'detail', c.detail, 'tookMs', c.took_ms, 'times', nullif(c.times, 1)))
-        from provider_calls c join attempts a on a.id = c.attempt_id where a.payment_id = ${payment}
+        from provider_calls c join attempts a on a.place = c.place and a.id = c.attempt_id
+       where a.place = ${place} and a.payment_id = ${payment}
       union all
       select n.received_at, 0, n.id, 'notice', n.says, n.attempt_id,
              jsonb_strip_nulls(jsonb_build_object('state', n.state, 'note', n.note, 'times', n.times))
-        from notices n join attempts a on a.id = n.attempt_id where a.payment_id = ${payment}
+        from notices n join attempts a on a.place = n.place and a.id = n.attempt_id
+       where a.place = ${place} and a.payment_id = ${payment}
       union all
       select r.recorded_at, 2, r.id, 'money', 'received', r.attempt_id,
              jsonb_build_object('amount', r.amount, 'currency', r.currency, 'counted', r.counted, 'transactionId', r.transaction_id)
-        from receipts r where r.payment_id = ${payment}
+        from receipts r where r.place = ${place} and r.payment_id = ${payment}
       union all
       select r.created_at, 2, 0, 'refund', 'asked for', r.attempt_id,
              jsonb_strip_nulls(jsonb_build_object('amount', r.amount, 'currency', r.currency, 'kind', r.kind, 'status', r.status))
-        from refunds r where r.payment_id = ${payment}
-    ) entries order by at, rank, place`)
-  return rows.map(({ attempt_id, ...entry }) => ({ ...entry, attempt: attempt_id && idOf('attempt', attempt_id) }))
+        from refunds r where r.place = ${place} and r.payment_id = ${payment}
+    ) entries order by at, rank, position`)
+  return rows.map(({ attempt_id, ...entry }) => ({
+    ...entry,
+    attempt: attempt_id && idOf('attempt', attempt_id, place),
+  }))
 }

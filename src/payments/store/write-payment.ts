@@ -59,20 +59,20 @@ export interface NoticeEnd {
 }
 
 /**
- * What belongs to the payment. Each expects `given`, and `written` with the payment's id if the payment was written: without it, none of
- * this is written either. A statement has only the parts that it needs: with all of them it takes PostgreSQL twice as long.
+ * What belongs to the payment, which is all of its place, `$2`. Each expects `given`, and `written` with the payment's id if the payment was
+ * written: without it, none of this is written either. A statement has only the parts that it needs: with all of them it takes PostgreSQL twice as long.
  */
 const NEW_ATTEMPTS = `
   new_attempts as (
-    insert into attempts (id, payment_id, merchant_id, mode, number, reference, provider, account, channel, status, currency, amount_charged,
+    insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, account, channel, status, currency, amount_charged,
                           fee, order_reference, provider_reference, save_card, charged_at_once, created_at, watched_since, next_check_at, page_key)
-    select n.id, n.payment_id, n.merchant_id, n.mode, n.number, n.reference, n.provider, n.account, n.channel, n.status, n.currency, n.amount_charged,
+    select $2::smallint, n.id, n.payment_id, n.merchant_id, n.mode, n.number, n.reference, n.provider, n.account, n.channel, n.status, n.currency, n.amount_charged,
            n.fee, n.order_reference, n.provider_reference, n.save_card, n.charged_at_once, n.created_at, n.watched_since, n.next_check_at, n.page_key
       from written w, given g, jsonb_populate_recordset(null::attempts, g.doc->'newAttempts') n
   )`
 const CHANGED_ATTEMPTS = `
   changed_attempts as (
-    -- Also releases the lease of a check. New money is reconciled once a day for a week, with jitter on the first day.
+    -- Also releases the lease of a check.
     update attempts a
        set status = n.status, amount_received = n.amount_received, amount_returned = n.amount_returned, amount_refunded = n.amount_refunded,
            amount_reversed = n.amount_reversed, provider_reference = n.provider_reference, failure = n.failure, failed_try_id = n.failed_try_id,
@@ -81,50 +81,49 @@ const CHANGED_ATTEMPTS = `
            next_check_at = n.next_check_at, checks = n.checks, watched_since = n.watched_since, missing_in_a_row = n.missing_in_a_row,
            active_at = n.active_at, known_to_provider = n.known_to_provider, check_leased_until = '-infinity',
            page_key = coalesce(n.page_key, a.page_key),
-           reconcile_at = case when n.amount_received > a.amount_received
-                               then now() + interval '20 hours' + random() * interval '8 hours' else a.reconcile_at end,
-           reconcile_until = case when n.amount_received > a.amount_received then now() + interval '7 days' else a.reconcile_until end
+           reconcile_at = case when n.amount_received > a.amount_received then n.reconcile_at else a.reconcile_at end,
+           reconcile_until = case when n.amount_received > a.amount_received then n.reconcile_until else a.reconcile_until end
       from written w, given g, jsonb_populate_recordset(null::attempts, g.doc->'changedAttempts') n
-     where a.payment_id = w.id and a.id = n.id
+     where a.place = $2 and a.payment_id = w.id and a.id = n.id
   )`
 const RECEIPTS = `
   new_receipts as (
-    insert into receipts (merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, returned, taken_at, recorded_at)
-    select n.merchant_id, n.mode, n.provider, n.account, n.transaction_id, n.attempt_id, n.payment_id, n.amount, n.currency, n.counted, n.returned, n.taken_at, n.recorded_at
+    insert into receipts (place, merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, returned, taken_at, recorded_at)
+    select $2::smallint, n.merchant_id, n.mode, n.provider, n.account, n.transaction_id, n.attempt_id, n.payment_id, n.amount, n.currency, n.counted, n.returned, n.taken_at, n.recorded_at
       from written w, given g, jsonb_populate_recordset(null::receipts, g.doc->'receipts') n
   )`
 const CALL = `
   new_call as (
     select n.attempt_id, n.call, n.outcome, n.detail, n.took_ms, n.at,
-           (select l.id from provider_calls l where l.attempt_id = n.attempt_id order by l.id desc limit 1) as last_id
+           (select l.id from provider_calls l where l.place = $2 and l.attempt_id = n.attempt_id order by l.id desc limit 1) as last_id
       from written w, given g, jsonb_populate_record(null::provider_calls, g.doc->'call') n
   ), repeated_call as (
     -- The same call with the same outcome again increases a counter.
     update provider_calls c set times = c.times + 1, at = n.at, took_ms = n.took_ms
       from new_call n
-     where c.id = n.last_id and c.call = n.call and c.outcome = n.outcome and c.detail is not distinct from n.detail
+     where c.place = $2 and c.id = n.last_id and c.call = n.call and c.outcome = n.outcome and c.detail is not distinct from n.detail
     returning c.id
   ), first_call as (
-    insert into provider_calls (attempt_id, call, outcome, detail, took_ms, at)
-    select attempt_id, call, outcome, detail, took_ms, at from new_call where not exists (select from repeated_call)
+    insert into provider_calls (place, attempt_id, call, outcome, detail, took_ms, at)
+    select $2::smallint, attempt_id, call, outcome, detail, took_ms, at from new_call where not exists (select from repeated_call)
   )`
 const STARTED_BY = `
   started_calls as (
     update idempotent_calls c set began = n.began
       from written w, given g, jsonb_populate_record(null::idempotent_calls, g.doc->'startedBy') n
-     where c.merchant_id = n.merchant_id and c.mode = n.mode and c.endpoint = n.endpoint and c.key = n.key
+     where c.place = $2 and c.merchant_id = n.merchant_id and c.mode = n.mode and c.endpoint = n.endpoint and c.key = n.key
   )`
 const REMATCH = `
   rematched_notices as (
     update notices o set state = 'waiting', due_at = now(), note = null
       from written w, given g, jsonb_populate_record(null::notices, g.doc->'rematch') n
-     where o.state = 'unmatched' and o.merchant_id = n.merchant_id and o.mode = n.mode and o.provider = n.provider and o.reference = n.reference
+     where o.place = $2 and o.state = 'unmatched' and o.merchant_id = n.merchant_id and o.mode = n.mode and o.provider = n.provider and o.reference = n.reference
   )`
 const NOTICE = `
   ended_notices as (
     update notices o set state = n.state, note = n.note, attempt_id = n.attempt_id
       from written w, given g, jsonb_populate_record(null::notices, g.doc->'notice') n
-     where o.id = n.id
+     where o.place = $2 and o.id = n.id
   )`
 
 const CHANGED_PAYMENT = `
@@ -133,12 +132,12 @@ const CHANGED_PAYMENT = `
        set status = n.status, late = n.late, amount_paid = n.amount_paid, amount_refunded = n.amount_refunded, completed_at = n.completed_at,
            sequence = n.sequence, version = n.version
       from given g, jsonb_populate_record(null::payments, g.doc->'payment') n
-     where p.id = n.id and p.version = (g.doc->>'version')::bigint`
+     where p.place = $2 and p.id = n.id and p.version = (g.doc->>'version')::bigint`
 const NEW_PAYMENT = `
   written as (
-    insert into payments (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_id, user_email,
+    insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_id, user_email,
                           user_phone_number, user_name, redirect_url, webhook_url, metadata, sequence, version, created_at, expires_at)
-    select n.id, n.merchant_id, n.mode, n.reference, n.short_code, n.amount, n.currency, n.country, n.customer_bears_charge, n.user_id, n.user_email,
+    select $2::smallint, n.id, n.merchant_id, n.mode, n.reference, n.short_code, n.amount, n.currency, n.country, n.customer_bears_charge, n.user_id, n.user_email,
            n.user_phone_number, n.user_name, n.redirect_url, n.webhook_url, n.metadata, n.sequence, n.version, n.created_at, n.expires_at
       from given g, jsonb_populate_record(null::payments, g.doc->'payment') n
      where true`
@@ -173,7 +172,7 @@ export async function writePayment(db: Queries, write: PaymentWrite): Promise<bo
   const text = `
     with given as (select $1::jsonb as doc), ${[payment, ...parts].join(', ')}
     select exists (select from written) as is_written`
-  const row = await db.row<{ is_written: boolean }>(statementOf(text, [docOf(write)]))
+  const row = await db.row<{ is_written: boolean }>(statementOf(text, [docOf(write), write.after.place]))
   if (!row?.is_written) return false
   if (events.length > 0) db.notify(PAYMENTS_CHANNEL, uuidOf(write.after.id))
   if (hasDeliveries) db.notify(DELIVERIES_CHANNEL)
@@ -222,6 +221,7 @@ function docOf(write: PaymentWrite): string {
     // A form that confirms the charge of a saved card starts no new attempt.
     changedAttempts: changedAttempts.map((attempt) => ({
       ...attemptRow(attempt),
+      ...reconciliationAfter(at),
       ...(newAttempts.length === 0 && { page_key: pageKey }),
     })),
     receipts: receipts.map(({ attempt, receipt, counted }) => ({
@@ -245,6 +245,12 @@ function docOf(write: PaymentWrite): string {
     rematch: rematch && { ...rematch, merchant_id: uuidOf(after.merchantId), mode: after.mode },
     ...outboxOf(events, after.webhook),
   })
+}
+
+/** New money is reconciled once a day for a week, with jitter on the first day. */
+function reconciliationAfter(at: Date): object {
+  const after = (hours: number) => new Date(at.getTime() + hours * 3_600_000)
+  return { reconcile_at: after(20 + Math.random() * 8), reconcile_until: after(7 * 24) }
 }
 
 function attemptRow(attempt: Attempt): object {

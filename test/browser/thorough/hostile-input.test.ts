@@ -6,7 +6,7 @@ import { after, afterEach, test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { sql } from '../../../src/database/sql.ts'
 import { embedId } from '../../../src/http/checkout/embed.ts'
-import { type AttemptId, type MerchantId, newId, type PaymentId, uuidOf } from '../../../src/kernel/ids.ts'
+import { type AttemptId, type MerchantId, newId, type PaymentId, placeOf, uuidOf } from '../../../src/kernel/ids.ts'
 import { brandMerchant } from '../../../src/merchants/manage-merchants.ts'
 import { buildAssets } from '../../../web/build.ts'
 import { openBrowser } from '../../support/browser.ts'
@@ -74,10 +74,11 @@ async function copiesWith(
   redirectURL = (text: string) => `https://shop.example/?q=${text.replaceAll(/[\s\\\p{Cc}]/gu, '')}`,
 ): Promise<Copied[]> {
   const now = new Date()
+  const place = placeOf(id)
   const copies = texts.map((text) => ({
     text,
-    id: newId('payment', now),
-    attempt: newId('attempt', now),
+    id: newId('payment', now, place),
+    attempt: newId('attempt', now, place),
     merchant: newId('merchant', now) as MerchantId,
   }))
   const values = JSON.stringify(

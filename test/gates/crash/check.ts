@@ -19,6 +19,7 @@ export interface Books {
 }
 
 interface Row {
+  place: number
   id: string
   reference: string
   amount: string
@@ -60,7 +61,9 @@ export function isClean({ refused, unsettled, missing, doubled, extra, faults }:
 }
 
 function isSame(row: Row, { id, amount, key }: Call): boolean {
-  return idOf('payment', row.id) === id && Number(row.amount) === amount && row.idempotency_key === (key ?? null)
+  return (
+    idOf('payment', row.id, row.place) === id && Number(row.amount) === amount && row.idempotency_key === (key ?? null)
+  )
 }
 
 function repeats(values: unknown[]): number {
@@ -71,7 +74,7 @@ async function readPayments(connectionString: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString })
   await client.connect()
   try {
-    return (await client.query<Row>('select id, reference, amount, idempotency_key from payments')).rows
+    return (await client.query<Row>('select place, id, reference, amount, idempotency_key from payments')).rows
   } finally {
     await client.end()
   }

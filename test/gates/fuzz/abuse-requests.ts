@@ -1,4 +1,5 @@
 import { newId } from '../../../src/kernel/ids.ts'
+import { randomPlace } from '../../../src/kernel/place.ts'
 import type { Random } from '../random.ts'
 
 /** What an unauthenticated client can know: public paths, one payment link, a merchant's id. Never a credential. */
@@ -30,7 +31,7 @@ const base58 = (random: Random, length: number) =>
 const anyMerchant = (random: Random, known: Public) =>
   random.chance(0.7) ? known.merchantId : newId('merchant', new Date())
 const anyPage = (random: Random, known: Public) =>
-  random.chance(0.5) ? known.pagePath : `/pay/${newId('payment', new Date())}`
+  random.chance(0.5) ? known.pagePath : `/pay/${newId('payment', new Date(), randomPlace())}`
 
 function notice(provider: string, headers: (random: Random) => Record<string, string>): Make {
   return (random, known) => {
@@ -72,10 +73,10 @@ export const ABUSE: Record<string, Make> = {
   'page status': (random, known) => ({ method: 'GET', path: `${anyPage(random, known)}/status` }),
   'short link': (random, known) => ({
     method: 'GET',
-    path: random.chance(0.3) ? known.shortPath : `/s/${base58(random, 13)}`,
+    path: random.chance(0.3) ? known.shortPath : `/s/${base58(random, 15)}`,
   }),
-  'short link qr': (random) => ({ method: 'GET', path: `/s/${base58(random, 13)}/qr.svg` }),
-  return: () => ({ method: 'GET', path: `/return/${newId('attempt', new Date())}` }),
+  'short link qr': (random) => ({ method: 'GET', path: `/s/${base58(random, 15)}/qr.svg` }),
+  return: () => ({ method: 'GET', path: `/return/${newId('attempt', new Date(), randomPlace())}` }),
   'widget open': (random, known) => ({
     method: 'GET',
     path: `/widget/open?client-id=${random.chance(0.7) ? known.clientId : base58(random, 20)}&reference=${base58(random, 12)}`,

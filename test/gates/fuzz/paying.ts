@@ -133,7 +133,7 @@ export const PAYING: Record<string, Make> = {
     const id = random.pick([
       'crd_',
       'crd_zzzzzzzzzzzzzzzzzzzzzz',
-      'crd_1Ch4GF7j2A42jthTVYSAwY',
+      'crd_8e1Ch4GF7j2A42jthTVYSAwY',
       ...PAYLOADS,
       ...known.ids,
     ])

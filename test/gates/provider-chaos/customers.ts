@@ -83,7 +83,7 @@ export class Visit {
     if (!token) return
     const card = { token, brand: 'visa', last4: '4081', expiryMonth: 9, expiryYear: 2035 }
     const { name: provider } = fake.provider.capabilities
-    const id = newId('card', new Date())
+    const id = newId('card', new Date(), merchant.place)
     await database.transaction(async (tx) => {
       const account = await findCurrentAccount(tx, merchant, provider)
       await upsertCard(tx, secrets, { id, scope: merchant, provider, account, customer: this.#user, card })

@@ -12,7 +12,7 @@ export interface RunningService extends Pick<PayingService, 'database' | 'parts'
   stop(): Promise<void>
 }
 
-export interface Merchant extends Pick<Shop, 'merchantId' | 'headers'> {
+export interface Merchant extends Pick<Shop, 'place' | 'merchantId' | 'headers'> {
   mode: Mode
 }
 
@@ -41,8 +41,8 @@ export async function startService(url: string, provider: Provider): Promise<Run
     ...service,
     copies,
     async addMerchant() {
-      const { merchantId, headers } = await service.addShop('Adaeze Kitchen', { bare: true })
-      return { merchantId, mode: 'sandbox', headers }
+      const { place, merchantId, headers } = await service.addShop('Adaeze Kitchen', { bare: true })
+      return { place, merchantId, mode: 'sandbox', headers }
     },
     async stop() {
       await copies.end()

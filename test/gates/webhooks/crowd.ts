@@ -35,6 +35,8 @@ const CURED_WITHIN_MS = 90_000
 
 /** One endpoint with a merchant of its own. Half of them are `webhook` URLs of requests, the others are configured endpoints. */
 interface Place {
+  /** Of the merchant. */
+  place: number
   merchantId: MerchantId
   headers: Record<string, string>
   listener: Listener
@@ -70,7 +72,7 @@ export function crowdOfEndpoints(
 async function settleIn({ database, secretKey }: Ground, number: number, sickness: string | undefined): Promise<Place> {
   const listener = await openListener(sickness === undefined ? takes.well : SICKNESSES[sickness])
   const parts = { database, clock: systemClock, secrets: secretBox(secretKey) }
-  const { id } = await createMerchant(parts, 'gate', { name: `Shop ${number}`, country: 'NG' as Country })
+  const { id, place } = await createMerchant(parts, 'gate', { name: `Shop ${number}`, country: 'NG' as Country })
   const { clientId, clientSecret } = await createCredential(parts, 'gate', id, 'sandbox')
   const wanted = { url: listener.url, events: [], enabled: true }
   // A 410 disables a configured endpoint; a `webhook` URL of a request cannot be disabled.
@@ -79,7 +81,7 @@ async function settleIn({ database, secretKey }: Ground, number: number, sicknes
       ? await createEndpoint(parts, 'gate', { merchantId: id, mode: 'sandbox' }, wanted)
       : undefined
   const headers = { 'client-id': clientId, 'client-secret': clientSecret }
-  return { merchantId: id, headers, listener, sickness, endpointId: made?.endpoint.id, told: [] }
+  return { place, merchantId: id, headers, listener, sickness, endpointId: made?.endpoint.id, told: [] }
 }
 
 interface Crowd {
@@ -115,15 +117,22 @@ async function run(random: Random, ground: Ground, { port, memory, places, event
   const curedMs = await cure(ground, places)
   const after = await countStates(database)
 
-  const recorded = await database.rows<{ id: string; merchant_id: string; body: string; has_delivery: boolean }>(sql`
-    select id, merchant_id, body, exists (select from deliveries d where d.event_id = e.id) as has_delivery
+  const recorded = await database.rows<{
+    place: number
+    id: string
+    merchant_id: string
+    body: string
+    has_delivery: boolean
+  }>(sql`
+    select place, id, merchant_id, body, exists (select from deliveries d where d.place = e.place and d.event_id = e.id) as has_delivery
       from events e where body is not null`)
   const heard = new Map<string, string>(
     places.flatMap(({ merchantId, listener }) =>
       listener.heard.map(({ headers, body }) => [`${merchantId} ${headers['webhook-id']}`, body] as const),
     ),
   )
-  const nameOf = (row: (typeof recorded)[number]) => `${idOf('merchant', row.merchant_id)} ${idOf('event', row.id)}`
+  const nameOf = (row: (typeof recorded)[number]) =>
+    `${idOf('merchant', row.merchant_id)} ${idOf('event', row.id, row.place)}`
   // Events during the time that an endpoint is disabled have no delivery. All others must have one, and it must arrive.
   const gone = new Set<string>(places.filter(({ sickness }) => sickness === '410').map(({ merchantId }) => merchantId))
   const owed = recorded.filter((row) => row.has_delivery || !gone.has(idOf('merchant', row.merchant_id)))
@@ -186,9 +195,9 @@ async function cure({ database, secretKey }: Ground, places: Place[]): Promise<n
     place.listener.hangUp()
   }
   while (performance.now() - startedAt < CURED_WITHIN_MS) {
-    for (const { merchantId, endpointId, sickness } of places) {
+    for (const { place, merchantId, endpointId, sickness } of places) {
       if (sickness === undefined) continue
-      const owner = { merchantId, mode: 'sandbox' as const }
+      const owner = { place, merchantId, mode: 'sandbox' as const }
       if (endpointId) await changeEndpoint(parts, 'gate', owner, endpointId, { enabled: true })
       await redeliverGivenUp(parts, owner, new Date(0), new Date(Date.now() + 60_000))
     }

@@ -141,7 +141,7 @@ async function settle(database: Database, hasten: boolean): Promise<number> {
     await pause(250)
     // Live workers have finished theirs long before, so the rest belongs to dead ones.
     if (hasten && performance.now() - startedAt > 1_500) {
-      await database.rows(sql`update delivery_lanes set owned_until = '-infinity'`)
+      await database.rows(sql`update delivery_leases set owned_until = '-infinity'`)
     }
   }
   return performance.now() - startedAt
@@ -160,9 +160,11 @@ interface Seen {
 /** Compares the acknowledged changes and the received webhooks with the database. */
 async function compare(database: Database, seen: Seen): Promise<Part> {
   const { told, listeners, faults, cutOff, counts, settledMs } = seen
-  const events = await database.rows<{ id: string; body: string; reference: string }>(sql`
-    select e.id, e.body, p.reference from events e join payments p on p.id = e.payment_id where e.body is not null`)
-  const bodies = new Map<string, string>(events.map(({ id, body }) => [idOf('event', id) as EventId, body]))
+  const events = await database.rows<{ place: number; id: string; body: string; reference: string }>(sql`
+    select e.place, e.id, e.body, p.reference from events e join payments p on p.place = e.place and p.id = e.payment_id where e.body is not null`)
+  const bodies = new Map<string, string>(
+    events.map(({ place, id, body }) => [idOf('event', id, place) as EventId, body]),
+  )
   const states = await database.rows<{ state: string; count: number }>(
     sql`select state, count(*) from deliveries group by state`,
   )

@@ -254,7 +254,7 @@ test('nothing that is secret is in anything that we say or write', async () => {
     await readAll(place, [...paid, ...wrong], email)
     planted.push({ what: `${name} client secret`, value: shop.headers['client-secret'] })
     planted.push({ what: `${name} webhook secret`, value: await defaultSecretOf(world, shop) })
-    const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+    const owner = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
     const account = { provider: name, account: 1 }
     const card = await findCard(database, world.parts.secrets, owner, account, { id: email, email })
     planted.push({ what: `${name} token of a card that was kept`, value: card?.token.split(':').at(-1) ?? '' })

@@ -5,11 +5,11 @@ const PROVIDER = PROVIDERS.find(({ capabilities }) => !capabilities.sandboxOnly)
 const CREATED = '2026-11-15T07:16:33.470Z'
 const PAID = '2026-11-15T07:16:33.792Z'
 const EXPIRES = '2026-11-16T07:16:33.470Z'
-const PAYMENT_ID = 'chk_1Ch4JaAPXkak4WGcFKWFwV'
+const PAYMENT_ID = 'chk_8e1Ch4JaAPXkak4WGcFKWFwV'
 const BASE = 'https://pay.example.com'
 
 export const attemptExample = {
-  id: 'att_1Ch4JaATWABVefpHecuySW',
+  id: 'att_8e1Ch4JaATWABVefpHecuySW',
   reference: 'ORD-20932-yn0s9t3tyb',
   number: 1,
   provider: PROVIDER,
@@ -43,7 +43,7 @@ export const failedAttemptExample = {
 }
 
 export const refundExample = {
-  id: 'rfd_1Ch4JbQdZ7Rk4pS8wXnT2M',
+  id: 'rfd_8e1Ch4JbQdZ7Rk4pS8wXnT2M',
   payment: PAYMENT_ID,
   amount: 250_000,
   currency: 'NGN',
@@ -57,7 +57,7 @@ export const refundExample = {
 }
 
 export const disputeExample = {
-  id: 'dsp_1Ch4JcVn3Tz6yRq5KpLw8B',
+  id: 'dsp_8e1Ch4JcVn3Tz6yRq5KpLw8B',
   payment: 'ORD-20932',
   attempt: attemptExample.id,
   amount: 1_250_000,
@@ -72,7 +72,7 @@ export const disputeExample = {
 export const checkoutExample = {
   id: PAYMENT_ID,
   url: `${BASE}/pay/${PAYMENT_ID}`,
-  shortURL: `${BASE}/s/3RxCxykHT5jGR`,
+  shortURL: `${BASE}/s/3RxCx8eykHT5jGR`,
   reference: 'ORD-20932',
   amount: 1_250_000,
 }
@@ -118,7 +118,7 @@ export const initializedExample = {
 }
 
 export const cardExample = {
-  id: 'crd_1Ch4JdWm5Xb2nHs9QvGy4K',
+  id: 'crd_8e1Ch4JdWm5Xb2nHs9QvGy4K',
   provider: PROVIDER,
   userId: 'customer-1842',
   email: 'ada@example.com',
@@ -171,7 +171,7 @@ export const endpointExample = {
 }
 
 export const eventExample = {
-  id: 'evt_1Ch4JaBqLsTvfWVdSdxxfW',
+  id: 'evt_8e1Ch4JaBqLsTvfWVdSdxxfW',
   type: 'payment.successful',
   timestamp: '2026-11-15T07:16:33.800Z',
   mode: 'live',
@@ -180,7 +180,7 @@ export const eventExample = {
 }
 
 export const deliveryExample = {
-  id: 'dlv_1Ch4JfPs9Zd4qMv8TxJb6R',
+  id: 'dlv_8e1Ch4JfPs9Zd4qMv8TxJb6R',
   endpoint: endpointExample.id,
   url: endpointExample.url,
   state: 'delivered',

@@ -8,6 +8,7 @@ import { NO_FAULTS } from './faults.ts'
 import { isReference, readControlCharge, readFaults, readLedgerQuery, readTransfer } from './input.ts'
 import { type Books, booksOf, type LedgerParts } from './ledger.ts'
 import { findPayment, findPaymentsAfter, findTransactions } from './ledger-store.ts'
+import { placeOfMerchant } from './place.ts'
 import { failureOf, ledgerOf, type Payment, recordOf, type Transaction } from './record.ts'
 import { notFound, Refusal } from './refusal.ts'
 import { returnRoutes } from './return-routes.ts'
@@ -61,9 +62,9 @@ export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCreden
   app.post<{ Params: { reference: string } }>('/charges/:reference', HIDDEN, async (request) => {
     const merchantUuid = await merchantOf(request)
     const { card: number, code, save } = readControlCharge(request.body)
-    const { id } = await paymentOf(merchantUuid, request.params.reference)
+    const payment = await paymentOf(merchantUuid, request.params.reference)
     const expiry = { month: 12, year: clock.now().getUTCFullYear() + YEARS_TO_EXPIRY }
-    const { books, result, failure } = await chargeCard(ledger, await dice(merchantUuid), id, {
+    const { books, result, failure } = await chargeCard(ledger, await dice(merchantUuid), payment, {
       save,
       ...(number !== null && { card: cardOf(parseCardNumber(number) ?? '0000', expiry) }),
       ...(code !== null && { code }),
@@ -87,7 +88,10 @@ export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCreden
     const { after, limit } = readLedgerQuery(request.query)
     const payments = await findPaymentsAfter(database, merchantUuid, after, limit)
     const ids = payments.map(({ id }) => id)
-    const byPayment = Map.groupBy(await findTransactions(database, ids), ({ paymentId }: Transaction) => paymentId)
+    const byPayment = Map.groupBy(
+      await findTransactions(database, placeOfMerchant(merchantUuid), ids),
+      ({ paymentId }: Transaction) => paymentId,
+    )
     return {
       data: payments.map((payment) => ledgerOf(payment, byPayment.get(payment.id) ?? [])),
       nextCursor: payments.length === limit ? String(ids.at(-1)) : null,

@@ -1,9 +1,11 @@
 import type { Transaction as DatabaseTransaction, Queries } from '../../../database/database.ts'
 import { Fixed, sql } from '../../../database/sql.ts'
-import type { Payment, Transaction } from './record.ts'
+import { placeOfMerchant } from './place.ts'
+import type { Payment, PaymentKey, Transaction } from './record.ts'
 
 /** A dispute in the provider's ledger. */
 export interface Dispute {
+  place: number
   id: number
   paymentId: number
   amount: number
@@ -18,30 +20,33 @@ export interface Dispute {
   settledBy: number | null
 }
 
-const COLUMNS = new Fixed(`id, payment_id as "paymentId", amount, currency, status, reason, respond_by as "respondBy",
+const COLUMNS =
+  new Fixed(`place, id, payment_id as "paymentId", amount, currency, status, reason, respond_by as "respondBy",
   opened_at as "openedAt", moved, settled_by as "settledBy"`)
 
 export async function insertDispute(
   tx: DatabaseTransaction,
-  { id, merchantUuid, currency }: Payment,
+  { place, id, merchantUuid, currency }: Payment,
   { amount, reason, respondInDays }: { amount: number; reason: string; respondInDays: number },
 ): Promise<Dispute> {
   const row = await tx.row<Dispute>(sql`
-    insert into gateway_disputes (payment_id, merchant_id, amount, currency, reason, respond_by)
-    values (${id}, ${merchantUuid}, ${amount}, ${currency}, ${reason},
+    insert into gateway_disputes (place, payment_id, merchant_id, amount, currency, reason, respond_by)
+    values (${place}, ${id}, ${merchantUuid}, ${amount}, ${currency}, ${reason},
             date_trunc('second', clock_timestamp()) + ${respondInDays}::integer * interval '1 day')
     returning ${COLUMNS}`)
   return row as Dispute
 }
 
 export function findDispute(queries: Queries, merchantUuid: string, id: number): Promise<Dispute | undefined> {
-  return queries.row(
-    sql`select ${COLUMNS} from gateway_disputes where id = ${id}::bigint and merchant_id = ${merchantUuid}`,
-  )
+  const place = placeOfMerchant(merchantUuid)
+  return queries.row(sql`
+    select ${COLUMNS} from gateway_disputes where place = ${place} and id = ${id}::bigint and merchant_id = ${merchantUuid}`)
 }
 
-export function disputesOf(queries: Queries, paymentId: number): Promise<Dispute[]> {
-  return queries.rows(sql`select ${COLUMNS} from gateway_disputes where payment_id = ${paymentId} order by id`)
+export function disputesOf(queries: Queries, { place, id }: PaymentKey): Promise<Dispute[]> {
+  return queries.rows(
+    sql`select ${COLUMNS} from gateway_disputes where place = ${place} and payment_id = ${id} order by id`,
+  )
 }
 
 export async function saveDispute(tx: DatabaseTransaction, dispute: Dispute): Promise<void> {
@@ -49,7 +54,7 @@ export async function saveDispute(tx: DatabaseTransaction, dispute: Dispute): Pr
     update gateway_disputes
        set amount = ${dispute.amount}, status = ${dispute.status}, reason = ${dispute.reason}, respond_by = ${dispute.respondBy},
            moved = ${dispute.moved}, settled_by = ${dispute.settledBy}
-     where id = ${dispute.id}`)
+     where place = ${dispute.place} and id = ${dispute.id}`)
 }
 
 /** A paid transaction with the payment that it belongs to. */
@@ -61,11 +66,12 @@ export function findTaken(
   merchantUuid: string,
   { from, to, after, limit }: { from: Date; to: Date; after: number; limit: number },
 ): Promise<TakenTransaction[]> {
+  const place = placeOfMerchant(merchantUuid)
   return queries.rows(sql`
     select t.id, t.payment_id as "paymentId", t.kind, t.status, t.amount, t.currency, t.at, p.reference, p.refunded
-      from gateway_transactions t join gateway_payments p on p.id = t.payment_id
-     where t.merchant_id = ${merchantUuid} and t.kind in ('charge', 'transfer') and t.status = 'paid'
+      from gateway_transactions t join gateway_payments p on p.place = t.place and p.id = t.payment_id
+     where t.place = ${place} and t.merchant_id = ${merchantUuid} and t.kind in ('charge', 'transfer') and t.status = 'paid'
        and t.at >= ${from} and t.at < ${to} and (t.settles_at is null or t.settles_at <= clock_timestamp())
-       and (t.at, t.id) > (coalesce((select at from gateway_transactions where id = ${after}::bigint), '-infinity'), ${after}::bigint)
+       and (t.at, t.id) > (coalesce((select at from gateway_transactions where place = ${place} and id = ${after}::bigint), '-infinity'), ${after}::bigint)
      order by t.at, t.id limit ${limit}`)
 }

@@ -31,7 +31,7 @@ export async function openDispute(
 ) {
   const found = await findPayment(parts.database, merchantUuid, wanted.payment)
   if (!found) throw notFound('There is no payment with this reference.')
-  return changeBooks(parts, found.id, async (tx, books) => {
+  return changeBooks(parts, found, async (tx, books) => {
     const left = books.payment.taken - books.payment.refunded
     const amount = wanted.amount ?? left
     if (amount < 1 || amount > left) throw tooMuch(left)
@@ -123,7 +123,7 @@ export async function refundByHand(
   if (wanted.dispute === null) {
     const amount = wanted.amount ?? found.taken - found.refunded
     if (amount < 1) throw tooMuch(0)
-    const disputes = await disputesOf(parts.database, found.id)
+    const disputes = await disputesOf(parts.database, found)
     if (disputes.some((dispute) => dispute.moved && dispute.amount === amount))
       throw new Refusal(409, 'dispute_lost', 'This money went back with a lost dispute. Name the dispute to settle it.')
     return refundPayment(parts, chance, merchantUuid, { reference, payment: wanted.payment, amount, byHand: true })
@@ -146,7 +146,7 @@ export async function refundByHand(
 
 /** Refunds and disputes of a payment, as the provider's API lists them. */
 export async function returnsOf({ database }: LedgerParts, { payment, transactions }: Books) {
-  const disputes = await disputesOf(database, payment.id)
+  const disputes = await disputesOf(database, payment)
   return {
     reference: payment.reference,
     refunds: transactions
@@ -176,7 +176,7 @@ async function withDispute<Result>(
 ): Promise<Result> {
   const found = await findDispute(parts.database, merchantUuid, id)
   if (!found) throw notFound('There is no dispute with this id.')
-  return changeBooks(parts, found.paymentId, async (tx, books) => {
+  return changeBooks(parts, { place: found.place, id: found.paymentId }, async (tx, books) => {
     // Read again under the lock of its payment.
     const dispute = await findDispute(tx, merchantUuid, id)
     if (!dispute) throw notFound('There is no dispute with this id.')

@@ -1,7 +1,10 @@
 import type { Transaction as DatabaseTransaction, Queries } from '../../../database/database.ts'
 import { Fixed, sql } from '../../../database/sql.ts'
+import type { Place } from '../../../kernel/place.ts'
 import type { FailureCode } from '../../provider.ts'
-import type { AwaitingCode, Payment, SavedCard, Transaction, TransactionKind } from './record.ts'
+import { placeOfPageToken } from './new-id.ts'
+import { placeOfMerchant } from './place.ts'
+import type { AwaitingCode, Payment, PaymentKey, SavedCard, Transaction, TransactionKind } from './record.ts'
 
 export interface NewPayment {
   merchantUuid: string
@@ -24,38 +27,41 @@ const cardJson = (name: string) => `case when ${name}.token is not null then jso
   'expiryMonth', ${name}.expiry_month, 'expiryYear', ${name}.expiry_year) end`
 
 const PAYMENT =
-  new Fixed(`select payment.id, payment.merchant_id as "merchantUuid", payment.reference, request_digest as "requestDigest", channel,
+  new Fixed(`select payment.place, payment.id, payment.merchant_id as "merchantUuid", payment.reference, request_digest as "requestDigest", channel,
   requested, currency, taken, refunded, merchant_name as "merchantName", return_url as "returnURL", page_token as "pageToken",
   account_number as "accountNumber", awaiting_code as "awaitingCode", expires_at as "expiresAt", cancelled_at as "cancelledAt",
   ${cardJson('offered')} as "offeredCard", ${cardJson('kept')} as "keptCard", clock_timestamp() as "readAt"
   from gateway_payments payment
-  left join gateway_cards offered on offered.token = payment.offered_card
-  left join gateway_cards kept on kept.token = payment.kept_card`)
+  left join gateway_cards offered on offered.place = payment.place and offered.token = payment.offered_card
+  left join gateway_cards kept on kept.place = payment.place and kept.token = payment.kept_card`)
 
 const TRANSACTION =
   new Fixed(`id, payment_id as "paymentId", kind, status, amount, currency, failure_code as "failureCode",
   refund_reference as "refundReference", by_hand as "byHand", settles_at as "settlesAt", at`)
 
-/** The id of the new payment; undefined when its reference is taken. Waits for a concurrent insert of the same reference. */
-export async function insertPayment(tx: DatabaseTransaction, payment: NewPayment): Promise<number | undefined> {
+/** The key of the new payment; undefined when its reference is taken. Waits for a concurrent insert of the same reference. */
+export async function insertPayment(tx: DatabaseTransaction, payment: NewPayment): Promise<PaymentKey | undefined> {
   const isTransfer = payment.channel === 'transfer'
-  const row = await tx.row<{ id: number }>(sql`
-    insert into gateway_payments (merchant_id, reference, request_digest, channel, requested, currency, email, name, merchant_name,
+  return tx.row<PaymentKey>(sql`
+    insert into gateway_payments (place, merchant_id, reference, request_digest, channel, requested, currency, email, name, merchant_name,
       return_url, expires_at, page_token, offered_card, account_number)
-    values (${payment.merchantUuid}, ${payment.reference}, ${payment.requestDigest}, ${payment.channel}, ${payment.requested},
+    values (${placeOfMerchant(payment.merchantUuid)}, ${payment.merchantUuid}, ${payment.reference}, ${payment.requestDigest}, ${payment.channel}, ${payment.requested},
       ${payment.currency}, ${payment.email}, ${payment.name}, ${payment.merchantName}, ${payment.returnURL}, ${payment.expiresAt},
       ${payment.pageToken}, ${payment.offeredCard}, case when ${isTransfer}::boolean then nextval('gateway_account_numbers')::text end)
-    on conflict (merchant_id, reference) do nothing
-    returning id`)
-  return row?.id
+    on conflict (place, merchant_id, reference) do nothing
+    returning place, id`)
 }
 
 export function findPayment(queries: Queries, merchantUuid: string, reference: string): Promise<Payment | undefined> {
-  return queries.row(sql`${PAYMENT} where payment.merchant_id = ${merchantUuid} and payment.reference = ${reference}`)
+  const place = placeOfMerchant(merchantUuid)
+  return queries.row(sql`
+    ${PAYMENT} where payment.place = ${place} and payment.merchant_id = ${merchantUuid} and payment.reference = ${reference}`)
 }
 
-export function findPaymentByPage(queries: Queries, pageToken: string): Promise<Payment | undefined> {
-  return queries.row(sql`${PAYMENT} where page_token = ${pageToken}`)
+export async function findPaymentByPage(queries: Queries, pageToken: string): Promise<Payment | undefined> {
+  const place = placeOfPageToken(pageToken)
+  if (place === undefined) return undefined
+  return queries.row(sql`${PAYMENT} where payment.place = ${place} and page_token = ${pageToken}`)
 }
 
 export function findPaymentByAccount(
@@ -63,14 +69,16 @@ export function findPaymentByAccount(
   merchantUuid: string,
   accountNumber: string,
 ): Promise<Payment | undefined> {
-  return queries.row(sql`${PAYMENT} where account_number = ${accountNumber} and payment.merchant_id = ${merchantUuid}`)
+  const place = placeOfMerchant(merchantUuid)
+  return queries.row(sql`
+    ${PAYMENT} where payment.place = ${place} and account_number = ${accountNumber} and payment.merchant_id = ${merchantUuid}`)
 }
 
 /** Locks the row until the transaction ends, so that money is counted by one transaction at a time. */
-export async function lockPayment(tx: DatabaseTransaction, id: number): Promise<Payment> {
-  await tx.row(sql`select id from gateway_payments where id = ${id} for update`)
+export async function lockPayment(tx: DatabaseTransaction, { place, id }: PaymentKey): Promise<Payment> {
+  await tx.row(sql`select id from gateway_payments where place = ${place} and id = ${id} for update`)
   // A second question, because only a new one sees what was committed while we waited, cards included.
-  return (await tx.row<Payment>(sql`${PAYMENT} where payment.id = ${id}`)) as Payment
+  return (await tx.row<Payment>(sql`${PAYMENT} where payment.place = ${place} and payment.id = ${id}`)) as Payment
 }
 
 export async function savePayment(tx: DatabaseTransaction, payment: Payment): Promise<void> {
@@ -78,12 +86,13 @@ export async function savePayment(tx: DatabaseTransaction, payment: Payment): Pr
     update gateway_payments
        set taken = ${payment.taken}, refunded = ${payment.refunded}, cancelled_at = ${payment.cancelledAt},
            awaiting_code = ${asJson(payment.awaitingCode)}::jsonb, kept_card = ${payment.keptCard?.token ?? null}
-     where id = ${payment.id}`)
+     where place = ${payment.place} and id = ${payment.id}`)
 }
 
-export function findTransactions(queries: Queries, paymentIds: number[]): Promise<Transaction[]> {
+export function findTransactions(queries: Queries, place: Place, paymentIds: number[]): Promise<Transaction[]> {
   return queries.rows(sql`
-    select ${TRANSACTION} from gateway_transactions where payment_id = any(${paymentIds}::bigint[]) order by payment_id, id`)
+    select ${TRANSACTION} from gateway_transactions
+     where place = ${place} and payment_id = any(${paymentIds}::bigint[]) order by payment_id, id`)
 }
 
 export interface NewTransaction {
@@ -99,28 +108,28 @@ export interface NewTransaction {
 /** Undefined when it is a refund whose reference is taken. */
 export function insertTransaction(
   tx: DatabaseTransaction,
-  { id, merchantUuid, currency }: Payment,
+  { place, id, merchantUuid, currency }: Payment,
   { kind, amount, failureCode, refundReference, silentForMs, byHand = false }: NewTransaction,
 ): Promise<Transaction | undefined> {
   return tx.row(sql`
-    insert into gateway_transactions (payment_id, merchant_id, kind, status, amount, currency, failure_code, refund_reference, settles_at,
+    insert into gateway_transactions (place, payment_id, merchant_id, kind, status, amount, currency, failure_code, refund_reference, settles_at,
       by_hand)
-    values (${id}, ${merchantUuid}, ${kind}, ${failureCode ? 'failed' : 'paid'}, ${amount}, ${currency}, ${failureCode ?? null},
+    values (${place}, ${id}, ${merchantUuid}, ${kind}, ${failureCode ? 'failed' : 'paid'}, ${amount}, ${currency}, ${failureCode ?? null},
       ${refundReference ?? null}, clock_timestamp() + ${silentForMs ?? null}::integer * interval '1 millisecond', ${byHand})
-    on conflict (merchant_id, refund_reference) where kind = 'refund' do nothing
+    on conflict (place, merchant_id, refund_reference) where kind = 'refund' do nothing
     returning ${TRANSACTION}`)
 }
 
 export async function insertCard(tx: DatabaseTransaction, merchantUuid: string, card: SavedCard): Promise<void> {
   await tx.rows(sql`
-    insert into gateway_cards (token, merchant_id, behaviour, brand, last4, expiry_month, expiry_year)
-    values (${card.token}, ${merchantUuid}, ${card.behaviour}, ${card.brand}, ${card.last4}, ${card.expiryMonth}, ${card.expiryYear})`)
+    insert into gateway_cards (place, token, merchant_id, behaviour, brand, last4, expiry_month, expiry_year)
+    values (${placeOfMerchant(merchantUuid)}, ${card.token}, ${merchantUuid}, ${card.behaviour}, ${card.brand}, ${card.last4}, ${card.expiryMonth}, ${card.expiryYear})`)
 }
 
 export function findCard(queries: Queries, merchantUuid: string, token: string): Promise<SavedCard | undefined> {
   return queries.row(sql`
     select token, behaviour, brand, last4, expiry_month as "expiryMonth", expiry_year as "expiryYear"
-      from gateway_cards where token = ${token} and merchant_id = ${merchantUuid}`)
+      from gateway_cards where place = ${placeOfMerchant(merchantUuid)} and token = ${token} and merchant_id = ${merchantUuid}`)
 }
 
 /** A merchant's payments in the order in which they were opened. */
@@ -130,8 +139,9 @@ export function findPaymentsAfter(
   id: number,
   limit: number,
 ): Promise<Payment[]> {
+  const place = placeOfMerchant(merchantUuid)
   return queries.rows(sql`
-    ${PAYMENT} where payment.merchant_id = ${merchantUuid} and payment.id > ${id} order by payment.id limit ${limit}`)
+    ${PAYMENT} where payment.place = ${place} and payment.merchant_id = ${merchantUuid} and payment.id > ${id} order by payment.id limit ${limit}`)
 }
 
 function asJson(value: AwaitingCode | null): string | null {

@@ -1,7 +1,7 @@
 import type { Database, Transaction as DatabaseTransaction, Queries } from '../../../database/database.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { findTransactions, lockPayment } from './ledger-store.ts'
-import type { Payment, Transaction } from './record.ts'
+import type { Payment, PaymentKey, Transaction } from './record.ts'
 
 /** What every change of the books needs. */
 export interface LedgerParts {
@@ -19,17 +19,17 @@ export interface Books {
 }
 
 export async function booksOf(queries: Queries, payment: Payment): Promise<Books> {
-  return { payment, transactions: await findTransactions(queries, [payment.id]) }
+  return { payment, transactions: await findTransactions(queries, payment.place, [payment.id]) }
 }
 
 /** Changes one payment's books in one transaction, alone with its row. Notices that it queued go out right after the commit. */
 export async function changeBooks<Result>(
   parts: LedgerParts,
-  paymentId: number,
+  key: PaymentKey,
   change: (tx: DatabaseTransaction, books: Books) => Promise<Result>,
 ): Promise<Result> {
   const result = await parts.database.transaction(async (tx) =>
-    change(tx, await booksOf(tx, await lockPayment(tx, paymentId))),
+    change(tx, await booksOf(tx, await lockPayment(tx, key))),
   )
   parts.wake()
   return result

@@ -1,6 +1,7 @@
 import { findTaken } from './dispute-store.ts'
 import type { LedgerParts } from './ledger.ts'
 import { findTransactions } from './ledger-store.ts'
+import { placeOfMerchant } from './place.ts'
 import { type Transaction, transactionId } from './record.ts'
 
 /** A page of what was taken in a range of time. `refunded` is what was given back of that transaction, the oldest first. */
@@ -10,7 +11,9 @@ export async function listTaken(
   range: { from: Date; to: Date; after: number; limit: number },
 ) {
   const taken = await findTaken(database, merchantUuid, range)
-  const all = await findTransactions(database, [...new Set(taken.map(({ paymentId }) => paymentId))])
+  const all = await findTransactions(database, placeOfMerchant(merchantUuid), [
+    ...new Set(taken.map(({ paymentId }) => paymentId)),
+  ])
   const byPayment = Map.groupBy(all, ({ paymentId }) => paymentId)
   return {
     transactions: taken.map((transaction) => ({

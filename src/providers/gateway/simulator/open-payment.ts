@@ -3,7 +3,8 @@ import type { Transaction } from '../../../database/database.ts'
 import type { Chance } from './faults.ts'
 import { type Books, booksOf, type LedgerParts } from './ledger.ts'
 import { findCard, findPayment, insertPayment, lockPayment } from './ledger-store.ts'
-import { newId } from './new-id.ts'
+import { newPageToken } from './new-id.ts'
+import { placeOfMerchant } from './place.ts'
 import { Refusal } from './refusal.ts'
 import { chargeInside } from './take-money.ts'
 
@@ -59,10 +60,10 @@ function open(
     if (offeredCard !== null && !(await findCard(tx, merchantUuid, offeredCard))) {
       throw new Refusal(422, 'invalid_token', 'There is no saved card with this token.')
     }
-    const pageToken = request.channel === 'card' ? newId('', clock.now()) : null
-    const id = await insertPayment(tx, { ...asked, merchantUuid, requested, offeredCard, requestDigest, pageToken })
-    if (id !== undefined) {
-      const books = { payment: await lockPayment(tx, id), transactions: [] }
+    const pageToken = request.channel === 'card' ? newPageToken(clock.now(), placeOfMerchant(merchantUuid)) : null
+    const key = await insertPayment(tx, { ...asked, merchantUuid, requested, offeredCard, requestDigest, pageToken })
+    if (key) {
+      const books = { payment: await lockPayment(tx, key), transactions: [] }
       return { isNew: true, books: await andThen(tx, books) }
     }
     const existing = await findPayment(tx, merchantUuid, request.reference)

@@ -22,7 +22,6 @@ type PageRequest = FastifyRequest<{ Params: { token: string }; Querystring: Reco
 
 const HIDDEN = { schema: { hide: true } }
 const FORM_LIMIT = 8 * 1024
-const TOKEN = /^[1-9A-HJ-NP-Za-km-z]{30}$/
 
 /** The page on which a customer pays by card. The token in its URL is the only secret. */
 export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): void {
@@ -62,10 +61,10 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): 
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     switch (form.get('action')) {
       case 'cancel':
-        await cancelPayment(ledger, await dice(payment.merchantUuid), payment.id)
+        await cancelPayment(ledger, await dice(payment.merchantUuid), payment)
         return sendBack(reply, payment)
       case 'other':
-        await forgetAwaitedCard(ledger, payment.id)
+        await forgetAwaitedCard(ledger, payment)
         return reply.redirect(`./${payment.pageToken}?card=new`, 303)
       case 'saved':
         return charge(request, reply, payment, {})
@@ -83,7 +82,7 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): 
   })
 
   async function find({ params }: PageRequest): Promise<Books> {
-    const payment = TOKEN.test(params.token) ? await findPaymentByPage(ledger.database, params.token) : undefined
+    const payment = await findPaymentByPage(ledger.database, params.token)
     if (!payment) throw new Refusal(404, 'not_found', 'We can’t find this payment')
     return booksOf(ledger.database, payment)
   }
@@ -100,7 +99,7 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): 
     const here = `./${payment.pageToken}`
     try {
       const chance = await dice(payment.merchantUuid)
-      const { result, failure } = await chargeCard(ledger, chance, payment.id, { ...wish, exact: true })
+      const { result, failure } = await chargeCard(ledger, chance, payment, { ...wish, exact: true })
       if (result === 'paid') return sendBack(reply, payment)
       if (result !== 'failed' || !failure) return reply.redirect(here, 303)
       const mistake: Mistake = {

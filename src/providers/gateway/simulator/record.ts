@@ -1,11 +1,17 @@
+import type { Place } from '../../../kernel/place.ts'
 import { failureMessage } from '../../failure.ts'
 import type { FailureCode } from '../../provider.ts'
 import { publicKeyOf } from '../keys.ts'
 import type { Card } from './cards.ts'
 
-/** A payment in the provider's books. */
-export interface Payment {
+/** How a payment is found in the provider's books. */
+export interface PaymentKey {
+  place: Place
   id: number
+}
+
+/** A payment in the provider's books. */
+export interface Payment extends PaymentKey {
   merchantUuid: string
   reference: string
   requestDigest: Buffer

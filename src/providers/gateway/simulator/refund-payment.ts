@@ -22,7 +22,7 @@ export async function refundPayment(
 ) {
   const found = await findPayment(parts.database, merchantUuid, paymentReference)
   if (!found) throw notFound('There is no payment with this reference.')
-  return changeBooks(parts, found.id, async (tx, { payment, transactions }) => {
+  return changeBooks(parts, found, async (tx, { payment, transactions }) => {
     const earlier = transactions.find((transaction) => transaction.refundReference === reference)
     if (earlier) {
       if (earlier.amount !== amount) throw used()

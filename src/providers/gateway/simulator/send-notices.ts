@@ -46,9 +46,9 @@ export function noticeSender(parts: Parts): NoticeSender {
     sending++
     try {
       const isTaken = await post(parts, notice, hangUp.signal)
-      if (isTaken) return await markNoticeSent(database, notice.id)
+      if (isTaken) return await markNoticeSent(database, notice)
       const retrySeconds = RETRY_SECONDS[notice.tries - 1] ?? null
-      await markNoticeFailed(database, notice.id, retrySeconds)
+      await markNoticeFailed(database, notice, retrySeconds)
       if (retrySeconds === null) log.warn({ provider: 'gateway', outcome: 'given up' }, 'notice never taken')
     } catch (err) {
       // Its lease ends by itself; then it is sent once more.

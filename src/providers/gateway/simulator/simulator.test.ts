@@ -13,7 +13,7 @@ test('a card payment is opened with a link, an empty ledger and the key of its m
   const { status, body } = await shop.api('POST', '/payments', request)
   assert.equal(status, 201)
   const { link, ...record } = body.data
-  assert.match(link, new RegExp(`^${rig.baseUrl}/sandbox/gateway/pay/[1-9A-Za-z]{30}$`))
+  assert.match(link, new RegExp(`^${rig.baseUrl}/sandbox/gateway/pay/[1-9A-Za-z]{32}$`))
   assert.deepEqual(record, {
     reference: request.reference,
     channel: 'card',

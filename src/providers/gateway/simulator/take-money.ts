@@ -12,7 +12,7 @@ import {
 } from './ledger-store.ts'
 import { newId } from './new-id.ts'
 import { queueNotice } from './notices.ts'
-import { type AwaitingCode, isSilent, type Payment } from './record.ts'
+import { type AwaitingCode, isSilent, type Payment, type PaymentKey } from './record.ts'
 import { invalid, notFound, Refusal } from './refusal.ts'
 
 export interface ChargeWish {
@@ -33,8 +33,8 @@ export interface Charged {
 /** For how long the provider says nothing of a charge whose answer got lost. */
 export const SILENCE_MS = 8_000
 
-export function chargeCard(parts: LedgerParts, chance: Chance, paymentId: number, wish: ChargeWish): Promise<Charged> {
-  return changeBooks(parts, paymentId, (tx, books) => chargeInside(tx, parts, chance, books, wish))
+export function chargeCard(parts: LedgerParts, chance: Chance, key: PaymentKey, wish: ChargeWish): Promise<Charged> {
+  return changeBooks(parts, key, (tx, books) => chargeInside(tx, parts, chance, books, wish))
 }
 
 /** Charges, with the payment's row locked by the caller. A second charge finds it finished. */
@@ -95,7 +95,7 @@ export async function receiveTransfer(
 ): Promise<Books> {
   const found = await findPaymentByAccount(parts.database, merchantUuid, accountNumber)
   if (!found) throw notFound('There is no account with this number.')
-  return changeBooks(parts, found.id, async (tx, books) => {
+  return changeBooks(parts, found, async (tx, books) => {
     const taken = books.payment.taken + amount
     if (!Number.isSafeInteger(taken)) throw invalid('That is more money than the books can hold.')
     const payment = { ...books.payment, taken }
@@ -107,8 +107,8 @@ export async function receiveTransfer(
 }
 
 /** The customer has said no. Too late for that, and the books stay as they are. */
-export function cancelPayment(parts: LedgerParts, chance: Chance, paymentId: number): Promise<Books> {
-  return changeBooks(parts, paymentId, async (tx, books) => {
+export function cancelPayment(parts: LedgerParts, chance: Chance, key: PaymentKey): Promise<Books> {
+  return changeBooks(parts, key, async (tx, books) => {
     if (isFinished(books.payment)) return books
     const payment = { ...books.payment, cancelledAt: books.payment.readAt, awaitingCode: null }
     const failureCode = 'customer_cancelled'
@@ -120,8 +120,8 @@ export function cancelPayment(parts: LedgerParts, chance: Chance, paymentId: num
 }
 
 /** Back to the choice of a card: the one that a code was asked for is forgotten. */
-export function forgetAwaitedCard(parts: LedgerParts, paymentId: number): Promise<void> {
-  return changeBooks(parts, paymentId, (tx, { payment }) => savePayment(tx, { ...payment, awaitingCode: null }))
+export function forgetAwaitedCard(parts: LedgerParts, key: PaymentKey): Promise<void> {
+  return changeBooks(parts, key, (tx, { payment }) => savePayment(tx, { ...payment, awaitingCode: null }))
 }
 
 export const isExpired = ({ expiresAt, readAt }: Payment) => expiresAt <= readAt

@@ -4,7 +4,7 @@ alter table merchants add column require_second_factor boolean not null default 
 
 -- The address that a change came from; only members have one.
 alter table audit_log add column address text;
-create index audit_log_of_merchant on audit_log (merchant_id, id);
+create index audit_log_of_merchant on audit_log (place, merchant_id, id);
 
 create table members (
   id              uuid primary key,
