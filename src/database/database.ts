@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel'
 import pg from 'pg'
 import { Problem } from '../kernel/problem.ts'
 import { breaksConnection, isAway, isTransactionConflict } from './failure.ts'
@@ -36,6 +37,9 @@ export interface DatabaseOptions {
 }
 
 const MAX_CONFLICT_RETRIES = 3
+
+/** Each statement, right before it is sent. For tests: without a subscriber it costs nothing. */
+export const STATEMENT_SENT = channel('manilla:statement-sent')
 
 // bigint columns hold minor units and counters. The schema keeps them below 2^53, so that numbers are exact.
 const types = {
@@ -83,8 +87,10 @@ export function connect(options: DatabaseOptions): Database {
     }
   }
 
-  const rows = <Row>(statement: Statement) =>
-    withClient(async (client) => (await client.query(statement)).rows as Row[])
+  const rows = <Row>(statement: Statement) => {
+    STATEMENT_SENT.publish(statement)
+    return withClient(async (client) => (await client.query(statement)).rows as Row[])
+  }
   const notifications = notifier((channels, payloads) =>
     rows(
       sql`select pg_notify(channel, payload) from unnest(${channels}::text[], ${payloads}::text[]) as n (channel, payload)`,
@@ -139,7 +145,10 @@ async function runTransaction<Result>(
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<{ result: Result; notified: Notification[] }> {
   const notified: Notification[] = []
-  const rows = async <Row>(statement: Statement) => (await client.query(statement)).rows as Row[]
+  const rows = async <Row>(statement: Statement) => {
+    STATEMENT_SENT.publish(statement)
+    return (await client.query(statement)).rows as Row[]
+  }
   const tx: Transaction = {
     inTransaction: true,
     rows,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
 import pg from 'pg'
 import { connect, type Database } from '../../src/database/database.ts'
+import { watchStatements } from './place-rule.ts'
 
 export const TEMPLATE = 'manilla_template'
 
@@ -33,6 +34,7 @@ export async function createDatabase({ empty = false } = {}): Promise<TestDataba
     await database.close()
     await onServer(`drop database ${name} with (force)`)
   })
+  if (!empty) await watchStatements(database)
   return { url, database }
 }
 

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from '../src/database/sql.ts'
+import { MEMBER_TABLES, SMALL_TABLES } from './support/big-tables.ts'
+import { createDatabase } from './support/database.ts'
+import { placedTables, placeFaults } from './support/place-rule.ts'
+import { readStatements } from './support/statements.ts'
+
+// docs/decisions/0014-place.md: rows of tables that grow are found by place, so that these tables can be distributed. Every test file
+// with a database checks the statements that it makes the service send, see test/support/place-rule.ts.
+
+const { database } = await createDatabase()
+const growing = await placedTables(database)
+
+test('every table is listed as small or has a place', async () => {
+  const tables = await database.rows<{ name: string }>(sql`
+    select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`)
+  const names = tables.map(({ name }) => name).filter((name) => name !== 'migrations')
+  assert.deepEqual(
+    names.filter((name) => !growing.has(name) && !(name in SMALL_TABLES) && !(name in MEMBER_TABLES)),
+    [],
+  )
+  assert.ok(growing.size >= 15, [...growing].join(' '))
+})
+
+test('primary keys, unique indexes and foreign keys of tables with a place start with it', async () => {
+  const indexes = await database.rows<{ table: string; name: string; column: string }>(sql`
+    select i.indrelid::regclass::text as table, i.indexrelid::regclass::text as name, a.attname as column
+      from pg_index i left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+     where i.indisunique`)
+  const foreignKeys = await database.rows<{ table: string; name: string; column: string; theirs: string }>(sql`
+    select c.conrelid::regclass::text as table, c.conname as name, a.attname as column, f.attname as theirs
+      from pg_constraint c
+      join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+      join pg_attribute f on f.attrelid = c.confrelid and f.attnum = c.confkey[1]
+     where c.contype = 'f'`)
+  const own = [...indexes, ...foreignKeys].filter(({ table }) => growing.has(table))
+  assert.ok(own.length >= 40, `${own.length} found`)
+  assert.deepEqual(
+    own.filter((each) => each.column !== 'place' || ('theirs' in each && each.theirs !== 'place')),
+    [],
+  )
+})
+
+test('every statement in the sources names the place of each table that grows', () => {
+  const faults = readStatements().flatMap(({ place, text }) =>
+    placeFaults(text, growing).map((fault) => `${place}: ${fault}`),
+  )
+  assert.deepEqual(faults, [])
+})
+
+const RIGHT = [
+  'select p.id from payments p where p.place = $1 and p.id = $2',
+  'select id from payments where place = $1 and id = (select payment_id from attempts where place = $1 and reference = $2)',
+  'select a.id from attempts a join payments p on p.place = a.place and p.id = a.payment_id where a.place = $1',
+  'select id from payments where (place, id) > ($1, $2) order by place, id',
+  'insert into payments as p (place, id) values ($1, $2) on conflict (place, id) do update set late = excluded.late',
+  'with due as (select place, id from attempts where place between $1 and $2) update attempts a set checks = 1 from due where a.place = due.place',
+]
+const WRONG = [
+  'select p.place, p.id from payments p where p.id = $1',
+  'select id from payments where place = $1 and id = (select payment_id from attempts where reference = $2)',
+  'select a.id from attempts a join payments p on p.id = a.payment_id where a.place = $1',
+  'select id from payments where id = $1 union select id from payments where place = $2',
+  'select exists (select from refunds r where r.payment_id = p.id) from payments p where p.place = $1',
+  'insert into payments (id, place) values ($1, $2)',
+  'update payments set late = true where id = $1',
+  'delete from notices using old where notices.id = old.id',
+  'select id from payments where place between $1 and $2 for update skip locked',
+  'insert into saved_cards (place, id) values ($1, $2) on conflict (place, id) do update set used_at = now()',
+  'update refunds set lease = $1 where place = $2 returning leased_until < now()',
+  'update attempts set asked_at = coalesce(asked_at, now()) where place = $1',
+]
+
+test('the rule finds statements that break it, and no others', () => {
+  for (const text of RIGHT) assert.deepEqual(placeFaults(text, growing), [], text)
+  for (const text of WRONG) assert.notDeepEqual(placeFaults(text, growing), [], text)
+})
