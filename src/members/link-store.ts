@@ -109,6 +109,14 @@ export async function endResetsOf(tx: Transaction, memberId: MemberId): Promise<
      where kind = 'reset' and member_id = ${uuidOf(memberId)} and used_at is null`)
 }
 
+/** Ends the open links that a member created for this merchant: a removed member must not come back by one. */
+export async function endLinksBy(tx: Transaction, merchantId: MerchantId, creator: MemberId): Promise<void> {
+  await tx.rows(sql`
+    update one_time_links set used_at = now()
+     where used_at is null and split_part(created_by, ' ', 1) = ${`member:${creator}`}
+       and (merchant_id = ${uuidOf(merchantId)} or kind = 'reset')`)
+}
+
 /** Withdraws an open invitation. Returns its e-mail address. */
 export async function endInvitation(
   tx: Transaction,

@@ -15,6 +15,7 @@ import {
   replaceRecoveryCodes,
   savePendingTotp,
 } from './factor-store.ts'
+import { endResetsOf } from './link-store.ts'
 import { type Member, parseMemberName, type Session } from './member.ts'
 import { recordAccountAct } from './member-acts-store.ts'
 import { updatePassword } from './member-store.ts'
@@ -24,7 +25,7 @@ import { newRecoveryCodes, newToken, recoveryCodeDigest } from './token.ts'
 import { newTotpSecret, totpAddress, totpStep } from './totp.ts'
 import { readRegistration, registrationOptions } from './webauthn.ts'
 
-/** Changes the own password. All other sessions end, and this one gets another token, which is returned. */
+/** Changes the own password. Other sessions and reset links end; this session gets another token, which is returned. */
 export async function changePassword(
   deps: MemberDependencies,
   address: string,
@@ -36,6 +37,7 @@ export async function changePassword(
   await deps.database.transaction(async (tx) => {
     await updatePassword(tx, member.id, hash)
     await deleteSessions(tx, member.id, id)
+    await endResetsOf(tx, member.id)
     await replaceToken(tx, id, digestOf(token))
     await recordAccountAct(tx, member.id, address, { act: 'member.password_changed', subject: member.id })
   })

@@ -4,7 +4,7 @@ import { type MemberId, type MerchantId, type OneTimeLinkId, parseId, type Sessi
 import { Problem } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
 import type { MemberDependencies } from './dependencies.ts'
-import { endInvitation } from './link-store.ts'
+import { endInvitation, endLinksBy } from './link-store.ts'
 import {
   countMerchantsOf,
   deleteMembership,
@@ -34,7 +34,7 @@ async function lockBelowOwner(tx: Transaction, merchantId: MerchantId, memberId:
   return role
 }
 
-/** Changes the role and ends the member's sessions. */
+/** Changes the role and ends the member's sessions and the links that the member created. */
 export function changeRole(
   { database }: Dependencies,
   actor: string,
@@ -45,12 +45,13 @@ export function changeRole(
     if (before === role) return
     await updateRole(tx, memberId, merchantId, role)
     await deleteSessions(tx, memberId)
+    await endLinksBy(tx, merchantId, memberId)
     const subject = `${memberId} ${before} to ${role}`
     await recordAct(tx, { actor, act: 'member.role_changed', merchantId, subject })
   })
 }
 
-/** Removes a member from a merchant and ends their sessions. The account stays. */
+/** Removes a member from a merchant and ends their sessions and links. The account stays. */
 export function removeMember(
   { database }: Dependencies,
   actor: string,
@@ -60,6 +61,7 @@ export function removeMember(
     const before = await lockBelowOwner(tx, merchantId, memberId)
     await deleteMembership(tx, memberId, merchantId)
     await deleteSessions(tx, memberId)
+    await endLinksBy(tx, merchantId, memberId)
     await recordAct(tx, { actor, act: 'member.removed', merchantId, subject: `${memberId} ${before}` })
   })
 }

@@ -34,7 +34,7 @@ const roleOf = async (id: MemberId) =>
   )?.role
 const isSignedIn = async (browser: DashboardBrowser) => (await browser.call('GET', '/session')).status === 200
 
-test('an invitation makes an account with a passkey, once, and its link is not stored', async () => {
+test('I6: an invitation makes an account with a passkey, once, and its link is not stored', async () => {
   const browser = await asOwner()
   const email = 'grace@example.com'
   const { status, body } = await browser.call('POST', `${ofMerchant}/invitations`, {
@@ -96,7 +96,7 @@ test('a withdrawn invitation is dead, and nobody can be invited as owner', async
   )
 })
 
-test('a changed role and a removal end all sessions of the member; the owner is out of reach', async () => {
+test('I8: a changed role and a removal end all sessions of the member; the owner is out of reach', async () => {
   const admin = await addMember(database, { role: 'admin', merchantId })
   const member = await addMember(database, { role: 'viewer', merchantId })
   const path = `${ofMerchant}/members/${member.id}`
@@ -119,7 +119,21 @@ test('a changed role and a removal end all sessions of the member; the owner is 
   assert.equal(await roleOf(owner.id), 'owner')
 })
 
-test('a merchant has exactly one owner at any moment: transfers at once, and the index', async () => {
+test('links of a member end with the membership, so that nobody comes back by one', async () => {
+  const admin = await addMember(database, { role: 'admin', merchantId })
+  const viewer = await addMember(database, { role: 'viewer', merchantId })
+  const browser = await signedInBrowser(app, database, admin.id)
+  const invitation = await browser.call('POST', `${ofMerchant}/invitations`, { email: 'me@example.com', role: 'admin' })
+  const reset = await browser.call('POST', `${ofMerchant}/members/${viewer.id}/reset`, { secondFactors: true })
+  assert.deepEqual([invitation.status, reset.status], [201, 201])
+  assert.equal((await (await asOwner()).call('DELETE', `${ofMerchant}/members/${admin.id}`)).status, 204)
+  for (const { body } of [invitation, reset]) {
+    const read = await newBrowser(app).call('POST', '/welcome/read', { token: tokenOf(body.data.url) })
+    assert.equal(read.status, 404)
+  }
+})
+
+test('I8: a merchant has exactly one owner at any moment: transfers at once, and the index', async () => {
   const { merchantId } = await addMerchant(database)
   const first = await addMember(database, { role: 'owner', merchantId })
   const [one, two] = [

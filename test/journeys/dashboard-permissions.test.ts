@@ -100,7 +100,7 @@ function send(browser: DashboardBrowser, { method }: Route, path: string, body?:
 /** The guard runs before the body is read: a refusal of the body shows that the guard let the request pass. */
 const INVALID = 'not an object'
 
-test('every endpoint declares its access; one without it fails at start', async () => {
+test('I1: every endpoint declares its access; one without it fails at start', async () => {
   assert.ok(routes.length > 30)
   assert.deepEqual(
     routes.filter(({ access }) => !access),
@@ -132,7 +132,7 @@ function withSessions(party: Party): Party {
 }
 
 for (const role of ROLES) {
-  test(`${role}: each endpoint in each mode, of the own and of another merchant`, async () => {
+  test(`I1: ${role}: each endpoint in each mode, of the own and of another merchant`, async () => {
     const browser = await signedInBrowser(app, database, own.members[role])
     for (const route of routes.filter(isOfMerchant)) {
       const mayDo = (PERMISSIONS as Record<string, readonly Role[]>)[route.access]?.includes(role)
@@ -151,7 +151,7 @@ for (const role of ROLES) {
   })
 }
 
-test("in the own merchant, another merchant's objects are not found and stay as they are", async () => {
+test("I1: in the own merchant, another merchant's objects are not found and stay as they are", async () => {
   const state = () =>
     database.rows(sql`
       select member_id::text, role from memberships where merchant_id = ${uuidOf(other.merchantId)}
@@ -196,7 +196,7 @@ test('own sessions and passkeys only: those of another member are not found', as
   assert.equal((await victim.call('GET', '/session')).status, 200)
 })
 
-test('each endpoint with step-up refuses a proof that is older than 10 minutes, and a member without a factor', async () => {
+test('I7: each endpoint with step-up refuses a proof that is older than 10 minutes, and a member without a factor', async () => {
   const browser = await signedInBrowser(app, database, own.members.owner)
   await database.rows(sql`
     update sessions set confirmed_at = now() - interval '11 minutes' where member_id = ${uuidOf(own.members.owner)}`)

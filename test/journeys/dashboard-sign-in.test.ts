@@ -49,7 +49,7 @@ before(async () => {
   merchantId = (await addMerchant(database)).merchantId
 })
 
-test('the welcome link makes the owner and operator once, with all mistakes named', async () => {
+test('I6: the welcome link makes the owner and operator once, with all mistakes named', async () => {
   const link = await createWelcomeLink({ database, clock, baseUrl: () => BASE_URL }, 'test', merchantId)
   assert.match(link?.url ?? '', /^http:\/\/pay\.test\/dashboard\/welcome#[\w-]{43}$/)
   const token = tokenOf(link?.url ?? '')
@@ -101,7 +101,7 @@ test('an authenticator app counts after its first code and comes with ten recove
   for (const hidden of [secret, PASSWORD, ...recoveryCodes]) assert.ok(!text.includes(hidden))
 })
 
-test('a half-finished session can do nothing but finish, in particular not enrol a factor', async () => {
+test('I7: a half-finished session can do nothing but finish, in particular not enrol a factor', async () => {
   const browser = await withPassword()
   const { body } = await sessionOf(browser)
   assert.deepEqual(body.data, {
@@ -123,7 +123,7 @@ test('a half-finished session can do nothing but finish, in particular not enrol
   assert.equal((await browser.call('POST', '/sign-in/second-factor', { code: nextCode() })).status, 401, '10 minutes')
 })
 
-test('a code works once, a step early or late, and not for a second sign-in', async () => {
+test('I6: a code works once, a step early or late, and not for a second sign-in', async () => {
   const code = nextCode()
   const first = await withPassword()
   assert.equal((await first.call('POST', '/sign-in/second-factor', { code })).status, 200)
@@ -140,7 +140,7 @@ test('a code works once, a step early or late, and not for a second sign-in', as
   assert.equal((await third.call('POST', '/sign-in/second-factor', { code: old })).status, 401)
 })
 
-test('a recovery code works once, in any spelling', async () => {
+test('I6: a recovery code works once, in any spelling', async () => {
   await forgetTries()
   const [code = ''] = recoveryCodes
   const spelt = code.toUpperCase().replaceAll('-', ' ')
@@ -152,7 +152,7 @@ test('a recovery code works once, in any spelling', async () => {
   assert.equal((await again.call('POST', '/sign-in/second-factor', { recoveryCode: code })).status, 401)
 })
 
-test('every sign-in and step-up gives another token, and the old one is dead (session fixation)', async () => {
+test('I3: every sign-in and step-up gives another token, and the old one is dead (session fixation)', async () => {
   await forgetTries()
   const browser = newBrowser(app)
   browser.cookies.set('manilla_session', 'A'.repeat(43))
@@ -176,7 +176,7 @@ test('every sign-in and step-up gives another token, and the old one is dead (se
   assert.equal((await sessionOf(thief)).status, 401, 'a new sign-in ends the old session of the browser')
 })
 
-test('a session ends after 12 idle hours and after 7 days, and can be listed and revoked', async () => {
+test('I3: a session ends after 12 idle hours and after 7 days, and can be listed and revoked', async () => {
   const [idle, old, listed, other] = [await signIn(), await signIn(), await signIn(), await signIn()]
   const idOf = async (browser: DashboardBrowser) =>
     (await browser.call('GET', '/sessions')).body.data.find(({ current }: { current: boolean }) => current).id
@@ -225,7 +225,7 @@ test('with https the cookie is __Host-, Secure, HttpOnly and SameSite=Lax', asyn
   )
 })
 
-test('CSRF: another origin, another site, a missing Origin and a form are refused', async () => {
+test('I2: CSRF: another origin, another site, a missing Origin and a form are refused', async () => {
   const browser = await signIn()
   const refused: [Record<string, string>, number][] = [
     [{ origin: 'https://evil.example' }, 403],
@@ -244,6 +244,9 @@ test('CSRF: another origin, another site, a missing Origin and a form are refuse
     const answer = await browser.call('DELETE', '/sessions', undefined, headers)
     assert.equal(answer.status, status, JSON.stringify(headers))
   }
+  const cookie = `manilla_session=${tokenIn(browser)}`
+  const untyped = await call(app, 'DELETE', '/dashboard/api/sessions', { headers: { origin: BASE_URL, cookie } })
+  assert.equal(untyped.status, 415, 'no Content-Type')
   assert.equal((await browser.call('GET', '/session', undefined, { 'sec-fetch-site': 'cross-site' })).status, 403)
   const { status, headers } = await browser.call('DELETE', '/sessions')
   assert.deepEqual([status, headers['cache-control']], [204, 'no-store'])
@@ -253,7 +256,7 @@ test('CSRF: another origin, another site, a missing Origin and a form are refuse
   assert.equal(preflight.headers['access-control-allow-origin'], undefined)
 })
 
-test('a passkey signs in without a name, once per challenge, and is a second factor', async () => {
+test('I6: a passkey signs in without a name, once per challenge, and is a second factor', async () => {
   const owner = await signIn()
   const options = (await owner.call('POST', '/account/passkeys/options')).body.data
   assert.deepEqual([options.rp.id, options.user.name], ['pay.test', EMAIL])
@@ -338,7 +341,7 @@ test('a new password ends all other sessions', async () => {
   assert.equal((await browser.call('PUT', '/account/password', { password: PASSWORD })).status, 204)
 })
 
-test('sign-ins, refusals and changes are in the audit log with member and address', async () => {
+test('I9: sign-ins, refusals and changes are in the audit log with member and address', async () => {
   const acts = await database.rows<{ act: string; actor: string; address: string | null }>(sql`
     select distinct act, actor, address from audit_log
      where merchant_id = ${uuidOf(merchantId)} and actor like 'member:%' order by act`)

@@ -18,12 +18,10 @@ const FLAGS = { present: 0x01, verified: 0x04, hasKey: 0x40 }
 export function newAuthenticator(): Authenticator {
   const id = randomBytes(16)
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  let counter = 0
 
   function authenticatorData(rpId: string, flags: number, more = Buffer.alloc(0)): Buffer {
-    const head = Buffer.alloc(5)
+    const head = Buffer.alloc(5) // the counter stays 0, as that of every synced passkey
     head[0] = flags
-    head.writeUInt32BE(++counter, 1)
     return Buffer.concat([sha256(rpId), head, more])
   }
   const credential = {
