@@ -46,6 +46,12 @@ export async function findPasswordHash(db: Queries, id: MemberId): Promise<strin
   return row?.password_hash
 }
 
+export async function findMemberNames(db: Queries, ids: MemberId[]): Promise<Map<MemberId, string>> {
+  const rows = await db.rows<{ id: string; name: string }>(sql`
+    select id, name from members where id = any(${ids.map(uuidOf)}::uuid[])`)
+  return new Map(rows.map(({ id, name }) => [idOf('member', id), name]))
+}
+
 /** False when an account with this e-mail address exists. */
 export async function insertMember(
   tx: Transaction,

@@ -47,7 +47,7 @@ export async function passwordMatches(password: string, stored: string | null | 
   const [, , , cost = '', salt = '', tag = ''] = (stored ?? UNKNOWN).split('$')
   const [memory = 0, passes = 0, parallelism = 0] = cost.split(',').map((part) => Number(part.slice(2)))
   const expected = Buffer.from(tag, 'base64')
-  const actual = await hash(password.slice(0, MAX_LENGTH), Buffer.from(salt, 'base64'), { memory, passes, parallelism })
+  const actual = await hash(password, Buffer.from(salt, 'base64'), { memory, passes, parallelism })
   return timingSafeEqual(actual, expected) && typeof stored === 'string'
 }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import Fastify from 'fastify'
 import { pino } from 'pino'
 import { sql } from '../../src/database/sql.ts'
+import { cookieJar } from '../../src/http/dashboard/cookies.ts'
 import type { Access, StepUp } from '../../src/http/dashboard/guard.ts'
 import { guardRoutes } from '../../src/http/dashboard/guard.ts'
 import { dashboardRoutes } from '../../src/http/dashboard/routes.ts'
@@ -12,10 +13,12 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import { type MemberId, type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
 import { MODES } from '../../src/kernel/mode.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
+import { setOperator } from '../../src/members/manage-members.ts'
 import { createInvitation } from '../../src/members/one-time-links.ts'
 import { PERMISSIONS, ROLES, type Role } from '../../src/members/permissions.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { addMember, type DashboardBrowser, newBrowser, signedInBrowser } from '../support/dashboard.ts'
+import { eventually } from '../support/paying.ts'
 import { type Answer, addMerchant, BASE_URL, startService } from '../support/service.ts'
 
 const { app, database } = await startService()
@@ -108,7 +111,7 @@ test('I1: every endpoint declares its access; one without it fails at start', as
   )
   const bare = (config: object, url: string) => {
     const broken = Fastify() as unknown as App
-    guardRoutes(broken, { ...parts, limits: new Limits(false), cookies: {} as never })
+    guardRoutes(broken, { ...parts, limits: new Limits(false), cookies: {} as never, later: () => {} })
     return () => broken.get(url, { config }, () => ({}))
   }
   assert.throws(bare({}, '/new'), /GET \/new: config\.access is not declared/)
@@ -216,6 +219,37 @@ test('I7: each endpoint with step-up refuses a proof that is older than 10 minut
       assert.deepEqual([answer.status, answer.body.code], [403, 'second_factor_required'], nameOf(route))
     }
   }
+})
+
+test('operator endpoints are for members with the operator flag, whatever their role', async () => {
+  const system = Fastify() as unknown as App
+  const guarded = { ...parts, limits: new Limits(false), cookies: cookieJar(parts.baseUrl), later: () => {} }
+  guardRoutes(system, guarded)
+  system.get('/dashboard/api/system', { config: { access: 'operator' } }, () => ({}))
+  const { id } = await addMember(database, { role: 'viewer', merchantId: own.merchantId })
+  const ask = async (member: MemberId) => (await signedInBrowser(system, database, member)).call('GET', '/system')
+  assert.equal((await ask(own.members.owner)).status, 500) // a Problem, without our error handler
+  assert.match((await ask(own.members.owner)).body.message, /operators only/)
+  await setOperator(parts, 'test', id, { operator: true, force: false })
+  assert.equal((await ask(id)).status, 200)
+  const browser = await signedInBrowser(app, database, own.members.owner)
+  for (const route of routes.filter(({ access }) => access === 'operator'))
+    assert.equal((await send(browser, route, pathOf(route, own.merchantId, 'live', own))).status, 403, nameOf(route))
+})
+
+test('a refusal by role is in the audit log, once in a while for a script', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id } = await addMember(database, { role: 'viewer', merchantId })
+  const browser = await signedInBrowser(app, database, id)
+  for (let time = 0; time < 30; time++) await browser.call('POST', `/merchants/${merchantId}/sandbox/api-keys`)
+  const written = () =>
+    database.rows<{ actor: string; address: string; subject: string }>(sql`
+      select actor, address, subject from audit_log
+       where act = 'request.refused' and merchant_id = ${uuidOf(merchantId)}`)
+  const rows = await eventually(written, ({ length }) => length >= 20)
+  assert.ok(rows.length <= 22)
+  const subject = 'POST /dashboard/api/merchants/:merchant/:mode/api-keys'
+  assert.deepEqual(rows[0], { actor: `member:${id}`, address: '127.0.0.1', subject })
 })
 
 test('a merchant that requires a second factor is closed to members without one', async () => {

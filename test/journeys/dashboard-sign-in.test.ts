@@ -358,7 +358,7 @@ test('I9: sign-ins, refusals and changes are in the audit log with member and ad
 test('/ leads a browser to the dashboard, and an API client gets the 404', async () => {
   const visit = (accept: string) => call(app, 'GET', '/', { headers: { accept } })
   const browser = await visit('text/html,application/xhtml+xml,*/*;q=0.8')
-  assert.deepEqual([browser.status, browser.headers.location], [302, '/dashboard'])
+  assert.deepEqual([browser.status, browser.headers.location], [302, `${BASE_URL}/dashboard`])
   for (const accept of ['*/*', 'application/json'])
     assert.deepEqual([(await visit(accept)).status, (await visit(accept)).body.code], [404, 'not_found'])
   const shell = await call(app, 'GET', '/dashboard/welcome')

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Database } from '../../database/database.ts'
+import { recordAct } from '../../events/audit-log-store.ts'
 import { parseId } from '../../kernel/ids.ts'
 import { MODES, type Mode } from '../../kernel/mode.ts'
 import { Problem } from '../../kernel/problem.ts'
@@ -18,6 +19,7 @@ import { findSession } from '../../members/session-store.ts'
 import { digestOf } from '../../merchants/credential.ts'
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
+import { RateLimiter } from '../server/rate-limit.ts'
 import type { CookieJar } from './cookies.ts'
 
 /**
@@ -45,11 +47,15 @@ declare module 'fastify' {
   }
 }
 
+/** Refusals by role that are written to the audit log, per member. A script must not fill it. */
+const WRITTEN_REFUSALS = { perSecond: 0.1, burst: 20 }
+
 interface GuardParts {
   database: Database
   limits: Limits
   cookies: CookieJar
   baseUrl: () => string
+  later: (work: () => Promise<void>) => void
 }
 
 /** Adds the only access control of the dashboard. An endpoint without a declared access fails at start. */
@@ -65,6 +71,15 @@ export function guardRoutes(app: App, parts: GuardParts): void {
     route.schema = { ...route.schema, hide: true } // not part of the merchants' API
   })
   app.addHook('onRequest', (request, reply) => guard(parts, request, reply))
+
+  const written = new RateLimiter(WRITTEN_REFUSALS)
+  app.addHook('onError', async (request, _reply, error) => {
+    const { session, params, routeOptions, method } = request
+    if (!session || (error as Partial<Problem>).code !== 'forbidden' || !written.take(session.member.id).allowed) return
+    const merchantId = parseId('merchant', (params as { merchant?: string }).merchant ?? '') ?? null
+    const entry = { actor: signedIn(request).actor, act: 'request.refused', subject: `${method} ${routeOptions.url}` }
+    parts.later(() => parts.database.transaction((tx) => recordAct(tx, { ...entry, merchantId })))
+  })
 }
 
 async function guard(

@@ -12,7 +12,7 @@ import {
   withdrawInvitation,
 } from '../../members/manage-members.ts'
 import { hasSecondFactor, parseEmail } from '../../members/member.ts'
-import { listMembers } from '../../members/member-store.ts'
+import { findMemberNames, listMembers } from '../../members/member-store.ts'
 import { type CreatedLink, createInvitation } from '../../members/one-time-links.ts'
 import type { App } from '../server/framework.ts'
 import {
@@ -151,13 +151,15 @@ export function memberRoutes(app: App, deps: Parts): void {
       const pageSize = limit === undefined ? DEFAULT_PAGE_SIZE : Number(limit)
       const before = cursor === undefined ? undefined : Number(cursor)
       const found = await listActs(database, merchantId, { before, limit: pageSize + 1 })
-      const names = new Map((await listMembers(database, merchantId)).map(({ id, name }) => [`member:${id}`, name]))
       const page = found.slice(0, pageSize)
+      const memberOf = (actor: string) => parseId('member', actor.replace(/^member:/, ''))
+      const members = [...new Set(page.map(({ actor }) => memberOf(actor)))].filter((id) => id !== undefined)
+      const names = await findMemberNames(database, members)
       return {
         data: page.map(({ at, ...each }) => ({
           ...each,
           at: at.toISOString(),
-          memberName: names.get(each.actor) ?? null,
+          memberName: names.get(memberOf(each.actor) as MemberId) ?? null,
         })),
         nextCursor: found.length > pageSize ? String(page.at(-1)?.id) : null,
       }

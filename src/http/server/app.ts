@@ -185,7 +185,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   })
   app.setNotFoundHandler((request, reply) => {
     if (isLink(request)) return sendUnknownPayment(request, reply, { limits, documents })
-    if (parts.serves !== 'operations' && isBrowserAtRoot(request)) return reply.redirect('/dashboard')
+    if (parts.serves !== 'operations' && isBrowserAtRoot(request)) return reply.redirect(`${parts.baseUrl()}/dashboard`)
     return sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`))
   })
 
