@@ -26,8 +26,9 @@ export interface CreatedLink {
 
 const WELCOME_MINUTES = 15
 const INVITATION_MINUTES = 24 * 60
-/** E-mails about a forgotten password, before each further one has to wait. */
+/** E-mails before each further one has to wait: to a member with a forgotten password, and invitations of a merchant. */
 const FREE_RESETS = 3
+const FREE_INVITATIONS = 50
 
 /**
  * The link of the first run: makes the owner of a merchant that has none. Undefined when the merchant has an owner. The
@@ -52,6 +53,7 @@ export async function createInvitation(
   actor: string,
   { merchantId, email, role }: { merchantId: MerchantId; email: string; role: Role },
 ): Promise<CreatedLink & { sent: boolean }> {
+  if (deps.sendMail) await limitMail(deps, merchantId)
   const { link, merchantName } = await deps.database.transaction(async (tx) => {
     const merchant = await findMerchant(tx, merchantId)
     if (!merchant) throw new Problem('not_found', `There is no merchant ${merchantId}.`)
@@ -112,6 +114,15 @@ async function create(
 }
 
 type DistributiveOmit<Type, Key extends PropertyKey> = Type extends unknown ? Omit<Type, Key> : never
+
+/** An admin must not send mail to strangers without end. */
+async function limitMail({ database }: Dependencies, merchantId: MerchantId): Promise<void> {
+  const counter = { name: `invitations of ${merchantId}`, free: FREE_INVITATIONS }
+  const seconds = await countTry(database, [counter])
+  if (seconds === undefined) return
+  const detail = `This merchant sent many invitations. Try again in ${seconds} s.`
+  throw new Problem('rate_limited', detail, { retryAfterSeconds: seconds })
+}
 
 function mail({ sendMail, later }: MailingDependencies, message: Mail): boolean {
   if (!sendMail || !later) return false

@@ -122,8 +122,8 @@ test('I5: an unknown account, one without a password and a wrong password get th
   }
   for (const what of Object.keys(accounts)) assert.deepEqual(answers[what], answers.known, what)
   const times = Object.values(shortest)
-  // Without a hash an answer takes a tenth of the time or less.
-  assert.ok(Math.max(...times) < 2 * Math.min(...times), JSON.stringify(shortest))
+  // Without a hash an answer takes a tenth of the time or less. The machine may be busy, so the bound is wide.
+  assert.ok(Math.max(...times) < 4 * Math.min(...times), JSON.stringify(shortest))
 
   await forgetTries()
   for (const email of [owner.email, 'nobody@example.com']) {

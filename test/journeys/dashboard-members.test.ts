@@ -8,6 +8,7 @@ import { type MemberId, uuidOf } from '../../src/kernel/ids.ts'
 import { smtpMail } from '../../src/members/mail.ts'
 import { setOperator } from '../../src/members/manage-members.ts'
 import { createInvitation, createResetLink } from '../../src/members/one-time-links.ts'
+import { digestOf } from '../../src/merchants/credential.ts'
 import { newAuthenticator } from '../support/authenticator.ts'
 import {
   addMember,
@@ -238,6 +239,12 @@ test('invitations and forgotten passwords are sent by SMTP, and an unknown accou
       .replaceAll('=23', '#')
       .includes('/dashboard/welcome#'),
   )
+
+  await database.rows(sql`
+    insert into sign_in_tries (key, tries, tried_at) values (${digestOf(`invitations of ${merchantId}`)}, 50, now())
+    on conflict (key) do update set tries = excluded.tries`)
+  const many = await browser.call('POST', `${ofMerchant}/invitations`, { email: 'more@example.com', role: 'viewer' })
+  assert.equal(many.status, 429, 'an admin cannot send mail without end')
 
   const forgot = (email: string) => newBrowser(mailing).call('POST', '/sign-in/forgot', { email })
   const [unknown, known] = [await forgot('nobody@example.com'), await forgot(owner.email)]
