@@ -97,7 +97,9 @@ async function main(): Promise<void> {
       print('## Whole payments\n', reportPayments(rounds))
       print('## Steps of a payment\n', reportSteps(rounds))
       if (values.statements) {
-        for (const customers of [1, 64]) print('## Statements\n', reportStatements(rounds, 'initialize', customers))
+        for (const way of ['initialize', 'page'] as const) {
+          for (const customers of [1, 64]) print('## Statements\n', reportStatements(rounds, way, customers))
+        }
       }
     }
     if (wants('creates')) {

@@ -21,6 +21,28 @@ test('this process learns of a notification at once; equal ones are sent once, t
   ])
 })
 
+test('the first notification is sent at once, and those of the next 100 ms together', async () => {
+  const sent: { atMs: number; payloads: string[] }[] = []
+  let heard = Promise.withResolvers<void>()
+  const { notify, stop } = notifier(async (_, payloads) => {
+    sent.push({ atMs: performance.now(), payloads })
+    heard.resolve()
+  })
+  const startedAtMs = performance.now()
+  notify('payments', '1')
+  await heard.promise
+  heard = Promise.withResolvers()
+  notify('payments', '2')
+  notify('payments', '3')
+  await heard.promise
+  assert.deepEqual(
+    sent.map(({ payloads }) => payloads),
+    [['1'], ['2', '3']],
+  )
+  assert.ok((sent[1]?.atMs ?? 0) - startedAtMs >= 99, 'not before 100 ms')
+  await stop()
+})
+
 test('a notification that cannot be sent is dropped: listeners poll', async () => {
   const { notify, stop } = notifier(() => Promise.reject(new Error('no connection')))
   notify('payments', '1')

@@ -10,14 +10,14 @@ export const DELIVERIES_CHANNEL = 'manilla_deliveries'
  * delivery to every subscribed endpoint and one to the payment's own `webhook` URL. Either the change, its events and its deliveries are
  * committed together, or none of them. The delivery loop in webhooks/ sends them afterwards, at least once.
  *
- * They expect `written` with the payment if it was written, `given` with the `doc` of `outboxOf`, and the payment's place as `$2`. The id of a delivery begins with the
- * time of its event.
+ * They expect `written` with the ids of the payments that were written, `given` with the `doc` of `outboxOf`, and the payments' place as
+ * `$2`. The id of a delivery begins with the time of its event.
  */
 export const EVENTS = `
   new_events as (
     insert into events (place, id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
     select $2::smallint, n.id, n.merchant_id, n.mode, n.payment_id, n.type, n.sequence, n.data, n.cause, n.occurred_at, n.body
-      from written w, given g, jsonb_populate_recordset(null::events, g.doc->'events') n
+      from given g, jsonb_populate_recordset(null::events, g.doc->'events') n join written w on w.id = n.payment_id
     returning id, merchant_id, mode, type, body
   )`
 export const DELIVERIES = `

@@ -94,7 +94,7 @@ async function createWithIntent(
     merchantName: caller.merchantName,
   }
   const { decision, more, result } = await planIntent(deps.database, deps, before, start, integration)
-  const isWritten = await tryWriteDecision(deps.database, deps, before, decision, { ...more, isNew: true })
+  const isWritten = await tryWriteDecision(deps, before, decision, { ...more, isNew: true })
   return isWritten ? result : undefined
 }
 

@@ -36,19 +36,26 @@ export async function settleAttempt(
   signal: Signal,
   snapshot?: Snapshot,
 ): Promise<PaymentState> {
-  const quick = snapshot && (await trySettle(deps, attempt, signal, snapshot))
-  const decision = quick ?? (await deps.database.transaction((tx) => settleIn(tx, deps, attempt, signal)))
+  let quick = snapshot && (await trySettle(deps, attempt, signal, snapshot))
+  // Usually the notice and the customer's return are settled at the same time. The later one changes nothing, so it needs no lock.
+  const current = quick === 'changed' ? await findPaymentStateById(deps.database, attempt.paymentId) : undefined
+  if (current) quick = await trySettle(deps, attempt, signal, current)
+  const decision =
+    typeof quick === 'object' ? quick : await deps.database.transaction((tx) => settleIn(tx, deps, attempt, signal))
   logForOperator(deps, attempt, decision)
   return decision.state
 }
 
-/** Undefined, with nothing written, unless the snapshot is still current and has all that the outcome depends on. */
+/**
+ * Nothing is written when the payment has changed since the snapshot was read, and when the outcome depends on more than the snapshot
+ * has (undefined).
+ */
 async function trySettle(
   deps: PaymentDependencies,
   attempt: Attempt,
   signal: Signal,
   before: Snapshot,
-): Promise<Decision | undefined> {
+): Promise<Decision | 'changed' | undefined> {
   const outcome = plausibleOutcome(signal)
   const recorded = recordedOf(before, attempt)
   const isUnrecorded = ({ transactionId }: Receipt) => !recorded.has(transactionId)
@@ -72,7 +79,7 @@ async function trySettle(
       counted: decision.counted && receipt.amount.currency === attempt.currency,
     })),
   }
-  return (await tryWriteDecision(deps.database, deps, before, decision, written)) ? decision : undefined
+  return (await tryWriteDecision(deps, before, decision, written)) ? decision : 'changed'
 }
 
 /** Of the attempt's provider account: another one may use the same ids. */

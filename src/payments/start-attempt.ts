@@ -344,7 +344,7 @@ async function saveInstructions(
   const reference = answer.providerReference
   const rematch = reference === attempt.orderReference ? undefined : { provider: attempt.provider, reference }
   const decision = decideOn(state)
-  if (await tryWriteDecision(deps.database, deps, state, decision, { call, rematch })) {
+  if (await tryWriteDecision(deps, state, decision, { call, rematch })) {
     return startedIn(decision.state, attempt.id)
   }
   return deps.database.transaction(async (tx) => {

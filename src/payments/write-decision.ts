@@ -10,7 +10,7 @@ import type { Refund } from './state/refund.ts'
 import { findPaymentStateById, lockPaymentState, type Snapshot } from './store/payment-states.ts'
 import { type Uncounted, uncountReceipts } from './store/receipts.ts'
 import { insertRefund, refundsOfAll, uncountRefunds } from './store/refunds.ts'
-import { type PaymentWrite, writePayment } from './store/write-payment.ts'
+import { type PaymentWrite, paymentWriter, writePayment } from './store/write-payment.ts'
 
 export type WriteDependencies = Pick<PaymentDependencies, 'clock' | 'links' | 'secrets'>
 
@@ -38,17 +38,25 @@ export async function writeDecision(
 ): Promise<void> {
   await writeSurplus(tx, deps, decision)
   const refunds = (await refundsOfAll(tx, [decision.state])).get(before.payment.id) ?? []
-  const isWritten = await write(tx, deps, before, decision, refunds, more)
+  const isWritten = await writePayment(tx, await planWrite(tx, deps, before, decision, refunds, more))
   if (!isWritten) throw new Error(`payment ${before.payment.id} changed although it should be locked`)
 }
 
+/** One writer for each database, so that all decisions of this process can share its commits. */
+const writers = new WeakMap<Database, ReturnType<typeof paymentWriter>>()
+
+function writerOf(database: Database) {
+  const writer = writers.get(database) ?? paymentWriter(database)
+  writers.set(database, writer)
+  return writer
+}
+
 /**
- * Writes a transition that was decided on a snapshot without a lock, in one statement. Returns false, and writes nothing, if that is not
+ * Writes a transition that was decided on a snapshot without a lock, in one statement (group commit). Returns false, and writes nothing, if that is not
  * possible: the payment has changed since, or the transition also changes refunds. Then decide again with a lock, and use `writeDecision`.
  */
 export async function tryWriteDecision(
-  db: Queries,
-  deps: WriteDependencies,
+  deps: WriteDependencies & { database: Database },
   before: Snapshot,
   decision: Decision,
   more: WrittenWith = {},
@@ -57,7 +65,7 @@ export async function tryWriteDecision(
   const changesRefunds = surplus.length > 0 || uncounted.length > 0 || returned.length > 0
   if (before.hasRefunds || changesRefunds) return false
   try {
-    return await write(db, deps, before, decision, [], more)
+    return await writerOf(deps.database)(await planWrite(deps.database, deps, before, decision, [], more))
   } catch (error) {
     // Another payment has the transaction, another submit the form, or another process was faster.
     if (isUniqueViolation(error) || isTransactionConflict(error)) return false
@@ -85,7 +93,7 @@ export async function changePayment<Result>(
   const before = await findPaymentStateById(database, paymentId)
   if (!before) throw new Error(`payment ${paymentId} is gone`)
   const { decision, more, result } = await plan(database, before)
-  if (!decision || (await tryWriteDecision(database, deps, before, decision, more))) return result
+  if (!decision || (await tryWriteDecision(deps, before, decision, more))) return result
   return database.transaction(async (tx) => {
     const locked = await lockPaymentState(tx, paymentId)
     const again = await plan(tx, locked)
@@ -95,14 +103,14 @@ export async function changePayment<Result>(
   })
 }
 
-async function write(
+async function planWrite(
   db: Queries,
   deps: WriteDependencies,
   before: PaymentState,
   { state, changes }: Decision,
   refunds: Refund[],
   { cause, isNew = false, receipts = [], ...more }: WrittenWith,
-): Promise<boolean> {
+): Promise<PaymentWrite> {
   const { payment } = state
   const now = deps.clock.now()
   const known = new Map(before.attempts.map((attempt) => [attempt.id, attempt]))
@@ -126,7 +134,7 @@ async function write(
     }
   })
   if (payment.webhook !== null && isSent) await ensureDefaultSecret(db, deps.secrets, payment)
-  return writePayment(db, {
+  return {
     ...more,
     before: isNew ? undefined : before.payment,
     after: payment,
@@ -138,7 +146,7 @@ async function write(
     receipts,
     events,
     at: now,
-  })
+  }
 }
 
 /** Receipts and refunds that stop counting, and refunds of the money beyond the payment. */

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto'
-import type { Queries } from '../../database/database.ts'
+import { batch } from '../../database/batch.ts'
+import type { Database, Queries } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
-import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
+import { ALL_PLACES, groupByPlace, type Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
 import type { Notice, NoticeState } from '../state/notice.ts'
+import { GROUP_COMMIT, writeTogether } from './group-commit.ts'
 
 const COLUMNS = new Fixed('n.place, n.id, n.merchant_id, n.mode, n.provider, n.account, n.reading')
 
@@ -50,7 +52,7 @@ function seal(secrets: SecretBox, body: Buffer, digest: Buffer): Buffer {
  * the provider, and the payment's row lock serializes what they write.
  */
 export async function insertNotice(
-  db: Queries,
+  database: Database,
   secrets: SecretBox,
   scope: Scope,
   notice: Pick<Notice, 'provider' | 'account' | 'reading'> & { body: Buffer },
@@ -58,14 +60,68 @@ export async function insertNotice(
   const { provider, account, body, reading } = notice
   const { reference, says } = reading.kind === 'notice' ? reading : { reference: null, says: reading.kind }
   const digest = createHash('sha256').update(body).digest()
-  const row = await db.row<NoticeRow & { times: number }>(sql`
-    insert into notices as n (place, merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
-    values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${digest}, ${seal(secrets, body, digest)},
-            ${reading}, ${reference}, ${says}, now() + interval '10 seconds')
-    on conflict (place, merchant_id, mode, provider, digest) do update set times = n.times + 1
-    returning ${COLUMNS}, n.times`)
-  if (!row) throw new Error('inserting a notice returned no row')
+  const sealed = seal(secrets, body, digest)
+  const merchant_id = uuidOf(scope.merchantId)
+  const row = await inserterOf(database)({
+    ...{ place: scope.place, merchant_id, mode: scope.mode, provider, account, reading, reference, says },
+    digest: bytea(digest),
+    body: bytea(sealed),
+  })
   return { notice: noticeOf(row), isNew: row.times === 1 }
+}
+
+interface NewNotice extends Omit<NoticeRow, 'id'> {
+  digest: string
+  body: string
+  reference: string | null
+  says: string
+}
+
+type Inserted = NoticeRow & { digest_text: string; times: number }
+
+/** A bytea in JSON. */
+const bytea = (bytes: Buffer) => `\\x${bytes.toString('hex')}`
+
+/** Group commit: one inserter for each database. */
+const inserters = new WeakMap<Database, (notice: NewNotice) => Promise<Inserted>>()
+
+function inserterOf(database: Database) {
+  const inserter =
+    inserters.get(database) ??
+    batch<NewNotice, Inserted>({ ...GROUP_COMMIT, write: (notices) => insertAll(database, notices) })
+  inserters.set(database, inserter)
+  return inserter
+}
+
+async function insertAll(database: Database, notices: NewNotice[]): Promise<(Inserted | Error)[]> {
+  // One statement cannot insert a notice and count its repeat.
+  const hasRepeats = new Set(notices.map(keyOf)).size < notices.length
+  const groups = hasRepeats ? notices.map((notice) => [notice]) : [notices]
+  const results: (Inserted | Error)[] = []
+  const placeOf = ({ place }: NewNotice) => place
+  for (const group of groups) {
+    results.push(...(await writeTogether(group, placeOf, (place, some) => insertInOne(database, place, some))))
+  }
+  return results
+}
+
+const keyOf = ({
+  merchant_id,
+  mode,
+  provider,
+  digest,
+}: Pick<NewNotice, 'merchant_id' | 'mode' | 'provider' | 'digest'>) => `${merchant_id} ${mode} ${provider} ${digest}`
+
+async function insertInOne(database: Database, place: Place, notices: NewNotice[]): Promise<Inserted[]> {
+  const rows = await database.rows<Inserted>(sql`
+    insert into notices as n (place, merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
+    select ${place}::smallint, r.merchant_id, r.mode, r.provider, r.account, r.digest, r.body, r.reading, r.reference, r.says,
+           now() + interval '10 seconds'
+      from jsonb_populate_recordset(null::notices, ${JSON.stringify(notices)}::jsonb) r
+    on conflict (place, merchant_id, mode, provider, digest) do update set times = n.times + 1
+    returning ${COLUMNS}, n.digest::text as digest_text, n.times`)
+  const rowOf = new Map(rows.map((row) => [keyOf({ ...row, digest: row.digest_text }), row]))
+  return notices.map((notice) => rowOf.get(keyOf(notice)) as Inserted)
 }
 
 /** Found without a lock: `due_at` is also the lease, and guards the update. */

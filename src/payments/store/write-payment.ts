@@ -1,15 +1,18 @@
+import { batch } from '../../database/batch.ts'
 import type { Queries } from '../../database/database.ts'
 import { statementOf } from '../../database/sql.ts'
 import { type Event, isAnnounced } from '../../events/event.ts'
 import { PAYMENTS_CHANNEL } from '../../events/event-store.ts'
 import { DELIVERIES, DELIVERIES_CHANNEL, EVENTS, outboxOf } from '../../events/outbox-store.ts'
 import { type AttemptId, uuidOf } from '../../kernel/ids.ts'
+import type { Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { NoticeState } from '../state/notice.ts'
 import type { Payment } from '../state/payment.ts'
 import { returnedOf } from '../state/returned-money.ts'
+import { GROUP_COMMIT, writeTogether } from './group-commit.ts'
 
 /** Everything that one decision changes. */
 export interface PaymentWrite {
@@ -59,8 +62,9 @@ export interface NoticeEnd {
 }
 
 /**
- * What belongs to the payment, which is all of its place, `$2`. Each expects `given`, and `written` with the payment's id if the payment was
- * written: without it, none of this is written either. A statement has only the parts that it needs: with all of them it takes PostgreSQL twice as long.
+ * What belongs to the payments, which are of one place, `$2`. Each part expects `given` with the rows as JSON, and `written` with the ids of the payments that were
+ * written: of the others, none of this is written either. A statement has only the parts that it needs: with all of them it takes
+ * PostgreSQL twice as long. The arrays of ids make it use the primary keys, however many rows it expects.
  */
 const NEW_ATTEMPTS = `
   new_attempts as (
@@ -68,7 +72,7 @@ const NEW_ATTEMPTS = `
                           fee, order_reference, provider_reference, save_card, charged_at_once, created_at, watched_since, next_check_at, page_key)
     select $2::smallint, n.id, n.payment_id, n.merchant_id, n.mode, n.number, n.reference, n.provider, n.account, n.channel, n.status, n.currency, n.amount_charged,
            n.fee, n.order_reference, n.provider_reference, n.save_card, n.charged_at_once, n.created_at, n.watched_since, n.next_check_at, n.page_key
-      from written w, given g, jsonb_populate_recordset(null::attempts, g.doc->'newAttempts') n
+      from given g, jsonb_populate_recordset(null::attempts, g.doc->'newAttempts') n join written w on w.id = n.payment_id
   )`
 const CHANGED_ATTEMPTS = `
   changed_attempts as (
@@ -83,68 +87,97 @@ const CHANGED_ATTEMPTS = `
            page_key = coalesce(n.page_key, a.page_key),
            reconcile_at = case when n.amount_received > a.amount_received then n.reconcile_at else a.reconcile_at end,
            reconcile_until = case when n.amount_received > a.amount_received then n.reconcile_until else a.reconcile_until end
-      from written w, given g, jsonb_populate_recordset(null::attempts, g.doc->'changedAttempts') n
-     where a.place = $2 and a.payment_id = w.id and a.id = n.id
+      from given g, jsonb_populate_recordset(null::attempts, g.doc->'changedAttempts') n join written w on w.id = n.payment_id
+     where a.place = $2 and a.id = any($4) and a.id = n.id
   )`
 const RECEIPTS = `
   new_receipts as (
     insert into receipts (place, merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, returned, taken_at, recorded_at)
     select $2::smallint, n.merchant_id, n.mode, n.provider, n.account, n.transaction_id, n.attempt_id, n.payment_id, n.amount, n.currency, n.counted, n.returned, n.taken_at, n.recorded_at
-      from written w, given g, jsonb_populate_recordset(null::receipts, g.doc->'receipts') n
+      from given g, jsonb_populate_recordset(null::receipts, g.doc->'receipts') n join written w on w.id = n.payment_id
   )`
-const CALL = `
-  new_call as (
+const CALLS = `
+  new_calls as (
     select n.attempt_id, n.call, n.outcome, n.detail, n.took_ms, n.at,
            (select l.id from provider_calls l where l.place = $2 and l.attempt_id = n.attempt_id order by l.id desc limit 1) as last_id
-      from written w, given g, jsonb_populate_record(null::provider_calls, g.doc->'call') n
-  ), repeated_call as (
+      from given g, jsonb_to_recordset(g.doc->'calls')
+           as n (payment_id uuid, attempt_id uuid, call text, outcome text, detail text, took_ms integer, at timestamptz)
+           join written w on w.id = n.payment_id
+  ), repeated_calls as (
     -- The same call with the same outcome again increases a counter.
     update provider_calls c set times = c.times + 1, at = n.at, took_ms = n.took_ms
-      from new_call n
+      from new_calls n
      where c.place = $2 and c.id = n.last_id and c.call = n.call and c.outcome = n.outcome and c.detail is not distinct from n.detail
-    returning c.id
-  ), first_call as (
+    returning n.attempt_id
+  ), first_calls as (
     insert into provider_calls (place, attempt_id, call, outcome, detail, took_ms, at)
-    select $2::smallint, attempt_id, call, outcome, detail, took_ms, at from new_call where not exists (select from repeated_call)
+    select $2::smallint, attempt_id, call, outcome, detail, took_ms, at from new_calls
+     where attempt_id not in (select attempt_id from repeated_calls)
   )`
 const STARTED_BY = `
   started_calls as (
     update idempotent_calls c set began = n.began
-      from written w, given g, jsonb_populate_record(null::idempotent_calls, g.doc->'startedBy') n
+      from given g, jsonb_to_recordset(g.doc->'startedBy')
+           as n (payment_id uuid, merchant_id uuid, mode text, endpoint text, key text, began text) join written w on w.id = n.payment_id
      where c.place = $2 and c.merchant_id = n.merchant_id and c.mode = n.mode and c.endpoint = n.endpoint and c.key = n.key
   )`
 const REMATCH = `
   rematched_notices as (
     update notices o set state = 'waiting', due_at = now(), note = null
-      from written w, given g, jsonb_populate_record(null::notices, g.doc->'rematch') n
+      from given g, jsonb_to_recordset(g.doc->'rematch')
+           as n (payment_id uuid, merchant_id uuid, mode text, provider text, reference text) join written w on w.id = n.payment_id
      where o.place = $2 and o.state = 'unmatched' and o.merchant_id = n.merchant_id and o.mode = n.mode and o.provider = n.provider and o.reference = n.reference
   )`
-const NOTICE = `
+const NOTICES = `
   ended_notices as (
     update notices o set state = n.state, note = n.note, attempt_id = n.attempt_id
-      from written w, given g, jsonb_populate_record(null::notices, g.doc->'notice') n
-     where o.place = $2 and o.id = n.id
+      from given g, jsonb_to_recordset(g.doc->'notices')
+           as n (payment_id uuid, id bigint, state text, note text, attempt_id uuid) join written w on w.id = n.payment_id
+     where o.place = $2 and o.id = any($5) and o.id = n.id
   )`
 
-const CHANGED_PAYMENT = `
-  written as (
+const CHANGED_PAYMENTS = `
     update payments p
        set status = n.status, late = n.late, amount_paid = n.amount_paid, amount_refunded = n.amount_refunded, completed_at = n.completed_at,
            sequence = n.sequence, version = n.version
-      from given g, jsonb_populate_record(null::payments, g.doc->'payment') n
-     where p.place = $2 and p.id = n.id and p.version = (g.doc->>'version')::bigint`
-const NEW_PAYMENT = `
-  written as (
+      from given g, jsonb_populate_recordset(null::payments, g.doc->'payments') n
+     where p.place = $2 and p.id = any($3) and p.id = n.id and p.version = n.version - 1`
+const NEW_PAYMENTS = `
     insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_id, user_email,
                           user_phone_number, user_name, redirect_url, webhook_url, metadata, sequence, version, created_at, expires_at)
     select $2::smallint, n.id, n.merchant_id, n.mode, n.reference, n.short_code, n.amount, n.currency, n.country, n.customer_bears_charge, n.user_id, n.user_email,
            n.user_phone_number, n.user_name, n.redirect_url, n.webhook_url, n.metadata, n.sequence, n.version, n.created_at, n.expires_at
-      from given g, jsonb_populate_record(null::payments, g.doc->'payment') n
-     where true`
+      from given g, jsonb_populate_recordset(null::payments, g.doc->'payments') n
+     where n.id = any($3)`
 const UNCHANGED_INTEGRATION = `
-       and exists (select from integrations i
-                    where i.merchant_id = n.merchant_id and i.mode = n.mode and i.provider = g.doc->'integration'->>'provider'
-                      and i.version = (g.doc->'integration'->>'version')::integer and i.enabled)`
+       and exists (select from jsonb_to_recordset(g.doc->'integrations') as r (payment_id uuid, provider text, version integer)
+                     join integrations i on i.provider = r.provider and i.version = r.version and i.enabled
+                    where r.payment_id = n.id and i.merchant_id = n.merchant_id and i.mode = n.mode)`
+
+/** The parts of the statement that a write needs. Writes with the same parts can share a statement. */
+function partsOf(write: PaymentWrite): string {
+  const { before, newAttempts, changedAttempts, receipts, events, call, startedBy, rematch, notice, integration } =
+    write
+  const payments = `
+  written as (${before ? CHANGED_PAYMENTS : NEW_PAYMENTS}${integration ? UNCHANGED_INTEGRATION : ''}
+    ${before ? 'returning p.id' : 'on conflict do nothing returning id'}
+  )`
+  const parts = [
+    payments,
+    newAttempts.length > 0 && NEW_ATTEMPTS,
+    changedAttempts.length > 0 && CHANGED_ATTEMPTS,
+    receipts.length > 0 && RECEIPTS,
+    call && CALLS,
+    startedBy && STARTED_BY,
+    rematch && REMATCH,
+    notice && NOTICES,
+    events.length > 0 && EVENTS,
+    isSent(write) && DELIVERIES,
+  ]
+  return parts.filter((part) => typeof part === 'string').join(', ')
+}
+
+const isSent = ({ events }: PaymentWrite) => events.some(({ type }) => isAnnounced(type))
 
 /**
  * Writes a decision in one statement: the payment, its attempts, receipts, events and webhook deliveries, all or nothing. Returns false,
@@ -152,31 +185,47 @@ const UNCHANGED_INTEGRATION = `
  * changed, or when the reference of a new payment is in use. The caller then reads and decides again, with a lock.
  */
 export async function writePayment(db: Queries, write: PaymentWrite): Promise<boolean> {
-  const { before, newAttempts, changedAttempts, receipts, events, call, startedBy, rematch, notice, integration } =
-    write
-  const hasDeliveries = events.some(({ type }) => isAnnounced(type))
-  const payment = `${before ? CHANGED_PAYMENT : NEW_PAYMENT}${integration ? UNCHANGED_INTEGRATION : ''}
-    ${before ? 'returning p.id' : 'on conflict do nothing returning id'}
-  )`
-  const parts = [
-    newAttempts.length > 0 && NEW_ATTEMPTS,
-    changedAttempts.length > 0 && CHANGED_ATTEMPTS,
-    receipts.length > 0 && RECEIPTS,
-    call && CALL,
-    startedBy && STARTED_BY,
-    rematch && REMATCH,
-    notice && NOTICE,
-    events.length > 0 && EVENTS,
-    hasDeliveries && DELIVERIES,
-  ].filter((part) => typeof part === 'string')
+  return (await writeInOne(db, partsOf(write), write.after.place, [write]))[0] as boolean
+}
+
+/**
+ * Group commit: decisions that are made while another one is being written share the next statement and its commit. Each caller gets its
+ * own result after the commit. If the statement fails because of one of them, each is written alone.
+ */
+export function paymentWriter(db: Queries): (write: PaymentWrite) => Promise<boolean> {
+  const batches = new Map<string, (write: PaymentWrite) => Promise<boolean>>()
+  return (write) => {
+    const parts = partsOf(write)
+    const add = batches.get(parts) ?? batch({ ...GROUP_COMMIT, write: (writes) => writeAll(db, parts, writes) })
+    batches.set(parts, add)
+    return add(write)
+  }
+}
+
+async function writeAll(db: Queries, parts: string, writes: PaymentWrite[]): Promise<(boolean | Error)[]> {
+  // Of two changes of one payment, the second was decided on an old state.
+  const group = [...new Map(writes.toReversed().map((write) => [write.after.id, write])).values()]
+  const placeOf = ({ after }: PaymentWrite) => after.place
+  const results = await writeTogether(group, placeOf, (place, some) => writeInOne(db, parts, place, some))
+  const resultOf = new Map(group.map((write, index) => [write, results[index] as boolean | Error]))
+  return writes.map((write) => resultOf.get(write) ?? false)
+}
+
+async function writeInOne(db: Queries, parts: string, place: Place, writes: PaymentWrite[]): Promise<boolean[]> {
   const text = `
-    with given as (select $1::jsonb as doc), ${[payment, ...parts].join(', ')}
-    select exists (select from written) as is_written`
-  const row = await db.row<{ is_written: boolean }>(statementOf(text, [docOf(write), write.after.place]))
-  if (!row?.is_written) return false
-  if (events.length > 0) db.notify(PAYMENTS_CHANNEL, uuidOf(write.after.id))
-  if (hasDeliveries) db.notify(DELIVERIES_CHANNEL)
-  return true
+  with given as (select $1::jsonb as doc, $2::smallint as place, $3::uuid[] as ids, $4::uuid[] as attempt_ids, $5::bigint[] as notice_ids), ${parts}
+  select id from written`
+  const ids = writes.map(({ after }) => uuidOf(after.id))
+  const changed = writes.flatMap(({ changedAttempts }) => changedAttempts.map(({ id }) => uuidOf(id)))
+  const notices = writes.flatMap(({ notice }) => (notice ? [notice.id] : []))
+  const rows = await db.rows<{ id: string }>(statementOf(text, [docOf(writes), place, ids, changed, notices]))
+  const written = new Set(rows.map(({ id }) => id))
+  const results = ids.map((id) => written.has(id))
+  for (const [index, write] of writes.entries()) {
+    if (results[index] && write.events.length > 0) db.notify(PAYMENTS_CHANNEL, ids[index] as string)
+  }
+  if (writes.some((write, index) => results[index] && isSent(write))) db.notify(DELIVERIES_CHANNEL)
+  return results
 }
 
 function paymentRow(payment: Payment): object {
@@ -210,13 +259,21 @@ function paymentRow(payment: Payment): object {
   }
 }
 
-function docOf(write: PaymentWrite): string {
-  const { before, after, newAttempts, changedAttempts, receipts, call, notice, events } = write
+function docOf(writes: PaymentWrite[]): string {
+  const rows = writes.map(rowsOf)
+  const names = Object.keys(rows[0] ?? {}) as (keyof Rows)[]
+  return JSON.stringify(Object.fromEntries(names.map((name) => [name, rows.flatMap((each) => each[name])])))
+}
+
+type Rows = ReturnType<typeof rowsOf>
+
+function rowsOf(write: PaymentWrite) {
+  const { after, newAttempts, changedAttempts, receipts, call, notice, events } = write
   const { pageKey, startedBy, rematch, integration, at } = write
-  return JSON.stringify({
-    payment: paymentRow(after),
-    version: before?.version,
-    integration,
+  const [payment_id, merchant_id] = [uuidOf(after.id), uuidOf(after.merchantId)]
+  return {
+    payments: [paymentRow(after)],
+    integrations: integration ? [{ payment_id, ...integration }] : [],
     newAttempts: newAttempts.map((attempt) => ({ ...attemptRow(attempt), page_key: pageKey })),
     // A form that confirms the charge of a saved card starts no new attempt.
     changedAttempts: changedAttempts.map((attempt) => ({
@@ -225,13 +282,13 @@ function docOf(write: PaymentWrite): string {
       ...(newAttempts.length === 0 && { page_key: pageKey }),
     })),
     receipts: receipts.map(({ attempt, receipt, counted }) => ({
-      merchant_id: uuidOf(attempt.merchantId),
+      merchant_id,
       mode: attempt.mode,
       provider: attempt.provider,
       account: attempt.account,
       transaction_id: receipt.transactionId,
       attempt_id: uuidOf(attempt.id),
-      payment_id: uuidOf(attempt.paymentId),
+      payment_id,
       amount: receipt.amount.amount,
       currency: receipt.amount.currency,
       counted,
@@ -239,12 +296,12 @@ function docOf(write: PaymentWrite): string {
       taken_at: receipt.at,
       recorded_at: at,
     })),
-    call: call && { ...call, attempt_id: uuidOf(call.attemptId), took_ms: Math.round(call.tookMs) },
-    notice: notice && { ...notice, attempt_id: uuidOf(notice.attemptId) },
-    startedBy: startedBy && { ...startedBy, merchant_id: uuidOf(startedBy.merchantId), began: newAttempts[0]?.id },
-    rematch: rematch && { ...rematch, merchant_id: uuidOf(after.merchantId), mode: after.mode },
+    calls: call ? [{ ...call, payment_id, attempt_id: uuidOf(call.attemptId), took_ms: Math.round(call.tookMs) }] : [],
+    notices: notice ? [{ ...notice, payment_id, attempt_id: uuidOf(notice.attemptId) }] : [],
+    startedBy: startedBy ? [{ ...startedBy, payment_id, merchant_id, began: newAttempts[0]?.id }] : [],
+    rematch: rematch ? [{ ...rematch, payment_id, merchant_id, mode: after.mode }] : [],
     ...outboxOf(events, after.webhook),
-  })
+  }
 }
 
 /** New money is reconciled once a day for a week, with jitter on the first day. */

@@ -1,0 +1,46 @@
+import { groupByPlace, type Place } from '../../kernel/place.ts'
+import { Problem } from '../../kernel/problem.ts'
+
+/** Limits of the batch writers of payments. See database/batch.ts. */
+export const GROUP_COMMIT = {
+  maxItems: 64,
+  maxWaiting: 4_096,
+  failsAll: (error: unknown) => error instanceof Problem && error.code === 'unavailable',
+  tooMany: () =>
+    new Problem('unavailable', 'More is being written than the database can take right now. Try again shortly.', {
+      retryAfterSeconds: 1,
+    }),
+}
+
+/** Writes the items with one statement for each place, and one result for each item, in order. */
+export async function writeTogether<Item, Result>(
+  items: Item[],
+  placeOf: (item: Item) => Place,
+  write: (place: Place, items: Item[]) => Promise<Result[]>,
+): Promise<(Result | Error)[]> {
+  const groups = groupByPlace(items, placeOf)
+  const results = new Map<Item, Result | Error>()
+  await Promise.all(
+    groups.map(async ([place, group]) => {
+      const written = await inOneOrAlone(group, (some) => write(place, some))
+      for (const [index, item] of group.entries()) results.set(item, written[index] as Result | Error)
+    }),
+  )
+  return items.map((item) => results.get(item) as Result | Error)
+}
+
+/** If the statement fails because of one of the items, each is written alone. */
+async function inOneOrAlone<Item, Result>(
+  items: Item[],
+  write: (items: Item[]) => Promise<Result[]>,
+): Promise<(Result | Error)[]> {
+  try {
+    return await write(items)
+  } catch (error) {
+    if (GROUP_COMMIT.failsAll(error)) throw error
+    if (items.length === 1) return [error as Error]
+  }
+  const results: (Result | Error)[] = []
+  for (const item of items) results.push(...(await inOneOrAlone([item], write)))
+  return results
+}
