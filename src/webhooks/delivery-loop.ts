@@ -245,18 +245,18 @@ class DeliveryLoop implements DeliveryEngine {
     claimedIds: string[],
     claim: (basis: Claim) => Promise<Claimed>,
   ): Promise<Claimed> {
-    const leasedUntilMs = performance.now() + LEASE_SECONDS * 1_000
+    const claimedAtMs = performance.now()
     const { workerId } = this.#lease
     const claimed = await claim({ workerId, leaseSeconds: LEASE_SECONDS, perDestination, claimedIds })
     for (const [destination, deliveries] of Map.groupBy(claimed.deliveries, (delivery) => delivery.destination)) {
-      const [{ isEnabled, endpointId }] = deliveries as [DueDelivery]
+      const [{ isEnabled, endpointId, leaseMs }] = deliveries as [DueDelivery]
       if (!isEnabled && endpointId) {
         await markHolding(this.#dependencies.database, [endpointId])
         continue
       }
       if (this.#queues.isClosed(destination)) continue
       const hasMore = deliveries.length === perDestination
-      this.#sendNext(this.#queues.add(destination, deliveries, { hasMore, leasedUntilMs }))
+      this.#sendNext(this.#queues.add(destination, deliveries, { hasMore, leasedUntilMs: claimedAtMs + leaseMs }))
     }
     return claimed
   }
