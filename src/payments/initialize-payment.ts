@@ -19,8 +19,7 @@ import type { CallContext } from './idempotent-call.ts'
 import { executeStart, type Intent, planIntent, type Start, type Started, startAttempt } from './start-attempt.ts'
 import { assertPending, type PaymentRequest, type User } from './state/payment.ts'
 import { priceOf, takes } from './state/payment-options.ts'
-import { findAttempt } from './store/attempts.ts'
-import { findPaymentStateById, type Snapshot } from './store/payment-states.ts'
+import { findStateByAttempt, type Snapshot } from './store/payment-states.ts'
 import { findPaymentByReference } from './store/payments.ts'
 import { tryWriteDecision } from './write-decision.ts'
 
@@ -110,10 +109,8 @@ async function findStarted(
   startedId: string | null,
 ): Promise<Started | undefined> {
   const id = startedId === null ? undefined : parseId('attempt', startedId)
-  const attempt = id && (await findAttempt(database, id))
-  if (!attempt?.instructions || attempt.status === 'failed') return undefined
-  const state = await findPaymentStateById(database, attempt.paymentId)
-  return state && { attempt, state }
+  const found = id && (await findStateByAttempt(database, id))
+  return found?.attempt.instructions && found.attempt.status !== 'failed' ? found : undefined
 }
 
 const CHANNEL_SUFFIX = '-virtual-bank-account'

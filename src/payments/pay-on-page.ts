@@ -98,7 +98,8 @@ async function planNext(
   const [best, ...others] = await findChoices(db, deps, integrations, state, choice)
   if (!best) return { result: undefined } // the price has risen since the page was shown, so the page is shown again
   const start = { ...startOf(state, best, choice), pageKey: choice.key }
-  const { decision, more = {}, result: intent } = await planIntent(db, deps, state, start)
+  const chosen = integrations.find(({ provider }) => provider === best.capabilities.name)
+  const { decision, more = {}, result: intent } = await planIntent(db, deps, state, start, chosen)
   return { decision, more, result: { intent, others } }
 }
 

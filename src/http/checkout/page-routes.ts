@@ -11,9 +11,10 @@ import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type PageChoice, payOnPage } from '../../payments/pay-on-page.ts'
 import { checkAttempt } from '../../payments/settle-attempt.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
+import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
-import { claimProviderCheck, findAttempt } from '../../payments/store/attempts.ts'
-import { findPaymentStateById } from '../../payments/store/payment-states.ts'
+import { claimProviderCheck } from '../../payments/store/attempts.ts'
+import { findPaymentStateById, findStateByAttempt, type Snapshot } from '../../payments/store/payment-states.ts'
 import { findPaymentIdByShortCode } from '../../payments/store/payments.ts'
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
@@ -131,17 +132,18 @@ export function pageRoutes(app: App, parts: PageParts): void {
 
   /**
    * Asks the provider at most every 3 seconds per payment; otherwise the page shows the stored state and the scheduled
-   * check follows.
+   * check follows. Returns the payment as it is afterwards.
    */
-  async function askAbout(attempt: Attempt): Promise<void> {
-    if (!(await claimProviderCheck(database, attempt))) return
-    const asked = checkAttempt(parts, attempt, { source: 'return' }).catch((err) => {
+  async function askAbout(attempt: Attempt, snapshot?: Snapshot): Promise<PaymentState | undefined> {
+    if (!(await claimProviderCheck(database, attempt))) return findPaymentStateById(database, attempt.paymentId)
+    const asked = checkAttempt(parts, attempt, { source: 'return' }, snapshot).catch((err) => {
       log.warn(
         { err, attemptId: attempt.id },
         'checking the provider for a waiting customer failed; the worker retries',
       )
     })
-    await Promise.race([asked, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
+    const state = await Promise.race([asked, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
+    return state ?? findPaymentStateById(database, attempt.paymentId)
   }
 
   /** The whole page, or only its panel for the script of an open page. */
@@ -199,11 +201,11 @@ export function pageRoutes(app: App, parts: PageParts): void {
    */
   app.get<{ Params: { attempt: string } }>('/return/:attempt', HIDDEN, async (request, reply) => {
     const id = parseId('attempt', request.params.attempt)
-    const attempt = id && (await findAttempt(database, id))
-    if (!attempt) return sendUnknownPayment(request, reply, parts)
-    await askAbout(attempt)
-    const payment = (await findPaymentStateById(database, attempt.paymentId))?.payment
-    const isOver = payment && payment.status !== 'pending'
+    const found = id && (await findStateByAttempt(database, id))
+    if (!found) return sendUnknownPayment(request, reply, parts)
+    const { attempt } = found
+    const { payment } = (await askAbout(attempt, found.state)) ?? found.state
+    const isOver = payment.status !== 'pending'
     const page = isOver ? links.payment(payment.id) : embedPage(attempt.paymentId)
     const onwards = (isOver ? returnAddress(payment) : undefined) ?? `${page}${isOver ? '?back=1' : ''}`
     const branding = request.headers['sec-fetch-dest'] === 'iframe' ? await parts.findBranding(attempt) : undefined

@@ -50,6 +50,21 @@ export function findPaymentStateById(db: Queries, id: PaymentId): Promise<Snapsh
   return readState(db, sql`select ${STATE} where p.place = ${placeOf(id)} and p.id = ${uuidOf(id)} order by a.number`)
 }
 
+export async function findStateByAttempt(
+  db: Queries,
+  id: AttemptId,
+): Promise<{ state: Snapshot; attempt: Attempt } | undefined> {
+  const place = placeOf(id)
+  const state = await readState(
+    db,
+    sql`
+      select ${STATE} where p.place = ${place} and p.id = (select payment_id from attempts where place = ${place} and id = ${uuidOf(id)})
+       order by a.number`,
+  )
+  const attempt = state?.attempts.find((each) => each.id === id)
+  return state && attempt && { state, attempt }
+}
+
 /** Finds by id, by reference, then by an attempt's reference, so that a reference in the format of an id cannot hide a payment. */
 export async function findPaymentState(
   db: Queries,
