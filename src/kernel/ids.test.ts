@@ -2,7 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeBase58, encodeBase58 } from './base58.ts'
-import { idOf, newId, newReference, newShortCode, parseId, uuidOf } from './ids.ts'
+import {
+  idOf,
+  newAttemptReference,
+  newId,
+  newReference,
+  newShortCode,
+  parseId,
+  placeOf,
+  placeOfReference,
+  placeOfShortCode,
+  uuidOf,
+} from './ids.ts'
+import { randomPlace } from './place.ts'
 
 const PLACE = 1_000
 const at = new Date('2026-11-15T00:00:00Z')
@@ -75,4 +87,26 @@ test('base58 gives every number back', () => {
 test('base58 keeps the order of numbers', () => {
   const number = fc.bigInt({ min: 0n, max: (1n << 128n) - 1n })
   fc.assert(fc.property(number, number, (a, b) => a < b === encodeBase58(a, 22) < encodeBase58(b, 22)))
+})
+
+test('ids, short codes and references carry their place', () => {
+  for (const place of [0, 1, 57, 58, 500, 1_023]) {
+    const id = newId('attempt', at, place)
+    assert.equal(placeOf(id), place)
+    assert.equal(id, idOf('attempt', uuidOf(id), place))
+    assert.equal(placeOfShortCode(newShortCode(at, place)), place)
+    assert.equal(placeOfShortCode(newShortCode(new Date('2050-01-01'), place)), place)
+    assert.equal(placeOfReference(newReference(at, place)), place)
+    assert.equal(placeOfReference(newAttemptReference('ORD-1', place)), place)
+  }
+  assert.equal(newId('merchant', at).length, 26, 'a merchant has no place in its id')
+  assert.equal(parseId('payment', newId('payment', at, PLACE).replace(/^chk_../, 'chk_zz')), undefined, 'place 3363')
+  for (const text of ['', 'ORD', 'ORDER-NUMBER-UPPER']) assert.equal(placeOfReference(text), undefined, text)
+  for (const text of ['', 'x', '1234567zz12345678']) assert.equal(placeOfShortCode(text), undefined, text)
+})
+
+test('merchants are spread over all places', () => {
+  const places = new Set(Array.from({ length: 40_000 }, randomPlace))
+  assert.equal(places.size, 1_024)
+  assert.deepEqual([Math.min(...places), Math.max(...places)], [0, 1_023])
 })

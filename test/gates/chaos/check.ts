@@ -201,9 +201,9 @@ async function readLedger(door: Door): Promise<LedgerRecord[]> {
 function readAttempts(database: Database): Promise<AttemptRow[]> {
   return database.rows(sql`
     select a.id, a.payment_id, a.reference, a.order_reference, a.status, a.needs_review, a.amount_charged,
-           coalesce((select sum(amount) from receipts where attempt_id = a.id), 0)::bigint as received,
-           coalesce((select sum(amount) from refunds where attempt_id = a.id and status = 'successful'), 0)::bigint as refunded,
-           coalesce((select sum(amount) from refunds where attempt_id = a.id and status = 'pending'), 0)::bigint as refunding,
+           coalesce((select sum(amount) from receipts where place = a.place and attempt_id = a.id), 0)::bigint as received,
+           coalesce((select sum(amount) from refunds where place = a.place and attempt_id = a.id and status = 'successful'), 0)::bigint as refunded,
+           coalesce((select sum(amount) from refunds where place = a.place and attempt_id = a.id and status = 'pending'), 0)::bigint as refunding,
            case when a.next_check_at is not null
              then round(extract(epoch from now() - greatest(a.next_check_at, a.check_leased_until)))::integer end as overdue_seconds
       from attempts a`)
