@@ -38,7 +38,7 @@ const RECONCILE_LIMITS = { maxInFlight: 5, perSecond: 10, burst: 20 }
 /** Limit of batches with calls in flight, over all jobs: it bounds memory when providers do not answer. */
 const MAX_BATCHES = 1_000
 
-/** Starts the scheduled jobs. Several processes may run them: rows are claimed with leases and `skip locked`. */
+/** Starts the scheduled jobs. Several processes may run them: rows are claimed with leases. */
 export function startWorker(deps: PaymentDependencies, others: Job[] = []): Worker {
   const full = async (done: Promise<number>) => (await done) === BATCH
   const calls = providerCalls(deps)
