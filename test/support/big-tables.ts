@@ -19,17 +19,13 @@ export const SMALL_TABLES: Record<string, string> = {
   secret_keys: 'one for each key of the operator',
   delivery_workers: 'one for each running process',
   gateway_faults: 'one for each merchant that asked for faults',
-}
-
-/** They grow with what members do, belong to no place, and are deleted when they are old. */
-export const MEMBER_TABLES: Record<string, string> = {
   members: 'the people of all merchants',
   memberships: 'a few for each member',
   passkeys: 'a few for each member',
   recovery_codes: 'ten for each member',
   sessions: 'deleted when they end',
-  one_time_links: 'deleted when they are used',
-  sign_in_tries: 'deleted when they are old',
+  one_time_links: 'deleted after they have ended',
+  sign_in_tries: 'limited by address, deleted after a day',
   used_challenges: 'deleted when they expire',
 }
 
