@@ -42,6 +42,15 @@ test('primary keys, unique indexes and foreign keys of tables with a place start
   )
 })
 
+test('PostgreSQL keeps no statistics about places', async () => {
+  const kept = await database.rows<{ table: string }>(sql`
+    select attrelid::regclass::text as table from pg_attribute where attname = 'place' and attstattarget is distinct from 0`)
+  assert.deepEqual(
+    kept.filter(({ table }) => growing.has(table)),
+    [],
+  )
+})
+
 test('every statement in the sources names the place of each table that grows', () => {
   const faults = readStatements().flatMap(({ place, text }) =>
     placeFaults(text, growing).map((fault) => `${place}: ${fault}`),

@@ -60,8 +60,8 @@ export async function requeueGivenUp(
 ): Promise<number> {
   const rows = await tx.rows(sql`
     update deliveries set state = 'waiting', tries_before = tries, due_at = now(), done_at = null
-     where place = ${place} and ctid = any (array(
-       select d.ctid from deliveries d
+     where place = ${place} and id = any (array(
+       select d.id from deliveries d
         where d.place = ${place} and d.merchant_id = ${uuidOf(merchantId)} and d.mode = ${mode} and d.state in ('exhausted', 'disabled')
           and d.created_at >= ${from} and d.created_at < ${to}
           and (d.endpoint_id is null or exists (select from webhook_endpoints e where e.id = d.endpoint_id and e.enabled))
@@ -113,7 +113,8 @@ export async function forgetOldDeliveries(db: Queries, limit: number): Promise<n
   const rows = await db.rows(sql`
     with old as materialized (
       select place, id from deliveries
-       where done_at < now() - interval '30 days' and place between ${ALL_PLACES.first} and ${ALL_PLACES.last} limit ${limit}
+       where done_at < now() - interval '30 days' and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       order by done_at limit ${limit}
     )
     delete from deliveries d using old where d.place = old.place and d.id = old.id and d.done_at < now() - interval '30 days'
     returning d.id`)

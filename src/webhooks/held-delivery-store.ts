@@ -40,11 +40,11 @@ export async function disableWaiting(
 ): Promise<number> {
   const row = await tx.row<{ count: number }>(sql`
     with held as (
-      -- By ctid: a join with the ids would read the whole table. The rows are locked, so their ctid does not change.
+      -- An array: a join with the ids would read the whole table.
       update deliveries set state = 'disabled', done_at = now()
        where place = ${place}
-         and ctid = any (array(select ctid from deliveries where place = ${place} and state = 'waiting' and destination = ${destination}
-                                limit ${limit} for update))
+         and id = any (array(select id from deliveries where place = ${place} and state = 'waiting' and destination = ${destination}
+                              limit ${limit} for update))
       returning id
     )
     select count(*) from held`)
