@@ -41,16 +41,21 @@ test('a whole payment by initialize takes at most 12 statements and 5 commits', 
   await payWhole() // fills the caches
   const PAYMENTS = 5
   sent.length = 0
+  const startedAt = performance.now()
   for (let paid = 0; paid < PAYMENTS; paid++) await payWhole()
   // The result of the last delivery is written after the webhook has arrived.
   await eventually(
     async () => sent.filter((text) => text.startsWith('with results')).length,
     (count) => count === PAYMENTS,
   )
+  const tookMs = performance.now() - startedAt
   const perPayment = sent.length / PAYMENTS
   const counts = Map.groupBy(sent, (text) => text.slice(0, 70))
   const list = [...counts].map(([text, times]) => `${times.length / PAYMENTS} ${text}`).join('\n')
-  assert.ok(perPayment <= 12, `${perPayment} statements per payment:\n${list}`)
+  // Notifications depend on the time only: at most ten a second. On a busy machine a payment takes long, and has more of them.
+  const notifications = sent.filter((text) => text.includes('pg_notify')).length / PAYMENTS
+  assert.ok(perPayment - notifications <= 10, `${perPayment} statements per payment:\n${list}`)
+  assert.ok(notifications <= 2 + tookMs / 100 / PAYMENTS, `${notifications} notifications in ${tookMs} ms:\n${list}`)
   // Each write is a statement with a commit of its own. Claims of deliveries write once in ten seconds.
   const commits = sent.filter((text) => /\b(insert into|update) /.test(text) && !/delivery_leases/.test(text))
   assert.ok(commits.length / PAYMENTS <= 5, `${commits.length / PAYMENTS} commits per payment:\n${list}`)
