@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 /** Scripts and styles for browsers, each as one minified text. */
 export interface Assets {
@@ -14,6 +14,17 @@ export interface Assets {
   widgetTypes: string
   demoScript: string
   demoStyle: string
+  dashboard: DashboardAssets
+}
+
+/** The dashboard: a module that loads each screen when it is opened. File names contain a hash of the content. */
+export interface DashboardAssets {
+  script: string
+  style: string
+  /** Text by file name. */
+  files: Record<string, string>
+  /** What a script imports: before it runs, and on demand. */
+  imports: Record<string, { atOnce: string[]; onDemand: string[] }>
 }
 
 /**
@@ -23,7 +34,7 @@ export interface Assets {
 export const WIDGET_VERSION = '1.0.0'
 
 const TYPES = 'widget/types.d.ts'
-const ENTRIES: Record<Exclude<keyof Assets, 'widgetTypes'>, { file: string; format?: 'iife' | 'esm' }> = {
+const ENTRIES: Record<Exclude<keyof Assets, 'widgetTypes' | 'dashboard'>, { file: string; format?: 'iife' | 'esm' }> = {
   checkoutScript: { file: 'checkout/page.ts', format: 'iife' },
   checkoutStyle: { file: 'checkout/style.css' },
   widgetScript: { file: 'widget/v1.ts', format: 'iife' },
@@ -31,7 +42,8 @@ const ENTRIES: Record<Exclude<keyof Assets, 'widgetTypes'>, { file: string; form
   demoScript: { file: 'demo/shop.ts', format: 'iife' },
   demoStyle: { file: 'demo/style.css' },
 }
-const FOLDERS = ['checkout', 'widget', 'demo']
+const FOLDERS = ['checkout', 'widget', 'demo', 'dashboard']
+const LOCKFILE = join(import.meta.dirname, '../package-lock.json')
 // Supports old phones.
 const TARGET = ['chrome100', 'safari15.4', 'firefox100']
 const CACHE = join(import.meta.dirname, '../node_modules/.cache/manilla')
@@ -49,8 +61,11 @@ export async function buildAssets(): Promise<Assets> {
 async function digestOfSources(): Promise<string> {
   const { version } = createRequire(import.meta.url)('esbuild/package.json') as { version: string }
   const hash = createHash('sha256').update(version).update(TARGET.join())
+  hash.update(await readFile(import.meta.filename)).update(await readFile(LOCKFILE))
   for (const folder of FOLDERS.map((name) => join(import.meta.dirname, name))) {
-    for (const file of (await readdir(folder)).sort()) hash.update(file).update(await readFile(join(folder, file)))
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+    const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+    for (const file of files.sort()) hash.update(file.slice(folder.length)).update(await readFile(file))
   }
   return hash.digest('hex').slice(0, 16)
 }
@@ -71,7 +86,43 @@ async function compile(): Promise<Assets> {
     return [name, outputFiles[0]?.text.trim()]
   })
   const widgetTypes = await readFile(join(import.meta.dirname, TYPES), 'utf8')
-  return { ...Object.fromEntries(await Promise.all(compiled)), widgetTypes }
+  const [dashboard, ...others] = await Promise.all([compileDashboard(), ...compiled])
+  return { ...Object.fromEntries(others), widgetTypes, dashboard }
+}
+
+async function compileDashboard(): Promise<DashboardAssets> {
+  const { build } = await import('esbuild')
+  const folder = join(import.meta.dirname, 'dashboard')
+  const { outputFiles, metafile } = await build({
+    entryPoints: [join(folder, 'main.tsx'), join(folder, 'style.css')],
+    outdir: folder,
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    minify: true,
+    write: false,
+    metafile: true,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    target: TARGET,
+    charset: 'utf8',
+    legalComments: 'none',
+    logLevel: 'silent',
+  })
+  const outputs = Object.entries(metafile.outputs).map(([path, output]) => ({ name: basename(path), ...output }))
+  const entry = (source: string) => outputs.find(({ entryPoint }) => entryPoint?.endsWith(source))?.name ?? ''
+  const importsOf = ({ imports }: (typeof outputs)[number]) => {
+    const of = (wanted: string) => imports.filter(({ kind }) => kind === wanted).map(({ path }) => basename(path))
+    return { atOnce: of('import-statement'), onDemand: of('dynamic-import') }
+  }
+  return {
+    script: entry('dashboard/main.tsx'),
+    style: entry('dashboard/style.css'),
+    files: Object.fromEntries(outputFiles.map(({ path, text }) => [basename(path), text])),
+    imports: Object.fromEntries(outputs.map((output) => [output.name, importsOf(output)])),
+  }
 }
 
 /** Renames the file into place, so that another process never reads half of it. */

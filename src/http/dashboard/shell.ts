@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
+import type { DashboardAssets } from '../../../web/build.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { App } from '../server/framework.ts'
 import { pathOf } from '../server/problems.ts'
-import { prepareText } from '../server/static-text.ts'
+import { type PreparedText, prepareText } from '../server/static-text.ts'
 import { DASHBOARD_API } from './routes.ts'
 
 const SHELL = join(import.meta.dirname, '../../../web/dashboard/index.html')
+const ASSETS = '/dashboard/assets'
 
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
@@ -28,14 +30,45 @@ const HEADERS = {
   'strict-transport-security': 'max-age=31536000; includeSubDomains',
 }
 
-/** One HTML document for every page of the dashboard. */
-export async function shellRoutes(app: App): Promise<void> {
-  const shell = await prepareText(await readFile(SHELL, 'utf8'), HEADERS)
+const TYPES: Record<string, string> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+}
+
+/** One HTML document for every page of the dashboard, and its scripts and styles. */
+export async function shellRoutes(app: App, assets: DashboardAssets): Promise<void> {
+  const shell = await prepareText(withAssets(await readFile(SHELL, 'utf8'), assets), HEADERS)
   const schema = { hide: true }
+  for (const [name, text] of Object.entries(assets.files)) {
+    const headers = {
+      'content-type': TYPES[extname(name)] ?? 'text/plain; charset=utf-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+      'cross-origin-resource-policy': 'same-origin',
+    }
+    // Compressed for the first request: most processes, such as those of tests, never serve them.
+    let prepared: Promise<PreparedText> | undefined
+    app.get(`${ASSETS}/${name}`, { schema }, async (request, reply) => {
+      prepared ??= prepareText(text, headers)
+      return (await prepared)(request, reply)
+    })
+  }
   app.get('/dashboard', { schema }, shell)
   app.get('/dashboard/*', { schema }, (request, reply) => {
     const path = pathOf(request)
-    if (path.startsWith(`${DASHBOARD_API}/`)) throw new Problem('not_found', `There is nothing at ${path}.`)
+    if (path.startsWith(`${DASHBOARD_API}/`) || path.startsWith(`${ASSETS}/`))
+      throw new Problem('not_found', `There is nothing at ${path}.`)
     return shell(request, reply)
   })
+}
+
+function withAssets(html: string, { script, style, imports }: DashboardAssets): string {
+  const chunks = imports[script]?.atOnce ?? []
+  return html.replace(
+    '<!-- assets -->',
+    [
+      `<link rel="stylesheet" href="${ASSETS}/${style}">`,
+      ...chunks.map((name) => `<link rel="modulepreload" href="${ASSETS}/${name}">`),
+      `<script type="module" src="${ASSETS}/${script}"></script>`,
+    ].join('\n'),
+  )
 }

@@ -243,7 +243,7 @@ async function registerCallerRoutes(
   await app.register(async (dashboard: App) => dashboardRoutes(dashboard, { ...parts, limits }), {
     prefix: DASHBOARD_API,
   })
-  await app.register(async (shell: App) => shellRoutes(shell))
+  await app.register(async (shell: App) => shellRoutes(shell, parts.assets.dashboard))
   const paymentIdOf = (text: string) => pageOf(parts, text)?.id
   await app.register(async (live: App) => liveRoutes(live, { live: parts.live, limits, paymentIdOf }))
 }

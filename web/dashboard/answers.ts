@@ -1,0 +1,22 @@
+import type { Static } from 'typebox'
+import type * as Contract from '../../src/http/dashboard/contract.ts'
+
+/** The answers of the endpoints, from the schemas that the server checks them with. */
+export type Session = Contract.SessionAnswer['data']
+export type MerchantAccess = Session['merchants'][number]
+export type Permission = MerchantAccess['permissions'][number]
+export type Role = MerchantAccess['role']
+export type Mode = MerchantAccess['modes'][number]
+export type SignedIn = Static<typeof Contract.SignInAnswer>['data']
+export type OneTimeLink = Static<typeof Contract.OneTimeLinkAnswer>['data']
+export type WelcomeLink = Static<typeof Contract.LinkAnswer>['data']
+export type Sessions = Static<typeof Contract.SessionsAnswer>['data']
+export type SecondFactors = Static<typeof Contract.SecondFactorsAnswer>['data']
+export type Totp = Static<typeof Contract.TotpAnswer>['data']
+export type RecoveryCodes = Static<typeof Contract.RecoveryCodesAnswer>['data']
+export type Members = Static<typeof Contract.MembersAnswer>['data']
+export type AuditPage = Static<typeof Contract.AuditAnswer>
+export type ApiKeys = Static<typeof Contract.ApiKeysAnswer>['data']
+export type NewApiKey = Static<typeof Contract.NewApiKeyAnswer>['data']
+/** A way to prove the identity. `password` counts for a member without a second factor only. */
+export type ProofMethod = SignedIn['methods'][number] | 'password'

@@ -1,0 +1,44 @@
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/preact-query'
+import { get, getPage } from '../api.ts'
+import { client } from '../session.ts'
+import { announce } from './toasts.tsx'
+
+/** The cache key of an endpoint. Its first part is the path, so that a change refreshes every filter and page of it. */
+function keyOf(path: string): string[] {
+  return path.split('?')
+}
+
+/** The `data` of an endpoint. */
+export function useData<Data>(path: string) {
+  return useQuery({ queryKey: keyOf(path), queryFn: ({ signal }) => get<Data>(path, signal) })
+}
+
+/** A page of a list with its `nextCursor`. The page before stays until the next one is here. */
+export function usePage<Answer>(path: string) {
+  return useQuery<Answer>({
+    queryKey: keyOf(path),
+    queryFn: ({ signal }) => getPage<Answer>(path, signal),
+    placeholderData: keepPreviousData,
+  })
+}
+
+interface Action<Input, Result> {
+  run: (input: Input) => Promise<Result>
+  /** The paths of endpoints to read again. */
+  refresh?: string[]
+  /** Told to the member when it is done. */
+  done?: string
+  onDone?: (result: Result) => void
+}
+
+/** A change that a member makes. */
+export function useAction<Result, Input = void>({ run, refresh = [], done, onDone }: Action<Input, Result>) {
+  return useMutation<Result, Error, Input>({
+    mutationFn: run,
+    onSuccess: (result) => {
+      for (const path of refresh) void client.invalidateQueries({ queryKey: keyOf(path) })
+      if (done) announce(done)
+      onDone?.(result)
+    },
+  })
+}

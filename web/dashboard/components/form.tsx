@@ -1,0 +1,106 @@
+import type { ComponentChildren, InputHTMLAttributes } from 'preact'
+import { useId } from 'preact/hooks'
+import { ApiError } from '../api.ts'
+import { ProblemText } from './problem.tsx'
+
+interface FieldParts extends Omit<InputHTMLAttributes, 'label'> {
+  label: string
+  hint?: ComponentChildren
+  error?: string | undefined
+}
+
+/** A labelled input with its hint and its mistake. */
+export function Field({ label, hint, error, ...input }: FieldParts) {
+  const id = useId()
+  const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input id={id} aria-invalid={error ? 'true' : undefined} aria-describedby={described || undefined} {...input} />
+      {hint && (
+        <p id={`${id}-hint`} class="hint">
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p id={`${id}-error`} class="field-error">
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface SelectParts<Value extends string> {
+  label: string
+  value: Value
+  options: readonly (readonly [value: Value, name: string])[]
+  hint?: ComponentChildren
+  onChange: (value: Value) => void
+}
+
+export function SelectField<Value extends string>({ label, value, options, hint, onChange }: SelectParts<Value>) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={value}
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        onChange={(event) => onChange(event.currentTarget.value as Value)}
+      >
+        {options.map(([each, name]) => (
+          <option key={each} value={each}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {hint && (
+        <p id={`${id}-hint`} class="hint">
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface FormParts {
+  /** The text of the button. */
+  submit: string
+  /** The button is for something that cannot be undone. */
+  isDangerous?: boolean
+  action: { mutate: () => void; isPending: boolean; error: Error | null }
+  onCancel?: () => void
+  children?: ComponentChildren
+}
+
+/** A form around one action: shows its error, and its button waits while it runs. */
+export function Form({ submit, isDangerous, action, onCancel, children }: FormParts) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (!action.isPending) action.mutate()
+      }}
+    >
+      {children}
+      {Object.keys(fieldErrors(action.error)).length === 0 && <ProblemText error={action.error} />}
+      <div class="form-actions">
+        {onCancel && (
+          <button type="button" onClick={onCancel}>
+            Cancel
+          </button>
+        )}
+        <button type="submit" class={isDangerous ? 'danger' : 'primary'} aria-busy={action.isPending}>
+          {submit}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+/** The mistakes of a refused form, by field. */
+export function fieldErrors(error: Error | null): Record<string, string> {
+  return error instanceof ApiError ? error.fields : {}
+}

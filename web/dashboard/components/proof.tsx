@@ -1,0 +1,105 @@
+import { useMutation } from '@tanstack/preact-query'
+import { useState } from 'preact/hooks'
+import type { ProofMethod } from '../answers.ts'
+import { send } from '../api.ts'
+import { Field, Form } from './form.tsx'
+import { signWithPasskey } from './passkey.ts'
+import { ProblemText } from './problem.tsx'
+
+interface Parts<Answer> {
+  methods: ProofMethod[]
+  /** The endpoint that takes the proof; `{endpoint}/passkey-options` gives the challenge. */
+  endpoint: string
+  submit: string
+  onDone: (answer: Answer) => void
+}
+
+/** Proves the identity: by passkey, code of an app, recovery code or password, whichever the account has. */
+export function ProofForm<Answer>({ methods, endpoint, submit, onDone }: Parts<Answer>) {
+  const typed = methods.filter((method) => method !== 'passkey')
+  const [method, setMethod] = useState<ProofMethod | undefined>(typed[0])
+  const [text, setText] = useState('')
+  const byPasskey = useMutation({
+    mutationFn: async () => send<Answer>('POST', endpoint, { passkey: await signWithPasskey(endpoint) }),
+    onSuccess: onDone,
+  })
+  const byText = useMutation({
+    mutationFn: () => send<Answer>('POST', endpoint, proofOf(method, text)),
+    onSuccess: onDone,
+    onError: () => setText(''),
+  })
+  return (
+    <>
+      {methods.includes('passkey') && (
+        <>
+          <button
+            type="button"
+            class="primary wide first"
+            aria-busy={byPasskey.isPending}
+            onClick={() => byPasskey.mutate()}
+          >
+            Use a passkey
+          </button>
+          <ProblemText error={byPasskey.error} />
+          {typed.length > 0 && <p class="or">or</p>}
+        </>
+      )}
+      {method && (
+        <Form submit={submit} action={byText}>
+          {method === 'totp' && (
+            <Field
+              label="Code from your authenticator app"
+              inputMode="numeric"
+              autocomplete="one-time-code"
+              pattern="[0-9 ]*"
+              maxLength={20}
+              required
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+          {method === 'recovery-code' && (
+            <Field
+              label="Recovery code"
+              autocomplete="off"
+              spellcheck={false}
+              hint="Each recovery code works once."
+              maxLength={50}
+              required
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+          {method === 'password' && (
+            <Field
+              label="Password"
+              type="password"
+              autocomplete="current-password"
+              maxLength={1000}
+              required
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          )}
+        </Form>
+      )}
+      {typed.length > 1 && (
+        <button
+          type="button"
+          class="link"
+          onClick={() => {
+            setText('')
+            setMethod(method === 'totp' ? 'recovery-code' : 'totp')
+          }}
+        >
+          {method === 'totp' ? 'Use a recovery code' : 'Use the authenticator app'}
+        </button>
+      )}
+    </>
+  )
+}
+
+function proofOf(method: ProofMethod | undefined, text: string) {
+  if (method === 'totp') return { code: text.trim() }
+  return method === 'password' ? { password: text } : { recoveryCode: text.trim() }
+}

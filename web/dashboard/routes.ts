@@ -1,0 +1,39 @@
+import type { ComponentType } from 'preact'
+import type { Permission } from './answers.ts'
+
+export interface ScreenRoute {
+  /** Below `/dashboard/{merchant}/{mode}`. */
+  path: string
+  /** The name in the navigation. A screen without one is opened from another screen. */
+  name?: string
+  /** The heading above this group of names. */
+  group?: string
+  permission: Permission
+  load: () => Promise<{ default: ComponentType }>
+}
+
+/** The screens of a merchant, in the order of the navigation. */
+export const SCREENS: ScreenRoute[] = [
+  { path: '', name: 'Overview', permission: 'read', load: () => import('./screens/overview.tsx') },
+  {
+    path: '/api-keys',
+    name: 'API keys',
+    group: 'Developers',
+    permission: 'keys',
+    load: () => import('./screens/api-keys.tsx'),
+  },
+  {
+    path: '/members',
+    name: 'Members',
+    group: 'Merchant',
+    permission: 'members',
+    load: () => import('./screens/members.tsx'),
+  },
+  {
+    path: '/audit-log',
+    name: 'Audit log',
+    group: 'Merchant',
+    permission: 'members',
+    load: () => import('./screens/audit-log.tsx'),
+  },
+]
