@@ -4,6 +4,7 @@ import { type BenchDatabase, startBenchDatabase } from './bench-database.ts'
 import { type DeliveriesPlan, runDeliveries } from './deliveries.ts'
 import { type GrowthPlan, runGrowth } from './growth.ts'
 import { Gauge } from './measure.ts'
+import { type NotificationsPlan, runNotifications } from './notifications.ts'
 import { type PagesPlan, runPages } from './pages.ts'
 import { reportPayments, reportStatements, reportSteps } from './payments/report.ts'
 import { type PaymentsPlan, runPayments } from './payments/run.ts'
@@ -12,6 +13,7 @@ import {
   reportDeliveries,
   reportGrowth,
   reportMachine,
+  reportNotifications,
   reportPages,
   reportRounds,
   reportStreams,
@@ -20,7 +22,7 @@ import {
 import { type RoundsPlan, runRounds } from './rounds.ts'
 import { runStreams, type StreamsPlan } from './streams.ts'
 import { stopAll } from './subjects.ts'
-import { judge, judgeDeliveries, judgePages, judgeStreams, type Target } from './targets.ts'
+import { judge, judgeDeliveries, judgeNotifications, judgePages, judgeStreams, type Target } from './targets.ts'
 
 /**
  * `npm run bench`: how fast payments are taken, created, delivered and shown, and what each costs, compared with floors that are measured in the same
@@ -31,6 +33,7 @@ interface Plan {
   rounds: RoundsPlan
   growth: GrowthPlan
   deliveries: DeliveriesPlan
+  notifications: NotificationsPlan
   pages: PagesPlan
   streams: StreamsPlan
 }
@@ -40,6 +43,7 @@ const FULL: Plan = {
   rounds: { rounds: 5, compileMs: 12_000, warmUpMs: 1_000, measureMs: 3_000 },
   growth: { rounds: 5, compileMs: 8_000, warmUpMs: 1_000, measureMs: 4_000, rows: 1_000_000 },
   deliveries: { rounds: 3, jobs: 10_000, idle: 100 },
+  notifications: { rounds: 5, warmUpMs: 500, measureMs: 2_500 },
   pages: { rounds: 5, compileMs: 8_000, warmUpMs: 1_000, measureMs: 3_000 },
   streams: { rounds: 3, streams: 1_000 },
 }
@@ -49,16 +53,17 @@ const QUICK: Plan = {
   rounds: { rounds: 2, compileMs: 5_000, warmUpMs: 300, measureMs: 1_000 },
   growth: { rounds: 2, compileMs: 3_000, warmUpMs: 300, measureMs: 1_000, rows: 100_000 },
   deliveries: { rounds: 1, jobs: 2_000, idle: 20 },
+  notifications: { rounds: 2, warmUpMs: 300, measureMs: 1_000 },
   pages: { rounds: 2, compileMs: 3_000, warmUpMs: 300, measureMs: 1_000 },
   streams: { rounds: 1, streams: 300 },
 }
 
-const SECTIONS = ['payments', 'creates', 'deliveries', 'pages']
+const SECTIONS = ['payments', 'creates', 'deliveries', 'notifications', 'pages']
 
 const HELP = `Usage: npm run bench [-- --quick] [--only ${SECTIONS.join('|')}] [--rounds N] [--payments N] [--statements]
 
 Measures how fast payments are taken, until the merchant's webhook has arrived, and created, beside floors on the same PostgreSQL; how
-fast webhooks are delivered, beside two job libraries; how fast payment pages are shown, beside a static page, and updated. Takes about
+fast webhooks are delivered, beside two job libraries; what notifications cost; how fast payment pages are shown, beside a static page, and updated. Takes about
 17 minutes; with --quick about three, on a smaller table. Ends with 1 when a target is missed.
 
   --rounds N    rounds of each measurement; --only payments --rounds 1 takes about a minute
@@ -114,6 +119,11 @@ async function main(): Promise<void> {
       targets.push(...judgeDeliveries(deliveries))
       print('## Deliveries\n', reportDeliveries(deliveries))
     }
+    if (wants('notifications')) {
+      const notifications = await runNotifications(database, plan.notifications, say)
+      targets.push(...judgeNotifications(notifications))
+      print('## Notifications\n', reportNotifications(notifications))
+    }
     if (wants('pages')) {
       const pages = await runPages(database, gauge, plan.pages, say)
       print('## Pages\n', reportPages(pages))
@@ -144,6 +154,7 @@ function planOf(plan: Plan, { rounds, payments }: { rounds?: string; payments: s
     rounds: { ...plan.rounds, ...own },
     growth: { ...plan.growth, ...own },
     deliveries: { ...plan.deliveries, ...own },
+    notifications: { ...plan.notifications, ...own },
     pages: { ...plan.pages, ...own },
     streams: { ...plan.streams, ...own },
   }

@@ -4,6 +4,7 @@ import { CAN_READ_CPU } from './cpu.ts'
 import { type DeliveryRound, SYSTEMS } from './deliveries.ts'
 import { GROWTH_CONNECTIONS, type GrowthPlan, type GrowthRound } from './growth.ts'
 import type { Measurement } from './measure.ts'
+import type { NotificationsRound } from './notifications.ts'
 import { PAGE_CONNECTIONS, type PageRound } from './pages.ts'
 import { CONCURRENCIES, PGBENCH_CONNECTIONS, type Round } from './rounds.ts'
 import { median } from './statistics.ts'
@@ -84,6 +85,23 @@ export function reportDeliveries(rounds: DeliveryRound[]): string {
     return [system, count(of(({ rate }) => rate)), ms(of(({ p50Ms }) => p50Ms)), ms(of(({ p99Ms }) => p99Ms))]
   })
   return table(['a POST per job', 'deliveries/s', 'idle p50 ms', 'idle p99 ms'], rows)
+}
+
+export function reportNotifications(rounds: NotificationsRound[]): string {
+  const row = (what: string, way: keyof NotificationsRound) => [
+    what,
+    median(rounds.map((round) => round[way])).toFixed(0),
+    median(rounds.map((round) => round[way] / round.silent)).toFixed(2),
+  ]
+  return table(
+    ['32 clients that settle', 'a second', '× without'],
+    [
+      row('without notifications', 'silent'),
+      row('notified after the commit, nobody listens', 'noListeners'),
+      row('notified after the commit, 8 listeners', 'listeners'),
+      row('NOTIFY inside the transaction, 8 listeners', 'inTransaction'),
+    ],
+  )
 }
 
 export function reportPages(rounds: PageRound[]): string {

@@ -2,6 +2,7 @@ import { CAN_READ_CPU } from './cpu.ts'
 import type { DeliveryRound } from './deliveries.ts'
 import type { GrowthPlan, GrowthRound } from './growth.ts'
 import type { Measurement } from './measure.ts'
+import type { NotificationsRound } from './notifications.ts'
 import type { PageRound } from './pages.ts'
 import { growthsOf, pageRatios, percent, ratiosTo } from './report.ts'
 import type { Round } from './rounds.ts'
@@ -79,6 +80,11 @@ export function judgeDeliveries(rounds: DeliveryRound[]): Target[] {
  * Judged with gzip, because every browser asks for it. The static page was compressed once, before the run, so this ratio mostly
  * shows the cost of zlib. Uncompressed pages are reported and not judged.
  */
+export function judgeNotifications(rounds: NotificationsRound[]): Target[] {
+  const ratios = rounds.map(({ listeners, noListeners }) => listeners / noListeners)
+  return [target('settles with listeners, × without', '>= 0.95', ratios, (ratio) => ratio >= 0.95)]
+}
+
 export function judgePages(rounds: PageRound[]): Target[] {
   return [
     target(
