@@ -4,9 +4,16 @@ import { brotliCompressSync, gunzipSync } from 'node:zlib'
 import { buildAssets } from '../web/build.ts'
 import { startPaying } from './support/paying.ts'
 
-/** Size budgets of the page and the widget, in compressed bytes. */
+/** Size budgets of the page, the widget and the dashboard, in compressed bytes. */
 const KB = 1024
-const BUDGET = { page: 14 * KB, pageScript: 8 * KB, widget: 3 * KB, status: 300 }
+const BUDGET = {
+  page: 14 * KB,
+  pageScript: 8 * KB,
+  widget: 3 * KB,
+  status: 300,
+  dashboard: 60 * KB,
+  dashboardScreen: 30 * KB,
+}
 
 const { addShop, baseUrl } = await startPaying()
 const shop = await addShop('Adaeze Kitchen and Everything That Grows There')
@@ -24,10 +31,10 @@ async function newPayment(changes = {}): Promise<string> {
 }
 
 /** The bytes as sent: fetch would decompress them. */
-async function bytesOf(url: string): Promise<{ sent: Buffer; html: string; headers: Headers }> {
+async function bytesOf(url: string, codings = 'gzip, br'): Promise<{ sent: Buffer; html: string; headers: Headers }> {
   const { request } = await import('node:http')
   return new Promise((resolve, reject) => {
-    request(url, { headers: { 'accept-encoding': 'gzip, br' } }, async (response) => {
+    request(url, { headers: { 'accept-encoding': codings } }, async (response) => {
       const chunks: Buffer[] = []
       for await (const chunk of response) chunks.push(chunk as Buffer)
       const sent = Buffer.concat(chunks)
@@ -75,4 +82,45 @@ test('the page names no other host, sets no cookie and has a strict CSP', async 
     /^default-src 'none'; script-src 'sha256-[\w+/=]+'; style-src 'sha256-[\w+/=]+' 'sha256-[\w+/=]+';/,
   )
   assert.doesNotMatch(policy, /unsafe|\*|https?:|nonce/)
+})
+
+test('the dashboard: the first screen is at most 60 KB, every further screen at most 30 KB', () => {
+  const { script, style, files, imports } = assets.dashboard
+  const withImports = (name: string): string[] => [name, ...(imports[name]?.atOnce ?? []).flatMap(withImports)]
+  const sizeOf = (names: string[]) =>
+    [...new Set(names)].reduce((sum, name) => sum + brotliCompressSync(files[name] ?? '').length, 0)
+  const shell = [style, ...withImports(script)]
+  const screens = imports[script]?.onDemand ?? []
+  assert.ok(screens.length >= 7 && shell.length >= 3, 'the reader of imports works')
+  for (const name of ['overview', 'sign-in', 'welcome']) {
+    const screen = screens.find((each) => each.startsWith(`${name}-`)) ?? ''
+    const size = sizeOf([...shell, ...withImports(screen)])
+    console.log(`dashboard, first screen ${name}: ${size} bytes`)
+    assert.ok(screen && size <= BUDGET.dashboard, `${name}: ${size} bytes`)
+  }
+  const onDemand = (name: string): string[] =>
+    (imports[name]?.onDemand ?? []).flatMap((each) => [each, ...onDemand(each)])
+  for (const screen of new Set(withImports(script).flatMap(onDemand))) {
+    const size = sizeOf(withImports(screen).filter((name) => !shell.includes(name)))
+    console.log(`dashboard, screen ${screen}: ${size} bytes`)
+    assert.ok(size <= BUDGET.dashboardScreen, `${screen}: ${size} bytes`)
+  }
+})
+
+test('the dashboard names no other host, has a strict CSP, and its assets are immutable', async () => {
+  const { html, headers } = await bytesOf(`${baseUrl}/dashboard`, 'gzip')
+  assert.match(
+    headers.get('content-security-policy') ?? '',
+    /^default-src 'none'; script-src 'self'; style-src 'self';/,
+  )
+  assert.doesNotMatch(headers.get('content-security-policy') ?? '', /unsafe|\*|https?:|nonce/)
+  const links = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => String(link))
+  assert.ok(links.every((link) => link.startsWith('/')) && links.length >= 3, links.join(' '))
+  for (const link of links.filter((each) => each.startsWith('/dashboard/'))) {
+    const asset = await fetch(baseUrl + link)
+    assert.equal(asset.status, 200)
+    assert.equal(asset.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+    assert.doesNotMatch(await asset.text(), /\bstyle:\{/, 'no inline style attributes')
+  }
+  assert.equal((await fetch(`${baseUrl}/dashboard/assets/main-OLD.js`)).status, 404)
 })

@@ -74,6 +74,8 @@ interface Changes {
   healthNow?: () => number
   /** Default: any free port. */
   port?: number
+  /** The host in `baseUrl`. Passkeys need a name, not an address. */
+  host?: 'localhost'
 }
 
 /** `databaseUrl`: enables live updates of payment pages. */
@@ -133,7 +135,7 @@ export async function openPaying(
     trustProxy: [],
   })
   await app.listen({ host: '127.0.0.1', port: changes.port ?? 0 })
-  baseUrl = `http://127.0.0.1:${(app.server.address() as { port: number }).port}`
+  baseUrl = `http://${changes.host ?? '127.0.0.1'}:${(app.server.address() as { port: number }).port}`
   const worker = changes.worker ? startWorker(parts) : undefined
   const delivering = changes.deliver ? startDelivering({ ...parts, http, allowPrivate }) : undefined
   const listening =

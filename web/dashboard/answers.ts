@@ -15,6 +15,7 @@ export type SecondFactors = Static<typeof Contract.SecondFactorsAnswer>['data']
 export type Totp = Static<typeof Contract.TotpAnswer>['data']
 export type RecoveryCodes = Static<typeof Contract.RecoveryCodesAnswer>['data']
 export type Members = Static<typeof Contract.MembersAnswer>['data']
+export type FirstSteps = Static<typeof Contract.FirstStepsAnswer>['data']
 export type AuditPage = Static<typeof Contract.AuditAnswer>
 export type ApiKeys = Static<typeof Contract.ApiKeysAnswer>['data']
 export type NewApiKey = Static<typeof Contract.NewApiKeyAnswer>['data']

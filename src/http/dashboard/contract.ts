@@ -201,3 +201,9 @@ export const ApiKeysAnswer = Type.Object({
 })
 /** The secret is shown once. */
 export const NewApiKeyAnswer = data({ clientId: Type.String(), clientSecret: Type.String() })
+
+export const FirstStepsAnswer = data({
+  madePayment: Type.Boolean(),
+  wasPaid: Type.Boolean(),
+  receivedWebhook: Type.Boolean(),
+})

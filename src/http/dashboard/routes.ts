@@ -7,6 +7,7 @@ import { apiKeyRoutes } from './api-key-routes.ts'
 import { cookieJar } from './cookies.ts'
 import { guardRoutes } from './guard.ts'
 import { memberRoutes } from './member-routes.ts'
+import { overviewRoutes } from './overview-routes.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 
 export interface DashboardParts extends Omit<MemberDependencies, 'later'> {
@@ -34,4 +35,5 @@ export function dashboardRoutes(app: App, parts: DashboardParts): void {
   accountRoutes(app, deps)
   memberRoutes(app, deps)
   apiKeyRoutes(app, deps)
+  overviewRoutes(app, deps)
 }

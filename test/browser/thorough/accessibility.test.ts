@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { afterEach, test } from 'node:test'
 import type { BrowserContextOptions, Frame, Page } from 'playwright-core'
 import { documents } from '../../../src/http/checkout/document.ts'
 import { errorPage, type PageError } from '../../../src/http/checkout/payment-page.ts'
 import { brandMerchant } from '../../../src/merchants/manage-merchants.ts'
 import { buildAssets } from '../../../web/build.ts'
+import { findings, loadAxe } from '../../support/axe.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { fillCard, newCheckout, providerFrame, reaches, transfer, VERVE, VISA } from '../../support/customer.ts'
 import { everyState } from '../../support/every-state.ts'
@@ -17,11 +16,6 @@ const { service, shop, site, redirectURL, browser } = await openShop()
 await brandMerchant(service.parts, 'test', shop.merchantId, { returnAfterSeconds: 60 })
 const states = await everyState(service, shop, { redirectURL, customerBearsCharge: true })
 afterEach(() => Promise.all(browser.contexts().map((context) => context.close())))
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const RUN = `axe.run(document, {
-  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], resultTypes: ['violations'], selectors: false
-})`
 
 type Look = ['light' | 'dark', width: number]
 /** Between them every colour and every width; where it matters, all four ways to put them together. */
@@ -36,16 +30,6 @@ async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
   const page = await context.newPage()
   page.setDefaultTimeout(15_000)
   return page
-}
-
-/** Every finding in a line of its own. */
-async function findings(where: Page | Frame): Promise<string[]> {
-  const { violations } = (await where.evaluate(RUN)) as {
-    violations: { id: string; nodes: { html: string; failureSummary: string }[] }[]
-  }
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary.replaceAll(/\s+/g, ' ')}`),
-  )
 }
 
 /** All that is on the page but not in sight yet: what is shut, what comes later, what a lost connection brings. */
@@ -66,7 +50,7 @@ const SMALL = `[...document.querySelectorAll('button, a, summary, label, select,
 
 async function look(page: Page, name: string, { where = page as Page | Frame, looks = TWO } = {}): Promise<string[]> {
   const found: string[] = []
-  await where.evaluate(AXE)
+  await loadAxe(where)
   for (const [colorScheme, width] of looks) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     await page.setViewportSize({ width, height: 800 })

@@ -3,14 +3,20 @@ import { get, getPage } from '../api.ts'
 import { client } from '../session.ts'
 import { announce } from './toasts.tsx'
 
+const POLL_MS = 3_000
+
 /** The cache key of an endpoint. Its first part is the path, so that a change refreshes every filter and page of it. */
 function keyOf(path: string): string[] {
   return path.split('?')
 }
 
-/** The `data` of an endpoint. */
-export function useData<Data>(path: string) {
-  return useQuery({ queryKey: keyOf(path), queryFn: ({ signal }) => get<Data>(path, signal) })
+/** The `data` of an endpoint. `isFinal`: it is read every 3 s, while the page is visible, until this is true. */
+export function useData<Data>(path: string, isFinal: (data: Data | undefined) => boolean = () => true) {
+  return useQuery({
+    queryKey: keyOf(path),
+    queryFn: ({ signal }) => get<Data>(path, signal),
+    refetchInterval: ({ state }) => (isFinal(state.data) ? false : POLL_MS),
+  })
 }
 
 /** A page of a list with its `nextCursor`. The page before stays until the next one is here. */

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
+import { charge, VISA } from '../support/customer.ts'
+import { startListener } from '../support/listener.ts'
+import { joinWithPasskey, navigationOf, newStaff, openDashboard, signOut } from '../support/staff.ts'
+
+const dashboard = await openDashboard()
+const { shop, browser, service } = dashboard
+const listener = await startListener()
+
+test('the first account: welcome with a passkey, the checklist, a key, sign out, sign in, a change with step-up', async () => {
+  const { page, complaints } = await newStaff(browser)
+  await joinWithPasskey(page, await dashboard.welcomeLink(), 'Ada Obi', 'ada@example.com')
+  assert.equal(new URL(page.url()).pathname, `/dashboard/${shop.merchantId}/sandbox`)
+  assert.equal(await page.title(), 'Overview · Adaeze Kitchen · Manilla')
+  assert.deepEqual(await navigationOf(page), ['Overview', 'API keys', 'Members', 'Audit log'])
+
+  await page.getByText('0 of 3 steps done in sandbox mode').waitFor()
+  const { reference } = (await shop.initialize({ webhook: listener.url })).body.data
+  await charge(shop, reference, VISA)
+  await listener.hears(1)
+  await page.getByText('All three steps have happened in sandbox mode').waitFor()
+
+  await page.getByRole('link', { name: 'API keys' }).first().click()
+  const heading = page.getByRole('heading', { name: 'API keys' })
+  await heading.waitFor()
+  assert.equal(await heading.evaluate((element) => element === element.ownerDocument.activeElement), true, 'has focus')
+  await page.getByRole('button', { name: 'New sandbox key' }).click()
+  const secret = await page.getByRole('dialog').locator('code').nth(1).innerText()
+  assert.match(secret, /^sec_sandbox_/)
+  await page.getByRole('button', { name: 'Done' }).click()
+  assert.equal(await page.getByRole('row').count(), 3, 'a heading and two keys')
+  assert.equal(await page.getByText(secret).count(), 0)
+
+  await signOut(page)
+  await page.goto(`${service.baseUrl}/dashboard/${shop.merchantId}/live/api-keys`)
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+  await page.getByRole('heading', { name: 'API keys' }).waitFor()
+
+  await service.database.rows(sql`update sessions set confirmed_at = now() - interval '11 minutes'`)
+  await page.getByRole('button', { name: 'New live key' }).click()
+  await page
+    .getByRole('dialog', { name: 'Confirm that it is you' })
+    .getByRole('button', { name: 'Use a passkey' })
+    .click()
+  await page
+    .getByRole('dialog', { name: 'Your new key' })
+    .getByText(/^sec_live_/)
+    .waitFor()
+  assert.deepEqual(complaints, [])
+})

@@ -1,0 +1,2 @@
+/** Passkeys, app, recovery codes and password of the member. */
+export const FACTORS = '/account/second-factors'
