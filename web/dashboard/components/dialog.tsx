@@ -12,14 +12,21 @@ interface Parts {
 export function Dialog({ title, onClose, children }: Parts) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
+  const latest = useRef(onClose)
+  latest.current = onClose
   useEffect(() => {
     const { current } = dialog
     current?.showModal()
     current?.querySelector<HTMLElement>('input, select, textarea, .first')?.focus()
-    return () => current?.close()
+    const closed = () => latest.current()
+    current?.addEventListener('close', closed)
+    return () => {
+      current?.removeEventListener('close', closed) // the dialog that follows must stay open
+      current?.close()
+    }
   }, [])
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
+    <dialog ref={dialog} aria-labelledby={id}>
       <div class="dialog-head">
         <h2 id={id}>{title}</h2>
         <button type="button" class="quiet" aria-label="Close" onClick={onClose}>

@@ -24,7 +24,7 @@ export default function Overview() {
 }
 
 function isReady(steps: FirstSteps | undefined): boolean {
-  return steps !== undefined && steps.madePayment && steps.wasPaid && steps.receivedWebhook
+  return Boolean(steps?.madePayment && steps.wasPaid && steps.receivedWebhook)
 }
 
 /** Three steps that tick themselves off when they have really happened. */
