@@ -24,7 +24,7 @@ export async function findLiveCredential(db: Queries, clientId: string): Promise
      where c.client_id = ${clientId} and c.revoked_at is null`)
   if (!row) return undefined
   const caller = {
-    clientId,
+    actor: `credential:${clientId}`,
     merchantId: idOf('merchant', row.merchant_id),
     place: row.place,
     mode: row.mode,

@@ -17,15 +17,10 @@ export function parseMerchantName(text: string): string | undefined {
   return name !== '' && name.length <= 200 && !/\p{Cc}/u.test(name) ? name : undefined
 }
 
-/** The authenticated merchant of a request, in the mode of its credential. */
+/** The authenticated merchant of a request, in the mode of its credential or of the dashboard's path. */
 export interface Caller extends Scope {
-  /** Recorded in the audit log. */
-  clientId: string
+  /** Recorded in the audit log: `credential:cid_…`, or a member of the dashboard. */
+  actor: string
   suspended: boolean
   merchantName: string
-}
-
-/** The actor in the audit log for a change that was made through the API. */
-export function actorOf({ clientId }: Pick<Caller, 'clientId'>): string {
-  return `credential:${clientId}`
 }

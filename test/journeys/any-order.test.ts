@@ -45,7 +45,7 @@ const { id: merchantId, place } = await createMerchant(
   { name: 'Adaeze Kitchen', country: 'NG' as Country },
 )
 const caller: Caller = {
-  clientId: 'cid_sandbox_test',
+  actor: 'test',
   place,
   merchantId,
   mode: 'sandbox',

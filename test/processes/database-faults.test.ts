@@ -282,7 +282,7 @@ function wantedBy(
 ): CreatePayment {
   return {
     caller: {
-      ...{ clientId: 'cid_sandbox_test', place, merchantId },
+      ...{ actor: 'test', place, merchantId },
       ...{ mode: 'sandbox', suspended: false, merchantName: 'Test' },
     },
     reference: undefined,

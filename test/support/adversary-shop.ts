@@ -30,7 +30,7 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
   const caller: Caller = {
     place,
     merchantId,
-    clientId: 'cid_sandbox_test',
+    actor: 'test',
     mode: 'sandbox',
     suspended: false,
     merchantName: 'Test',

@@ -18,7 +18,7 @@ import type { Mode } from '../../kernel/mode.ts'
 import { parseCurrency } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
-import { actorOf, type Caller } from '../../merchants/merchant.ts'
+import type { Caller } from '../../merchants/merchant.ts'
 import type { Links } from '../../payments/links.ts'
 import type { Provider, Providers } from '../../providers/provider.ts'
 import type { App } from '../server/framework.ts'
@@ -126,7 +126,7 @@ export function integrationRoutes(app: App, parts: Parts): void {
       const wanted = provider(params.provider)
       const changes = (request.body ?? {}) as IntegrationChanges // not validated yet: `mistakesIn` reports wrong types
       const found = mistakesIn(request, KNOWN)
-      const record = await setIntegration(parts, actorOf(caller), caller, wanted, changes, found)
+      const record = await setIntegration(parts, caller.actor, caller, wanted, changes, found)
       parts.integrationCache.invalidate(caller.merchantId)
       const warning = setsKeys(wanted, changes) ? await warnOfKeys(parts, caller, record.provider) : null
       return { ...view(record, caller), warning }
@@ -148,7 +148,7 @@ export function integrationRoutes(app: App, parts: Parts): void {
     },
     async ({ caller, params }) => {
       const { name } = provider(params.provider).capabilities
-      const record = await removeIntegration(parts, actorOf(caller), caller, name)
+      const record = await removeIntegration(parts, caller.actor, caller, name)
       parts.integrationCache.invalidate(caller.merchantId)
       return view(record, caller)
     },

@@ -1,6 +1,6 @@
 import { parseId, type RefundId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { actorOf, type Caller } from '../../merchants/merchant.ts'
+import type { Caller } from '../../merchants/merchant.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { withIdempotencyKey } from '../../payments/idempotent-call.ts'
 import { refundPayment } from '../../payments/refund-payment.ts'
@@ -59,7 +59,7 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
       }
       const { answer, replayed } = await withIdempotencyKey(parts, request.caller, call, async ({ reference }) =>
         refundView(
-          await refundPayment(parts, actorOf(request.caller), payment.id, { ...wanted, callReference: reference }),
+          await refundPayment(parts, request.caller.actor, payment.id, { ...wanted, callReference: reference }),
         ),
       )
       if (!replayed) return reply.code(201).send({ data: answer })

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { type EndpointId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { actorOf } from '../../merchants/merchant.ts'
 import type { WebhookAnswer } from '../../outbound/webhook-http.ts'
 import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import { endpointView, ROTATION_HOURS } from '../../webhooks/endpoint.ts'
@@ -72,7 +71,7 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
       const { url, events, enabled } = readBody<EndpointRequest>(request, KNOWN, parts.allowPrivate)
       const { caller } = request
       const wanted = { url, events: events ?? [], enabled: enabled ?? true }
-      const { endpoint, secret } = await createEndpoint(parts, actorOf(caller), caller, wanted)
+      const { endpoint, secret } = await createEndpoint(parts, caller.actor, caller, wanted)
       return reply.code(201).send({ data: { ...endpointView(endpoint), secret } })
     },
   )
@@ -98,7 +97,7 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
         ...(events && { events }),
         ...(typeof enabled === 'boolean' && { enabled }),
       }
-      return { data: endpointView(await changeEndpoint(parts, actorOf(caller), caller, idIn(params), changes)) }
+      return { data: endpointView(await changeEndpoint(parts, caller.actor, caller, idIn(params), changes)) }
     },
   )
 
@@ -114,7 +113,7 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
       },
     },
     async ({ caller, params }) => ({
-      data: endpointView(await deleteEndpoint(parts, actorOf(caller), caller, idIn(params))),
+      data: endpointView(await deleteEndpoint(parts, caller.actor, caller, idIn(params))),
     }),
   )
 
@@ -132,7 +131,7 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
     },
     async ({ caller, params }) => ({
       data: {
-        secret: await rotateEndpointSecret(parts, actorOf(caller), caller, idIn(params)),
+        secret: await rotateEndpointSecret(parts, caller.actor, caller, idIn(params)),
         previousValidUntil: previousValidUntil(),
       },
     }),
@@ -173,7 +172,7 @@ export function webhookEndpointRoutes(app: App, parts: DeliveryDependencies): vo
     },
     async ({ caller }) => ({
       data: {
-        secret: await rotateDefaultSecret(parts, actorOf(caller), caller),
+        secret: await rotateDefaultSecret(parts, caller.actor, caller),
         previousValidUntil: previousValidUntil(),
       },
     }),
