@@ -1,6 +1,6 @@
 import type { Queries } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import { type EventId, idOf, LAST_UUID, type PaymentId, placeOf, uuidOf } from '../kernel/ids.ts'
+import { type EventId, firstUuidAt, idOf, LAST_UUID, type PaymentId, placeOf, uuidOf } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { AnnouncedType } from './event.ts'
 
@@ -81,4 +81,24 @@ export async function eventsAfter(
      where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null and id > ${uuidOf(last)}::uuid
      order by id limit ${limit}`)
   return rows.map(recordedOf)
+}
+
+export type RecordedChange = Pick<RecordedEvent, 'id' | 'paymentId' | 'type'>
+
+/** The events whose ids are of that time or later, oldest first. */
+export async function changesSince(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  from: Date,
+  limit: number,
+): Promise<RecordedChange[]> {
+  const rows = await db.rows<Omit<EventRow, 'body'>>(sql`
+    select place, id, payment_id, type from events
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and body is not null and id >= ${firstUuidAt(from)}::uuid
+     order by id limit ${limit}`)
+  return rows.map((row) => ({
+    id: idOf('event', row.id, place),
+    paymentId: idOf('payment', row.payment_id, place),
+    type: row.type,
+  }))
 }

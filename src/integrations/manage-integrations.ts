@@ -8,7 +8,7 @@ import type { SecretBox } from '../kernel/secret-box.ts'
 import type { KeysVerdict, Provider, Providers } from '../providers/provider.ts'
 import type { IntegrationRecord } from './integration.ts'
 import { applyChanges, type IntegrationChanges, type WantedIntegration } from './integration-changes.ts'
-import { findIntegration, lockIntegrations, saveIntegration } from './integration-store.ts'
+import { findIntegration, listIntegrations, lockIntegrations, saveIntegration } from './integration-store.ts'
 
 interface Dependencies {
   database: Database
@@ -130,3 +130,27 @@ function changesBetween(before: IntegrationRecord, after: WantedIntegration): st
     ),
   ]
 }
+
+/** Sets the order in which the enabled integrations are used. `names`: all of them, the first is used first. */
+export function orderIntegrations(
+  { database, secrets }: Pick<Dependencies, 'database' | 'secrets'>,
+  actor: string,
+  owner: Owner,
+  names: readonly string[],
+): Promise<void> {
+  const { merchantId, mode } = owner
+  return database.transaction(async (tx) => {
+    await lockIntegrations(tx, owner)
+    const enabled = (await listIntegrations(tx, secrets, owner)).filter((each) => each.enabled)
+    if (new Set(names).size !== enabled.length || enabled.some(({ provider }) => !names.includes(provider)))
+      throw new Problem('conflict', 'The list must have each provider that is switched on, once. Load it again.')
+    for (const record of enabled) {
+      const priority = (names.indexOf(record.provider) + 1) * PRIORITY_STEP
+      if (priority !== record.priority) await saveIntegration(tx, secrets, owner, { ...record, priority })
+    }
+    await recordAct(tx, { actor, act: 'integrations.ordered', merchantId, subject: [mode, ...names].join(' ') })
+  })
+}
+
+/** Room for a provider that the API puts between two others. */
+const PRIORITY_STEP = 10

@@ -89,6 +89,11 @@ export function idOf<Kind extends IdKind>(kind: Kind, uuid: string, ...place: Pl
   return encode(kind, BigInt(`0x${uuid.replaceAll('-', '')}`), place)
 }
 
+/** The time at which an id was made, by the clock of the process that made it. */
+export function timeOf(id: Id<IdKind>): Date {
+  return new Date(Number.parseInt(uuidOf(id).slice(0, 8) + uuidOf(id).slice(9, 13), 16))
+}
+
 export const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /** The lowest UUIDv7 of that time, for range queries by time. */

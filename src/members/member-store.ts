@@ -161,6 +161,7 @@ export interface MembershipRow {
   name: string
   status: string
   require_second_factor: boolean
+  refund_limit: number
   role: Role
 }
 
@@ -172,7 +173,15 @@ export function membershipOf(row: MembershipRow): Membership {
     suspended: row.status === 'suspended',
     requireSecondFactor: row.require_second_factor,
     role: row.role,
+    refundLimit: row.refund_limit,
   }
+}
+
+/** False when it is the limit already. */
+export async function updateRefundLimit(tx: Transaction, merchantId: MerchantId, limit: number): Promise<boolean> {
+  const updated = await tx.row(sql`
+    update merchants set refund_limit = ${limit} where id = ${uuidOf(merchantId)} and refund_limit <> ${limit} returning id`)
+  return updated !== undefined
 }
 
 export async function updateRequireSecondFactor(

@@ -26,6 +26,8 @@ export interface Membership {
   suspended: boolean
   requireSecondFactor: boolean
   role: Role
+  /** The most that support may refund of one payment, and that needs no step-up; in the lowest denomination. */
+  refundLimit: number
 }
 
 export interface Session {

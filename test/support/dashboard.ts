@@ -60,8 +60,13 @@ export async function addMember(
 }
 
 /** A signed-in browser, as after a sign-in with a second factor. */
-export async function signedInBrowser(app: App, database: Database, memberId: MemberId): Promise<DashboardBrowser> {
-  const browser = newBrowser(app)
+export async function signedInBrowser(
+  app: App,
+  database: Database,
+  memberId: MemberId,
+  options: { origin?: string } = {},
+): Promise<DashboardBrowser> {
+  const browser = newBrowser(app, options)
   const token = newToken()
   const session = { id: newId('session', new Date()), memberId, digest: digestOf(token), complete: true }
   await insertSession(database, session, { address: '127.0.0.1', userAgent: 'test' })

@@ -1,6 +1,6 @@
 import type { Database } from '../../database/database.ts'
 import { Problem } from '../../kernel/problem.ts'
-import type { Caller } from '../../merchants/merchant.ts'
+import type { Scope } from '../../kernel/scope.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type PaymentView, viewOf } from '../../payments/payment-view.ts'
@@ -19,8 +19,9 @@ import { problems } from './contract/problem.ts'
 
 const DEFAULT_PAGE_SIZE = 20
 
+/** One payment. The dashboard has the same routes. */
 export function paymentRoutes(app: App, parts: PaymentDependencies): void {
-  const { database, links, secrets, clock } = parts
+  const { database, links } = parts
 
   async function view(state: PaymentState): Promise<PaymentView> {
     const refunds = await refundsOfAll(database, [state])
@@ -40,6 +41,57 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
     },
     async (request) => ({ data: await view(await ownPayment(database, request.caller, request.params.reference)) }),
   )
+
+  app.post(
+    '/payments/:reference/cancel',
+    {
+      schema: {
+        operationId: 'cancelPayment',
+        summary: 'Cancel a payment',
+        description: 'Only a pending payment without an attempt in `processing` can be cancelled.',
+        tags: ['Payments'],
+        params: contract.PaymentName,
+        response: {
+          200: contract.PaymentAnswer,
+          ...problems(
+            'not_found',
+            'payment_already_completed',
+            'payment_cancelled',
+            'payment_expired',
+            'attempt_in_progress',
+          ),
+        },
+      },
+    },
+    async (request) => {
+      const { payment } = await ownPayment(database, request.caller, request.params.reference)
+      return { data: await view(await cancelPayment(parts, payment.id)) }
+    },
+  )
+
+  app.get(
+    '/payments/:reference/timeline',
+    {
+      schema: {
+        operationId: 'getTimeline',
+        summary: 'Get the timeline of a payment',
+        description: 'Requests, changes, provider calls, notices, money and refunds, oldest first.',
+        tags: ['Payments'],
+        params: contract.PaymentName,
+        response: { 200: Timeline, ...problems('not_found') },
+      },
+    },
+    async (request) => {
+      const { payment } = await ownPayment(database, request.caller, request.params.reference)
+      const entries = await timelineOf(database, payment.id)
+      return { data: entries.map((entry) => ({ ...entry, at: entry.at.toISOString() })), nextCursor: null }
+    },
+  )
+}
+
+/** The routes that only the API has: the dashboard lists payments by more criteria. */
+export function paymentListRoutes(app: App, parts: PaymentDependencies): void {
+  const { database, links, secrets, clock } = parts
 
   app.get(
     '/payments',
@@ -77,33 +129,6 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
   )
 
   app.post(
-    '/payments/:reference/cancel',
-    {
-      schema: {
-        operationId: 'cancelPayment',
-        summary: 'Cancel a payment',
-        description: 'Only a pending payment without an attempt in `processing` can be cancelled.',
-        tags: ['Payments'],
-        params: contract.PaymentName,
-        response: {
-          200: contract.PaymentAnswer,
-          ...problems(
-            'not_found',
-            'payment_already_completed',
-            'payment_cancelled',
-            'payment_expired',
-            'attempt_in_progress',
-          ),
-        },
-      },
-    },
-    async (request) => {
-      const { payment } = await ownPayment(database, request.caller, request.params.reference)
-      return { data: await view(await cancelPayment(parts, payment.id)) }
-    },
-  )
-
-  app.post(
     '/payments/:reference/widget-token',
     {
       schema: {
@@ -121,31 +146,12 @@ export function paymentRoutes(app: App, parts: PaymentDependencies): void {
       return reply.code(201).send({ data: { token, expiresAt: expiresAt.toISOString() } })
     },
   )
-
-  app.get(
-    '/payments/:reference/timeline',
-    {
-      schema: {
-        operationId: 'getTimeline',
-        summary: 'Get the timeline of a payment',
-        description: 'Requests, changes, provider calls, notices, money and refunds, oldest first.',
-        tags: ['Payments'],
-        params: contract.PaymentName,
-        response: { 200: Timeline, ...problems('not_found') },
-      },
-    },
-    async (request) => {
-      const { payment } = await ownPayment(database, request.caller, request.params.reference)
-      const entries = await timelineOf(database, payment.id)
-      return { data: entries.map((entry) => ({ ...entry, at: entry.at.toISOString() })), nextCursor: null }
-    },
-  )
 }
 
 /** Another merchant's payment is answered like a payment that does not exist. */
-export async function ownPayment(database: Database, caller: Caller, name: string): Promise<PaymentState> {
+export async function ownPayment(database: Database, scope: Scope, name: string): Promise<PaymentState> {
   // Other characters never occur in a reference, and PostgreSQL rejects some of them.
-  const state = /^[\x21-\x7e]{1,120}$/.test(name) ? await findPaymentState(database, caller, name) : undefined
+  const state = /^[\x21-\x7e]{1,120}$/.test(name) ? await findPaymentState(database, scope, name) : undefined
   if (!state) throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
   return state
 }

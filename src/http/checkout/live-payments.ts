@@ -20,6 +20,8 @@ export interface LivePayments {
    */
   follow(paymentId: PaymentId, reply: FastifyReply): Promise<boolean>
   changed(paymentUuid: string): void
+  /** Calls the listener when any payment has changed, or may have. */
+  onChange(listener: () => void): void
   /** Rereads every followed payment: notifications may have been lost. */
   missed(): void
   streams(): number
@@ -60,6 +62,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
   let isReading = false
   let streams = 0
   let stopped = false
+  const listeners: (() => void)[] = []
 
   const stateOf = batch<PaymentId, PaymentVersion | undefined>({
     async write(ids) {
@@ -145,6 +148,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
   }
 
   function missed(): void {
+    for (const listener of listeners) listener()
     for (const one of followed.values()) changed.add(one)
     void readChanged()
   }
@@ -152,7 +156,9 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
   return {
     stateOf,
     follow,
+    onChange: (listener) => void listeners.push(listener),
     changed(paymentUuid) {
+      for (const listener of listeners) listener()
       const one = followed.get(paymentUuid)
       if (!one) return
       changed.add(one)

@@ -140,7 +140,8 @@ function enterMerchant(request: FastifyRequest, { member, memberships }: Session
   request.membership = membership
 }
 
-function checkStepUp(request: FastifyRequest, { member, confirmed }: Session, stepUp: StepUp | undefined): void {
+/** Throws when the session lacks the proof of identity that the step-up asks for. */
+export function checkStepUp(request: FastifyRequest, { member, confirmed }: Session, stepUp: StepUp | undefined): void {
   if (!stepUp) return
   const isSandbox = (request.params as { mode?: string }).mode === 'sandbox'
   if (stepUp === 'second-factor in live mode' && isSandbox) return

@@ -1,18 +1,24 @@
-import type { Logger } from 'pino'
 import type { MemberDependencies } from '../../members/dependencies.ts'
+import type { LivePayments } from '../checkout/live-payments.ts'
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
 import { accountRoutes } from './account-routes.ts'
 import { apiKeyRoutes } from './api-key-routes.ts'
+import { brandingRoutes } from './branding-routes.ts'
 import { cookieJar } from './cookies.ts'
 import { guardRoutes } from './guard.ts'
+import { liveChangeRoutes } from './live-changes.ts'
 import { memberRoutes } from './member-routes.ts'
 import { overviewRoutes } from './overview-routes.ts'
+import { moneyRoutes } from './money-routes.ts'
+import { paymentSearchRoutes } from './payment-routes.ts'
+import { providerRoutes } from './provider-routes.ts'
+import { declareSharedAccess, type SharedParts, sharedRoutes } from './shared-routes.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 
-export interface DashboardParts extends Omit<MemberDependencies, 'later'> {
+export interface DashboardParts extends Omit<MemberDependencies, 'later'>, SharedParts {
   limits: Limits
-  log: Logger
+  live: LivePayments
 }
 
 export const DASHBOARD_API = '/dashboard/api'
@@ -30,10 +36,17 @@ export function dashboardRoutes(app: App, parts: DashboardParts): void {
 
   const cookies = cookieJar(parts.baseUrl)
   const deps = { ...parts, later, cookies }
+  declareSharedAccess(app)
   guardRoutes(app, deps)
   signInRoutes(app, deps)
   accountRoutes(app, deps)
   memberRoutes(app, deps)
   apiKeyRoutes(app, deps)
   overviewRoutes(app, deps)
+  paymentSearchRoutes(app, deps)
+  moneyRoutes(app, deps)
+  providerRoutes(app, deps)
+  brandingRoutes(app, deps)
+  liveChangeRoutes(app, deps)
+  sharedRoutes(app, deps)
 }

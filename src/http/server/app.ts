@@ -24,7 +24,7 @@ import { feeRoutes } from '../api/fees.ts'
 import { initializeRoutes } from '../api/initialize.ts'
 import { integrationRoutes } from '../api/integrations.ts'
 import { noticeRoutes } from '../api/notices.ts'
-import { paymentRoutes } from '../api/payments.ts'
+import { paymentListRoutes, paymentRoutes } from '../api/payments.ts'
 import { refundRoutes } from '../api/refunds.ts'
 import { webhookEndpointRoutes } from '../api/webhook-endpoints.ts'
 import { type Documents, documents as documentsOf } from '../checkout/document.ts'
@@ -222,6 +222,7 @@ async function registerCallerRoutes(
       checkoutRoutes(api, { ...parts, links })
       initializeRoutes(api, { ...parts, links })
       paymentRoutes(api, { ...parts, links })
+      paymentListRoutes(api, { ...parts, links })
       refundRoutes(api, { ...parts, links })
       disputeRoutes(api, parts)
       cardRoutes(api, parts)
@@ -240,7 +241,7 @@ async function registerCallerRoutes(
   await app.register(async (pages: App) => pageRoutes(pages, forCustomers))
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
   await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
-  await app.register(async (dashboard: App) => dashboardRoutes(dashboard, { ...parts, limits }), {
+  await app.register(async (dashboard: App) => dashboardRoutes(dashboard, { ...parts, limits, links }), {
     prefix: DASHBOARD_API,
   })
   await app.register(async (shell: App) => shellRoutes(shell, parts.assets.dashboard))

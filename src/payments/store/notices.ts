@@ -177,6 +177,19 @@ export async function deleteOldNotices(db: Queries, limit: number): Promise<numb
   return finished.length + unmatched.length
 }
 
+/** The providers of which this merchant has a notice on record. */
+export async function findProvidersWithNotices(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  providers: string[],
+): Promise<string[]> {
+  const rows = await db.rows<{ provider: string }>(sql`
+    select p.provider from unnest(${providers}::text[]) as p (provider)
+     where exists (select from notices n
+                    where n.place = ${place} and n.merchant_id = ${uuidOf(merchantId)} and n.mode = ${mode} and n.provider = p.provider)`)
+  return rows.map(({ provider }) => provider)
+}
+
 export interface UnmatchedNotice {
   id: number
   provider: string

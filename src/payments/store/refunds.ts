@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
-import { type AttemptId, idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, idOf, LAST_UUID, type PaymentId, placeOf, type RefundId, uuidOf } from '../../kernel/ids.ts'
 import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
@@ -240,4 +240,37 @@ export async function renewRefundLease(
      where place = ${placeOf(id)} and id = ${uuidOf(id)} and status = 'pending' and lease = ${token} and leased_until > now()
     returning id`)
   return row === undefined ? undefined : { token, heldUntilMs }
+}
+
+/** A refund with what a list of refunds shows of its payment. */
+export type RefundOfPayment = Refund & { paymentReference: string; email: string; provider: string }
+
+/** Newest first. One statement per index. */
+export async function listRefunds(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  { status, before, limit }: { status: Refund['status'] | undefined; before: RefundId | undefined; limit: number },
+): Promise<RefundOfPayment[]> {
+  const [merchant, below] = [uuidOf(merchantId), before ? uuidOf(before) : LAST_UUID]
+  const rows = await db.rows<RefundRow & { reference: string; user_email: string; provider: string }>(
+    status
+      ? sql`
+          select ${COLUMNS}, p.reference, p.user_email, a.provider from refunds r
+            join payments p on p.place = r.place and p.id = r.payment_id
+            join attempts a on a.place = r.place and a.id = r.attempt_id
+           where r.place = ${place} and r.merchant_id = ${merchant} and r.mode = ${mode} and r.status = ${status} and r.id < ${below}::uuid
+           order by r.id desc limit ${limit}`
+      : sql`
+          select ${COLUMNS}, p.reference, p.user_email, a.provider from refunds r
+            join payments p on p.place = r.place and p.id = r.payment_id
+            join attempts a on a.place = r.place and a.id = r.attempt_id
+           where r.place = ${place} and r.merchant_id = ${merchant} and r.mode = ${mode} and r.id < ${below}::uuid
+           order by r.id desc limit ${limit}`,
+  )
+  return rows.map((row) => ({
+    ...refundOf(row),
+    paymentReference: row.reference,
+    email: row.user_email,
+    provider: row.provider,
+  }))
 }

@@ -57,6 +57,14 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     test: (text) => readCursor('event', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',
   },
+  'refund-cursor': {
+    test: (text) => readCursor('refund', text) !== undefined,
+    sentence: 'must be the nextCursor of an earlier answer',
+  },
+  'delivery-cursor': {
+    test: (text) => readCursor('delivery', text) !== undefined,
+    sentence: 'must be the nextCursor of an earlier answer',
+  },
 }
 
 /** `Date` turns February 30 into March 2, so the day is compared. */

@@ -1,0 +1,125 @@
+import { recordAct } from '../../events/audit-log-store.ts'
+import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import type { PaymentState } from '../../payments/state/payment-state.ts'
+import { makeChecksDue } from '../../payments/store/attempts.ts'
+import { searchPayments } from '../../payments/store/payment-search.ts'
+import { withAttempts } from '../../payments/store/payment-states.ts'
+import { deliveriesOfPayment, type ListedDelivery, listDeliveries } from '../../webhooks/delivery-list-store.ts'
+import { makeCursor, readCursor } from '../api/contract/cursor.ts'
+import { ownPayment } from '../api/payments.ts'
+import type { App } from '../server/framework.ts'
+import { inMerchant, scopeOf } from './guard.ts'
+import {
+  DeliveriesAnswer,
+  DeliveriesQuery,
+  type Delivery,
+  type PaymentRow,
+  PaymentsAnswer,
+  PaymentsQuery,
+  ResyncAnswer,
+} from './payments-contract.ts'
+import { OF_MERCHANT } from './shared-routes.ts'
+
+export const DEFAULT_PAGE_SIZE = 50
+const MAX_DELIVERIES_OF_PAYMENT = 100
+
+/** The list of payments with its search box, and what the API has not: resync and deliveries. */
+export function paymentSearchRoutes(app: App, parts: PaymentDependencies): void {
+  const { database } = parts
+  const config = { access: 'read' } as const
+
+  app.get(
+    `${OF_MERCHANT}/payments`,
+    { config, schema: { querystring: PaymentsQuery, response: { 200: PaymentsAnswer } } },
+    async (request) => {
+      const { q, from, to, amountFrom, amountTo, late, needsReview, limit, cursor, ...exact } = request.query
+      const criteria = {
+        ...exact,
+        search: q?.trim() || undefined,
+        ...(from !== undefined && { from: new Date(from) }),
+        ...(to !== undefined && { to: new Date(to) }),
+        ...(amountFrom !== undefined && { amountFrom: Number(amountFrom) }),
+        ...(amountTo !== undefined && { amountTo: Number(amountTo) }),
+        ...(late && { late: true as const }),
+        ...(needsReview && { needsReview: true as const }),
+      }
+      const { payments, nextBefore } = await searchPayments(database, scopeOf(request), criteria, {
+        before: cursor === undefined ? undefined : readCursor('payment', cursor),
+        limit: Number(limit ?? DEFAULT_PAGE_SIZE),
+      })
+      const states = await withAttempts(database, payments)
+      return { data: states.map(rowOf), nextCursor: nextBefore && makeCursor(nextBefore) }
+    },
+  )
+
+  app.get<{ Params: { reference: string } }>(
+    `${OF_MERCHANT}/payments/:reference/deliveries`,
+    { config, schema: { response: { 200: DeliveriesAnswer } } },
+    async (request) => {
+      const { payment } = await ownPayment(database, scopeOf(request), request.params.reference)
+      const deliveries = await deliveriesOfPayment(database, payment.id, MAX_DELIVERIES_OF_PAYMENT)
+      return { data: deliveries.map(deliveryOf), nextCursor: null }
+    },
+  )
+
+  app.post<{ Params: { reference: string } }>(
+    `${OF_MERCHANT}/payments/:reference/resync`,
+    { config: { access: 'payments' }, schema: { response: { 200: ResyncAnswer } } },
+    async (request) => {
+      const { actor, membership } = inMerchant(request)
+      const { payment } = await ownPayment(database, scopeOf(request), request.params.reference)
+      // The worker makes the checks: its circuit breakers know which provider is down.
+      const checks = await database.transaction(async (tx) => {
+        const { merchantId } = membership
+        await recordAct(tx, { actor, act: 'payment.resynced', merchantId, subject: payment.id })
+        return makeChecksDue(tx, payment.id)
+      })
+      return { data: { checks } }
+    },
+  )
+
+  app.get(
+    `${OF_MERCHANT}/deliveries`,
+    { config, schema: { querystring: DeliveriesQuery, response: { 200: DeliveriesAnswer } } },
+    async (request) => {
+      const { state, limit, cursor } = request.query
+      const pageSize = Number(limit ?? DEFAULT_PAGE_SIZE)
+      const found = await listDeliveries(database, scopeOf(request), {
+        filter: state,
+        before: cursor === undefined ? undefined : readCursor('delivery', cursor),
+        limit: pageSize + 1,
+      })
+      const page = found.slice(0, pageSize)
+      const last = page.at(-1)
+      const hasMore = found.length > pageSize && state !== 'retrying'
+      return { data: page.map(deliveryOf), nextCursor: hasMore && last ? makeCursor(last.id) : null }
+    },
+  )
+}
+
+function rowOf({ payment, attempts }: PaymentState): PaymentRow {
+  const { id, reference, status, late, amount, currency, amountPaid, amountRefunded, user } = payment
+  const last = attempts.at(-1)
+  return {
+    ...{ id, reference, status, late, amount, currency, amountPaid, amountRefunded },
+    needsReview: attempts.some(({ needsReview }) => needsReview !== null),
+    email: user.email,
+    name: user.name,
+    attempts: attempts.length,
+    lastStatus: last?.status ?? null,
+    lastProvider: last?.provider ?? null,
+    lastChannel: last?.channel ?? null,
+    lastFailure: last?.failure?.code ?? null,
+    createdAt: payment.createdAt.toISOString(),
+    completedAt: payment.completedAt?.toISOString() ?? null,
+  }
+}
+
+function deliveryOf(delivery: ListedDelivery): Delivery {
+  const { id, eventId, paymentId, type, endpointId, url, state, tries, lastStatus, lastError } = delivery
+  return {
+    ...{ id, event: eventId, payment: paymentId, type, endpoint: endpointId, url, state, tries, lastStatus, lastError },
+    nextTryAt: delivery.nextTryAt?.toISOString() ?? null,
+    createdAt: delivery.createdAt.toISOString(),
+  }
+}

@@ -1,0 +1,58 @@
+import { listIntegrations } from '../../integrations/integration-store.ts'
+import { integrationView } from '../../integrations/integration-view.ts'
+import { orderIntegrations } from '../../integrations/manage-integrations.ts'
+import { findProvidersWithNotices } from '../../payments/store/notices.ts'
+import { PROVIDERS } from '../../providers/registry.ts'
+import type { App } from '../server/framework.ts'
+import { inMerchant, scopeOf } from './guard.ts'
+import { ProviderOrder, ProvidersAnswer } from './settings-contract.ts'
+import { OF_MERCHANT, type SharedParts } from './shared-routes.ts'
+
+/** All providers, with the merchant's integration of each, and their order. The shared routes set one up. */
+export function providerRoutes(app: App, parts: SharedParts): void {
+  const { database, secrets, providers, links, integrationCache } = parts
+  const config = { access: 'settings' } as const
+
+  app.get(`${OF_MERCHANT}/providers`, { config, schema: { response: { 200: ProvidersAnswer } } }, async (request) => {
+    const scope = scopeOf(request)
+    const { mode } = scope
+    const records = await listIntegrations(database, secrets, scope)
+    const offered = PROVIDERS.filter(({ capabilities }) => mode === 'sandbox' || !capabilities.sandboxOnly)
+    const names = offered.map(({ capabilities }) => capabilities.name)
+    const seen = await findProvidersWithNotices(database, scope, names)
+    const position = (name: string) => {
+      const index = records.findIndex(({ provider }) => provider === name)
+      return index < 0 ? records.length : index
+    }
+    const rows = offered.map((provider) => {
+      const { name, title, channels, countries, currencies } = provider.capabilities
+      const record = records.find((each) => each.provider === name)
+      const noticeURL = links.notices(scope, name)
+      return {
+        ...{ provider: name, title, channels, countries, currencies, noticeURL },
+        settings: provider.settings.map((setting) => ({
+          name: setting.name,
+          about: setting.about,
+          secret: setting.secret,
+          optional: setting.optional ?? false,
+          looksLike: setting.looksLike[mode],
+        })),
+        noticeSeen: seen.includes(name),
+        integration: record ? integrationView(record, mode, provider, noticeURL) : null,
+        healthy: providers.isHealthy(scope, name),
+      }
+    })
+    return { data: rows.sort((a, b) => position(a.provider) - position(b.provider)) }
+  })
+
+  app.put(
+    `${OF_MERCHANT}/provider-order`,
+    { config: { ...config, stepUp: 'second-factor in live mode' }, schema: { body: ProviderOrder } },
+    async (request, reply) => {
+      const scope = scopeOf(request)
+      await orderIntegrations(parts, inMerchant(request).actor, scope, request.body.providers)
+      integrationCache.invalidate(scope.merchantId)
+      return reply.code(204).send()
+    },
+  )
+}

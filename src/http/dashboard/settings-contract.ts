@@ -1,0 +1,64 @@
+import { type Static, Type } from 'typebox'
+import { CORNERS, LANGUAGES, WIDGET_ACCESS } from '../../merchants/branding.ts'
+import { ChannelName } from '../api/contract/attempt.ts'
+import { Integration } from '../api/contract/integration.ts'
+import { nullable } from '../api/contract/schema.ts'
+
+/** Requests and answers for providers and branding. Setting up one provider is answered as in the merchants' API. */
+
+const oneOf = <Value extends string>(values: readonly Value[]) =>
+  Type.Unsafe<Value>({ type: 'string', enum: [...values] })
+
+const ProviderRow = Type.Object({
+  provider: Type.String(),
+  title: Type.String(),
+  channels: Type.Array(ChannelName),
+  countries: Type.Array(Type.String()),
+  currencies: Type.Array(Type.String()),
+  /** What a merchant copies from the provider's dashboard. */
+  settings: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      about: Type.String(),
+      secret: Type.Boolean(),
+      optional: Type.Boolean(),
+      looksLike: Type.String(),
+    }),
+  ),
+  /** The address to enter in the provider's dashboard. */
+  noticeURL: Type.String(),
+  /** A notice has come in the last 90 days. */
+  noticeSeen: Type.Boolean(),
+  /** Null: not set up. `enabled: false`: switched off. */
+  integration: Type.Unsafe<Static<typeof Integration> | null>({
+    type: ['object', 'null'],
+    properties: Integration.properties,
+  }),
+  /** Calls have succeeded lately, as far as this process knows. */
+  healthy: Type.Boolean(),
+})
+export type ProviderRow = Static<typeof ProviderRow>
+export const ProvidersAnswer = Type.Object({ data: Type.Array(ProviderRow) })
+export const ProviderOrder = Type.Object({
+  /** The names of all providers that are switched on, the first to be used first. */
+  providers: Type.Array(Type.String({ maxLength: 50 }), { minItems: 1, maxItems: 100, uniqueItems: true }),
+})
+
+const branding = {
+  name: Type.String({ maxLength: 200 }),
+  colour: nullable(Type.String({ maxLength: 7 })),
+  corners: oneOf(CORNERS),
+  language: nullable(oneOf(LANGUAGES)),
+  returnAfterSeconds: nullable(Type.Integer({ minimum: 0, maximum: 60 })),
+  origins: Type.Array(Type.String({ maxLength: 300 }), { maxItems: 20 }),
+  widget: oneOf(WIDGET_ACCESS),
+}
+export const BrandingAnswer = Type.Object({
+  data: Type.Object({ ...branding, logoURL: nullable(Type.String()) }),
+})
+export type BrandingAnswer = Static<typeof BrandingAnswer>
+/** Absent fields stay as they are. `logo`: base64 of a PNG, JPEG or WebP of at most 10 KiB; null removes it. */
+export const BrandingChanges = Type.Partial(
+  Type.Object({ ...branding, logo: nullable(Type.String({ maxLength: 14_000, pattern: '^[A-Za-z0-9+/]*={0,2}$' })) }),
+)
+export type BrandingChanges = Static<typeof BrandingChanges>

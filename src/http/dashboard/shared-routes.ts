@@ -1,0 +1,139 @@
+import type { FastifyRequest } from 'fastify'
+import { recordAct } from '../../events/audit-log-store.ts'
+import type { IntegrationCache } from '../../integrations/integration-cache.ts'
+import { Problem } from '../../kernel/problem.ts'
+import type { PaymentBatch } from '../../payments/create-payment.ts'
+import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import { refundsOf } from '../../payments/store/refunds.ts'
+import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
+import { cardRoutes } from '../api/cards.ts'
+import { checkoutRoutes } from '../api/checkouts.ts'
+import type { RefundRequest } from '../api/contract/attempt.ts'
+import { disputeRoutes } from '../api/disputes.ts'
+import { eventRoutes } from '../api/events.ts'
+import { integrationRoutes } from '../api/integrations.ts'
+import { ownPayment, paymentRoutes } from '../api/payments.ts'
+import { refundRoutes } from '../api/refunds.ts'
+import { webhookEndpointRoutes } from '../api/webhook-endpoints.ts'
+import type { App } from '../server/framework.ts'
+import { type Access, checkStepUp, inMerchant, type StepUp, scopeOf } from './guard.ts'
+
+export interface SharedParts extends PaymentDependencies, Pick<DeliveryDependencies, 'http' | 'allowPrivate'> {
+  integrationCache: IntegrationCache
+  paymentBatch: PaymentBatch
+}
+
+interface Rule {
+  access: Access
+  stepUp?: StepUp
+  /** The entry of the audit log, for an operation that writes none itself. */
+  act?: string
+}
+
+export const OF_MERCHANT = '/merchants/:merchant/:mode'
+
+const SECRETS = { access: 'keys', stepUp: 'second-factor in live mode' } as const
+
+/** The routes that the dashboard shares with the merchants' API, and which members may call them. */
+const RULES: Record<string, Rule> = {
+  'POST /checkouts': { access: 'payments', act: 'payment.created' },
+  'GET /payments/:reference': { access: 'read' },
+  'GET /payments/:reference/timeline': { access: 'read' },
+  'POST /payments/:reference/cancel': { access: 'payments', act: 'payment.cancelled' },
+  'GET /payments/:reference/refunds': { access: 'read' },
+  'POST /payments/:reference/refunds': { access: 'refunds' },
+  'GET /refunds/:id': { access: 'read' },
+  'GET /disputes': { access: 'read' },
+  'GET /disputes/:id': { access: 'read' },
+  'GET /cards': { access: 'read' },
+  'DELETE /cards/:id': { access: 'payments' },
+  'GET /events': { access: 'read' },
+  'GET /events/:id': { access: 'read' },
+  'POST /events/:id/redeliver': { access: 'payments', act: 'event.redelivered' },
+  'POST /events/redeliver': { access: 'payments', act: 'events.redelivered' },
+  'GET /webhook-endpoints': { access: 'read' },
+  'POST /webhook-endpoints': SECRETS,
+  'PATCH /webhook-endpoints/:id': { access: 'keys' },
+  'DELETE /webhook-endpoints/:id': { access: 'keys' },
+  'POST /webhook-endpoints/:id/rotate-secret': SECRETS,
+  'POST /webhook-endpoints/:id/test': { access: 'keys' },
+  'POST /webhook-secret/rotate': SECRETS,
+  'GET /integrations': { access: 'settings' },
+  'GET /integrations/:provider': { access: 'settings' },
+  'PUT /integrations/:provider': { access: 'settings', stepUp: 'second-factor in live mode' },
+  'DELETE /integrations/:provider': { access: 'settings' },
+  'POST /integrations/:provider/check': { access: 'settings' },
+}
+
+/** Gives each shared route its access. The guard refuses a route that has none, so this hook comes before it. */
+export function declareSharedAccess(app: App): void {
+  app.addHook('onRoute', (route) => {
+    if (route.config?.access || !route.url.includes(OF_MERCHANT)) return
+    const path = route.url.slice(route.url.indexOf(OF_MERCHANT) + OF_MERCHANT.length)
+    const rule = RULES[`${route.method === 'HEAD' ? 'GET' : route.method} ${path}`]
+    if (rule) route.config = { ...route.config, ...rule }
+  })
+}
+
+/** The routes of the merchants' API, for a signed-in member in place of a credential. */
+export function sharedRoutes(app: App, parts: SharedParts): void {
+  app.register(
+    async (shared: App) => {
+      shared.addHook('onRequest', async (request) => {
+        const { actor, membership } = inMerchant(request)
+        const { suspended, merchantName } = membership
+        request.caller = { ...scopeOf(request), actor, suspended, merchantName }
+      })
+      shared.addHook('preHandler', async (request) => {
+        const { method, routeOptions } = request
+        if (method === 'POST' && routeOptions.url?.endsWith('/payments/:reference/refunds'))
+          await limitRefund(parts, request)
+      })
+      // Before the answer is sent: an act that cannot be written is an error.
+      shared.addHook('onSend', async (request, reply, payload) => {
+        const { act } = request.routeOptions.config as { act?: string }
+        if (act && reply.statusCode < 300) await recordMembersAct(parts, request, act, String(payload))
+        return payload
+      })
+      checkoutRoutes(shared, parts)
+      paymentRoutes(shared, parts)
+      refundRoutes(shared, parts)
+      disputeRoutes(shared, parts)
+      cardRoutes(shared, parts)
+      eventRoutes(shared, parts)
+      webhookEndpointRoutes(shared, parts)
+      integrationRoutes(shared, parts)
+    },
+    { prefix: OF_MERCHANT },
+  )
+}
+
+/**
+ * The merchant's limit is for all refunds of one payment together, so that small ones do not get around it. Above it, support is refused
+ * and others prove their identity, in live mode.
+ */
+async function limitRefund({ database }: SharedParts, request: FastifyRequest): Promise<void> {
+  const { membership, session } = inMerchant(request)
+  const { reference } = request.params as { reference: string }
+  const { amount } = (request.body ?? {}) as Partial<RefundRequest>
+  const { payment } = await ownPayment(database, request.caller, reference)
+  const before = (await refundsOf(database, payment.id))
+    .filter(({ kind, status }) => kind === 'merchant' && status !== 'failed')
+    .reduce((sum, refund) => sum + refund.amount, 0)
+  const total = typeof amount === 'number' ? before + amount : Math.max(payment.amountPaid, before)
+  if (total <= membership.refundLimit) return
+  if (membership.role === 'support')
+    throw new Problem(
+      'forbidden',
+      'This refund is above the limit of your role. Ask an owner or admin of the merchant.',
+    )
+  checkStepUp(request, session, 'second-factor in live mode')
+}
+
+async function recordMembersAct({ database }: SharedParts, request: FastifyRequest, act: string, body: string) {
+  const { actor, merchantId } = request.caller
+  const { reference, id } = request.params as { reference?: string; id?: string }
+  const created = act === 'payment.created' ? (JSON.parse(body) as { data: { id: string } }).data.id : undefined
+  const subject = created ?? reference ?? id ?? request.caller.mode
+  await database.transaction((tx) => recordAct(tx, { actor, act, merchantId, subject }))
+}

@@ -1,0 +1,192 @@
+import type { Queries } from '../../database/database.ts'
+import { sql } from '../../database/sql.ts'
+import type { Channel } from '../../kernel/channel.ts'
+import { firstUuidAt, idOf, LAST_UUID, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
+import type { Scope } from '../../kernel/scope.ts'
+import type { Payment, PaymentStatus } from '../state/payment.ts'
+import { PAYMENT_COLUMNS, type PaymentRow, paymentOf } from './payments.ts'
+
+/** The criteria of the dashboard's list. Absent: any. */
+export interface PaymentCriteria {
+  /** The text of the search box, without spaces around it. */
+  search?: string | undefined
+  status?: PaymentStatus | undefined
+  provider?: string | undefined
+  channel?: Channel | undefined
+  currency?: string | undefined
+  amountFrom?: number | undefined
+  amountTo?: number | undefined
+  from?: Date | undefined
+  to?: Date | undefined
+  late?: true | undefined
+  needsReview?: true | undefined
+}
+
+export interface PaymentPage {
+  payments: Payment[]
+  /** The last payment that was read. Null: there are no more. */
+  nextBefore: PaymentId | null
+}
+
+/**
+ * Rows that one page may read. A criterion without an index of its own (provider, amount …) is checked row by row; a page that reads this
+ * many rows is answered with what it found, and with the cursor to go on.
+ */
+const MAX_ROWS_READ = 2_000
+
+/** Newest first, by keyset. One branch of the union is used: the one with the best index for the criteria. */
+export async function searchPayments(
+  db: Queries,
+  scope: Scope,
+  criteria: PaymentCriteria,
+  { before, limit }: { before: PaymentId | undefined; limit: number },
+): Promise<PaymentPage> {
+  const { place, mode } = scope
+  const merchant = uuidOf(scope.merchantId)
+  const { search = '', status = null, provider = null, channel = null, currency = null } = criteria
+  const { amountFrom = null, amountTo = null, from = null, to = null, late = false, needsReview = false } = criteria
+  const ids = search === '' || search.includes('@') ? [] : await findNamed(db, scope, search)
+  const source = sourceOf(criteria, ids)
+  const first = firstUuidAt(new Date((from?.getTime() ?? 0) - CLOCKS_MAY_DIFFER_MS))
+  const last = to ? firstUuidAt(new Date(to.getTime() + CLOCKS_MAY_DIFFER_MS)) : LAST_UUID
+  const cursor = before ? uuidOf(before) : LAST_UUID
+  const below = cursor < last ? cursor : last
+  const rows = await db.rows<(PaymentRow | { id: null }) & { rows_read: number; last_read: string | null }>(sql`
+    with candidates as materialized (
+      (select ${PAYMENT_COLUMNS} from payments p
+        where ${source} = 'all' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and id >= ${first}::uuid and id < ${below}::uuid
+        order by id desc limit ${MAX_ROWS_READ})
+      union all
+      (select ${PAYMENT_COLUMNS} from payments p
+        where ${source} = 'finished' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and status = ${status} and status <> 'pending'
+          and id >= ${first}::uuid and id < ${below}::uuid
+        order by id desc limit ${MAX_ROWS_READ})
+      union all
+      (select ${PAYMENT_COLUMNS} from payments p
+        where ${source} = 'late' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and late and id >= ${first}::uuid and id < ${below}::uuid
+        order by id desc limit ${MAX_ROWS_READ})
+      union all
+      (select ${PAYMENT_COLUMNS} from payments p
+        where ${source} = 'e-mail' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and lower(user_email) = lower(${search})
+          and id >= ${first}::uuid and id < ${below}::uuid
+        order by id desc limit ${MAX_ROWS_READ})
+      union all
+      (select ${PAYMENT_COLUMNS} from payments p
+        where ${source} = 'named' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and id = any(${ids}::uuid[])
+          and id >= ${first}::uuid and id < ${below}::uuid
+        order by id desc limit ${MAX_ROWS_READ})
+      union all
+      (select ${PAYMENT_COLUMNS} from payments p join (
+         select distinct payment_id from (
+           (select a.payment_id from attempts a
+             where ${source} = 'review' and a.place = ${place} and a.merchant_id = ${merchant} and a.mode = ${mode} and a.needs_review is not null
+               and a.payment_id >= ${first}::uuid and a.payment_id < ${below}::uuid
+             order by a.payment_id desc limit ${MAX_ROWS_READ})
+           union all
+           (select a.payment_id from attempts a
+             where ${source} = 'failure' and a.place = ${place} and a.merchant_id = ${merchant} and a.mode = ${mode} and a.failure is not null
+               and a.failure->>'code' = ${search} and a.payment_id >= ${first}::uuid and a.payment_id < ${below}::uuid
+             order by a.payment_id desc limit ${MAX_ROWS_READ})
+           union all
+           (select a.payment_id from attempts a
+             where ${source} = 'failure' and a.place = ${place} and a.merchant_id = ${merchant} and a.mode = ${mode}
+               and a.failure->>'providerCode' is not null and a.failure->>'providerCode' = ${search}
+               and a.payment_id >= ${first}::uuid and a.payment_id < ${below}::uuid
+             order by a.payment_id desc limit ${MAX_ROWS_READ})
+         ) of_attempts order by payment_id desc limit ${MAX_ROWS_READ}
+       ) named on p.id = named.payment_id
+       where p.place = ${place})
+    )
+    select found.*, (select count(*) from candidates) as rows_read, (select id from candidates order by id limit 1) as last_read
+      from (select) as one left join lateral (
+        select ${PAYMENT_COLUMNS} from candidates p
+         where (${status}::text is null or p.status = ${status})
+           and (${currency}::text is null or p.currency = ${currency})
+           and (${amountFrom}::bigint is null or p.amount >= ${amountFrom})
+           and (${amountTo}::bigint is null or p.amount <= ${amountTo})
+           and (${from}::timestamptz is null or p.created_at >= ${from})
+           and (${to}::timestamptz is null or p.created_at < ${to})
+           and (not ${late}::boolean or p.late)
+           and (not ${needsReview}::boolean or exists (
+                 select from attempts a where a.place = p.place and a.payment_id = p.id and a.needs_review is not null))
+           and (${provider}::text is null and ${channel}::text is null or exists (
+                 select from attempts a
+                  where a.place = p.place and a.payment_id = p.id and (${provider}::text is null or a.provider = ${provider})
+                    and (${channel}::text is null or a.channel = ${channel})))
+         order by p.id desc limit ${limit + 1}
+      ) found on true`)
+  const found = rows.filter((row) => row.id !== null).map((row) => paymentOf(row as PaymentRow))
+  const payments = found.slice(0, limit)
+  const [{ rows_read: rowsRead = 0, last_read: lastRead = null } = {}] = rows
+  if (found.length > limit) return { payments, nextBefore: payments.at(-1)?.id ?? null }
+  const mayHaveMore = rowsRead >= MAX_ROWS_READ && lastRead !== null
+  return { payments, nextBefore: mayHaveMore ? idOf('payment', lastRead, place) : null }
+}
+
+// Ids have the time of the process that created them, created_at has the time of the database.
+const CLOCKS_MAY_DIFFER_MS = 3_600_000
+
+type Source = 'all' | 'finished' | 'late' | 'e-mail' | 'named' | 'review' | 'failure'
+
+function sourceOf({ search = '', status, late, needsReview }: PaymentCriteria, ids: string[]): Source {
+  if (search.includes('@')) return 'e-mail'
+  if (search !== '') return ids.length > 0 ? 'named' : 'failure'
+  if (needsReview) return 'review'
+  if (late) return 'late'
+  return status && status !== 'pending' ? 'finished' : 'all'
+}
+
+/** Payments that one name can stand for. More than that are not a name. */
+const MAX_NAMED = 200
+
+/**
+ * The payments that have this id, reference, short code, account number, reference or transaction at the provider, or whose customer has a
+ * saved card with these last four digits. Each by an index.
+ */
+async function findNamed(db: Queries, { place, merchantId, mode }: Scope, name: string): Promise<string[]> {
+  const merchant = uuidOf(merchantId)
+  const [payment, attempt, refund] = [parseId('payment', name), parseId('attempt', name), parseId('refund', name)]
+  const rows = await db.rows<{ id: string }>(sql`
+    select id from payments where place = ${place} and id = ${payment ? uuidOf(payment) : null}
+    union
+    select payment_id from attempts where place = ${place} and id = ${attempt ? uuidOf(attempt) : null}
+    union
+    select payment_id from refunds where place = ${place} and id = ${refund ? uuidOf(refund) : null}
+    union
+    select id from payments where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and reference = ${name}
+    union
+    select id from payments where place = ${place} and short_code = ${name}
+    union
+    select payment_id from attempts where place = ${place} and reference = ${name}
+    union
+    select payment_id from attempts where place = ${place} and order_reference = ${name}
+    union
+    select a.payment_id from integrations i
+      join attempts a on a.place = ${place} and a.merchant_id = i.merchant_id and a.mode = i.mode and a.provider = i.provider
+                     and a.provider_reference = ${name}
+     where i.merchant_id = ${merchant} and i.mode = ${mode}
+    union
+    select r.payment_id from integrations i cross join lateral generate_series(0, i.account) as versions (version)
+      join receipts r on r.place = ${place} and r.merchant_id = i.merchant_id and r.mode = i.mode and r.provider = i.provider
+                     and r.account = versions.version and r.transaction_id = ${name}
+     where i.merchant_id = ${merchant} and i.mode = ${mode} and r.payment_id is not null
+    union
+    (select a.payment_id from attempts a
+      where a.place = ${place} and a.merchant_id = ${merchant} and a.mode = ${mode}
+        and a.instructions->>'accountNumber' is not null and a.instructions->>'accountNumber' = ${name}
+      limit ${MAX_NAMED})
+    union
+    (select p.id from saved_cards c cross join lateral (
+        select id from payments
+         where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and user_id = c.user_id order by id desc limit 20) p
+      where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode} and c.last4 = ${name} and c.user_id is not null
+      limit ${MAX_NAMED})
+    union
+    (select p.id from saved_cards c cross join lateral (
+        select id from payments
+         where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and lower(user_email) = lower(c.email)
+         order by id desc limit 20) p
+      where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode} and c.last4 = ${name} and c.user_id is null
+      limit ${MAX_NAMED})`)
+  return rows.map(({ id }) => id)
+}

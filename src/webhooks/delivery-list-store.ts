@@ -1,0 +1,130 @@
+import type { Queries } from '../database/database.ts'
+import { Fixed, sql } from '../database/sql.ts'
+import type { AnnouncedType } from '../events/event.ts'
+import {
+  type DeliveryId,
+  type EndpointId,
+  type EventId,
+  idOf,
+  LAST_UUID,
+  type PaymentId,
+  placeOf,
+  uuidOf,
+} from '../kernel/ids.ts'
+import type { Scope } from '../kernel/scope.ts'
+import type { DeliveryState } from './delivery.ts'
+
+/** A delivery as the dashboard lists it, with the result of its last try. */
+export interface ListedDelivery {
+  id: DeliveryId
+  eventId: EventId
+  paymentId: PaymentId
+  type: AnnouncedType
+  endpointId: EndpointId | null
+  url: string
+  state: DeliveryState
+  tries: number
+  createdAt: Date
+  /** Of a waiting delivery. */
+  nextTryAt: Date | null
+  lastStatus: number | null
+  lastError: string | null
+}
+
+interface Row {
+  place: number
+  id: string
+  event_id: string
+  payment_id: string
+  type: AnnouncedType
+  endpoint_id: string | null
+  url: string
+  state: DeliveryState
+  tries: number
+  created_at: Date
+  due_at: Date
+  status: number | null
+  error: string | null
+}
+
+const COLUMNS =
+  new Fixed(`d.place, d.id, d.event_id, e.payment_id, e.type, d.endpoint_id, d.url, d.tries, d.created_at, d.due_at, t.status, t.error,
+  case when d.state = 'waiting' and not coalesce(w.enabled, true) then 'disabled' else d.state end as state`)
+const LAST_TRY = new Fixed(`
+  left join webhook_endpoints w on w.id = d.endpoint_id
+  left join delivery_tries t on t.place = d.place and t.delivery_id = d.id and t.number = d.tries`)
+
+function listedOf(row: Row): ListedDelivery {
+  const { place, type, url, state, tries } = row
+  return {
+    id: idOf('delivery', row.id, place),
+    eventId: idOf('event', row.event_id, place),
+    paymentId: idOf('payment', row.payment_id, place),
+    type,
+    endpointId: row.endpoint_id === null ? null : idOf('endpoint', row.endpoint_id),
+    url,
+    state,
+    tries,
+    createdAt: row.created_at,
+    nextTryAt: state === 'waiting' ? row.due_at : null,
+    lastStatus: row.status,
+    lastError: row.error,
+  }
+}
+
+/** `retrying`: waiting after a failed try. `given-up`: exhausted or disabled. */
+export type DeliveryFilter = 'retrying' | 'given-up' | undefined
+
+/** Destinations that wait for a retry and are looked at. */
+const MAX_DESTINATIONS = 200
+
+/**
+ * Newest first; of those that wait for a retry, the `limit` that are due first. One statement per index: a table-wide index by merchant would cost
+ * every delivery a write.
+ */
+export async function listDeliveries(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  { filter, before, limit }: { filter: DeliveryFilter; before: DeliveryId | undefined; limit: number },
+): Promise<ListedDelivery[]> {
+  const [merchant, below] = [uuidOf(merchantId), before ? uuidOf(before) : LAST_UUID]
+  const rows = await db.rows<Row>(
+    filter === 'given-up'
+      ? sql`
+          select ${COLUMNS} from deliveries d join events e on e.place = d.place and e.id = d.event_id ${LAST_TRY}
+           where d.place = ${place} and d.merchant_id = ${merchant} and d.mode = ${mode} and d.state in ('exhausted', 'disabled')
+             and (d.created_at, d.id) < (select coalesce(max(c.created_at), 'infinity'), ${below}::uuid from deliveries c
+                                          where c.place = ${place} and c.id = ${below}::uuid)
+           order by d.created_at desc, d.id desc limit ${limit}`
+      : filter === 'retrying'
+        ? sql`
+          select ${COLUMNS} from (
+              select c.destination from delivery_retries c
+               where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode} order by c.next_due_at limit ${MAX_DESTINATIONS}
+            ) retried
+            cross join lateral (
+              select f.place, f.id, f.event_id, f.endpoint_id, f.url, f.state, f.tries, f.created_at, f.due_at from deliveries f
+               where f.place = ${place} and f.state = 'waiting' and f.destination = retried.destination and f.mode = ${mode}
+               order by f.due_at limit ${limit}
+            ) d
+            join events e on e.place = d.place and e.id = d.event_id ${LAST_TRY}
+           order by d.due_at limit ${limit}`
+        : sql`
+          select ${COLUMNS} from events e join deliveries d on d.place = e.place and d.event_id = e.id ${LAST_TRY}
+           where e.place = ${place} and e.merchant_id = ${merchant} and e.mode = ${mode} and e.body is not null
+             and e.id <= coalesce((select c.event_id from deliveries c where c.place = ${place} and c.id = ${below}::uuid), ${LAST_UUID}::uuid)
+             and (e.id, d.id) < (coalesce((select c.event_id from deliveries c where c.place = ${place} and c.id = ${below}::uuid), ${LAST_UUID}::uuid),
+                                 ${below}::uuid)
+           order by e.id desc, d.id desc limit ${limit}`,
+  )
+  return rows.map(listedOf)
+}
+
+/** The deliveries of all events of a payment, newest first. */
+export async function deliveriesOfPayment(db: Queries, id: PaymentId, limit: number): Promise<ListedDelivery[]> {
+  const rows = await db.rows<Row>(sql`
+    select ${COLUMNS} from events e join deliveries d on d.place = e.place and d.event_id = e.id ${LAST_TRY}
+     where e.place = ${placeOf(id)} and e.payment_id = ${uuidOf(id)}
+     order by d.id desc limit ${limit}`)
+  return rows.map(listedOf)
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { get, type IncomingMessage } from 'node:http'
+import { after, test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import { addMember, signedInBrowser } from '../support/dashboard.ts'
+import { createDatabase } from '../support/database.ts'
+import { tell } from '../support/delivering.ts'
+import { startListener } from '../support/listener.ts'
+import { startPaying } from '../support/paying.ts'
+
+const { url, database } = await createDatabase()
+const service = await startPaying({ database, databaseUrl: url })
+const { app, baseUrl } = service
+const shop = await service.addShop()
+const { merchantId } = shop
+const { id } = await addMember(database, { role: 'owner', merchantId })
+const owner = await signedInBrowser(app, database, id, { origin: baseUrl })
+const base = `/merchants/${merchantId}/sandbox`
+const actsOf = async (like: string) =>
+  (
+    await database.rows<{ subject: string }>(sql`
+      select subject from audit_log where act like ${like} and merchant_id = ${uuidOf(merchantId)} and actor = ${`member:${id}`} order by id`)
+  ).map(({ subject }) => subject)
+
+interface Row {
+  provider: string
+  integration: { enabled: boolean; priority: number; secretsSet: string[] } | null
+}
+
+test('providers: all that there are, set up with keys that are never shown, in an order, and switched off', async () => {
+  const list = async (): Promise<Row[]> => (await owner.call('GET', `${base}/providers`)).body.data
+  const [first, ...others] = await list()
+  assert.deepEqual([first?.provider, first?.integration?.enabled], ['gateway', true])
+  assert.ok(others.length >= 4 && others.every(({ integration }) => integration === null))
+
+  const keys = { secretKey: `sk_test_${'a'.repeat(40)}`, publicKey: `pk_test_${'b'.repeat(40)}` }
+  const wrong = await owner.call('PUT', `${base}/integrations/paystack`, { settings: { secretKey: 'sk_live_x' } })
+  assert.equal(wrong.status, 400)
+  const set = await owner.call('PUT', `${base}/integrations/paystack`, {
+    settings: keys,
+    baseURL: 'http://127.0.0.1:9',
+  })
+  assert.deepEqual([set.status, set.body.warning?.code], [200, 'keys_not_checked'])
+  assert.ok(!JSON.stringify([set.body, await list()]).includes(keys.secretKey))
+
+  const order = (providers: string[]) => owner.call('PUT', `${base}/provider-order`, { providers })
+  assert.equal((await order(['gateway', 'paystack'])).status, 204)
+  assert.deepEqual(
+    (await list()).slice(0, 2).map(({ provider }) => provider),
+    ['gateway', 'paystack'],
+  )
+  assert.equal((await order(['paystack', 'gateway'])).status, 204)
+  const [paystack] = await list()
+  assert.deepEqual(
+    [paystack?.provider, paystack?.integration?.priority, paystack?.integration?.secretsSet],
+    ['paystack', 10, ['secretKey']],
+  )
+  assert.equal((await order(['paystack'])).status, 409)
+  assert.equal((await order(['paystack', 'stripe'])).status, 409)
+
+  assert.equal((await owner.call('DELETE', `${base}/integrations/paystack`)).body.data.enabled, false)
+  assert.deepEqual(await actsOf('integration%'), [
+    'sandbox paystack',
+    'sandbox gateway paystack',
+    'sandbox paystack gateway',
+    'sandbox paystack',
+  ])
+  const live = (await owner.call('GET', `/merchants/${merchantId}/live/providers`)).body.data
+  assert.ok(
+    !live.some(({ provider }: Row) => provider === 'gateway'),
+    'the sandbox provider is not offered in live mode',
+  )
+})
+
+test('branding: read, changed, and refused with every mistake', async () => {
+  const path = `/merchants/${merchantId}/branding`
+  const before = (await owner.call('GET', path)).body.data
+  assert.deepEqual([before.name, before.colour, before.logoURL], ['Adaeze Kitchen', null, null])
+  const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.from('\0\0\0\x0dIHDR', 'latin1')])
+  const changes = {
+    colour: '0B6E4F',
+    corners: 'pill',
+    origins: ['https://shop.example/'],
+    logo: png.toString('base64'),
+  }
+  const { status, body } = await owner.call('PATCH', path, changes)
+  assert.equal(status, 200, JSON.stringify(body))
+  const { logoURL, ...rest } = body.data
+  const { logoURL: none, ...kept } = before
+  assert.deepEqual(rest, { ...kept, colour: '#0b6e4f', corners: 'pill', origins: ['https://shop.example'] })
+  assert.equal((await fetch(baseUrl + logoURL)).headers.get('content-type'), 'image/png')
+  const refused = await owner.call('PATCH', path, { colour: 'green', origins: ['shop'], logo: 'AAAA', name: ' ' })
+  assert.deepEqual([refused.status, refused.body.errors.length], [400, 4])
+  assert.equal((await owner.call('PATCH', path, { logo: null, colour: null })).body.data.logoURL, null)
+  assert.deepEqual(await actsOf('merchant.branded'), ['origins colour corners logo', 'colour logo'])
+})
+
+test('webhook endpoints: the secret is shown once, rotated, tried, paused and deleted', async () => {
+  const hook = await startListener()
+  const endpoints = `${base}/webhook-endpoints`
+  const created = await owner.call('POST', endpoints, { url: hook.url, events: ['payment.successful'] })
+  assert.equal(created.status, 201)
+  const { id: endpoint, secret } = created.body.data
+  const listed = await owner.call('GET', endpoints)
+  assert.ok(listed.body.data.length === 1 && !JSON.stringify(listed.body).includes(secret))
+  assert.deepEqual((await owner.call('POST', `${endpoints}/${endpoint}/test`)).body.data.status, 200)
+  const rotated = (await owner.call('POST', `${endpoints}/${endpoint}/rotate-secret`)).body.data
+  assert.ok(rotated.secret !== secret && Date.parse(rotated.previousValidUntil) > Date.now())
+  assert.equal((await owner.call('PATCH', `${endpoints}/${endpoint}`, { enabled: false })).body.data.enabled, false)
+  assert.equal((await owner.call('DELETE', `${endpoints}/${endpoint}`)).status, 200)
+  assert.deepEqual((await owner.call('GET', endpoints)).body.data, [])
+})
+
+/** The text of an event stream of the dashboard, until it matches. */
+async function stream(headers: Record<string, string> = {}) {
+  const cookie = [...owner.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const call = get(
+      `${baseUrl}/dashboard/api${base}/changes`,
+      { agent: false, headers: { cookie, accept: 'text/event-stream', ...headers } },
+      resolve,
+    )
+    call.on('error', reject)
+    after(() => call.destroy())
+  })
+  response.on('error', () => {})
+  assert.equal(response.statusCode, 200)
+  let text = ''
+  return async (pattern: RegExp): Promise<string> => {
+    if (pattern.test(text)) return text
+    const { promise, resolve } = Promise.withResolvers<string>()
+    response.on('data', (chunk) => {
+      text += chunk
+      if (pattern.test(text)) resolve(text)
+    })
+    return promise
+  }
+}
+
+test('live updates: a tab learns of each change, and after a reconnect of those that it missed', async () => {
+  assert.equal((await owner.call('GET', `${base}/changes`)).status, 400, 'only as a stream')
+  const until = await stream()
+  await until(/retry: 2000/)
+  const first = await tell(shop)
+  const text = await until(/payment\.cancelled/)
+  assert.match(text, new RegExp(`id: ${first}\\ndata: {"payment":"chk_\\w+","type":"payment.cancelled"}`))
+  const second = await tell(shop)
+  const reconnected = await stream({ 'last-event-id': first })
+  const missed = await reconnected(/payment\.cancelled/)
+  assert.ok(missed.includes(`id: ${second}`) && !missed.includes(`id: ${first}`), missed)
+  const other = await service.addShop('Other shop')
+  const foreign = await tell(other)
+  const third = await tell(shop)
+  assert.ok(!(await until(new RegExp(third))).includes(foreign))
+})
