@@ -250,8 +250,9 @@ export async function claimRetries(db: Queries, claim: RoundClaim): Promise<Clai
        where m.next_due_at <= now() and m.id <> all ((select full_merchants from given)::uuid[])
        limit (select max_destinations from given)
     ), moved as (
-      update delivery_retries r set next_due_at = g.owned_until from open o, given g
-       where r.place = o.place and r.destination = o.destination
+      -- To the end of the lease, also of one that is not renewed: \`releaseWorkers\` makes these retries due again.
+      update delivery_retries r set next_due_at = m.owned_until from mine m
+       where r.place = m.place and r.destination = m.destination
     ), ${CLAIM}`)
   return claimedOf(rows)
 }
