@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import pg from 'pg'
 import type { Database } from '../../src/database/database.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
 import { type AttemptId, placeOf, uuidOf } from '../../src/kernel/ids.ts'
@@ -7,7 +8,7 @@ import { type Currency, money } from '../../src/kernel/money.ts'
 import { settleAttempt } from '../../src/payments/settle-attempt.ts'
 import { findAttempt } from '../../src/payments/store/attempts.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
-import { type Shop, startPaying } from '../support/paying.ts'
+import { eventually, type Shop, startPaying } from '../support/paying.ts'
 
 // Decisions on different payments that are made at the same time are written by one statement, with one commit.
 
@@ -90,6 +91,56 @@ test('two decisions on one payment at the same time: the second is decided again
   const { rows, counted } = await receiptsOf(payment.attempt.id)
   assert.deepEqual([rows, counted], [2, 1], 'the second transaction is surplus')
 })
+
+test('a payment that another transaction has locked fails alone; others of its group, and the next group, are written', async () => {
+  const [shop, other] = [await service.addShop(), await service.addShop()]
+  const [locked, sameGroup, next] = await Promise.all([started(shop), started(shop), started(shop)])
+  const otherPlace = await started(other)
+  const { parts } = counting()
+  const release = await lock(locked)
+  const refused = assert.rejects(settle(parts, locked, 'locked'), { code: 'unavailable' })
+  const others = [settle(parts, sameGroup, 'same-group'), settle(parts, otherPlace, 'other-place')]
+  await lockAwaited()
+  await Promise.all([refused, ...others, settle(parts, next, 'next-group')])
+  await release()
+  for (const { id } of [sameGroup, next]) assert.equal((await shop.payment(id)).status, 'successful')
+  assert.equal((await other.payment(otherPlace.id)).status, 'successful')
+  assert.equal((await shop.payment(locked.id)).status, 'pending')
+})
+
+test('a broken connection fails the decisions that were sent over it, and not those that wait', async () => {
+  const shop = await service.addShop()
+  const [sent, next] = await Promise.all([started(shop), started(shop)])
+  const { parts } = counting()
+  const release = await lock(sent)
+  const failed = assert.rejects(settle(parts, sent, 'sent'), { code: 'unavailable' })
+  const pid = await lockAwaited()
+  const waiting = settle(parts, next, 'waiting')
+  await database.rows(sql`select pg_terminate_backend(${pid}::integer)`)
+  await Promise.all([failed, waiting])
+  await release()
+  assert.equal((await shop.payment(next.id)).status, 'successful')
+})
+
+/** Locks the payment's row like a process that is frozen in its transaction. */
+async function lock({ attempt: { paymentId } }: Payment): Promise<() => Promise<void>> {
+  const client = new pg.Client(service.databaseUrl)
+  await client.connect()
+  await client.query('begin')
+  const row = 'select from payments where place = $1 and id = $2 for update'
+  await client.query(row, [placeOf(paymentId), uuidOf(paymentId)])
+  return () => client.end()
+}
+
+/** Resolves when a backend waits for a lock. Returns its process id. */
+async function lockAwaited(): Promise<number> {
+  const waiting = sql`select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const row = await eventually(
+    () => database.row<{ pid: number }>(waiting),
+    (found) => found !== undefined,
+  )
+  return row?.pid ?? assert.fail()
+}
 
 async function receiptsOf(id: AttemptId) {
   const row = await database.row<{ rows: number; counted: number }>(sql`

@@ -1,18 +1,25 @@
+import { isLockTimeout, lostConnection } from '../../database/failure.ts'
 import { groupByPlace, type Place } from '../../kernel/place.ts'
 import { Problem } from '../../kernel/problem.ts'
+
+const isUnavailable = (error: unknown) => error instanceof Problem && error.code === 'unavailable'
 
 /** Limits of the batch writers of payments. See database/batch.ts. */
 export const GROUP_COMMIT = {
   maxItems: 64,
   maxWaiting: 4_096,
-  failsAll: (error: unknown) => error instanceof Problem && error.code === 'unavailable',
+  // A row that is locked, or one broken connection, says nothing about the next statement.
+  failsAll: (error: unknown) => isUnavailable(error) && !isLockTimeout(error) && !lostConnection(error),
   tooMany: () =>
     new Problem('unavailable', 'More is being written than the database can take right now. Try again shortly.', {
       retryAfterSeconds: 1,
     }),
 }
 
-/** Writes the items with one statement for each place, and one result for each item, in order. */
+/**
+ * Writes the items with one statement for each place, and one result for each item, in order. A statement that fails does not change the
+ * results of the other places, which may be on disk already.
+ */
 export async function writeTogether<Item, Result>(
   items: Item[],
   placeOf: (item: Item) => Place,
@@ -26,7 +33,9 @@ export async function writeTogether<Item, Result>(
       for (const [index, item] of group.entries()) results.set(item, written[index] as Result | Error)
     }),
   )
-  return items.map((item) => results.get(item) as Result | Error)
+  const inOrder = items.map((item) => results.get(item) as Result | Error)
+  if (inOrder.every(GROUP_COMMIT.failsAll)) throw inOrder[0]
+  return inOrder
 }
 
 /** If the statement fails because of one of the items, each is written alone. */
@@ -37,8 +46,7 @@ async function inOneOrAlone<Item, Result>(
   try {
     return await write(items)
   } catch (error) {
-    if (GROUP_COMMIT.failsAll(error)) throw error
-    if (items.length === 1) return [error as Error]
+    if (items.length === 1 || (isUnavailable(error) && !isLockTimeout(error))) return items.map(() => error as Error)
   }
   const results: (Result | Error)[] = []
   for (const item of items) results.push(...(await inOneOrAlone([item], write)))

@@ -309,6 +309,14 @@ export async function lockOverduePayments(tx: Transaction, place: Place, ids: Pa
   return rows.map((row) => paymentOf(row))
 }
 
+/** Of these payments of one place, those that another transaction has locked. */
+export async function findLocked(db: Queries, place: Place, ids: PaymentId[]): Promise<PaymentId[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select id from payments where place = ${place} and id = any(${ids.map(uuidOf)}::uuid[]) for update skip locked`)
+  const free = new Set(rows.map(({ id }) => id))
+  return ids.filter((id) => !free.has(uuidOf(id)))
+}
+
 /** Sandbox only: expires the payment immediately. Returns false unless it is pending. */
 export async function expireNow(db: Queries, id: PaymentId): Promise<boolean> {
   const row = await db.row(sql`

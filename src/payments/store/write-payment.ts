@@ -1,5 +1,6 @@
 import { batch } from '../../database/batch.ts'
 import type { Queries } from '../../database/database.ts'
+import { isLockTimeout } from '../../database/failure.ts'
 import { statementOf } from '../../database/sql.ts'
 import { type Event, isAnnounced } from '../../events/event.ts'
 import { PAYMENTS_CHANNEL } from '../../events/event-store.ts'
@@ -13,6 +14,7 @@ import type { NoticeState } from '../state/notice.ts'
 import type { Payment } from '../state/payment.ts'
 import { returnedOf } from '../state/returned-money.ts'
 import { GROUP_COMMIT, writeTogether } from './group-commit.ts'
+import { findLocked } from './payments.ts'
 
 /** Everything that one decision changes. */
 export interface PaymentWrite {
@@ -206,9 +208,35 @@ async function writeAll(db: Queries, parts: string, writes: PaymentWrite[]): Pro
   // Of two changes of one payment, the second was decided on an old state.
   const group = [...new Map(writes.toReversed().map((write) => [write.after.id, write])).values()]
   const placeOf = ({ after }: PaymentWrite) => after.place
-  const results = await writeTogether(group, placeOf, (place, some) => writeInOne(db, parts, place, some))
+  const results = await writeTogether(group, placeOf, (place, some) => writeUnlocked(db, parts, place, some))
   const resultOf = new Map(group.map((write, index) => [write, results[index] as boolean | Error]))
   return writes.map((write) => resultOf.get(write) ?? false)
+}
+
+/** If a payment stays locked for `lock_timeout`, the write of that one fails, and the others are written without it. */
+async function writeUnlocked(
+  db: Queries,
+  parts: string,
+  place: Place,
+  writes: PaymentWrite[],
+): Promise<(boolean | Error)[]> {
+  try {
+    return await writeInOne(db, parts, place, writes)
+  } catch (error) {
+    if (writes.length === 1 || !isLockTimeout(error)) throw error
+    const locked = new Set(
+      await findLocked(
+        db,
+        place,
+        writes.flatMap(({ before }) => (before ? [before.id] : [])),
+      ),
+    )
+    const others = writes.filter(({ after }) => !locked.has(after.id))
+    if (locked.size === 0 || others.length === 0) throw error
+    const results = await writeInOne(db, parts, place, others)
+    const resultOf = new Map(others.map((write, index) => [write, results[index] as boolean]))
+    return writes.map((write) => resultOf.get(write) ?? (error as Error))
+  }
 }
 
 async function writeInOne(db: Queries, parts: string, place: Place, writes: PaymentWrite[]): Promise<boolean[]> {
