@@ -64,9 +64,9 @@ export interface NoticeEnd {
 }
 
 /**
- * What belongs to the payments, which are of one place, `$2`. Each part expects `given` with the rows as JSON, and `written` with the ids of the payments that were
- * written: of the others, none of this is written either. A statement has only the parts that it needs: with all of them it takes
- * PostgreSQL twice as long. The arrays of ids make it use the primary keys, however many rows it expects.
+ * What belongs to the payments, which are of one place, `$2`. Each part expects `given` with the rows as JSON, and `written` with the ids of
+ * the payments that were written: of the others, none of this is written either. A statement has only the parts that it needs: with all of
+ * them it takes PostgreSQL twice as long. The arrays of ids make it use the primary keys, however many rows it expects.
  */
 const NEW_ATTEMPTS = `
   new_attempts as (
