@@ -4,7 +4,7 @@ import { type EventId, firstUuidAt, idOf, LAST_UUID, type PaymentId, placeOf, uu
 import type { Scope } from '../kernel/scope.ts'
 import type { AnnouncedType } from './event.ts'
 
-/** PostgreSQL notification channel. The payload is the UUID of a payment whose change was committed. */
+/** PostgreSQL notification channel. The payload is the id of a payment whose change was committed. */
 export const PAYMENTS_CHANNEL = 'manilla_payments'
 
 /** A stored event that is sent to merchants. */

@@ -101,10 +101,10 @@ test('creating a checkout sends no notification; later changes notify with the p
   await cancel(changed)
   await eventually(
     async () => (await client.query('select 1')) && heard,
-    (seen) => seen.includes(uuidOf(changed.id)),
+    (seen) => seen.includes(changed.id),
   )
-  assert.ok(!heard.includes(uuidOf(untouched.id)))
-  assert.deepEqual(heard.filter((uuid) => uuid === uuidOf(changed.id)).length, 1)
+  assert.ok(!heard.includes(untouched.id))
+  assert.deepEqual(heard.filter((id) => id === changed.id).length, 1)
 })
 
 test('changes during a lost LISTEN connection are reported after it reconnects', async () => {
@@ -166,10 +166,10 @@ test('many changes of many payments are one database query', async () => {
   )
   await Promise.all(payments.map((made) => changeUnheard(made, 2)))
   const before = counting.asked
-  for (let repeat = 0; repeat < 5; repeat++) for (const { id } of payments) live.changed(uuidOf(id))
+  for (let repeat = 0; repeat < 5; repeat++) for (const { id } of payments) live.changed(id)
   await Promise.all(streams.map((stream) => stream.until(({ v }) => v === 2)))
   assert.equal(counting.asked - before, 1)
-  live.changed('not a uuid')
+  live.changed('not an id')
   live.missed()
   await eventually(
     async () => counting.asked - before,
@@ -192,13 +192,13 @@ test('a page that opens during a change never gets an older state after a newer 
     (asked) => asked === before + 1,
   )
   await changeUnheard(made, 5)
-  live.changed(uuidOf(made.id))
+  live.changed(made.id)
   await open.until(({ v }) => v === 5)
   held.resolve()
   const late = await opening
   await late.until(() => true)
   await changeUnheard(made, 6)
-  live.changed(uuidOf(made.id))
+  live.changed(made.id)
   await late.until(({ v }) => v === 6)
   assert.deepEqual(
     [versions(open), versions(late)],
@@ -216,7 +216,7 @@ test('a failed query is retried', async () => {
   const stream = await follow(made, url)
   await changeUnheard(made, 1)
   broken.fail = true
-  live.changed(uuidOf(made.id))
+  live.changed(made.id)
   await stream.until(({ v }) => v === 1)
 })
 

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, placeOf } from '../../src/kernel/ids.ts'
+import { encodePlace } from '../../src/kernel/place.ts'
 import { expirePayments } from '../../src/payments/expire-payments.ts'
 import { findPaymentVersions } from '../../src/payments/store/payments.ts'
 import { addEndpoint } from '../support/delivering.ts'
+import { openEventStream } from '../support/event-stream.ts'
 import { startListener } from '../support/listener.ts'
-import { eventually, request, startPaying } from '../support/paying.ts'
+import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 
 // Merchants of several places in one process: their work is done together, and their rows are found by place.
 
@@ -59,6 +61,38 @@ test('an id with the place of another merchant finds nothing', async () => {
   for (const caller of [shop, other]) {
     assert.equal((await caller.call('GET', `/payments/v1/payments/${moved}`)).status, 404)
   }
+})
+
+test('with the place of another merchant, no id or short code opens anything, also while the right one is open', async () => {
+  const [shop] = shops as [Shop]
+  const { body } = await shop.initialize()
+  const payment = await shop.payment(body.data.reference)
+  const code: string = payment.shortURL.split('/').at(-1)
+  await shop.call('POST', `/payments/v1/payments/${payment.id}/cancel`)
+  const [event] = (await shop.call('GET', `/payments/v1/events?payment=${payment.id}`)).body.data
+  const stream = await openEventStream(`${baseUrl}/pay/${payment.id}/live`)
+  assert.equal(stream.status, 200)
+  const place = encodePlace((shop.place + 1) % 1_024)
+  const moved = (id: string) => `${id.slice(0, 4)}${place}${id.slice(6)}`
+  const paths = [
+    `pay/${moved(payment.id)}`,
+    `return/${moved(payment.attempts[0].id)}`,
+    `s/${code.slice(0, -10)}${place}${code.slice(-8)}`,
+  ]
+  paths.push(...['live', 'status'].map((page) => `pay/${moved(payment.id)}/${page}`))
+  for (const path of paths) {
+    const { status } = await fetch(`${baseUrl}/${path}`, { redirect: 'manual', signal: AbortSignal.timeout(5_000) })
+    assert.equal(status, 404, path)
+  }
+  const calls = ['refunds', 'timeline'].map((what) => `payments/${moved(payment.id)}/${what}`)
+  calls.push(
+    `events/${moved(event.id)}`,
+    `events?payment=${moved(payment.id)}`,
+    `disputes?payment=${moved(payment.id)}`,
+  )
+  for (const path of calls) assert.equal((await shop.call('GET', `/payments/v1/${path}`)).status, 404, path)
+  for (const path of [`payments/${moved(payment.id)}/cancel`, `events/${moved(event.id)}/redeliver`])
+    assert.equal((await shop.call('POST', `/payments/v1/${path}`)).status, 404, path)
 })
 
 test('payments of several places expire together, and the results of their webhooks are recorded', async () => {

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import { batch } from '../../database/batch.ts'
 import type { Database } from '../../database/database.ts'
-import { type PaymentId, uuidOf } from '../../kernel/ids.ts'
+import type { PaymentId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { findPaymentVersions, type PaymentVersion } from '../../payments/store/payments.ts'
 
@@ -19,7 +19,7 @@ export interface LivePayments {
    * payment.
    */
   follow(paymentId: PaymentId, reply: FastifyReply): Promise<boolean>
-  changed(paymentUuid: string): void
+  changed(paymentId: string): void
   /** Calls the listener when any payment has changed, or may have. */
   onChange(listener: () => void): void
   /** Rereads every followed payment: notifications may have been lost. */
@@ -57,6 +57,7 @@ const HEADERS = {
 
 export function livePayments({ database, log, ...options }: LiveParts): LivePayments {
   const { heartbeatMs = HEARTBEAT_MS, maxStreams = MAX_STREAMS } = options
+  // By payment id: its UUID alone would also match an id with another place.
   const followed = new Map<string, Followed>()
   let changed = new Set<Followed>()
   let isReading = false
@@ -84,17 +85,16 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
 
   async function follow(paymentId: PaymentId, reply: FastifyReply): Promise<boolean> {
     if (stopped || streams >= maxStreams) throw unavailable('No more pages can be kept up to date here.')
-    const uuid = uuidOf(paymentId)
-    const one = followed.get(uuid) ?? { id: paymentId, told: undefined, pages: new Set() }
+    const one = followed.get(paymentId) ?? { id: paymentId, told: undefined, pages: new Set() }
     const page = reply.raw
     page.shouldKeepAlive = false // else the idle connection would delay the shutdown
     const leave = () => {
       if (!one.pages.delete(page)) return
       streams--
-      if (one.pages.size === 0) followed.delete(uuid)
+      if (one.pages.size === 0) followed.delete(paymentId)
     }
     // Registers before it reads the state, so that no change is missed in between.
-    followed.set(uuid, one)
+    followed.set(paymentId, one)
     one.pages.add(page)
     streams++
     page.once('close', leave)
@@ -135,7 +135,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
         )
         if (stopped) return
         for (const state of states) {
-          const one = followed.get(uuidOf(state.id))
+          const one = followed.get(state.id)
           if (one) tell(one, state)
         }
       } catch (err) {

@@ -250,7 +250,7 @@ async function writeInOne(db: Queries, parts: string, place: Place, writes: Paym
   const written = new Set(rows.map(({ id }) => id))
   const results = ids.map((id) => written.has(id))
   for (const [index, write] of writes.entries()) {
-    if (results[index] && write.events.length > 0) db.notify(PAYMENTS_CHANNEL, ids[index] as string)
+    if (results[index] && write.events.length > 0) db.notify(PAYMENTS_CHANNEL, write.after.id)
   }
   if (writes.some((write, index) => results[index] && isSent(write))) db.notify(DELIVERIES_CHANNEL)
   return results
