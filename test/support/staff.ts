@@ -97,7 +97,7 @@ export async function joinWithPassword(
 }
 
 export async function signOut(page: Page): Promise<void> {
-  await page.getByRole('button', { name: /^Account of/ }).click()
+  await page.getByRole('button', { name: /account of/ }).click()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 }

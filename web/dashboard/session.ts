@@ -35,12 +35,14 @@ export function isSignedOut(error: Error | null): boolean {
   return error instanceof ApiError && error.code === 'not_signed_in'
 }
 
+/** The session; without data when it has ended, even if it was known before. */
 export function useSession() {
-  return useQuery({
+  const query = useQuery({
     queryKey: SESSION,
     queryFn: ({ signal }) => get<Session>('/session', signal),
     staleTime: 60_000,
   })
+  return { ...query, data: isSignedOut(query.error) ? undefined : query.data }
 }
 
 /** Reads the session again, after a sign-in or a change of the account. */

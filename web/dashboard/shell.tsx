@@ -40,15 +40,9 @@ export function Shell({ session, merchant, isNamed, children }: Parts) {
         {merchant && isNamed && <ModeSwitch merchant={merchant} />}
         <AccountMenu session={session} />
       </header>
-      {merchant && isNamed && merchant.mode === 'sandbox' && (
-        <p class="sandbox-strip">
-          <strong>Sandbox</strong> No real money moves here.
-        </p>
-      )}
+      {merchant && isNamed && merchant.mode === 'sandbox' && <Strip title="Sandbox">No real money moves here.</Strip>}
       {merchant?.suspended && (
-        <p class="sandbox-strip">
-          <strong>Suspended</strong> The operator of this service has suspended this merchant. You can read, not change.
-        </p>
+        <Strip title="Suspended">The operator of this service has suspended this merchant. You can only read.</Strip>
       )}
       <div class="body">
         {merchant && <Navigation merchant={merchant} location={location} />}
@@ -57,6 +51,14 @@ export function Shell({ session, merchant, isNamed, children }: Parts) {
         </main>
       </div>
     </MerchantContext.Provider>
+  )
+}
+
+function Strip({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <aside class="strip" aria-label={title}>
+      <strong>{title}</strong> {children}
+    </aside>
   )
 }
 
@@ -133,6 +135,7 @@ function AccountMenu({ session }: { session: Session }) {
   const [location, navigate] = useLocation()
   const [theme, setTheme] = useState(currentTheme())
   const { name = '', email = '' } = session.member ?? {}
+  const initials = initialsOf(name)
   useEffect(() => document.getElementById('account')?.hidePopover?.(), [location])
 
   async function signOut() {
@@ -148,8 +151,13 @@ function AccountMenu({ session }: { session: Session }) {
 
   return (
     <>
-      <button type="button" class="account-button" popovertarget="account" aria-label={`Account of ${name}`}>
-        {initialsOf(name)}
+      <button
+        type="button"
+        class="account-button"
+        popovertarget="account"
+        aria-label={`${initials}, account of ${name}`}
+      >
+        {initials}
       </button>
       <div id="account" popover="auto" class="menu">
         <p class="who">

@@ -70,13 +70,15 @@ interface FormParts {
   submit: string
   /** The button is for something that cannot be undone. */
   isDangerous?: boolean
+  /** Another button of the screen is the main one. */
+  isSecondary?: boolean
   action: { mutate: () => void; isPending: boolean; error: Error | null }
   onCancel?: () => void
   children?: ComponentChildren
 }
 
 /** A form around one action: shows its error, and its button waits while it runs. */
-export function Form({ submit, isDangerous, action, onCancel, children }: FormParts) {
+export function Form({ submit, isDangerous, isSecondary, action, onCancel, children }: FormParts) {
   return (
     <form
       onSubmit={(event) => {
@@ -92,7 +94,11 @@ export function Form({ submit, isDangerous, action, onCancel, children }: FormPa
             Cancel
           </button>
         )}
-        <button type="submit" class={isDangerous ? 'danger' : 'primary'} aria-busy={action.isPending}>
+        <button
+          type="submit"
+          class={isDangerous ? 'danger' : isSecondary ? undefined : 'primary'}
+          aria-busy={action.isPending}
+        >
           {submit}
         </button>
       </div>

@@ -45,7 +45,7 @@ export function ProofForm<Answer>({ methods, endpoint, submit, onDone }: Parts<A
         </>
       )}
       {method && (
-        <Form submit={submit} action={byText}>
+        <Form submit={submit} isSecondary={methods.includes('passkey')} action={byText}>
           {method === 'totp' && (
             <Field
               label="Code from your authenticator app"

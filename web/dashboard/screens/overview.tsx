@@ -59,7 +59,11 @@ function Checklist({ steps, merchant }: { steps: FirstSteps; merchant: CurrentMe
 }
 
 function MakeLink({ merchant }: { merchant: CurrentMerchant }) {
-  const request = `curl ${window.location.origin}/payments/v1/checkouts -H 'client-id: …' -H 'client-secret: …' --json '{"amount": 250000, "country": "NG", "user": {"email": "ada@example.com"}}'`
+  const request = [
+    `curl ${window.location.origin}/payments/v1/checkouts \\`,
+    `  -H 'client-id: …' -H 'client-secret: …' \\`,
+    `  --json '{"amount": 250000, "country": "NG", "user": {"email": "ada@example.com"}}'`,
+  ].join('\n')
   return (
     <>
       <p>

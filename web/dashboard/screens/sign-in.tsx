@@ -50,7 +50,7 @@ function FirstFactor({ onForgotten }: { onForgotten: () => void }) {
           <p class="or">or with your password</p>
         </>
       )}
-      <Form submit="Sign in" action={byPassword}>
+      <Form submit="Sign in" isSecondary={canUsePasskeys()} action={byPassword}>
         <Field
           label="E-mail address"
           type="email"

@@ -35,7 +35,12 @@ export default function Welcome() {
         <ProblemPanel error={error} retry={() => Promise.all([link.refetch(), session.refetch()])} />
       </PublicScreen>
     )
-  if (!link.data || !isKnown) return <p class="late">Loading …</p>
+  if (!link.data || !isKnown)
+    return (
+      <main class="public">
+        <p class="late">Loading …</p>
+      </main>
+    )
   if (link.data.kind === 'reset') return <ResetPassword token={token} />
   const member = session.data?.member
   if (member && link.data.kind === 'invitation') return <Join token={token} link={link.data} email={member.email} />
