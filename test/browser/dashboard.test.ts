@@ -14,7 +14,9 @@ test('the first account: welcome with a passkey, the checklist, a key, sign out,
   await joinWithPasskey(page, await dashboard.welcomeLink(), 'Ada Obi', 'ada@example.com')
   assert.equal(new URL(page.url()).pathname, `/dashboard/${shop.merchantId}/sandbox`)
   assert.equal(await page.title(), 'Overview · Adaeze Kitchen · Manilla')
-  assert.deepEqual(await navigationOf(page), ['Overview', 'API keys', 'Members', 'Audit log'])
+  assert.deepEqual(await navigationOf(page), [
+    ...['Overview', 'Payments', 'Refunds', 'Webhooks', 'API keys', 'Providers', 'Members', 'Audit log'],
+  ])
 
   await page.getByText('0 of 3 steps done in sandbox mode').waitFor()
   const { reference } = (await shop.initialize({ webhook: listener.url })).body.data

@@ -48,11 +48,19 @@ export function onStepUp(ask: typeof askStepUp): void {
   askStepUp = ask
 }
 
-/** Changes something. When the server wants a fresh proof of identity, asks for it and sends the request again. */
-export async function send<Data = undefined>(method: Method, path: string, body?: unknown): Promise<Data> {
+/**
+ * Changes something. When the server wants a fresh proof of identity, asks for it and sends the request again.
+ * `idempotencyKey`: for what must not happen twice.
+ */
+export async function send<Data = undefined>(
+  method: Method,
+  path: string,
+  body?: unknown,
+  idempotencyKey?: string,
+): Promise<Data> {
   const options = {
     method,
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...(idempotencyKey && { 'idempotency-key': idempotencyKey }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   }
   const once = async () => (await request<{ data: Data } | undefined>(path, options))?.data as Data
@@ -74,6 +82,12 @@ async function request<Answer>(path: string, options: RequestInit): Promise<Answ
   const answer = isJson ? await response.json().catch(() => ({})) : undefined
   if (!response.ok) throw new ApiError(response.status, answer ?? {})
   return answer as Answer
+}
+
+/** Not `randomUUID`, which browsers have on https and localhost only. */
+export function newIdempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 /** `?a=1&b=2` of the values that are set. */

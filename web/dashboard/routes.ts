@@ -15,12 +15,29 @@ export interface ScreenRoute {
 /** The screens of a merchant, in the order of the navigation. */
 export const SCREENS: ScreenRoute[] = [
   { path: '', name: 'Overview', permission: 'read', load: () => import('./screens/overview.tsx') },
+  { path: '/payments', name: 'Payments', permission: 'read', load: () => import('./screens/payments.tsx') },
+  { path: '/payments/:payment', permission: 'read', load: () => import('./screens/payment.tsx') },
+  { path: '/refunds', name: 'Refunds', permission: 'read', load: () => import('./screens/refunds.tsx') },
+  {
+    path: '/webhooks',
+    name: 'Webhooks',
+    group: 'Developers',
+    permission: 'read',
+    load: () => import('./screens/webhooks.tsx'),
+  },
   {
     path: '/api-keys',
     name: 'API keys',
     group: 'Developers',
     permission: 'keys',
     load: () => import('./screens/api-keys.tsx'),
+  },
+  {
+    path: '/providers',
+    name: 'Providers',
+    group: 'Merchant',
+    permission: 'settings',
+    load: () => import('./screens/providers.tsx'),
   },
   {
     path: '/members',

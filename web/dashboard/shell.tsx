@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import type { Mode, Session } from './answers.ts'
 import { send } from './api.ts'
+import { useLiveUpdates } from './live.ts'
 import { SCREENS } from './routes.ts'
 import { type CurrentMerchant, client, currentMerchant, MerchantContext, rememberMerchant } from './session.ts'
 import { chooseTheme, currentTheme, THEMES, type Theme } from './theme.ts'
@@ -21,6 +22,7 @@ export function Shell({ session, merchant, isNamed, children }: Parts) {
   useEffect(() => {
     if (merchant && isNamed) rememberMerchant(merchant)
   }, [merchant, isNamed])
+  useLiveUpdates(isNamed ? merchant : undefined)
   const [location] = useLocation()
   // A new address closes the navigation of a phone, and the menu.
   useEffect(() => document.getElementById('navigation')?.hidePopover?.(), [location])

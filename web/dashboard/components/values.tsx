@@ -24,3 +24,12 @@ export function formatMoney(amount: number, currency: string): string {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'narrowSymbol' })
   return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
 }
+
+/** The lowest denomination of an amount that a person typed. Undefined when it is not an amount of this currency. */
+export function parseMoney(text: string, currency: string): number | undefined {
+  const digits =
+    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
+  const [, whole, part = ''] = /^(\d{1,12})(?:\.(\d*))?$/.exec(text.trim().replaceAll(/[,\s]/g, '')) ?? []
+  if (whole === undefined || part.length > digits) return undefined
+  return Number(whole + part.padEnd(digits, '0'))
+}

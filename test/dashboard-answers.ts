@@ -1,0 +1,28 @@
+import type { Static } from 'typebox'
+import type * as attempt from '../src/http/api/contract/attempt.ts'
+import type { CheckoutAnswer } from '../src/http/api/contract/checkout.ts'
+import type { KeysAnswer } from '../src/http/api/contract/integration.ts'
+import type { PaymentAnswer } from '../src/http/api/contract/payment.ts'
+import type * as webhook from '../src/http/api/contract/webhook.ts'
+import type * as payments from '../src/http/dashboard/payments-contract.ts'
+import type * as settings from '../src/http/dashboard/settings-contract.ts'
+import type * as web from '../web/dashboard/payment-answers.ts'
+
+/** Checked by the compiler: each answer of the server has the type that the dashboard's pages expect. */
+type Fits<Expected, Answer extends Expected> = Answer
+
+export type Checked = [
+  Fits<web.Page<web.PaymentRow>, Static<typeof payments.PaymentsAnswer>>,
+  Fits<web.Payment, Static<typeof PaymentAnswer>['data']>,
+  Fits<web.TimelineEntry[], Static<typeof attempt.Timeline>['data']>,
+  Fits<web.Checkout, Static<typeof CheckoutAnswer>['data']>,
+  Fits<web.Page<web.RefundRow>, Static<typeof payments.RefundsAnswer>>,
+  Fits<web.Page<web.Delivery>, Static<typeof payments.DeliveriesAnswer>>,
+  Fits<web.EventWithDeliveries['deliveries'], Static<typeof webhook.EventAnswer>['data']['deliveries']>,
+  Fits<web.Endpoint[], Static<typeof webhook.EndpointsAnswer>['data']>,
+  Fits<web.NewEndpoint, Static<typeof webhook.NewEndpointAnswer>['data']>,
+  Fits<web.NewSecret, Static<typeof webhook.SecretAnswer>['data']>,
+  Fits<web.EndpointTest, Static<typeof webhook.TestAnswer>['data']>,
+  Fits<web.ProviderRow[], Static<typeof settings.ProvidersAnswer>['data']>,
+  Fits<web.KeysVerdict, Static<typeof KeysAnswer>['data']>,
+]

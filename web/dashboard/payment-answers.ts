@@ -1,0 +1,196 @@
+/**
+ * Answers about payments. Their schemas import half of the server, which this program cannot compile, so they are written again here;
+ * test/dashboard-answers.ts checks that the server's answers are of these types.
+ */
+
+export interface Page<Row> {
+  data: Row[]
+  nextCursor: string | null
+}
+
+export type PaymentStatus = 'pending' | 'successful' | 'cancelled' | 'expired'
+export type AttemptStatus = 'pending' | 'processing' | 'successful' | 'failed' | 'abandoned' | 'surplus'
+export type Channel = 'card' | 'virtual-bank-account'
+
+export interface PaymentRow {
+  id: string
+  reference: string
+  status: PaymentStatus
+  late: boolean
+  needsReview: boolean
+  amount: number
+  currency: string
+  amountPaid: number
+  amountRefunded: number
+  email: string
+  name: string | null
+  attempts: number
+  lastStatus: AttemptStatus | null
+  lastProvider: string | null
+  lastChannel: Channel | null
+  lastFailure: string | null
+  createdAt: string
+  completedAt: string | null
+}
+
+export interface Attempt {
+  id: string
+  reference: string
+  number: number
+  provider: string
+  channel: Channel
+  status: AttemptStatus
+  amountCharged: number
+  fee: number
+  amountReceived: number
+  failure: { code: string; message: string; retryable: boolean; providerCode: string | null } | null
+  needsReview: string | null
+  providerReference: string
+  instructions: Record<string, unknown> | null
+  createdAt: string
+  resolvedAt: string | null
+}
+
+export interface Refund {
+  id: string
+  payment: string
+  amount: number
+  currency: string
+  kind: string
+  status: string
+  reason: string | null
+  failure: string | null
+  needsReview: string | null
+  createdAt: string
+  resolvedAt: string | null
+}
+
+export interface RefundRow extends Refund {
+  paymentReference: string
+  email: string
+  provider: string
+}
+
+export interface Payment {
+  id: string
+  reference: string
+  status: PaymentStatus
+  late: boolean
+  amount: number
+  currency: string
+  country: string
+  customerBearsCharge: boolean
+  fee: number | null
+  amountCharged: number | null
+  amountPaid: number
+  amountRefunded: number
+  user: { id: string | null; email: string; phoneNumber: string | null; name: string | null }
+  redirectURL: string | null
+  webhook: string | null
+  metadata: Record<string, string>
+  url: string
+  shortURL: string
+  attempts: Attempt[]
+  refunds: Refund[]
+  createdAt: string
+  expiresAt: string
+  completedAt: string | null
+}
+
+export interface TimelineEntry {
+  at: string
+  kind: string
+  what: string
+  attempt: string | null
+  detail: Record<string, unknown>
+}
+
+export interface Checkout {
+  id: string
+  url: string
+  shortURL: string
+  reference: string
+  amount: number
+}
+
+export interface Delivery {
+  id: string
+  event: string
+  payment: string
+  type: string
+  endpoint: string | null
+  url: string
+  state: 'waiting' | 'delivered' | 'exhausted' | 'disabled'
+  tries: number
+  lastStatus: number | null
+  lastError: string | null
+  nextTryAt: string | null
+  createdAt: string
+}
+
+export interface EventWithDeliveries {
+  event: Record<string, unknown>
+  deliveries: {
+    id: string
+    tries: {
+      number: number
+      at: string
+      status: number | null
+      error: string | null
+      tookMs: number
+      answer: string
+    }[]
+  }[]
+}
+
+export interface Endpoint {
+  id: string
+  url: string
+  events: string[]
+  enabled: boolean
+  disabledReason: string | null
+  failingSince: string | null
+  createdAt: string
+}
+
+export interface NewEndpoint extends Endpoint {
+  secret: string
+}
+
+export interface NewSecret {
+  secret: string
+  previousValidUntil: string
+}
+
+export interface EndpointTest {
+  delivered: boolean
+  status: number | null
+  error: string | null
+  tookMs: number
+  answer: string
+}
+
+export interface ProviderRow {
+  provider: string
+  title: string
+  channels: Channel[]
+  countries: string[]
+  currencies: string[]
+  settings: { name: string; about: string; secret: boolean; optional: boolean; looksLike: string }[]
+  noticeURL: string
+  noticeSeen: boolean
+  healthy: boolean
+  integration: {
+    provider: string
+    enabled: boolean
+    settings: Record<string, string>
+    secretsSet: string[]
+    priority: number
+    updatedAt: string
+  } | null
+}
+
+export interface KeysVerdict {
+  keys: string
+  reason: string | null
+}

@@ -1,0 +1,348 @@
+import { useState } from 'preact/hooks'
+import { Link, useParams } from 'wouter-preact'
+import { newIdempotencyKey, send } from '../api.ts'
+import { Copyable } from '../components/copy.tsx'
+import { useAction, useData } from '../components/data.ts'
+import { Deliveries } from '../components/deliveries.tsx'
+import { Dialog } from '../components/dialog.tsx'
+import { Field, Form, fieldErrors } from '../components/form.tsx'
+import { List } from '../components/list.tsx'
+import {
+  AttemptStatusMark,
+  channelName,
+  PaymentStatusMark,
+  providerName,
+  RefundStatusMark,
+} from '../components/payment-status.tsx'
+import { ProblemPanel, ProblemText } from '../components/problem.tsx'
+import { Screen, Section } from '../components/screen.tsx'
+import { Timeline } from '../components/timeline.tsx'
+import { formatMoney, Money, parseMoney, Time } from '../components/values.tsx'
+import type { Attempt, Payment, Refund } from '../payment-answers.ts'
+import { useMerchant } from '../session.ts'
+
+export default function PaymentScreen() {
+  const merchant = useMerchant()
+  const { payment: name = '' } = useParams<{ payment: string }>()
+  const path = merchant.api(`/payments/${encodeURIComponent(name)}`)
+  const { data: payment, error, refetch } = useData<Payment>(path)
+  if (!payment)
+    return (
+      <Screen title="Payment">
+        {error ? <ProblemPanel error={error} retry={refetch} /> : <p class="late">Loading …</p>}
+      </Screen>
+    )
+  return <Loaded key={payment.id} payment={payment} path={path} />
+}
+
+function Loaded({ payment, path }: { payment: Payment; path: string }) {
+  const { currency, user, metadata } = payment
+  return (
+    <Screen
+      title={formatMoney(payment.amount, currency)}
+      about={
+        <span class="facts">
+          <PaymentStatusMark
+            {...payment}
+            lastStatus={payment.attempts.at(-1)?.status ?? null}
+            needsReview={needsReview(payment)}
+          />
+          <code>{payment.reference}</code>
+        </span>
+      }
+      actions={<Actions payment={payment} path={path} />}
+    >
+      <div class="payment">
+        <div class="facts-column">
+          <Section title="Money">
+            <MoneySummary payment={payment} />
+          </Section>
+          <Section title="Customer">
+            <Facts
+              facts={[
+                ['E-mail', user.email],
+                ['Name', user.name],
+                ['Phone', user.phoneNumber],
+                ['Your id', user.id],
+              ]}
+            />
+          </Section>
+          <Section title="Details">
+            <Facts
+              facts={[
+                ['Id', <code key="id">{payment.id}</code>],
+                ['Created', <Time key="created" at={payment.createdAt} />],
+                [payment.status === 'expired' ? 'Expired' : 'Expires', <Time key="expires" at={payment.expiresAt} />],
+                ['Ended', payment.completedAt && <Time key="ended" at={payment.completedAt} />],
+                ['Country', payment.country],
+                ['Returns to', payment.redirectURL],
+                ['Webhook', payment.webhook],
+              ]}
+            />
+          </Section>
+          {Object.keys(metadata).length > 0 && (
+            <Section title="Metadata">
+              <Facts facts={Object.entries(metadata)} />
+            </Section>
+          )}
+        </div>
+        <div>
+          {payment.status === 'pending' && (
+            <Section title="Payment link" about="Send it to the customer. It can be paid once.">
+              <Copyable label="payment link" text={payment.shortURL} />
+            </Section>
+          )}
+          <Section title="Attempts">
+            <Attempts attempts={payment.attempts} currency={currency} />
+          </Section>
+          {payment.refunds.length > 0 && (
+            <Section title="Refunds">
+              <RefundsOfPayment refunds={payment.refunds} />
+            </Section>
+          )}
+          <Section title="Webhook deliveries">
+            <Deliveries path={`${path}/deliveries`} />
+          </Section>
+          <Section title="Timeline">
+            <Timeline path={`${path}/timeline`} currency={currency} />
+          </Section>
+        </div>
+      </div>
+      <details class="raw">
+        <summary>Raw JSON</summary>
+        {/* A scrolled region must be reachable by keyboard. */}
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
+        <pre tabIndex={0}>{JSON.stringify(payment, null, 2)}</pre>
+      </details>
+    </Screen>
+  )
+}
+
+function needsReview({ attempts, refunds }: Payment): boolean {
+  return [...attempts, ...refunds].some((each) => each.needsReview !== null)
+}
+
+/** Names and values; those without a value are left out. */
+function Facts({ facts }: { facts: [name: string, value: preact.ComponentChildren][] }) {
+  return (
+    <dl class="details">
+      {facts
+        .filter(([, value]) => value !== null && value !== '')
+        .map(([name, value]) => (
+          <>
+            <dt key={name}>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+    </dl>
+  )
+}
+
+function MoneySummary({ payment }: { payment: Payment }) {
+  const { currency, amount, fee, amountCharged, amountPaid, amountRefunded, attempts } = payment
+  const surplus = attempts
+    .filter(({ status }) => status === 'surplus')
+    .reduce((sum, { amountReceived }) => sum + amountReceived, 0)
+  const lines: [string, number | null][] = [
+    ['Amount', amount],
+    ['Charged', amountCharged],
+    ['Fee of the provider', fee],
+    ['Paid', amountPaid],
+    ['Refunded', amountRefunded],
+    ['Surplus, refunded', surplus === 0 ? null : surplus],
+  ]
+  return (
+    <dl class="details sums">
+      {lines
+        .filter((line): line is [string, number] => line[1] !== null)
+        .map(([name, value]) => (
+          <>
+            <dt key={name}>{name}</dt>
+            <dd>
+              <Money amount={value} currency={currency} />
+            </dd>
+          </>
+        ))}
+    </dl>
+  )
+}
+
+function Attempts({ attempts, currency }: { attempts: Attempt[]; currency: string }) {
+  return (
+    <List
+      label="Attempts"
+      query={{ rows: attempts, error: null, isFetching: false, dataUpdatedAt: 0, refetch: () => {} }}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          name: 'Status',
+          show: ({ status, failure, needsReview }) => (
+            <div>
+              <AttemptStatusMark status={status} />
+              {failure && (
+                <div class="cell-more">
+                  {failure.message} <code>{failure.code}</code>
+                  {failure.providerCode && failure.providerCode !== failure.code && (
+                    <>
+                      {' '}
+                      <code>{failure.providerCode}</code>
+                    </>
+                  )}
+                </div>
+              )}
+              {needsReview && <div class="cell-more">Needs review: {needsReview}</div>}
+            </div>
+          ),
+        },
+        {
+          name: 'Method',
+          show: ({ provider, channel, reference, providerReference }) => (
+            <div>
+              {channelName(channel)}, {providerName(provider)}
+              <div class="cell-more">
+                <code>{reference}</code>
+              </div>
+              {providerReference !== reference && (
+                <div class="cell-more">
+                  <code>{providerReference}</code> at the provider
+                </div>
+              )}
+            </div>
+          ),
+        },
+        { name: 'Charged', kind: 'money', show: (each) => <Money amount={each.amountCharged} currency={currency} /> },
+        { name: 'Started', show: ({ createdAt }) => <Time at={createdAt} /> },
+      ]}
+      empty={{ title: 'No attempts yet', text: 'The customer has not started to pay.' }}
+    />
+  )
+}
+
+function RefundsOfPayment({ refunds }: { refunds: Refund[] }) {
+  return (
+    <List
+      label="Refunds"
+      query={{ rows: refunds, error: null, isFetching: false, dataUpdatedAt: 0, refetch: () => {} }}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          name: 'Amount',
+          kind: 'money',
+          show: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
+        },
+        { name: 'Status', show: (refund) => <RefundStatusMark {...refund} /> },
+        { name: 'Reason', show: ({ reason, failure }) => failure ?? reason ?? <span class="soft">None</span> },
+        { name: 'Created', show: ({ createdAt }) => <Time at={createdAt} /> },
+      ]}
+      empty={{ title: 'No refunds', text: '' }}
+    />
+  )
+}
+
+function Actions({ payment, path }: { payment: Payment; path: string }) {
+  const merchant = useMerchant()
+  const [open, setOpen] = useState<'refund' | 'cancel'>()
+  const close = () => setOpen(undefined)
+  const resync = useAction({
+    run: () => send<{ checks: number }>('POST', `${path}/resync`),
+    refresh: [path, `${path}/timeline`],
+    done: 'The provider is being asked. The result appears here.',
+  })
+  const isRefundable = payment.status !== 'pending' && payment.attempts.some(({ amountReceived }) => amountReceived > 0)
+  return (
+    <>
+      <ProblemText error={resync.error} />
+      {merchant.may('refunds') && isRefundable && payment.amountRefunded < payment.amountPaid && (
+        <button type="button" onClick={() => setOpen('refund')}>
+          Refund
+        </button>
+      )}
+      {merchant.may('payments') && payment.attempts.length > 0 && (
+        <button type="button" aria-busy={resync.isPending} onClick={() => resync.mutate()}>
+          Check with the provider
+        </button>
+      )}
+      {merchant.may('payments') && payment.status === 'pending' && (
+        <button type="button" class="danger" onClick={() => setOpen('cancel')}>
+          Cancel payment
+        </button>
+      )}
+      {open === 'refund' && <RefundDialog payment={payment} path={path} onClose={close} />}
+      {open === 'cancel' && <CancelDialog payment={payment} path={path} onClose={close} />}
+    </>
+  )
+}
+
+interface DialogParts {
+  payment: Payment
+  path: string
+  onClose: () => void
+}
+
+function RefundDialog({ payment, path, onClose }: DialogParts) {
+  const merchant = useMerchant()
+  const { currency } = payment
+  const left = payment.amountPaid - payment.amountRefunded
+  const [amount, setAmount] = useState('')
+  const [reason, setReason] = useState('')
+  // A repeat of the same refund, after an answer that was lost, must not refund twice.
+  const [key, setKey] = useState(newIdempotencyKey)
+  const wanted = amount === '' ? undefined : parseMoney(amount, currency)
+  const action = useAction({
+    run: () =>
+      send('POST', `${path}/refunds`, { ...(amount !== '' && { amount: wanted }), ...(reason && { reason }) }, key),
+    refresh: [path, `${path}/timeline`, `${path}/deliveries`, merchant.api('/payments'), merchant.api('/refunds')],
+    done: 'Refund sent to the provider',
+    onDone: onClose,
+  })
+  const errors = fieldErrors(action.error)
+  const isWrong = amount !== '' && wanted === undefined
+  return (
+    <Dialog title="Refund" onClose={onClose}>
+      <Form submit={`Refund ${formatMoney(wanted ?? left, currency)}`} isDangerous action={action} onCancel={onClose}>
+        <Field
+          label={`Amount in ${currency}`}
+          hint={`Leave it empty to refund everything: ${formatMoney(left, currency)}.`}
+          inputMode="decimal"
+          value={amount}
+          error={errors.amount ?? (isWrong ? 'Enter an amount, like 1500.00' : undefined)}
+          onInput={(event) => {
+            setAmount(event.currentTarget.value)
+            setKey(newIdempotencyKey())
+          }}
+        />
+        <Field
+          label="Reason"
+          hint="For your records."
+          maxLength={200}
+          value={reason}
+          error={errors.reason}
+          onInput={(event) => {
+            setReason(event.currentTarget.value)
+            setKey(newIdempotencyKey())
+          }}
+        />
+      </Form>
+    </Dialog>
+  )
+}
+
+function CancelDialog({ payment, path, onClose }: DialogParts) {
+  const merchant = useMerchant()
+  const action = useAction({
+    run: () => send('POST', `${path}/cancel`),
+    refresh: [path, `${path}/timeline`, `${path}/deliveries`, merchant.api('/payments')],
+    done: 'Payment cancelled',
+    onDone: onClose,
+  })
+  return (
+    <Dialog title="Cancel this payment?" onClose={onClose}>
+      <Form submit="Cancel payment" isDangerous action={action}>
+        <p>
+          The link of <code>{payment.reference}</code> can no longer be paid. This cannot be undone.{' '}
+          <Link href={merchant.path('/payments')}>Back to the list</Link>
+        </p>
+      </Form>
+    </Dialog>
+  )
+}

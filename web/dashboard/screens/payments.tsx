@@ -1,0 +1,350 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Link, useLocation } from 'wouter-preact'
+import { query, send } from '../api.ts'
+import { useAction, usePage } from '../components/data.ts'
+import { Dialog } from '../components/dialog.tsx'
+import { useFilters } from '../components/filters.ts'
+import { Field, Form, fieldErrors, SelectField } from '../components/form.tsx'
+import { List } from '../components/list.tsx'
+import {
+  channelName,
+  inWords,
+  PaymentStatusMark,
+  PROVIDER_OPTIONS,
+  providerName,
+} from '../components/payment-status.tsx'
+import { Screen } from '../components/screen.tsx'
+import { Money, parseMoney, Time } from '../components/values.tsx'
+import type { Checkout, Page, PaymentRow } from '../payment-answers.ts'
+import { useMerchant } from '../session.ts'
+
+const FILTERS = [
+  'q',
+  'status',
+  'provider',
+  'channel',
+  'currency',
+  'amountFrom',
+  'amountTo',
+  'from',
+  'to',
+  'late',
+  'needsReview',
+] as const
+const DEFAULT_CURRENCY = 'NGN'
+
+export default function Payments() {
+  const merchant = useMerchant()
+  const { values, cursor, isFiltered, set, clear } = useFilters(...FILTERS)
+  const [isCreating, setCreating] = useState(false)
+  const page = usePage<Page<PaymentRow>>(merchant.api('/payments') + query({ ...requestOf(values), cursor }))
+  const next = page.data?.nextCursor
+  const rows = page.data?.data
+  const newPayment = merchant.may('payments') && (
+    <button type="button" class="primary" onClick={() => setCreating(true)}>
+      New payment link
+    </button>
+  )
+  return (
+    <Screen title="Payments" actions={newPayment}>
+      <Filters values={values} set={set} />
+      {rows?.length === 0 && next ? (
+        <div class="panel">
+          <h2>Nothing yet among these payments</h2>
+          <p>A rare match is looked for in steps.</p>
+          <button type="button" onClick={() => set({ ...values, cursor: next })}>
+            Search older payments
+          </button>
+        </div>
+      ) : (
+        <List
+          label="Payments"
+          query={{ ...page, rows }}
+          keyOf={({ id }) => id}
+          hasTimes
+          clearFilters={isFiltered ? clear : undefined}
+          columns={[
+            { name: 'Amount', kind: 'money', show: (row) => <Money amount={row.amount} currency={row.currency} /> },
+            { name: 'Status', show: (row) => <State row={row} /> },
+            {
+              name: 'Reference',
+              show: ({ id, reference }) => (
+                <Link class="cell-main" href={merchant.path(`/payments/${id}`)}>
+                  {reference}
+                </Link>
+              ),
+            },
+            { name: 'Customer', show: ({ email }) => email },
+            {
+              name: 'Method',
+              show: ({ lastProvider, lastChannel }) =>
+                lastProvider && lastChannel ? (
+                  `${channelName(lastChannel)}, ${providerName(lastProvider)}`
+                ) : (
+                  <span class="soft">None yet</span>
+                ),
+            },
+            { name: 'Created', show: ({ createdAt }) => <Time at={createdAt} /> },
+          ]}
+          pages={{
+            first: cursor ? () => set(values) : undefined,
+            next: next ? () => set({ ...values, cursor: next }) : undefined,
+          }}
+          empty={{
+            title: 'No payments yet',
+            text: 'Make a payment link and send it to a customer, or create payments from your backend.',
+            action: newPayment,
+          }}
+        />
+      )}
+      {isCreating && <NewPayment onClose={() => setCreating(false)} />}
+    </Screen>
+  )
+}
+
+function State({ row }: { row: PaymentRow }) {
+  return (
+    <div>
+      <PaymentStatusMark {...row} />
+      {row.status === 'pending' && row.lastFailure && <div class="cell-more">{inWords(row.lastFailure)}</div>}
+    </div>
+  )
+}
+
+type Values = Record<(typeof FILTERS)[number], string>
+type SetFilters = (changes: Partial<Values> & { cursor?: string }) => void
+
+/** The address has amounts as people type them and dates of the browser's zone. */
+function requestOf({ amountFrom, amountTo, from, to, ...others }: Values) {
+  const currency = others.currency || DEFAULT_CURRENCY
+  const dayAfter = (day: string) => new Date(new Date(`${day}T00:00`).getTime() + 86_400_000)
+  return {
+    ...others,
+    amountFrom: parseMoney(amountFrom, currency),
+    amountTo: parseMoney(amountTo, currency),
+    from: from ? new Date(`${from}T00:00`).toISOString() : undefined,
+    to: to ? dayAfter(to).toISOString() : undefined,
+  }
+}
+
+const STATUSES = [
+  ['', 'All'],
+  ['pending', 'Open'],
+  ['successful', 'Paid'],
+  ['cancelled', 'Cancelled'],
+  ['expired', 'Expired'],
+] as const
+const CHANNELS = [
+  ['', 'All'],
+  ['card', 'Card'],
+  ['virtual-bank-account', 'Bank transfer'],
+] as const
+const ALL_PROVIDERS = [['', 'All'], ...PROVIDER_OPTIONS] as [string, string][]
+
+function Filters({ values, set }: { values: Values; set: SetFilters }) {
+  const isMore = FILTERS.slice(2).some((name) => values[name] !== '')
+  return (
+    <>
+      <search class="filters">
+        <SearchField value={values.q} onSearch={(q) => set({ q })} />
+        <SelectField
+          label="Status"
+          value={values.status}
+          options={STATUSES as readonly (readonly [string, string])[]}
+          onChange={(status) => set({ status })}
+        />
+      </search>
+      <details class="more-filters" open={isMore}>
+        <summary>More filters</summary>
+        <div class="filters">
+          <SelectField
+            label="Provider"
+            value={values.provider}
+            options={ALL_PROVIDERS}
+            onChange={(provider) => set({ provider })}
+          />
+          <SelectField
+            label="Method"
+            value={values.channel}
+            options={CHANNELS as readonly (readonly [string, string])[]}
+            onChange={(channel) => set({ channel })}
+          />
+          <TextFilter label="Currency" name="currency" values={values} set={set} placeholder={DEFAULT_CURRENCY} />
+          <TextFilter label="Amount from" name="amountFrom" values={values} set={set} inputMode="decimal" />
+          <TextFilter label="Amount to" name="amountTo" values={values} set={set} inputMode="decimal" />
+          <TextFilter label="From" name="from" values={values} set={set} type="date" />
+          <TextFilter label="To" name="to" values={values} set={set} type="date" />
+          <CheckFilter label="Paid late" isOn={values.late !== ''} onChange={(late) => set({ late })} />
+          <CheckFilter
+            label="Needs review"
+            isOn={values.needsReview !== ''}
+            onChange={(needsReview) => set({ needsReview })}
+          />
+        </div>
+      </details>
+    </>
+  )
+}
+
+const SEARCH_AFTER_MS = 350
+
+/** Searches when the member stops typing, and at once with Enter. "/" focuses it. */
+function SearchField({ value, onSearch }: { value: string; onSearch: (text: string) => void }) {
+  const [text, setText] = useState(value)
+  useEffect(() => setText(value), [value])
+  useEffect(() => {
+    if (text.trim() === value) return
+    const timer = setTimeout(() => onSearch(text.trim()), SEARCH_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  useEffect(() => {
+    const focus = (event: KeyboardEvent) => {
+      const { target } = event
+      if (event.key !== '/' || (target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)))
+        return
+      event.preventDefault()
+      document.querySelector<HTMLInputElement>('.search input')?.focus()
+    }
+    document.addEventListener('keydown', focus)
+    return () => document.removeEventListener('keydown', focus)
+  }, [])
+  return (
+    <form
+      class="search"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSearch(text.trim())
+      }}
+    >
+      <Field
+        label="Search"
+        type="search"
+        value={text}
+        maxLength={254}
+        placeholder="Reference, e-mail, account number, last four digits, decline code …"
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+    </form>
+  )
+}
+
+interface TextFilterParts {
+  label: string
+  name: 'currency' | 'amountFrom' | 'amountTo' | 'from' | 'to'
+  values: Values
+  set: SetFilters
+  type?: string
+  inputMode?: 'decimal'
+  placeholder?: string
+}
+
+function TextFilter({ label, name, values, set, ...input }: TextFilterParts) {
+  const change = (text: string) => set({ [name]: name === 'currency' ? text.trim().toUpperCase() : text.trim() })
+  const isWrong =
+    (name === 'currency' && values.currency !== '' && !/^[A-Z]{3}$/.test(values.currency)) ||
+    (name.startsWith('amount') && values[name] !== '' && parseMoney(values[name], DEFAULT_CURRENCY) === undefined)
+  return (
+    <Field
+      label={label}
+      defaultValue={values[name]}
+      error={isWrong ? 'This is not valid.' : undefined}
+      onChange={(event) => change(event.currentTarget.value)}
+      {...input}
+    />
+  )
+}
+
+function CheckFilter({ label, isOn, onChange }: { label: string; isOn: boolean; onChange: (value: string) => void }) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.currentTarget.checked ? 'true' : '')} />
+      {label}
+    </label>
+  )
+}
+
+const EXPIRIES = [
+  ['3600', 'In an hour'],
+  ['86400', 'In a day'],
+  ['604800', 'In a week'],
+  ['2592000', 'In 30 days'],
+] as const
+
+/** A one-off payment link, without code. */
+function NewPayment({ onClose }: { onClose: () => void }) {
+  const merchant = useMerchant()
+  const [, navigate] = useLocation()
+  const [amount, setAmount] = useState('')
+  const [currency, setCurrency] = useState(DEFAULT_CURRENCY)
+  const [country, setCountry] = useState('NG')
+  const [email, setEmail] = useState('')
+  const [reference, setReference] = useState('')
+  const [expiresIn, setExpiresIn] = useState<string>('86400')
+  const isCurrency = /^[A-Z]{3}$/.test(currency)
+  const lowest = isCurrency ? parseMoney(amount, currency) : undefined
+  const action = useAction({
+    run: () =>
+      send<Checkout>('POST', merchant.api('/checkouts'), {
+        ...{ amount: lowest, currency, country, user: { email }, expiresIn: Number(expiresIn) },
+        ...(reference && { reference }),
+      }),
+    refresh: [merchant.api('/payments')],
+    done: 'Payment link made',
+    onDone: ({ id }) => navigate(merchant.path(`/payments/${id}`)),
+  })
+  const errors = fieldErrors(action.error)
+  return (
+    <Dialog title="New payment link" onClose={onClose}>
+      <Form submit="Make the link" action={action} onCancel={onClose}>
+        <Field
+          label="Amount"
+          inputMode="decimal"
+          required
+          value={amount}
+          error={errors.amount ?? (amount !== '' && lowest === undefined ? 'Enter an amount, like 1500.00' : undefined)}
+          onInput={(event) => setAmount(event.currentTarget.value)}
+        />
+        <div class="filters">
+          <Field
+            label="Currency"
+            required
+            maxLength={3}
+            value={currency}
+            error={errors.currency}
+            onInput={(event) => setCurrency(event.currentTarget.value.toUpperCase())}
+          />
+          <Field
+            label="Country"
+            required
+            maxLength={60}
+            value={country}
+            error={errors.country}
+            onInput={(event) => setCountry(event.currentTarget.value)}
+          />
+        </div>
+        <Field
+          label="Customer's e-mail address"
+          type="email"
+          required
+          value={email}
+          error={errors['user/email']}
+          onInput={(event) => setEmail(event.currentTarget.value)}
+        />
+        <Field
+          label="Reference"
+          hint="Your own name for this payment. Leave it empty to get one."
+          value={reference}
+          maxLength={100}
+          error={errors.reference}
+          onInput={(event) => setReference(event.currentTarget.value)}
+        />
+        <SelectField
+          label="The link ends"
+          value={expiresIn}
+          options={EXPIRIES as readonly (readonly [string, string])[]}
+          onChange={setExpiresIn}
+        />
+      </Form>
+    </Dialog>
+  )
+}
