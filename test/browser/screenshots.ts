@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { launchBrowser } from '../support/browser.ts'
 import { fillCard, NO_MONEY, providerFrame, reaches, VISA } from '../support/customer.ts'
+import { PASSWORD } from '../support/dashboard.ts'
 import { request } from '../support/paying.ts'
 import { startProcess } from '../support/process.ts'
+import { joinWithPassword } from '../support/staff.ts'
 
 const IMAGES = join(import.meta.dirname, '../../docs/images')
 const PHONE = { viewport: { width: 360, height: 800 } }
@@ -19,6 +21,7 @@ await mkdir(IMAGES, { recursive: true })
 const service = await startProcess({ DATA_DIR: folder, LOG_LEVEL: 'warn' })
 const browser = await launchBrowser()
 try {
+  await takeDashboard()
   for (const colorScheme of ['light', 'dark'] as const) {
     await takePhone(colorScheme)
     await takeTransfer(colorScheme)
@@ -78,6 +81,15 @@ async function takeShop(): Promise<void> {
   await widget.getByRole('button', { name: /^Pay/ }).click()
   await providerFrame(widget).getByLabel('Card number').fill(VISA)
   await take(page, 'widget')
+}
+
+/** The first account, and what it sees first. */
+async function takeDashboard(): Promise<void> {
+  const page = await openPage({ viewport: { width: 1280, height: 720 }, colorScheme: 'light' })
+  const link = /http\S+\/dashboard\/welcome#\S+/.exec(service.output())?.[0] ?? ''
+  await joinWithPassword(page, link, { name: 'Ada Obi', email: 'ada@example.com', password: PASSWORD })
+  await page.getByText('of 3 steps done').waitFor()
+  await take(page, 'dashboard')
 }
 
 async function openPage(options: BrowserContextOptions): Promise<Page> {
