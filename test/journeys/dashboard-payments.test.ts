@@ -140,7 +140,23 @@ test('a rare criterion is looked for in steps: a short page with a cursor', asyn
     seen.push(...body.data.map(({ amount }: { amount: number }) => amount))
     cursor = body.nextCursor
   }
-  assert.deepEqual([seen, pages], [[7], 2])
+  assert.deepEqual([seen, pages], [[7], 4])
+  // Two failed attempts of one payment are one result.
+  await database.rows(sql`
+    insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, channel, status, currency, amount_charged, fee,
+                          order_reference, provider_reference, failure)
+    select place, gen_random_uuid(), id, merchant_id, mode, n, reference || n, 'stripe', 'card', 'failed', currency, amount, 0, reference || n,
+           reference || n, '{"code": "suspected_fraud"}'
+      from (select * from payments where place = ${shop.place} and mode = 'live' limit 150) p, generate_series(1, 2) n`)
+  const declined: string[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const path = `/merchants/${merchantId}/live/payments?q=suspected_fraud&limit=60${cursor && `&cursor=${cursor}`}`
+    const { body } = await owner.call('GET', path)
+    declined.push(...body.data.map(({ id }: { id: string }) => id))
+    cursor = body.nextCursor
+  }
+  assert.deepEqual([declined.length, new Set(declined).size], [150, 150])
+  await database.rows(sql`delete from attempts where merchant_id = ${uuidOf(merchantId)} and mode = 'live'`)
   await database.rows(sql`delete from payments where merchant_id = ${uuidOf(merchantId)} and mode = 'live'`)
 })
 
