@@ -11,6 +11,8 @@ export type Started = Omit<Service, 'stop'>
 
 /** A worker that ends is replaced after this time, so that one that cannot start does not use up a core. */
 const REPLACE_AFTER_MS = 1_000
+/** A worker that hangs is killed, before `serve` ends this process after 9.5 s and leaves it behind. */
+const KILL_AFTER_MS = 8_500
 
 export interface ClusterProcess {
   service: Started
@@ -48,6 +50,8 @@ export async function startCluster(config: Config, log: Logger): Promise<Cluster
       log.error({ pid, code, signal }, 'a worker ended unexpectedly and is replaced')
       setTimeout(() => stopping || fork(), REPLACE_AFTER_MS)
     })
+    // A worker may have ended while the others started.
+    for (let count = Object.keys(cluster.workers ?? {}).length; count < config.workers; count++) fork()
     return { service, stop }
   } catch (error) {
     await stop('SIGTERM')
@@ -64,7 +68,11 @@ function startedBy(worker: Worker): Promise<Started> {
 
 function ended(worker: Worker, signal: NodeJS.Signals): Promise<void> {
   return new Promise((resolve) => {
-    worker.once('exit', () => resolve())
+    const timer = setTimeout(() => worker.process.kill('SIGKILL'), KILL_AFTER_MS)
+    worker.once('exit', () => {
+      clearTimeout(timer)
+      resolve()
+    })
     worker.process.kill(signal)
   })
 }

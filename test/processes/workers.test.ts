@@ -47,6 +47,15 @@ test('WORKERS=2 serves one port with two processes, sums their metrics, and repl
   for (const pid of pidsIn(service.output())) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
 })
 
+test('a worker that hangs is killed when the service stops', async () => {
+  const service = await startForTest({ DATA_DIR: folder, WORKERS: '2' })
+  const [hanging] = pidsIn(service.output())
+  process.kill(hanging as number, 'SIGSTOP')
+  service.child.kill('SIGTERM')
+  assert.equal(await service.exited, 0)
+  assert.throws(() => process.kill(hanging as number, 0), { code: 'ESRCH' })
+})
+
 test('a worker that cannot start ends the primary process with its message', async () => {
   const wrong = { DATA_DIR: folder, WORKERS: '2', HOST: '192.0.2.1' }
   await assert.rejects(startProcess(wrong), ({ output, code }) => {
