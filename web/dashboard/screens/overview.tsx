@@ -45,13 +45,17 @@ function Checklist({ steps, merchant }: { steps: FirstSteps; merchant: CurrentMe
           <MakeLink merchant={merchant} />
         </Step>
         <Step isDone={wasPaid} title="Pay it">
-          {merchant.mode === 'sandbox'
-            ? 'Open the link and pay with the test card 4084 0840 8408 4081, any future date and any code.'
-            : 'Open the link and pay a small amount. You can refund it.'}
+          <p>
+            {merchant.mode === 'sandbox'
+              ? 'Open the link and pay with the test card 4084 0840 8408 4081, any future date and any code.'
+              : 'Open the link and pay a small amount. You can refund it.'}
+          </p>
         </Step>
         <Step isDone={receivedWebhook} title="Receive a webhook">
-          Register an endpoint, or send <code>webhook</code> with the payment. The webhook of a paid payment is{' '}
-          <code>payment.successful</code>.
+          <p>
+            Add an endpoint in <Link href={merchant.path('/webhooks')}>Webhooks</Link>. A paid payment is sent to it as{' '}
+            <code>payment.successful</code>.
+          </p>
         </Step>
       </ol>
     </Section>
@@ -67,9 +71,14 @@ function MakeLink({ merchant }: { merchant: CurrentMerchant }) {
   return (
     <>
       <p>
-        Send this request with{' '}
-        {merchant.may('keys') ? <Link href={merchant.path('/api-keys')}>an API key</Link> : 'an API key'}. The answer
-        has the link.
+        {merchant.may('payments') ? (
+          <>
+            Choose “New payment link” in <Link href={merchant.path('/payments')}>Payments</Link>, or send this request
+            with an API key.
+          </>
+        ) : (
+          'Send this request with an API key. The answer has the link.'
+        )}
       </p>
       <Copyable label="request" text={request} />
     </>
