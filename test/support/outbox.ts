@@ -3,6 +3,7 @@ import { statementOf } from '../../src/database/sql.ts'
 import type { Event } from '../../src/events/event.ts'
 import { DELIVERIES, DELIVERIES_CHANNEL, EVENTS, outboxOf } from '../../src/events/outbox-store.ts'
 import { ensureDefaultSecret } from '../../src/events/webhook-secret-store.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
 import type { SecretBox } from '../../src/kernel/secret-box.ts'
 
 /** Records an event with its deliveries, without a change of its payment. */
@@ -14,8 +15,8 @@ export async function recordEvent(
 ): Promise<void> {
   if (webhook !== null) await ensureDefaultSecret(db, secrets, event)
   const text = `
-    with given as (select $1::jsonb as doc), written as (select), ${EVENTS}, ${DELIVERIES}
+    with given as (select $1::jsonb as doc), written as (select $3::uuid as id), ${EVENTS}, ${DELIVERIES}
     select count(*) from new_deliveries`
-  await db.rows(statementOf(text, [JSON.stringify(outboxOf([event], webhook)), event.place]))
+  await db.rows(statementOf(text, [JSON.stringify(outboxOf([event], webhook)), event.place, uuidOf(event.paymentId)]))
   db.notify(DELIVERIES_CHANNEL)
 }
