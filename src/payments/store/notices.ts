@@ -77,7 +77,7 @@ interface NewNotice extends Omit<NoticeRow, 'id'> {
   says: string
 }
 
-type Inserted = NoticeRow & { digest_text: string; times: number }
+type Inserted = NoticeRow & { digest_hex: string; times: number }
 
 /** A bytea in JSON. */
 const bytea = (bytes: Buffer) => `\\x${bytes.toString('hex')}`
@@ -119,8 +119,8 @@ async function insertInOne(database: Database, place: Place, notices: NewNotice[
            now() + interval '10 seconds'
       from jsonb_populate_recordset(null::notices, ${JSON.stringify(notices)}::jsonb) r
     on conflict (place, merchant_id, mode, provider, digest) do update set times = n.times + 1
-    returning ${COLUMNS}, n.digest::text as digest_text, n.times`)
-  const rowOf = new Map(rows.map((row) => [keyOf({ ...row, digest: row.digest_text }), row]))
+    returning ${COLUMNS}, encode(n.digest, 'hex') as digest_hex, n.times`)
+  const rowOf = new Map(rows.map((row) => [keyOf({ ...row, digest: `\\x${row.digest_hex}` }), row]))
   return notices.map((notice) => rowOf.get(keyOf(notice)) as Inserted)
 }
 
