@@ -134,6 +134,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const workers = given('WORKERS') ?? '1'
   if (workers !== 'auto' && !/^[1-9]\d{0,2}$/.test(workers))
     wrong('WORKERS', `"${workers}" is not a number of processes from 1 to 999, or auto (one for each core)`)
+  // The embedded PostgreSQL has 100 connections, and each process uses up to 12.
+  const mostWorkers = given('DATABASE_URL') === undefined ? 8 : 999
+  if (Number(workers) > mostWorkers && /^\d{1,3}$/.test(workers))
+    wrong('WORKERS', `the embedded PostgreSQL serves ${mostWorkers} processes at most: set DATABASE_URL for more`)
   const isCluster = workers !== '1'
   const demo = oneOf('DEMO', ['on', 'off'], isCluster ? 'off' : 'on') === 'on'
   if (demo && isCluster) wrong('DEMO', 'the demo shop keeps its orders in memory: set WORKERS=1, or DEMO=off')
@@ -160,7 +164,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     sandboxWebhookSecret: webhookSecret,
     secretKey: secretKey === undefined ? undefined : Buffer.from(secretKey, 'base64'),
     role,
-    workers: workers === 'auto' ? availableParallelism() : Number(workers),
+    workers: workers === 'auto' ? Math.min(availableParallelism(), mostWorkers) : Number(workers),
     rateLimit,
     demo,
     webhookAllowPrivate,
