@@ -14,7 +14,7 @@ export interface CuttingProxy {
   cuts(): number
 }
 
-const SIGNS = { commit: Buffer.from('commit\0'), write: Buffer.from('{"payment":{"id":') }
+const SIGNS = { commit: Buffer.from('commit\0'), write: Buffer.from('{"payments":[{"id":') }
 
 export async function startCuttingProxy(databaseUrl: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(databaseUrl)
