@@ -21,6 +21,7 @@ export function useLiveUpdates(merchant: CurrentMerchant | undefined): void {
       timer ??= setTimeout(refresh, TOGETHER_MS)
     }
     const stream = new EventSource(`/dashboard/api${base}/changes`)
+    stream.addEventListener('open', soon) // what changed since the screen was read
     stream.addEventListener('message', soon)
     stream.addEventListener('reset', soon)
     return () => {

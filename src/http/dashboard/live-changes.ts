@@ -91,10 +91,12 @@ export function liveChangeRoutes(app: App, { database, clock, log, live }: Parts
     if (tabs >= MAX_TABS)
       throw new Problem('unavailable', 'No more pages can be kept up to date here.', { retryAfterSeconds: 30 })
     const key = `${scope.merchantId} ${scope.mode}`
-    const one = followed.get(key) ?? { scope, tabs: new Set(), since: clock.now(), sent: new Set() }
-    const missed = await changesSince(database, scope, lastId ? timeOf(lastId) : clock.now(), MAX_CHANGES)
-    followed.set(key, one)
+    const missed = lastId ? await changesSince(database, scope, timeOf(lastId), MAX_CHANGES) : []
     const tab = reply.raw
+    if (tab.destroyed) return void reply.hijack() // the browser left meanwhile
+    // Without an await from here on: two tabs that open at the same time share one entry.
+    const one = followed.get(key) ?? { scope, tabs: new Set(), since: clock.now(), sent: new Set() }
+    followed.set(key, one)
     tab.shouldKeepAlive = false // else the idle connection would delay the shutdown
     one.tabs.add(tab)
     tabs++

@@ -111,6 +111,7 @@ test('search, open, refund: by keyboard, and the list follows', async () => {
   await page.getByRole('heading', { name: '₦12,500.00' }).waitFor()
   await page.getByRole('button', { name: 'Refund' }).focus()
   await page.keyboard.press('Enter')
+  await page.getByRole('dialog').locator('input:focus').waitFor()
   await page.keyboard.type('10.50')
   await picture(page, 'refund-dialog')
   assert.deepEqual(await findings(page), [])

@@ -1,4 +1,5 @@
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/preact-query'
+import { useRef } from 'preact/hooks'
 import { get, getPage } from '../api.ts'
 import { client } from '../session.ts'
 import { announce } from './toasts.tsx'
@@ -38,10 +39,14 @@ interface Action<Input, Result> {
 }
 
 /** A change that a member makes. */
-export function useAction<Result, Input = void>({ run, refresh = [], done, onDone }: Action<Input, Result>) {
+export function useAction<Result, Input = void>(action: Action<Input, Result>) {
+  // The mutation takes its options in an effect, after the paint. Enter before that would send what the form held before the last key.
+  const latest = useRef(action)
+  latest.current = action
   return useMutation<Result, Error, Input>({
-    mutationFn: run,
+    mutationFn: (input) => latest.current.run(input),
     onSuccess: (result) => {
+      const { refresh = [], done, onDone } = latest.current
       for (const path of refresh) void client.invalidateQueries({ queryKey: keyOf(path) })
       if (done) announce(done)
       onDone?.(result)

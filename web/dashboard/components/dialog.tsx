@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 
 interface Parts {
   title: string
@@ -14,7 +14,8 @@ export function Dialog({ title, onClose, children }: Parts) {
   const id = useId()
   const latest = useRef(onClose)
   latest.current = onClose
-  useEffect(() => {
+  // Before the paint: keys that are pressed at once belong to the first field.
+  useLayoutEffect(() => {
     const { current } = dialog
     current?.showModal()
     current?.querySelector<HTMLElement>('input, select, textarea, .first')?.focus()

@@ -1,7 +1,7 @@
-import { useMutation } from '@tanstack/preact-query'
 import { useState } from 'preact/hooks'
 import type { ProofMethod } from '../answers.ts'
 import { send } from '../api.ts'
+import { useAction } from './data.ts'
 import { Field, Form } from './form.tsx'
 import { signWithPasskey } from './passkey.ts'
 import { ProblemText } from './problem.tsx'
@@ -19,14 +19,17 @@ export function ProofForm<Answer>({ methods, endpoint, submit, onDone }: Parts<A
   const typed = methods.filter((method) => method !== 'passkey')
   const [method, setMethod] = useState<ProofMethod | undefined>(typed[0])
   const [text, setText] = useState('')
-  const byPasskey = useMutation({
-    mutationFn: async () => send<Answer>('POST', endpoint, { passkey: await signWithPasskey(endpoint) }),
-    onSuccess: onDone,
+  const byPasskey = useAction({
+    run: async () => send<Answer>('POST', endpoint, { passkey: await signWithPasskey(endpoint) }),
+    onDone,
   })
-  const byText = useMutation({
-    mutationFn: () => send<Answer>('POST', endpoint, proofOf(method, text)),
-    onSuccess: onDone,
-    onError: () => setText(''),
+  const byText = useAction({
+    run: () =>
+      send<Answer>('POST', endpoint, proofOf(method, text)).catch((error: unknown) => {
+        setText('')
+        throw error
+      }),
+    onDone,
   })
   return (
     <>
