@@ -97,7 +97,7 @@ export function reportNotifications(rounds: NotificationsRound[]): string {
     ['32 clients that settle', 'a second', '× without'],
     [
       row('without notifications', 'silent'),
-      row('notified after the commit, nobody listens', 'noListeners'),
+      row('notified after the commit, no listeners', 'noListeners'),
       row('notified after the commit, 8 listeners', 'listeners'),
       row('NOTIFY inside the transaction, 8 listeners', 'inTransaction'),
     ],

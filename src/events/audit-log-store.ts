@@ -5,7 +5,7 @@ import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 export interface AuditEntry {
   /**
    * `credential:cid_…` for the API, `member:mem_… from {address}` for the dashboard, `cli:{user}` for the command line,
-   * `visitor from {address}` for a request that nobody signed in for, `worker`, `seed`.
+   * `visitor from {address}` for a request without a session, `worker`, `seed`.
    */
   actor: string
   /** The action, such as `credential.created`. */

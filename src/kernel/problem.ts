@@ -42,7 +42,7 @@ export const API_PROBLEMS = {
 
 /** Refusals of the dashboard's endpoints only. */
 export const DASHBOARD_PROBLEMS = {
-  not_signed_in: { title: 'Nobody is signed in', retryable: false },
+  not_signed_in: { title: 'Not signed in', retryable: false },
   sign_in_refused: { title: 'The sign-in was refused', retryable: false },
   forbidden: { title: 'This is not allowed', retryable: false },
   step_up_required: { title: 'Prove your identity again', retryable: false },

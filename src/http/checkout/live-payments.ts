@@ -139,7 +139,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
           if (one) tell(one, state)
         }
       } catch (err) {
-        log.warn({ err }, 'could not readChanged at payments whose pages are open')
+        log.warn({ err }, 'reading changed payments of open pages failed; retrying')
         for (const one of these) changed.add(one)
         await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS).unref())
       }
@@ -157,9 +157,9 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
     stateOf,
     follow,
     onChange: (listener) => void listeners.push(listener),
-    changed(paymentUuid) {
+    changed(paymentId) {
       for (const listener of listeners) listener()
-      const one = followed.get(paymentUuid)
+      const one = followed.get(paymentId)
       if (!one) return
       changed.add(one)
       setImmediate(readChanged) // batches notifications that arrive together

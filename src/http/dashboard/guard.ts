@@ -122,7 +122,7 @@ function refuseCrossSite({ method, headers }: FastifyRequest, origin: string): v
     throw new Problem('unsupported_media_type', 'Send the header "Content-Type: application/json".')
 }
 
-/** A merchant of somebody else is answered like one that does not exist. */
+/** Another merchant gets the same answer as one that does not exist. */
 function enterMerchant(request: FastifyRequest, { member, memberships }: Session, permission: Permission): void {
   const { merchant, mode } = request.params as { merchant: string; mode?: string }
   const membership = memberships.find(({ merchantId }) => merchantId === parseId('merchant', merchant))

@@ -52,7 +52,7 @@ export function liveChangeRoutes(app: App, { database, clock, log, live }: Parts
     for (const one of followed.values()) for (const tab of one.tabs) write(tab, ':\n\n')
   }, HEARTBEAT_MS)
   heartbeat.unref()
-  // One query a second for each followed merchant, whatever the number of changes.
+  // Rate limit: one query a second for each followed merchant, however many changes there are.
   live?.onChange(() => {
     if (followed.size > 0) timer ??= setTimeout(readChanges, READ_EVERY_MS).unref()
   })
