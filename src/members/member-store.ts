@@ -160,6 +160,8 @@ export interface MembershipRow {
   merchant_id: string
   name: string
   status: string
+  country: string
+  time_zone: string | null
   require_second_factor: boolean
   refund_limit: number
   role: Role
@@ -171,6 +173,8 @@ export function membershipOf(row: MembershipRow): Membership {
     merchantId: idOf('merchant', row.merchant_id),
     merchantName: row.name,
     suspended: row.status === 'suspended',
+    country: row.country,
+    timeZone: row.time_zone,
     requireSecondFactor: row.require_second_factor,
     role: row.role,
     refundLimit: row.refund_limit,

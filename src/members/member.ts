@@ -24,6 +24,9 @@ export interface Membership {
   merchantId: MerchantId
   merchantName: string
   suspended: boolean
+  country: string
+  /** The zone of days and times. Null: the browser's. */
+  timeZone: string | null
   requireSecondFactor: boolean
   role: Role
   /** The most that support may refund of one payment, and that needs no step-up; in the lowest denomination. */

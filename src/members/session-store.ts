@@ -21,6 +21,7 @@ export async function findSession(db: Queries, digest: Buffer): Promise<Session 
     select s.id, s.complete, coalesce(s.confirmed_at > now() - interval '10 minutes', false) as confirmed,
            s.last_seen_at < now() - interval '1 minute' as is_stale, ${MEMBER_COLUMNS},
            (select coalesce(jsonb_agg(jsonb_build_object('place', me.place, 'merchant_id', me.id, 'name', me.name, 'status', me.status,
+                     'country', me.country, 'time_zone', me.time_zone,
                      'require_second_factor', me.require_second_factor, 'refund_limit', me.refund_limit, 'role', ms.role) order by me.name, me.id), '[]')
               from memberships ms join merchants me on me.id = ms.merchant_id where ms.member_id = m.id) as memberships
       from sessions s join members m on m.id = s.member_id

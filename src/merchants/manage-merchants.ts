@@ -9,8 +9,8 @@ import { deleteLogo, lockBrandingSettings, saveBrandingSettings, saveLogo } from
 import { digestOf, type NewCredential, newCredential } from './credential.ts'
 import { insertCredential, markRevoked } from './credential-store.ts'
 import type { Logo } from './logo.ts'
-import type { Merchant } from './merchant.ts'
-import { findMerchant, updateMerchantStatus } from './merchant-store.ts'
+import type { Merchant, MerchantSettings } from './merchant.ts'
+import { findMerchant, lockSettings, saveSettings, updateMerchantStatus } from './merchant-store.ts'
 
 interface Dependencies {
   database: Database
@@ -45,9 +45,7 @@ export function brandMerchant(
     const after: BrandingSettings = { ...before, ...changes }
     if (logo !== undefined) after.logo = logo && { version: logo.version }
 
-    const changed = Object.keys(after).filter(
-      (key) => !isDeepStrictEqual(before[key as keyof BrandingSettings], after[key as keyof BrandingSettings]),
-    )
+    const changed = changedKeys(before, after)
     if (changed.length === 0) return before
     await saveBrandingSettings(tx, id, after)
     if (logo) await saveLogo(tx, id, logo)
@@ -55,6 +53,30 @@ export function brandMerchant(
     await recordAct(tx, { actor, act: 'merchant.branded', merchantId: id, subject: changed.join(' ') })
     return after
   })
+}
+
+/** Changes the given settings and keeps the others. */
+export function changeSettings(
+  deps: Dependencies,
+  actor: string,
+  id: MerchantId,
+  changes: Partial<MerchantSettings>,
+): Promise<MerchantSettings> {
+  return deps.database.transaction(async (tx) => {
+    const before = await lockSettings(tx, id)
+    if (!before) throw unknownMerchant(id)
+    const after = { ...before, ...changes }
+    const changed = changedKeys(before, after)
+    if (changed.length === 0) return before
+    await saveSettings(tx, id, after)
+    await recordAct(tx, { actor, act: 'merchant.settings_changed', merchantId: id, subject: changed.join(' ') })
+    return after
+  })
+}
+
+function changedKeys<Settings extends object>(before: Settings, after: Settings): string[] {
+  const keys = Object.keys(after) as (keyof Settings & string)[]
+  return keys.filter((key) => !isDeepStrictEqual(before[key], after[key]))
 }
 
 /** Returns the secret, which is not stored and cannot be shown again. */

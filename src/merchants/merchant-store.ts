@@ -2,7 +2,7 @@ import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import type { Country } from '../kernel/country.ts'
 import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
-import type { Merchant } from './merchant.ts'
+import type { Merchant, MerchantSettings } from './merchant.ts'
 
 interface MerchantRow {
   id: string
@@ -46,4 +46,18 @@ export async function updateMerchantStatus(
   const updated = await tx.row(sql`
     update merchants set status = ${status} where id = ${uuidOf(id)} and status <> ${status} returning id`)
   return updated !== undefined
+}
+
+/** Locks the row until the transaction ends. */
+export async function lockSettings(tx: Transaction, id: MerchantId): Promise<MerchantSettings | undefined> {
+  const row = await tx.row<{ name: string; country: string; time_zone: string | null }>(
+    sql`select name, country, time_zone from merchants where id = ${uuidOf(id)} for update`,
+  )
+  return row && { name: row.name, country: row.country as Country, timeZone: row.time_zone }
+}
+
+export async function saveSettings(tx: Transaction, id: MerchantId, settings: MerchantSettings): Promise<void> {
+  const { name, country, timeZone } = settings
+  await tx.rows(sql`
+    update merchants set name = ${name}, country = ${country}, time_zone = ${timeZone} where id = ${uuidOf(id)}`)
 }

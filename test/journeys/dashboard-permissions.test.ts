@@ -145,6 +145,7 @@ const BODIES: Record<string, unknown> = {
   'PUT /merchants/:merchant/:mode/integrations/:provider': { priority: 10 },
   'PUT /merchants/:merchant/:mode/provider-order': { providers: ['gateway'] },
   'PATCH /merchants/:merchant/branding': { colour: '#0b6e4f' },
+  'PATCH /merchants/:merchant/settings': { timeZone: 'Africa/Lagos' },
 }
 
 function modesOf({ url }: Route): readonly string[] {

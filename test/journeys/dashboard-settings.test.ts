@@ -96,6 +96,28 @@ test('branding: read, changed, and refused with every mistake', async () => {
   assert.deepEqual(await actsOf('merchant.branded'), ['origins colour corners logo', 'colour logo'])
 })
 
+test('settings: name, country and time zone are changed, refused with every mistake, and known to the session', async () => {
+  const path = `/merchants/${merchantId}/settings`
+  const before = (await owner.call('GET', path)).body.data
+  assert.deepEqual([before.name, before.country, before.timeZone], ['Adaeze Kitchen', 'NG', null])
+  assert.deepEqual(before.live, { providers: 0, apiKeys: 0 })
+  const changes = { name: ' Adaeze Foods ', country: 'Ghana', timeZone: 'Africa/Accra' }
+  const { body } = await owner.call('PATCH', path, changes)
+  assert.deepEqual(body.data, { ...before, name: 'Adaeze Foods', country: 'GH', timeZone: 'Africa/Accra' })
+  const [known] = (await owner.call('GET', '/session')).body.data.merchants
+  assert.deepEqual([known.name, known.country, known.timeZone], ['Adaeze Foods', 'GH', 'Africa/Accra'])
+  for (const timeZone of ['Mars/Olympus', '+01:00', '', 'UTC; drop'])
+    assert.equal((await owner.call('PATCH', path, { timeZone })).status, 400, timeZone)
+  const refused = await owner.call('PATCH', path, { name: '\n', country: 'ZZ', timeZone: 'Lagos' })
+  assert.deepEqual(
+    refused.body.errors.map(({ pointer }: { pointer: string }) => pointer),
+    ['/name', '/country', '/timeZone'],
+  )
+  await owner.call('PATCH', path, { name: before.name, country: 'GH', timeZone: null })
+  await owner.call('PATCH', path, { timeZone: null })
+  assert.deepEqual(await actsOf('merchant.settings_changed'), ['name country timeZone', 'name timeZone'])
+})
+
 test('webhook endpoints: the secret is shown once, rotated, tried, paused and deleted', async () => {
   const hook = await startListener()
   const endpoints = `${base}/webhook-endpoints`

@@ -101,6 +101,9 @@ export const SessionAnswer = data({
       id: Type.String(),
       name: Type.String(),
       suspended: Type.Boolean(),
+      country: Type.String(),
+      /** Of days and times. Null: the browser's. */
+      timeZone: nullable(Type.String()),
       role: oneOf(ROLES),
       permissions: Type.Array(oneOf(Object.keys(PERMISSIONS) as Permission[])),
       requireSecondFactor: Type.Boolean(),

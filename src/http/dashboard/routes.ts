@@ -13,6 +13,7 @@ import { moneyRoutes } from './money-routes.ts'
 import { overviewRoutes } from './overview-routes.ts'
 import { paymentSearchRoutes } from './payment-routes.ts'
 import { providerRoutes } from './provider-routes.ts'
+import { settingsRoutes } from './settings-routes.ts'
 import { declareSharedAccess, type SharedParts, sharedRoutes } from './shared-routes.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 
@@ -47,6 +48,7 @@ export function dashboardRoutes(app: App, parts: DashboardParts): void {
   moneyRoutes(app, deps)
   providerRoutes(app, deps)
   brandingRoutes(app, deps)
+  settingsRoutes(app, deps)
   liveChangeRoutes(app, deps)
   sharedRoutes(app, deps)
 }

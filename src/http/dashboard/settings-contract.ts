@@ -4,7 +4,7 @@ import { ChannelName } from '../api/contract/attempt.ts'
 import { Integration } from '../api/contract/integration.ts'
 import { nullable } from '../api/contract/schema.ts'
 
-/** Requests and answers for providers and branding. Setting up one provider is answered as in the merchants' API. */
+/** Requests and answers for providers, branding and settings. Setting up one provider is answered as in the merchants' API. */
 
 const oneOf = <Value extends string>(values: readonly Value[]) =>
   Type.Unsafe<Value>({ type: 'string', enum: [...values] })
@@ -62,3 +62,25 @@ export const BrandingChanges = Type.Partial(
   Type.Object({ ...branding, logo: nullable(Type.String({ maxLength: 14_000, pattern: '^[A-Za-z0-9+/]*={0,2}$' })) }),
 )
 export type BrandingChanges = Static<typeof BrandingChanges>
+
+export const SettingsAnswer = Type.Object({
+  data: Type.Object({
+    name: Type.String(),
+    country: Type.String(),
+    timeZone: nullable(Type.String()),
+    refundLimit: Type.Integer(),
+    requireSecondFactor: Type.Boolean(),
+    /** What live mode needs, and how many there are of each. */
+    live: Type.Object({ providers: Type.Integer(), apiKeys: Type.Integer() }),
+  }),
+})
+export type SettingsAnswer = Static<typeof SettingsAnswer>
+/** Absent fields stay as they are. */
+export const SettingsChanges = Type.Partial(
+  Type.Object({
+    name: Type.String({ maxLength: 200 }),
+    country: Type.String({ maxLength: 100 }),
+    timeZone: nullable(Type.String({ maxLength: 64 })),
+  }),
+)
+export type SettingsChanges = Static<typeof SettingsChanges>

@@ -163,13 +163,15 @@ function sessionAnswer({ complete, confirmed, member, memberships }: Session): S
       methods,
       confirmed,
       member: { id, name, email, operator, hasPassword: factors.password },
-      merchants: memberships.map(({ merchantId, merchantName, suspended, role, requireSecondFactor }) => ({
+      merchants: memberships.map(({ merchantId, merchantName, role, ...membership }) => ({
         id: merchantId,
         name: merchantName,
-        suspended,
+        suspended: membership.suspended,
+        country: membership.country,
+        timeZone: membership.timeZone,
         role,
         permissions: permissionsOf(role),
-        requireSecondFactor,
+        requireSecondFactor: membership.requireSecondFactor,
         modes: [...MODES],
       })),
     },
