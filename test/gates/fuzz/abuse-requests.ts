@@ -4,6 +4,7 @@ import type { Random } from '../random.ts'
 
 /** What an unauthenticated client can know: public paths, one payment link, a merchant's id. Never a credential. */
 export interface Public {
+  origin: string
   merchantId: string
   clientId: string
   pagePath: string
@@ -52,6 +53,15 @@ const hex = (random: Random, length: number) => random.bytes(length / 2).toStrin
 const get =
   (path: string): Make =>
   () => ({ method: 'GET', path })
+
+function fromDashboard(path: string, body: (random: Random) => object | undefined): Make {
+  return (random, { origin }) => ({
+    method: 'POST',
+    path: `/dashboard/api${path}`,
+    headers: { ...JSON_TYPE, origin, 'sec-fetch-site': 'same-origin' },
+    body: JSON.stringify(body(random) ?? {}),
+  })
+}
 
 /** Every path that answers without a credential. */
 export const ABUSE: Record<string, Make> = {
@@ -136,6 +146,24 @@ export const ABUSE: Record<string, Make> = {
     path: `${V1}/payments/initialize`,
     headers: { ...JSON_TYPE, 'client-id': known.clientId, 'client-secret': hex(random, 64) },
     body: '{"amount":1}',
+  }),
+  dashboard: (random) => ({
+    method: 'GET',
+    path: random.pick(['/dashboard', '/dashboard/payments', '/dashboard/welcome']),
+  }),
+  'dashboard password': fromDashboard('/sign-in/password', (random) => ({
+    email: random.chance(0.5) ? 'ada@example.com' : `${base58(random, 12)}@example.com`,
+    password: base58(random, 20),
+  })),
+  'dashboard forgotten password': fromDashboard('/sign-in/forgot', (random) => ({
+    email: `${base58(random, 12)}@example.com`,
+  })),
+  'dashboard passkey': fromDashboard('/sign-in/passkey-options', () => undefined),
+  'dashboard one-time link': fromDashboard('/welcome/read', (random) => ({ token: base58(random, 43) })),
+  'dashboard session': (random) => ({
+    method: 'GET',
+    path: '/dashboard/api/session',
+    headers: { cookie: `manilla_session=${base58(random, 43)}` },
   }),
   'nothing there': (random) => ({ method: random.pick(['GET', 'POST']), path: `/${base58(random, 20)}` }),
   'wrong method': (random) => ({ method: random.pick(['PUT', 'DELETE']), path: random.pick(['/pay/x', '/healthz']) }),

@@ -91,7 +91,7 @@ async function run(service: ServiceProcess, database: Database, options: AbuseOp
 }
 
 /** A merchant with every kind of notice and one open payment, whose link the unauthenticated client knows. */
-async function setUp(merchant: Visitor, { headers }: ServiceProcess): Promise<Public> {
+async function setUp(merchant: Visitor, { headers, baseUrl }: ServiceProcess): Promise<Public> {
   const post = async (method: 'POST' | 'PUT', path: string, body: object) => {
     const { status, text } = await merchant.ask({
       method,
@@ -112,6 +112,7 @@ async function setUp(merchant: Visitor, { headers }: ServiceProcess): Promise<Pu
   const checkout = await post('POST', '/checkouts', { amount: 1_000, country: 'NG', user })
   const started = await post('POST', '/payments/initialize', { provider: 'gateway', amount: 1_000, user })
   return {
+    origin: new URL(baseUrl).origin,
     merchantId: SANDBOX_MERCHANT_ID,
     clientId: headers['client-id'],
     pagePath: new URL(checkout.url).pathname,
