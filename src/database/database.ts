@@ -54,6 +54,8 @@ export function connect(options: DatabaseOptions): Database {
     max: options.connections ?? 10,
     // pg has no timeouts by default.
     connectionTimeoutMillis: options.poolWaitMs ?? 1_000,
+    // A burst after a quiet minute would otherwise first wait for new connections, which cost both sides 10 ms of CPU each.
+    idleTimeoutMillis: 600_000,
     statement_timeout: statementTimeoutMs,
     lock_timeout: 2_000,
     idle_in_transaction_session_timeout: 10_000,
