@@ -5,6 +5,7 @@ import { startDueChecks } from '../payments/check-attempts.ts'
 import type { PaymentDependencies } from '../payments/dependencies.ts'
 import { expirePayments } from '../payments/expire-payments.ts'
 import { expireRetiredKeys } from '../payments/expire-retired-keys.ts'
+import { foldRollups } from '../payments/fold-rollups.ts'
 import { startWaitingNotices } from '../payments/receive-notice.ts'
 import { startDueReconciliations } from '../payments/reconcile-due.ts'
 import { startDueRefunds } from '../payments/refund-payment.ts'
@@ -48,6 +49,7 @@ export function startWorker(deps: PaymentDependencies, others: Job[] = []): Work
     { name: 'process notices', everyMs: 1_000, run: calls.job(startWaitingNotices, NOTICE_LIMITS) },
     { name: 'send refunds', everyMs: 1_000, run: calls.job(startDueRefunds, REFUND_LIMITS) },
     { name: 'reconcile returns', everyMs: 1_000, run: calls.job(startDueReconciliations, RECONCILE_LIMITS) },
+    { name: 'fold rollups', everyMs: 5_000, run: () => foldRollups(deps) },
     {
       name: 'delete old idempotency keys',
       everyMs: HOUR_MS,

@@ -1,6 +1,8 @@
 import { readConfig } from '../../config.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
 import { auditProvider, type ProviderAudit, type Range } from '../../payments/audit-provider.ts'
+import { auditRollups } from '../../payments/audit-rollups.ts'
+import { rebuildRollups } from '../../payments/fold-rollups.ts'
 import { audit as examine } from '../../payments/state/audit.ts'
 import { recordsAfter } from '../../payments/store/audit-records.ts'
 import { listAuditScopes } from '../../payments/store/provider-audit.ts'
@@ -17,8 +19,9 @@ const DEFAULT_DAYS = 7
 
 export const audit: Command = {
   name: 'audit',
-  summary: 'Recompute every payment from its events, receipts and refunds, and print the differences',
+  summary: 'Recompute every payment and the sums of the charts from their records, and print the differences',
   options: {
+    'rebuild-rollups': { summary: 'First make the hourly sums of the charts again' },
     provider: {
       summary: 'Compare our records with the providers’ lists of transactions, refunds and disputes (reconciliation)',
     },
@@ -38,7 +41,8 @@ export const audit: Command = {
 async function auditRecords(options: Options): Promise<void> {
   const findings: { payment: PaymentId; reference: string; finding: string }[] = []
   let payments = 0
-  await withDatabase(async ({ database }) => {
+  const { rollups, differences } = await withDatabase(async ({ database, clock }) => {
+    if (options.on('rebuild-rollups')) await rebuildRollups({ database, clock })
     let last: PaymentId | undefined
     for (;;) {
       const page = await database.transaction((tx) => recordsAfter(tx, last, PAGE))
@@ -48,17 +52,23 @@ async function auditRecords(options: Options): Promise<void> {
         last = id
       }
       payments += page.length
-      if (page.length < PAGE) return
+      if (page.length < PAGE) return auditRollups(database)
     }
   })
-  const lines = findings.map(({ payment, reference, finding }) => `${payment} (${reference}): ${finding}`)
-  const summary = findings.length === 0 ? 'no differences.' : `${findings.length} findings.`
+  const lines = [
+    ...findings.map(({ payment, reference, finding }) => `${payment} (${reference}): ${finding}`),
+    ...differences.map(({ rollup, finding }) => `rollup ${rollup}: ${finding}`),
+  ]
+  const summary = lines.length === 0 ? 'no differences.' : `${lines.length} findings.`
   print(
     options.json,
-    { payments, findings },
-    [...lines, `${payments} ${payments === 1 ? 'payment' : 'payments'} audited: ${summary}`].join('\n'),
+    { payments, findings, rollups, rollupDifferences: differences },
+    [
+      ...lines,
+      `${payments} ${payments === 1 ? 'payment' : 'payments'} and ${rollups} rollups audited: ${summary}`,
+    ].join('\n'),
   )
-  if (findings.length > 0) process.exitCode = 1
+  if (lines.length > 0) process.exitCode = 1
 }
 
 async function auditProviders(options: Options): Promise<void> {

@@ -1,0 +1,69 @@
+import type { Database } from '../database/database.ts'
+import type { Place } from '../kernel/place.ts'
+import { endOfStretch, FIRST_UUID, listCursors, type Rollup, rollupsAfter, sumStretch } from './store/rollups.ts'
+
+const PAGE = 5_000
+
+export interface RollupDifference {
+  rollup: string
+  finding: string
+}
+
+type Totals = Map<string, { count: number; amount: number }>
+
+/** Sums up all payments and events again, and compares the sums with the rollups. */
+export async function auditRollups(database: Database): Promise<{ rollups: number; differences: RollupDifference[] }> {
+  const differences: RollupDifference[] = []
+  let rollups = 0
+  for (const { place, foldedTo } of await listCursors(database)) {
+    // What is folded later has later ids, but may be of an hour that is compared: read the stored sums again until the cursor stood still.
+    let [stored, until]: [Totals | undefined, string] = [undefined, foldedTo]
+    while (!stored) {
+      const read = await storedTotals(database, place)
+      const now = (await listCursors(database)).find((cursor) => cursor.place === place)?.foldedTo ?? until
+      if (now === until) stored = read
+      until = now
+    }
+    rollups += stored.size
+    differences.push(...compare(stored, await derivedTotals(database, place, until)))
+  }
+  return { rollups, differences }
+}
+
+async function storedTotals(database: Database, place: Place): Promise<Totals> {
+  const totals: Totals = new Map()
+  let page: Rollup[] = []
+  do {
+    page = await rollupsAfter(database, place, page.at(-1), PAGE)
+    add(totals, page)
+  } while (page.length === PAGE)
+  return totals
+}
+
+async function derivedTotals(database: Database, place: Place, foldedTo: string): Promise<Totals> {
+  const totals: Totals = new Map()
+  for (let after = FIRST_UUID; after !== foldedTo; ) {
+    const until = await endOfStretch(database, { place, after, until: foldedTo })
+    add(totals, await sumStretch(database, { place, after, until }))
+    after = until
+  }
+  return totals
+}
+
+function add(totals: Totals, rollups: Rollup[]): void {
+  for (const { merchantId, mode, hour, currency, fact, provider, channel, detail, count, amount } of rollups) {
+    const key = [merchantId, mode, hour.toISOString(), currency, fact, provider, channel, detail].join(' ').trimEnd()
+    const before = totals.get(key) ?? { count: 0, amount: 0 }
+    totals.set(key, { count: before.count + count, amount: before.amount + amount })
+  }
+}
+
+function compare(stored: Totals, derived: Totals): RollupDifference[] {
+  const none = { count: 0, amount: 0 }
+  return [...new Set([...stored.keys(), ...derived.keys()])].sort().flatMap((rollup) => {
+    const [is, should] = [stored.get(rollup) ?? none, derived.get(rollup) ?? none]
+    return (['count', 'amount'] as const)
+      .filter((name) => is[name] !== should[name])
+      .map((name) => ({ rollup, finding: `${name} is ${is[name]}, its records say ${should[name]}` }))
+  })
+}

@@ -1,0 +1,222 @@
+import type { Queries, Transaction } from '../../database/database.ts'
+import { Fixed, sql } from '../../database/sql.ts'
+import { firstUuidAt, idOf, LAST_UUID, type MerchantId, uuidOf } from '../../kernel/ids.ts'
+import type { Mode } from '../../kernel/mode.ts'
+import { ALL_PLACES, type Place, type PlaceRange } from '../../kernel/place.ts'
+import type { Scope } from '../../kernel/scope.ts'
+
+/** What the charts count: new payments, and events of these types. */
+export type Fact =
+  | 'payment.created'
+  | 'payment.successful'
+  | 'payment.cancelled'
+  | 'payment.expired'
+  | 'attempt.started'
+  | 'attempt.successful'
+  | 'attempt.failed'
+  | 'attempt.abandoned'
+
+/** A sum of facts. */
+export interface Sum {
+  currency: string
+  fact: Fact
+  provider: string
+  channel: string
+  detail: string
+  count: number
+  amount: number
+}
+
+/** A stored sum: of one hour. */
+export interface Rollup extends Sum {
+  merchantId: MerchantId
+  mode: Mode
+  hour: Date
+}
+
+/** Payments and events with ids above `after`, up to `until`. */
+export interface Stretch {
+  place: Place
+  after: string
+  until: string
+}
+
+export const FIRST_UUID = firstUuidAt(new Date(0))
+/** Rows of each table in a stretch: a statement of about 50 ms. */
+const STRETCH = 2_000
+
+/**
+ * The facts in a stretch, one row each. They are made of columns that never change, so that the audit gets the same sums again. The limit
+ * is above every stretch; with it PostgreSQL looks up each payment and attempt, and does not read the whole tables. Expects `stretch`.
+ */
+const FACTS = new Fixed(`
+    select p.merchant_id, p.mode, p.created_at as at, p.currency, 'payment.created' as fact, '' as provider, '' as channel, '' as detail, p.amount
+      from (select n.merchant_id, n.mode, n.created_at, n.currency, n.amount from payments n
+             where n.place = (select place from stretch) and n.id > (select after from stretch) and n.id <= (select until from stretch)
+             order by n.id limit 10000) p
+    union all
+    select e.merchant_id, e.mode, e.occurred_at, p.currency, e.type, coalesce(a.provider, ''), coalesce(a.channel, ''),
+           case e.type
+             when 'attempt.failed' then coalesce(e.data->'attempt'->'failure'->>'code', '')
+             when 'payment.successful' then coalesce((array[5,10,15,20,30,45,60,90,120,180,300,600,900,1800,3600,7200,21600,43200,86400,259200])[
+               1 + width_bucket(extract(epoch from e.occurred_at - p.created_at),
+                                array[5,10,15,20,30,45,60,90,120,180,300,600,900,1800,3600,7200,21600,43200,86400,259200])]::text, 'more')
+             else ''
+           end,
+           case e.type when 'payment.successful' then p.amount else 0 end
+      from (select n.place, n.merchant_id, n.mode, n.payment_id, n.type, n.occurred_at, n.data from events n
+             where n.place = (select place from stretch) and n.id > (select after from stretch) and n.id <= (select until from stretch)
+             order by n.id limit 10000) e
+      join payments p on p.place = e.place and p.id = e.payment_id
+      left join attempts a on a.place = e.place and a.reference = e.data->'attempt'->>'reference'
+     where e.type in ('payment.successful', 'payment.cancelled', 'payment.expired',
+                      'attempt.started', 'attempt.successful', 'attempt.failed', 'attempt.abandoned')`)
+
+/**
+ * For each place with new payments or events up to `until`: the next stretch, which ends with a row. `isFull`: it has as many rows as a
+ * stretch may have, and more may follow.
+ */
+export async function findUnfolded(
+  db: Queries,
+  until: string,
+  { first, last }: PlaceRange = ALL_PLACES,
+): Promise<(Stretch & { isFull: boolean })[]> {
+  return db.rows<Stretch & { isFull: boolean }>(sql`
+    select m.place, m.after, least(x.event, x.payment, greatest(l.event, l.payment)) as until,
+           x.event is not null or x.payment is not null as "isFull"
+      from (select d.place, coalesce(c.folded_to, ${FIRST_UUID}::uuid) as after
+              from (select distinct place from merchants where place between ${first} and ${last}) d
+              left join rollup_cursors c on c.place = d.place) m
+     cross join lateral (
+       select (select id from events where place = m.place and id > m.after and id <= ${until}::uuid order by id desc limit 1) as event,
+              (select id from payments where place = m.place and id > m.after and id <= ${until}::uuid order by id desc limit 1) as payment
+     ) l
+     cross join lateral (
+       select (select id from events where place = m.place and id > m.after and id <= l.event order by id offset ${STRETCH - 1} limit 1) as event,
+              (select id from payments where place = m.place and id > m.after and id <= l.payment order by id offset ${STRETCH - 1} limit 1) as payment
+     ) x
+     where l.event is not null or l.payment is not null`)
+}
+
+/** The end of the stretch after `after`: at most `until`, and limited in rows. */
+export async function endOfStretch(db: Queries, { place, after, until }: Stretch): Promise<string> {
+  const row = await db.row<{ until: string }>(sql`
+    select least(${until}::uuid,
+                 (select id from events where place = ${place} and id > ${after}::uuid and id <= ${until}::uuid order by id offset ${STRETCH - 1} limit 1),
+                 (select id from payments where place = ${place} and id > ${after}::uuid and id <= ${until}::uuid order by id offset ${STRETCH - 1} limit 1)
+           ) as until`)
+  return row?.until ?? until
+}
+
+/**
+ * Adds a stretch to the rollups and moves the cursor, in one statement. Does nothing if the cursor is not where the stretch begins: another
+ * process was faster. So each fact is counted once.
+ */
+export async function foldStretch(db: Queries, { place, after, until }: Stretch): Promise<void> {
+  if (after === FIRST_UUID)
+    await db.rows(sql`
+      insert into rollup_cursors (place, folded_to) values (${place}, ${FIRST_UUID}::uuid) on conflict (place) do nothing`)
+  await db.rows(sql`
+    with stretch as materialized (select ${place}::smallint as place, ${after}::uuid as after, ${until}::uuid as until),
+    moved as (
+      update rollup_cursors set folded_to = ${until}::uuid where place = ${place} and folded_to = ${after}::uuid returning place
+    ),
+    facts as (${FACTS})
+    insert into rollups as r (place, merchant_id, mode, hour, currency, fact, provider, channel, detail, count, amount)
+    select m.place, f.merchant_id, f.mode, date_trunc('hour', f.at, 'UTC'), f.currency, f.fact, f.provider, f.channel, f.detail, count(*), sum(f.amount)
+      from moved m cross join facts f group by 1, 2, 3, 4, 5, 6, 7, 8, 9 order by 1, 2, 3, 4, 5, 6, 7, 8, 9
+    on conflict (place, merchant_id, mode, hour, currency, fact, provider, channel, detail)
+    do update set count = r.count + excluded.count, amount = r.amount + excluded.amount`)
+}
+
+/** Deletes the rollups of a place: they are made again from its first payment on. */
+export async function resetRollups(tx: Transaction, place: Place): Promise<void> {
+  // The cursor first: its lock waits for a fold that is being written.
+  await tx.rows(sql`update rollup_cursors set folded_to = ${FIRST_UUID}::uuid where place = ${place}`)
+  await tx.rows(sql`delete from rollups where place = ${place}`)
+}
+
+export async function listCursors(db: Queries): Promise<{ place: Place; foldedTo: string }[]> {
+  return db.rows(sql`
+    select place, folded_to as "foldedTo" from rollup_cursors
+     where place between ${ALL_PLACES.first} and ${ALL_PLACES.last} order by place`)
+}
+
+interface RollupRow extends Sum {
+  merchant_id: string
+  mode: Mode
+  hour: Date
+}
+
+const rollupOf = ({ merchant_id, ...row }: RollupRow): Rollup => ({ ...row, merchantId: idOf('merchant', merchant_id) })
+
+/** The sums of a stretch by hour, from the payments and events themselves. */
+export async function sumStretch(db: Queries, { place, after, until }: Stretch): Promise<Rollup[]> {
+  const rows = await db.rows<RollupRow>(sql`
+    with stretch as materialized (select ${place}::smallint as place, ${after}::uuid as after, ${until}::uuid as until),
+    facts as (${FACTS})
+    select merchant_id, mode, date_trunc('hour', at, 'UTC') as hour, currency, fact, provider, channel, detail,
+           count(*) as count, sum(amount)::bigint as amount
+      from facts group by 1, 2, 3, 4, 5, 6, 7, 8`)
+  return rows.map(rollupOf)
+}
+
+/** The stored sums of a place after the given one (keyset pagination). */
+export async function rollupsAfter(
+  db: Queries,
+  place: Place,
+  last: Rollup | undefined,
+  limit: number,
+): Promise<Rollup[]> {
+  const after = last ?? { hour: new Date(0), mode: '', currency: '', fact: '', provider: '', channel: '', detail: '' }
+  const rows = await db.rows<RollupRow>(sql`
+    select merchant_id, mode, hour, currency, fact, provider, channel, detail, count, amount from rollups
+     where place = ${place} and (merchant_id, mode, hour, currency, fact, provider, channel, detail)
+           > (${last ? uuidOf(last.merchantId) : FIRST_UUID}::uuid, ${after.mode}, ${after.hour}, ${after.currency}, ${after.fact}, ${after.provider},
+              ${after.channel}, ${after.detail})
+     order by merchant_id, mode, hour, currency, fact, provider, channel, detail limit ${limit}`)
+  return rows.map(rollupOf)
+}
+
+/** A sum of one stretch of a chart: `part` counts them from 1. */
+export type ChartSum = Sum & { part: number }
+
+/**
+ * The sums of a merchant, for each part of a range: `starts` are the beginnings of the parts. Facts after the cursor are read from the
+ * payments and events themselves, from `recent` on, so that the newest ones are counted too.
+ */
+export async function chartSums(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  { starts, to, recent }: { starts: Date[]; to: Date; recent: Date },
+): Promise<ChartSum[]> {
+  const [merchant, from] = [uuidOf(merchantId), starts[0]]
+  return db.rows<ChartSum>(sql`
+    with stretch as materialized (
+      select ${place}::smallint as place, ${LAST_UUID}::uuid as until, greatest(${firstUuidAt(recent)}::uuid,
+             (select folded_to from rollup_cursors where place = ${place})) as after
+    ),
+    facts as (${FACTS}),
+    sums as (
+      select hour as at, currency, fact, provider, channel, detail, count, amount from rollups
+       where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and hour >= ${from} and hour < ${to}
+      union all
+      select at, currency, fact, provider, channel, detail, 1, amount from facts
+       where merchant_id = ${merchant} and mode = ${mode} and at >= ${from} and at < ${to}
+    )
+    select width_bucket(at, ${starts}::timestamptz[]) as part, currency, fact, provider, channel, detail,
+           sum(count)::bigint as count, sum(amount)::bigint as amount
+      from sums group by 1, 2, 3, 4, 5, 6`)
+}
+
+/** Whether payments or events older than `recent` wait to be folded: then the newest are not in the charts yet. */
+export async function isBehind(db: Queries, place: Place, recent: Date): Promise<boolean> {
+  const until = firstUuidAt(recent)
+  const row = await db.row<{ behind: boolean }>(sql`
+    with start as (
+      select coalesce((select folded_to from rollup_cursors where place = ${place}), ${FIRST_UUID}::uuid) as id
+    )
+    select exists (select from payments where place = ${place} and id > (select id from start) and id < ${until}::uuid order by id limit 1)
+        or exists (select from events where place = ${place} and id > (select id from start) and id < ${until}::uuid order by id limit 1) as behind`)
+  return row?.behind ?? false
+}

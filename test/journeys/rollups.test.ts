@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import { auditRollups } from '../../src/payments/audit-rollups.ts'
+import { foldRollups, rebuildRollups } from '../../src/payments/fold-rollups.ts'
+import { eventually, startPaying } from '../support/paying.ts'
+
+const service = await startPaying()
+const { database } = service
+const shop = await service.addShop()
+
+const [PAID, NO_FUNDS] = ['4084 0840 8408 4081', '4000 0000 0000 9995']
+/** A clock for which all that was written is old enough to be folded. */
+const later = { database, clock: { now: () => new Date(Date.now() + 60_000) } }
+
+async function charge(amount: number, card: string, ends: string): Promise<void> {
+  const { body } = await shop.initialize({ amount })
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card })
+  await eventually(
+    () => shop.payment(body.data.reference),
+    ({ status, attempts }) => status === ends || attempts[0].status === ends,
+  )
+}
+
+async function fold(): Promise<void> {
+  while (await foldRollups(later)) {}
+}
+
+async function sums(): Promise<Record<string, string>> {
+  const rows = await database.rows<{ fact: string; is: string }>(sql`
+    select concat_ws(' ', fact, nullif(provider, ''), nullif(channel, ''), case fact when 'attempt.failed' then detail end) as fact,
+           sum(count) || ' ' || sum(amount) as is
+      from rollups where place = ${shop.place} and merchant_id = ${uuidOf(shop.merchantId)} group by 1 order by 1`)
+  return Object.fromEntries(rows.map(({ fact, is }) => [fact, is]))
+}
+
+await charge(250_000, PAID, 'successful')
+await charge(100_000, NO_FUNDS, 'failed')
+await shop.call('POST', '/payments/v1/checkouts', {
+  ...{ amount: 300, country: 'NG', reference: 'GONE-1', user: { email: 'bola@example.com' } },
+})
+await shop.call('POST', '/payments/v1/payments/GONE-1/cancel')
+const SUMS = {
+  'attempt.failed gateway card insufficient_funds': '1 0',
+  'attempt.started gateway card': '2 0',
+  'attempt.successful gateway card': '1 0',
+  'payment.cancelled': '1 0',
+  'payment.created': '3 350300',
+  'payment.successful gateway card': '1 250000',
+}
+
+test('payments and events that may still be joined by a late commit are not folded', async () => {
+  await foldRollups({ database, clock: { now: () => new Date() } })
+  assert.deepEqual(await sums(), {})
+})
+
+test('each payment and event is counted once, however many processes fold', async () => {
+  await Promise.all(Array.from({ length: 8 }, fold))
+  assert.deepEqual(await sums(), SUMS)
+  await fold()
+  assert.deepEqual(await sums(), SUMS)
+  await charge(5_000, PAID, 'successful')
+  await Promise.all([fold(), fold()])
+  assert.equal((await sums())['payment.successful gateway card'], '2 255000')
+  assert.deepEqual((await auditRollups(database)).differences, [])
+})
+
+test('the audit finds a wrong, a missing and an invented rollup, and a rebuild mends them', async () => {
+  const { rollups } = await auditRollups(database)
+  await database.rows(
+    sql`update rollups set count = count + 1, amount = 7 where place = ${shop.place} and fact = 'payment.created'`,
+  )
+  await database.rows(sql`delete from rollups where place = ${shop.place} and fact = 'attempt.failed'`)
+  await database.rows(sql`
+    insert into rollups (place, merchant_id, mode, hour, currency, fact, provider, channel, detail, count, amount)
+    values (${shop.place}, ${uuidOf(shop.merchantId)}, 'live', '2026-01-01T00:00:00Z', 'NGN', 'payment.created', '', '', '', 1, 1)`)
+  const { differences } = await auditRollups(database)
+  const found = differences.map(({ rollup, finding }) => `${rollup}: ${finding}`).join('\n')
+  assert.match(found, /payment\.created: count is 5, its records say 4/)
+  assert.match(found, /payment\.created: amount is 7, its records say 355300/)
+  assert.match(found, /attempt\.failed gateway card insufficient_funds: count is 0, its records say 1/)
+  assert.match(found, /live 2026-01-01T00:00:00.000Z NGN payment\.created: count is 1, its records say 0/)
+  await rebuildRollups(later)
+  assert.deepEqual(await auditRollups(database), { rollups, differences: [] })
+})
