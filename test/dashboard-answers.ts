@@ -5,7 +5,7 @@ import type { KeysAnswer } from '../src/http/api/contract/integration.ts'
 import type { PaymentAnswer } from '../src/http/api/contract/payment.ts'
 import type * as webhook from '../src/http/api/contract/webhook.ts'
 import type * as payments from '../src/http/dashboard/payments-contract.ts'
-import type * as settings from '../src/http/dashboard/settings-contract.ts'
+import type * as providers from '../src/http/dashboard/providers-contract.ts'
 import type * as web from '../web/dashboard/payment-answers.ts'
 
 /** Checked by the compiler: each answer of the server has the type that the dashboard's pages expect. */
@@ -23,6 +23,6 @@ export type Checked = [
   Fits<web.NewEndpoint, Static<typeof webhook.NewEndpointAnswer>['data']>,
   Fits<web.NewSecret, Static<typeof webhook.SecretAnswer>['data']>,
   Fits<web.EndpointTest, Static<typeof webhook.TestAnswer>['data']>,
-  Fits<web.ProviderRow[], Static<typeof settings.ProvidersAnswer>['data']>,
+  Fits<web.ProviderRow[], Static<typeof providers.ProvidersAnswer>['data']>,
   Fits<web.KeysVerdict, Static<typeof KeysAnswer>['data']>,
 ]

@@ -2,7 +2,8 @@ import type { Queries, Transaction } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
 import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { Brand, Branding, BrandingSettings, Corners, Language, WidgetAccess } from './branding.ts'
+import type { Brand, Corners, Language, WidgetAccess } from './brand.ts'
+import type { Branding, BrandingSettings } from './branding.ts'
 import type { Logo } from './logo.ts'
 
 interface BrandingRow {

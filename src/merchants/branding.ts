@@ -1,4 +1,13 @@
 import type { Scope } from '../kernel/scope.ts'
+import {
+  type Brand,
+  CORNERS,
+  type Corners,
+  LANGUAGES,
+  type Language,
+  WIDGET_ACCESS,
+  type WidgetAccess,
+} from './brand.ts'
 
 /** A merchant as customers see it: its name, its brand, and the sites that may show its payment page in a frame. */
 export interface Branding extends Scope {
@@ -10,29 +19,8 @@ export interface Branding extends Scope {
   widget: WidgetAccess
 }
 
-export interface Brand {
-  /** `#rrggbb` in lower case; null: the default colour. */
-  colour: string | null
-  corners: Corners
-  /** Null: the customer's language. */
-  language: Language | null
-  logo: { version: string } | null
-  /** Seconds until a paid page returns to the shop; null: only when the customer clicks. */
-  returnAfterSeconds: number | null
-}
-
 /** The part that a merchant sets, the same in both modes. */
 export type BrandingSettings = Pick<Branding, 'name' | 'origins' | 'widget'> & Brand
-
-export const CORNERS = ['square', 'rounded', 'pill'] as const
-export type Corners = (typeof CORNERS)[number]
-
-export const LANGUAGES = ['en', 'fr', 'ar'] as const
-export type Language = (typeof LANGUAGES)[number]
-
-/** `open`: a payment's reference opens the widget. `strict`: it also needs a token that the merchant's server requested. */
-export const WIDGET_ACCESS = ['open', 'strict'] as const
-export type WidgetAccess = (typeof WIDGET_ACCESS)[number]
 
 export const DEFAULT_RETURN_AFTER_SECONDS = 5
 export const MAX_RETURN_AFTER_SECONDS = 60

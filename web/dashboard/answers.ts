@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type * as Contract from '../../src/http/dashboard/contract.ts'
+import type * as SettingsContract from '../../src/http/dashboard/settings-contract.ts'
 
 /** The answers of the endpoints, from the schemas that the server checks them with. */
 export type Session = Contract.SessionAnswer['data']
@@ -19,5 +20,7 @@ export type FirstSteps = Static<typeof Contract.FirstStepsAnswer>['data']
 export type AuditPage = Static<typeof Contract.AuditAnswer>
 export type ApiKeys = Static<typeof Contract.ApiKeysAnswer>['data']
 export type NewApiKey = Static<typeof Contract.NewApiKeyAnswer>['data']
+export type Branding = SettingsContract.BrandingAnswer['data']
+export type Settings = SettingsContract.SettingsAnswer['data']
 /** A way to prove the identity. `password` counts for a member without a second factor only. */
 export type ProofMethod = SignedIn['methods'][number] | 'password'

@@ -47,6 +47,13 @@ export const SCREENS: ScreenRoute[] = [
     load: () => import('./screens/members.tsx'),
   },
   {
+    path: '/settings',
+    name: 'Settings',
+    group: 'Merchant',
+    permission: 'settings',
+    load: () => import('./screens/settings.tsx'),
+  },
+  {
     path: '/audit-log',
     name: 'Audit log',
     group: 'Merchant',

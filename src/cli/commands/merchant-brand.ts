@@ -1,10 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { parseId } from '../../kernel/ids.ts'
+import { CORNERS, LANGUAGES, WIDGET_ACCESS } from '../../merchants/brand.ts'
 import {
   type BrandingSettings,
-  CORNERS,
-  LANGUAGES,
   MAX_ORIGINS,
   parseColour,
   parseCorners,
@@ -13,7 +12,6 @@ import {
   parseReturnAfterSeconds,
   parseWidgetAccess,
   RULES,
-  WIDGET_ACCESS,
 } from '../../merchants/branding.ts'
 import { type Logo, logoOf, MAX_LOGO_BYTES } from '../../merchants/logo.ts'
 import { brandMerchant } from '../../merchants/manage-merchants.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Assets } from '../../../web/build.ts'
 import { Html, html } from '../../kernel/html.ts'
-import type { Language } from '../../merchants/branding.ts'
+import type { Language } from '../../merchants/brand.ts'
 import type { Texts } from './texts/texts.ts'
 
 /** The parts of the document that do not depend on the payment's state. */

@@ -1,6 +1,7 @@
 import { type Html, html } from '../../kernel/html.ts'
 import { type Currency, formatMoney, money } from '../../kernel/money.ts'
-import { type Branding, frameAncestors, type Language } from '../../merchants/branding.ts'
+import type { Language } from '../../merchants/brand.ts'
+import { type Branding, frameAncestors } from '../../merchants/branding.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
 import type { Documents, Frame, Page } from './document.ts'

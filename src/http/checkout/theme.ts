@@ -1,4 +1,4 @@
-import type { Brand, Corners } from '../../merchants/branding.ts'
+import type { Brand, Corners } from '../../merchants/brand.ts'
 
 type Rgb = [number, number, number]
 

@@ -5,7 +5,7 @@ import { findProvidersWithNotices } from '../../payments/store/notices.ts'
 import { PROVIDERS } from '../../providers/registry.ts'
 import type { App } from '../server/framework.ts'
 import { inMerchant, scopeOf } from './guard.ts'
-import { ProviderOrder, ProvidersAnswer } from './settings-contract.ts'
+import { ProviderOrder, ProvidersAnswer } from './providers-contract.ts'
 import { OF_MERCHANT, type SharedParts } from './shared-routes.ts'
 
 /** All providers, with the merchant's integration of each, and their order. The shared routes set one up. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { ProblemPanel } from './problem.tsx'
-import { ZONE } from './values.tsx'
+import { Time, ZoneName } from './values.tsx'
 
 export interface Column<Row> {
   name: string
@@ -91,7 +91,11 @@ export function List<Row>(parts: Parts<Row>) {
       </table>
       {/* biome-ignore-end lint/a11y/noRedundantRoles: see above */}
       <div class="list-foot">
-        {hasTimes && <p>Times in {ZONE.replaceAll('_', ' ')}</p>}
+        {hasTimes && (
+          <p>
+            Times in <ZoneName />
+          </p>
+        )}
         {(pages?.first || pages?.next) && (
           <div class="pages">
             <button type="button" disabled={!pages.first} onClick={pages.first}>
@@ -122,13 +126,12 @@ function Skeleton({ label, columns }: { label: string; columns: number }) {
   )
 }
 
-const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' })
-
 function Stale({ since, retry }: { since: number; retry: () => unknown }) {
   return (
     <div class="stale" role="status">
       <p>
-        Not up to date: this is from {CLOCK.format(since)} ({ZONE.replaceAll('_', ' ')}).
+        Not up to date: this is from <Time at={new Date(since).toISOString()} /> (<ZoneName />
+        ).
       </p>
       <button type="button" onClick={() => retry()}>
         Try again

@@ -1,16 +1,26 @@
-/** The zone in which times are shown. Lists name it. */
-export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
+import { useContext } from 'preact/hooks'
+import { MerchantContext } from '../session.ts'
+import { BROWSER_ZONE, formatIn, isKnownZone } from '../zone.ts'
 
-const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
-const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })
+/** The zone in which days and times are shown: the merchant's, else the browser's. Lists name it. */
+export function useZone(): string {
+  const zone = useContext(MerchantContext)?.timeZone
+  return zone && isKnownZone(zone) ? zone : BROWSER_ZONE
+}
 
-/** A moment in the zone of the browser; the full form is in the tooltip. */
+/** The name of the zone, for readers. */
+export function ZoneName() {
+  return <>{useZone().replaceAll('_', ' ')}</>
+}
+
+/** A moment; the full form is in the tooltip. */
 export function Time({ at, none = 'Never' }: { at: string | null; none?: string }) {
+  const zone = useZone()
   if (at === null) return <span class="soft">{none}</span>
   const date = new Date(at)
   return (
-    <time dateTime={at} title={EXACT.format(date)}>
-      {MOMENT.format(date)}
+    <time dateTime={at} title={formatIn(zone, 'exact').format(date)}>
+      {formatIn(zone, 'moment').format(date)}
     </time>
   )
 }

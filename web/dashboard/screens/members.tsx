@@ -12,6 +12,7 @@ import { Status } from '../components/status.tsx'
 import { Time } from '../components/values.tsx'
 import { useMerchant, useSession } from '../session.ts'
 import { ManageMember } from './manage-member.tsx'
+import { RequireSecondFactor } from './require-second-factor.tsx'
 import { GRANTED, inWords } from './roles.ts'
 
 type Member = Members['members'][number]
@@ -113,29 +114,6 @@ function Invitations({ invitations, path }: { invitations: Invitation[]; path: s
           </li>
         ))}
       </ul>
-    </Section>
-  )
-}
-
-function RequireSecondFactor({ isRequired, path }: { isRequired: boolean; path: string }) {
-  const merchant = useMerchant()
-  const change = useAction<void, boolean>({
-    run: (requireSecondFactor) => send('PUT', merchant.apiOfBothModes('/security'), { requireSecondFactor }),
-    refresh: [path],
-    done: 'Saved',
-  })
-  return (
-    <Section title="Sign-in rule">
-      <ProblemText error={change.error} />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={change.isPending ? change.variables : isRequired}
-          disabled={change.isPending}
-          onChange={(event) => change.mutate(event.currentTarget.checked)}
-        />
-        Every member needs a passkey or an authenticator app. Members without one see nothing of this merchant.
-      </label>
     </Section>
   )
 }

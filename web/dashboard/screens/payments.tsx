@@ -14,9 +14,10 @@ import {
   providerName,
 } from '../components/payment-status.tsx'
 import { Screen } from '../components/screen.tsx'
-import { Money, parseMoney, Time } from '../components/values.tsx'
+import { Money, parseMoney, Time, useZone } from '../components/values.tsx'
 import type { Checkout, Page, PaymentRow } from '../payment-answers.ts'
 import { useMerchant } from '../session.ts'
+import { startOfDay } from '../zone.ts'
 
 const FILTERS = [
   'q',
@@ -37,7 +38,7 @@ export default function Payments() {
   const merchant = useMerchant()
   const { values, cursor, isFiltered, set, clear } = useFilters(...FILTERS)
   const [isCreating, setCreating] = useState(false)
-  const page = usePage<Page<PaymentRow>>(merchant.api('/payments') + query({ ...requestOf(values), cursor }))
+  const page = usePage<Page<PaymentRow>>(merchant.api('/payments') + query({ ...requestOf(values, useZone()), cursor }))
   const next = page.data?.nextCursor
   const rows = page.data?.data
   const newPayment = merchant.may('payments') && (
@@ -114,16 +115,15 @@ function State({ row }: { row: PaymentRow }) {
 type Values = Record<(typeof FILTERS)[number], string>
 type SetFilters = (changes: Partial<Values> & { cursor?: string }) => void
 
-/** The address has amounts as people type them and dates of the browser's zone. */
-function requestOf({ amountFrom, amountTo, from, to, ...others }: Values) {
+/** The address has amounts as people type them, and days of the shown zone. */
+function requestOf({ amountFrom, amountTo, from, to, ...others }: Values, zone: string) {
   const currency = others.currency || DEFAULT_CURRENCY
-  const dayAfter = (day: string) => new Date(new Date(`${day}T00:00`).getTime() + 86_400_000)
   return {
     ...others,
     amountFrom: parseMoney(amountFrom, currency),
     amountTo: parseMoney(amountTo, currency),
-    from: from ? new Date(`${from}T00:00`).toISOString() : undefined,
-    to: to ? dayAfter(to).toISOString() : undefined,
+    from: startOfDay(from, zone)?.toISOString(),
+    to: startOfDay(to, zone, 1)?.toISOString(),
   }
 }
 
@@ -276,7 +276,7 @@ function NewPayment({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation()
   const [amount, setAmount] = useState('')
   const [currency, setCurrency] = useState(DEFAULT_CURRENCY)
-  const [country, setCountry] = useState('NG')
+  const [country, setCountry] = useState(merchant.country)
   const [email, setEmail] = useState('')
   const [reference, setReference] = useState('')
   const [expiresIn, setExpiresIn] = useState<string>('86400')

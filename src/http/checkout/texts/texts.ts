@@ -1,4 +1,5 @@
-import { type Language, parseLanguage } from '../../../merchants/branding.ts'
+import type { Language } from '../../../merchants/brand.ts'
+import { parseLanguage } from '../../../merchants/branding.ts'
 import type { ShownFailure } from '../screen.ts'
 import { ar } from './ar.ts'
 import { en } from './en.ts'
