@@ -6,10 +6,17 @@ import { Problem, refuse } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
 import type { MemberDependencies } from './dependencies.ts'
 import { deletePasskeys, deleteTotp, insertPasskey } from './factor-store.ts'
-import { findLink, type OneTimeLink, useLink } from './link-store.ts'
+import { endResetsOf, findLink, type OneTimeLink, useLink } from './link-store.ts'
 import { hasSecondFactor, type Member, memberActor, parseEmail, parseMemberName, type Visit } from './member.ts'
 import { recordAccountAct } from './member-acts-store.ts'
-import { findMember, findOwner, insertMember, insertMembership, updatePassword } from './member-store.ts'
+import {
+  findPasswordHash,
+  hasOperator,
+  insertMember,
+  insertMembership,
+  lockMember,
+  updatePassword,
+} from './member-store.ts'
 import { hashPassword, passwordMistake } from './password.ts'
 import { deleteSessions } from './session-store.ts'
 import { type StartedSession, startSession } from './sign-in.ts'
@@ -83,9 +90,9 @@ export async function createAccount(
   const passwordHash = password === undefined ? null : await hashChecked(password, account)
   const passkey = response && (await readRegistration(deps, id, { response, name: 'First passkey' }))
 
-  const member = await deps.database.transaction(async (tx) => {
+  await deps.database.transaction(async (tx) => {
     if (!(await useLink(tx, link.id))) throw deadLink()
-    const operator = link.grantsOperator
+    const operator = link.grantsOperator && !(await hasOperator(tx))
     if (!(await insertMember(tx, { id, ...account, operator, passwordHash })))
       throw new Problem('conflict', 'This e-mail address has an account. Sign in with it, then open the link again.')
     if (passkey && !(await insertPasskey(tx, passkey))) throw new Problem('conflict', 'This passkey is in use.')
@@ -94,9 +101,8 @@ export async function createAccount(
       const actor = memberActor(id, visit.address)
       await recordAct(tx, { actor, act: 'member.operator_granted', merchantId: null, subject: id })
     }
-    return (await findMember(tx, id)) as Member
   })
-  return startSession(deps, visit, member, { complete: true, method: passkey ? 'passkey' : 'password' })
+  return startSession(deps, visit, { id }, { method: passkey ? 'passkey' : 'password' })
 }
 
 /** Adds a merchant to the account of a signed-in member who was invited. */
@@ -117,10 +123,14 @@ export async function acceptInvitation(
 
 async function join(tx: Transaction, link: JoinLink, id: MemberId, address: string): Promise<void> {
   const { merchantId, role } = link
-  if (role === 'owner' && (await findOwner(tx, merchantId)))
-    throw new Problem('conflict', 'This merchant has an owner by now. Ask the owner for an invitation.')
   if (!(await insertMembership(tx, id, merchantId, role)))
-    throw new Problem('conflict', 'You are a member of this merchant already.')
+    throw new Problem(
+      'conflict',
+      role === 'owner'
+        ? 'This merchant has an owner by now. Ask the owner for an invitation.'
+        : 'You are a member of this merchant already.',
+    )
+  await endResetsOf(tx, id)
   await recordAct(tx, { actor: memberActor(id, address), act: 'member.joined', merchantId, subject: `${id} ${role}` })
 }
 
@@ -135,7 +145,8 @@ export async function resetPassword(
   if (link.kind !== 'reset') throw new Problem('conflict', 'This link makes an account; it does not reset a password.')
   const { memberId } = link
   const hash = await hashChecked(password, link)
-  const member = await deps.database.transaction(async (tx) => {
+  await deps.database.transaction(async (tx) => {
+    await lockMember(tx, memberId)
     if (!(await useLink(tx, link.id))) throw deadLink()
     await updatePassword(tx, memberId, hash)
     if (link.clearsSecondFactor) {
@@ -145,9 +156,17 @@ export async function resetPassword(
     await deleteSessions(tx, memberId)
     const act = link.clearsSecondFactor ? 'member.second_factors_reset' : 'member.password_reset'
     await recordAccountAct(tx, memberId, visit.address, { act, subject: memberId })
-    return (await findMember(tx, memberId)) as Member
   })
-  return startSession(deps, visit, member, { complete: !hasSecondFactor(member.factors), method: 'reset link' })
+  return startSession(
+    deps,
+    visit,
+    { id: memberId },
+    {
+      method: 'reset link',
+      isComplete: ({ factors }) => !hasSecondFactor(factors),
+      isProved: async (tx) => (await findPasswordHash(tx, memberId)) === hash,
+    },
+  )
 }
 
 export async function hashChecked(password: string, account: { email: string; name: string }): Promise<string> {

@@ -67,7 +67,7 @@ export async function insertPasskey(
   return inserted !== undefined
 }
 
-/** False when the challenge of this signature was used before. */
+/** False when the challenge of this signature was used before, or the counter has not grown (a copied passkey). */
 export async function recordPasskeyUse(
   tx: Transaction,
   id: PasskeyId,
@@ -77,9 +77,10 @@ export async function recordPasskeyUse(
     insert into used_challenges (digest, expires_at) values (${use.challenge}, ${use.expiresAt})
     on conflict do nothing returning digest`)
   if (!isNew) return false
-  await tx.rows(sql`
-    update passkeys set counter = ${use.counter}, last_used_at = now() where id = ${uuidOf(id)}`)
-  return true
+  const used = await tx.row(sql`
+    update passkeys set counter = ${use.counter}, last_used_at = now()
+     where id = ${uuidOf(id)} and (counter < ${use.counter} or (counter = 0 and ${use.counter} = 0)) returning id`)
+  return used !== undefined
 }
 
 export async function deletePasskey(tx: Transaction, memberId: MemberId, id: PasskeyId): Promise<boolean> {

@@ -1,6 +1,7 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
 import { idOf, type MemberId, type MerchantId, type OneTimeLinkId, uuidOf } from '../kernel/ids.ts'
+import { lockMember } from './member-store.ts'
 import type { Role } from './permissions.ts'
 
 /** A link makes a member of a merchant (welcome, invitation) or gives a member a new password (reset). */
@@ -103,7 +104,9 @@ export async function endInvitationsOf(tx: Transaction, merchantId: MerchantId, 
      where kind = 'invitation' and merchant_id = ${uuidOf(merchantId)} and email = ${email} and used_at is null`)
 }
 
+/** Locks the account, so that no reset link is created meanwhile. */
 export async function endResetsOf(tx: Transaction, memberId: MemberId): Promise<void> {
+  await lockMember(tx, memberId)
   await tx.rows(sql`
     update one_time_links set used_at = now()
      where kind = 'reset' and member_id = ${uuidOf(memberId)} and used_at is null`)

@@ -1,5 +1,6 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
-import { type PasskeyId, parseId } from '../kernel/ids.ts'
+import type { Transaction } from '../database/database.ts'
+import { type PasskeyId, parseId, type SessionId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
 import { hashChecked } from './accept-link.ts'
@@ -16,9 +17,9 @@ import {
   savePendingTotp,
 } from './factor-store.ts'
 import { endResetsOf } from './link-store.ts'
-import { type Member, parseMemberName, type Session } from './member.ts'
+import { hasSecondFactor, type Member, parseMemberName, type Session } from './member.ts'
 import { recordAccountAct } from './member-acts-store.ts'
-import { updatePassword } from './member-store.ts'
+import { lockMember, updatePassword } from './member-store.ts'
 import { totpContext } from './prove-identity.ts'
 import { deleteSessions, replaceToken } from './session-store.ts'
 import { newRecoveryCodes, newToken, recoveryCodeDigest } from './token.ts'
@@ -36,9 +37,9 @@ export async function changePassword(
   const token = newToken()
   await deps.database.transaction(async (tx) => {
     await updatePassword(tx, member.id, hash)
+    await replaceToken(tx, id, digestOf(token)) // first: the session may have been revoked while the hash was made
     await deleteSessions(tx, member.id, id)
     await endResetsOf(tx, member.id)
-    await replaceToken(tx, id, digestOf(token))
     await recordAccountAct(tx, member.id, address, { act: 'member.password_changed', subject: member.id })
   })
   return token
@@ -55,9 +56,10 @@ export async function startTotp({ database, secrets }: MemberDependencies, { id,
 export async function finishTotp(
   { database, clock, secrets }: MemberDependencies,
   address: string,
-  { id }: Member,
+  { id: sessionId, member }: Session,
   code: string,
 ): Promise<string[]> {
+  const { id } = member
   const pending = (await findTotp(database, id))?.pending
   if (!pending) throw new Problem('conflict', 'Start the set-up of the authenticator app first.')
   const step = totpStep(secrets.open(pending, totpContext(id)), code.replaceAll(/\s/g, ''), clock.now())
@@ -70,9 +72,15 @@ export async function finishTotp(
   await database.transaction(async (tx) => {
     if (!(await confirmTotp(tx, id, pending, step))) throw new Problem('conflict', 'The set-up was started again.')
     await replaceRecoveryCodes(tx, id, digestsOf(id, codes))
+    await endWeakerSessions(tx, member, sessionId)
     await recordAccountAct(tx, id, address, { act: 'member.totp_added', subject: id })
   })
   return codes
+}
+
+/** The first second factor ends the other sessions: they were started without one. */
+async function endWeakerSessions(tx: Transaction, { id, factors }: Member, except: SessionId): Promise<void> {
+  if (!hasSecondFactor(factors)) await deleteSessions(tx, id, except)
 }
 
 export async function removeTotp({ database }: MemberDependencies, address: string, { id }: Member): Promise<void> {
@@ -108,14 +116,17 @@ export async function passkeyOptions(deps: MemberDependencies, member: Member) {
 export async function addPasskey(
   deps: MemberDependencies,
   address: string,
-  { id }: Member,
+  { id: sessionId, member }: Session,
   given: { response: RegistrationResponseJSON; name: string },
 ): Promise<PasskeyId> {
   const name = parseMemberName(given.name)
   if (!name) throw new Problem('invalid_request', 'name must have 1 to 100 characters, on one line.')
+  const { id } = member
   const passkey = await readRegistration(deps, id, { response: given.response, name })
   await deps.database.transaction(async (tx) => {
+    await lockMember(tx, id)
     if (!(await insertPasskey(tx, passkey))) throw new Problem('conflict', 'This passkey is in use.')
+    await endWeakerSessions(tx, member, sessionId)
     await recordAccountAct(tx, id, address, { act: 'member.passkey_added', subject: passkey.id })
   })
   return passkey.id

@@ -4,11 +4,12 @@ import { type MemberId, type MerchantId, type OneTimeLinkId, parseId, type Sessi
 import { Problem } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
 import type { MemberDependencies } from './dependencies.ts'
-import { endInvitation, endLinksBy } from './link-store.ts'
+import { endInvitation, endLinksBy, endResetsOf } from './link-store.ts'
 import {
   countMerchantsOf,
   deleteMembership,
   findMember,
+  lockMember,
   lockOperators,
   lockRole,
   updateOperator,
@@ -60,6 +61,7 @@ export function removeMember(
   return database.transaction(async (tx) => {
     const before = await lockBelowOwner(tx, merchantId, memberId)
     await deleteMembership(tx, memberId, merchantId)
+    await endResetsOf(tx, memberId)
     await deleteSessions(tx, memberId)
     await endLinksBy(tx, merchantId, memberId)
     await recordAct(tx, { actor, act: 'member.removed', merchantId, subject: `${memberId} ${before}` })
@@ -83,9 +85,10 @@ export async function transferOwnership(
     // In this order: a merchant has one owner at any moment (unique index).
     await updateRole(tx, from, merchantId, 'admin')
     await updateRole(tx, to, merchantId, 'owner')
+    await endResetsOf(tx, to)
+    await replaceToken(tx, sessionId, digestOf(token))
     await deleteSessions(tx, from, sessionId)
     await deleteSessions(tx, to)
-    await replaceToken(tx, sessionId, digestOf(token))
     await recordAct(tx, { actor, act: 'merchant.owner_changed', merchantId, subject: `${from} to ${to}` })
   })
   return token
@@ -120,7 +123,8 @@ export function withdrawInvitation(
 
 /**
  * A reset link for a member of this merchant only. The link gives full access to the account, so a member of another
- * merchant and an operator are refused: they use the e-mail of "forgot password" or the command line.
+ * merchant and an operator are refused: they use the e-mail of "forgot password" or the command line. The link ends
+ * when the member joins another merchant, leaves this one, or becomes owner or operator.
  */
 export async function resetMember(
   deps: MemberDependencies,
@@ -128,17 +132,18 @@ export async function resetMember(
   where: { merchantId: MerchantId; memberId: MemberId; clearsSecondFactor: boolean; address: string },
 ): Promise<CreatedLink & { sent: boolean }> {
   const { merchantId, memberId, clearsSecondFactor, address } = where
-  const member = await deps.database.transaction(async (tx) => {
-    await lockBelowOwner(tx, merchantId, memberId)
-    return findMember(tx, memberId)
-  })
+  const member = await findMember(deps.database, memberId)
   if (!member) throw unknownMember()
-  if (member.operator || (await countMerchantsOf(deps.database, memberId)) > 1)
-    throw new Problem(
-      'conflict',
-      'This account reaches beyond this merchant. Ask the operator for a link: manilla dashboard link --member …',
-    )
-  return createResetLink(deps, actor, member, { clearsSecondFactor, address })
+  const check = async (tx: Transaction) => {
+    await lockBelowOwner(tx, merchantId, memberId)
+    await lockMember(tx, memberId)
+    if ((await findMember(tx, memberId))?.operator || (await countMerchantsOf(tx, memberId)) > 1)
+      throw new Problem(
+        'conflict',
+        'This account reaches beyond this merchant. Ask the operator for a link: manilla dashboard link --member …',
+      )
+  }
+  return createResetLink(deps, actor, member, { clearsSecondFactor, address, check })
 }
 
 /** Command line only. The last operator stays, unless `force` is given. */
@@ -153,6 +158,7 @@ export function setOperator(
     if (!operator && !force && operators.length === 1 && operators[0] === memberId)
       throw new Problem('conflict', 'This is the last operator. Name another one first, or use --force.')
     if (!(await updateOperator(tx, memberId, operator))) return
+    await endResetsOf(tx, memberId)
     await deleteSessions(tx, memberId)
     const act = operator ? 'member.operator_granted' : 'member.operator_withdrawn'
     await recordAct(tx, { actor, act, merchantId: null, subject: memberId })

@@ -64,6 +64,11 @@ export async function insertMember(
   return inserted !== undefined
 }
 
+/** Locks the account until the end of the transaction: after memberships, before links and sessions (deadlocks). */
+export async function lockMember(tx: Transaction, id: MemberId): Promise<void> {
+  await tx.rows(sql`select from members where id = ${uuidOf(id)} for no key update`)
+}
+
 export async function updatePassword(tx: Transaction, id: MemberId, hash: string): Promise<void> {
   await tx.rows(sql`update members set password_hash = ${hash} where id = ${uuidOf(id)}`)
 }
@@ -84,6 +89,7 @@ export async function hasOperator(db: Queries): Promise<boolean> {
   return (await db.row(sql`select from members where operator limit 1`)) !== undefined
 }
 
+/** False when the person is a member already, or a second owner. */
 export async function insertMembership(
   tx: Transaction,
   memberId: MemberId,
@@ -92,7 +98,7 @@ export async function insertMembership(
 ): Promise<boolean> {
   const inserted = await tx.row(sql`
     insert into memberships (member_id, merchant_id, role) values (${uuidOf(memberId)}, ${uuidOf(merchantId)}, ${role})
-    on conflict (member_id, merchant_id) do nothing returning member_id`)
+    on conflict do nothing returning member_id`)
   return inserted !== undefined
 }
 

@@ -72,14 +72,22 @@ export async function createInvitation(
   return { ...link, sent: mail(deps, { to: email, subject: `Invitation to ${oneLine(merchantName)}`, text }) }
 }
 
+interface ResetOptions {
+  clearsSecondFactor: boolean
+  address: string
+  /** Throws when the link must not be created. Runs in its transaction. */
+  check?: (tx: Transaction) => Promise<void>
+}
+
 /** Gives a member a new password. With `clearsSecondFactor` their passkeys, app and codes are removed, too. */
 export async function createResetLink(
   deps: MailingDependencies,
   actor: string,
   member: { id: MemberId; email: string },
-  { clearsSecondFactor, address }: { clearsSecondFactor: boolean; address: string },
+  { clearsSecondFactor, address, check }: ResetOptions,
 ): Promise<CreatedLink & { sent: boolean }> {
   const link = await deps.database.transaction(async (tx) => {
+    await check?.(tx)
     await endResetsOf(tx, member.id)
     const reset = { kind: 'reset' as const, memberId: member.id, clearsSecondFactor }
     const created = await create(deps, tx, { ...reset, createdBy: actor, minutes: INVITATION_MINUTES })

@@ -1,6 +1,7 @@
-import type { Queries } from '../database/database.ts'
+import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { idOf, type MemberId, type SessionId, uuidOf } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
 import type { Session, Visit } from './member.ts'
 import { MEMBER_COLUMNS, type MemberRow, type MembershipRow, memberOf, membershipOf } from './member-store.ts'
 
@@ -59,9 +60,11 @@ export async function confirmSession(db: Queries, id: SessionId, digest: Buffer)
   return updated !== undefined
 }
 
-/** Replaces the token and keeps everything else. */
-export async function replaceToken(db: Queries, id: SessionId, digest: Buffer): Promise<void> {
-  await db.rows(sql`update sessions set token_digest = ${digest} where id = ${uuidOf(id)}`)
+/** Replaces the token and keeps everything else. Throws, which ends the transaction, when the session was revoked. */
+export async function replaceToken(tx: Transaction, id: SessionId, digest: Buffer): Promise<void> {
+  const updated = await tx.row(sql`
+    update sessions set token_digest = ${digest} where id = ${uuidOf(id)} returning id`)
+  if (!updated) throw new Problem('not_signed_in', 'This session has ended. Sign in again.')
 }
 
 export async function deleteSession(db: Queries, memberId: MemberId, id: SessionId): Promise<boolean> {

@@ -1,13 +1,13 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
-import type { Queries } from '../database/database.ts'
+import type { Queries, Transaction } from '../database/database.ts'
 import { type MemberId, newId, type SessionId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
 import type { MemberDependencies } from './dependencies.ts'
-import { listPasskeys } from './factor-store.ts'
+import { findPasskey, listPasskeys } from './factor-store.ts'
 import { hasSecondFactor, type Member, parseEmail, type Session, type Visit } from './member.ts'
 import { recordAccountAct } from './member-acts-store.ts'
-import { findMember, findMemberByEmail } from './member-store.ts'
+import { findMember, findMemberByEmail, findPasswordHash, lockMember } from './member-store.ts'
 import { passwordMatches } from './password.ts'
 import { countersFor, limitTries, type Proof, proveIdentity } from './prove-identity.ts'
 import { confirmSession, deleteSession, insertSession } from './session-store.ts'
@@ -37,13 +37,17 @@ export async function signInWithPassword(
   const email = parseEmail(given.email) ?? given.email.trim().toLowerCase()
   const found = await limitTries(deps, countersFor(secrets, 'password', email, visit), async () => {
     const known = await findMemberByEmail(database, email)
-    if (await passwordMatches(given.password, known?.passwordHash)) return known?.member
+    if (await passwordMatches(given.password, known?.passwordHash)) return known
     const refusal = { act: 'sign_in.refused', subject: 'password' }
     if (known) deps.later(() => recordAccountAct(database, known.member.id, visit.address, refusal))
     return undefined
   })
   if (!found) throw new Problem('sign_in_refused', REFUSED)
-  return startSession(deps, visit, found, { complete: !hasSecondFactor(found.factors), method: 'password' })
+  return startSession(deps, visit, found.member, {
+    method: 'password',
+    isComplete: ({ factors }) => !hasSecondFactor(factors),
+    isProved: async (tx) => (await findPasswordHash(tx, found.member.id)) === found.passwordHash,
+  })
 }
 
 export function passkeySignInOptions(deps: MemberDependencies) {
@@ -59,7 +63,8 @@ export async function signInWithPasskey(
   const passkey = await verifySignature(deps, 'sign-in', response)
   const member = passkey && (await findMember(deps.database, passkey.memberId))
   if (!member) throw new Problem('sign_in_refused', 'This passkey is not known here, or it took too long. Try again.')
-  return startSession(deps, visit, member, { complete: true, method: 'passkey' })
+  const isProved = async (tx: Transaction) => (await findPasskey(tx, response.id)) !== undefined
+  return startSession(deps, visit, member, { method: 'passkey', isProved })
 }
 
 /** Ends the half-finished session and starts a complete one with another token. */
@@ -71,8 +76,8 @@ export async function giveSecondFactor(
 ): Promise<StartedSession> {
   const method = await proveIdentity(deps, visit, member, `second-factor ${id}`, proof)
   // Two requests at once may both prove it; the session is exchanged once.
-  if (!(await deleteSession(deps.database, member.id, id))) throw new Problem('not_signed_in', 'Sign in again.')
-  return startSession(deps, visit, member, { complete: true, method: `password and ${method}` })
+  const isProved = (tx: Transaction) => deleteSession(tx, member.id, id)
+  return startSession(deps, visit, member, { method: `password and ${method}`, isProved })
 }
 
 /** Step-up: proves the identity again for ten minutes. The session gets another token. */
@@ -99,17 +104,36 @@ export async function passkeyProofOptions(
   return signatureOptions(deps, `${purpose} ${id}`, passkeys)
 }
 
-export async function startSession(
+interface Start {
+  /** For the audit log. */
+  method: string
+  /** False: the session can only give the second factor. */
+  isComplete?: (member: Member) => boolean
+  /** Whether what was proved still holds. */
+  isProved?: (tx: Transaction) => Promise<boolean>
+}
+
+/**
+ * A new password or second factor ends sessions. A sign-in that was under way meanwhile (a hash may wait for seconds)
+ * must not survive it, so the account is locked and read again.
+ */
+export function startSession(
   { database, clock }: MemberDependencies,
   visit: Visit,
-  member: Member,
-  { complete, method }: { complete: boolean; method: string },
+  { id: memberId }: Pick<Member, 'id'>,
+  { method, isComplete = () => true, isProved }: Start,
 ): Promise<StartedSession> {
   const token = newToken()
   const id = newId('session', clock.now())
-  await insertSession(database, { id, memberId: member.id, digest: digestOf(token), complete }, visit)
-  if (complete) await recordAccountAct(database, member.id, visit.address, { act: 'session.started', subject: method })
-  return { token, member, complete }
+  return database.transaction(async (tx) => {
+    await lockMember(tx, memberId)
+    const member = await findMember(tx, memberId)
+    if (!member || (isProved && !(await isProved(tx)))) throw new Problem('sign_in_refused', 'Sign in again.')
+    const complete = isComplete(member)
+    await insertSession(tx, { id, memberId, digest: digestOf(token), complete }, visit)
+    if (complete) await recordAccountAct(tx, memberId, visit.address, { act: 'session.started', subject: method })
+    return { token, member, complete }
+  })
 }
 
 export async function signOut(database: Queries, { id, member }: Session, address: string): Promise<void> {

@@ -5,11 +5,14 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 export interface Authenticator {
   /** `navigator.credentials.create()` on a page of this origin. */
   create(options: { challenge: string; rp: { id?: string } }, origin: string): RegistrationResponseJSON
-  /** `navigator.credentials.get()`. `isVerified: false`: the user was present and gave neither PIN nor fingerprint. */
+  /**
+   * `navigator.credentials.get()`. `isVerified: false`: the user was present and gave neither PIN nor fingerprint. `counter`: of the
+   * signatures; 0 in every synced passkey.
+   */
   get(
     options: { challenge: string; rpId?: string },
     origin: string,
-    more?: { isVerified?: boolean },
+    more?: { isVerified?: boolean; counter?: number },
   ): AuthenticationResponseJSON
 }
 
@@ -19,9 +22,10 @@ export function newAuthenticator(): Authenticator {
   const id = randomBytes(16)
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
-  function authenticatorData(rpId: string, flags: number, more = Buffer.alloc(0)): Buffer {
-    const head = Buffer.alloc(5) // the counter stays 0, as that of every synced passkey
+  function authenticatorData(rpId: string, flags: number, more = Buffer.alloc(0), counter = 0): Buffer {
+    const head = Buffer.alloc(5)
     head[0] = flags
+    head.writeUInt32BE(counter, 1)
     return Buffer.concat([sha256(rpId), head, more])
   }
   const credential = {
@@ -54,9 +58,10 @@ export function newAuthenticator(): Authenticator {
         },
       }
     },
-    get({ challenge, rpId }, origin, { isVerified = true } = {}) {
+    get({ challenge, rpId }, origin, { isVerified = true, counter } = {}) {
       const client = clientData('webauthn.get', challenge, origin)
-      const authData = authenticatorData(rpId ?? '', FLAGS.present | (isVerified ? FLAGS.verified : 0))
+      const flags = FLAGS.present | (isVerified ? FLAGS.verified : 0)
+      const authData = authenticatorData(rpId ?? '', flags, undefined, counter)
       return {
         ...credential,
         response: {

@@ -102,7 +102,7 @@ export function accountRoutes(app: App, deps: Parts): void {
     { config: withStepUp, schema: { body: TotpCode, response: { 200: RecoveryCodesAnswer } } },
     async (request) => {
       const { session, address } = signedIn(request)
-      return { data: { codes: await finishTotp(deps, address, session.member, request.body.code) } }
+      return { data: { codes: await finishTotp(deps, address, session, request.body.code) } }
     },
   )
 
@@ -131,7 +131,7 @@ export function accountRoutes(app: App, deps: Parts): void {
     async (request, reply) => {
       const { session, address } = signedIn(request)
       const { name, passkey: response } = request.body
-      const id = await addPasskey(deps, address, session.member, { name, response })
+      const id = await addPasskey(deps, address, session, { name, response })
       return reply.code(201).send({ data: { id } })
     },
   )

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { type MemberId, type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
+import { setOperator } from '../../src/members/manage-members.ts'
+import { updatePassword } from '../../src/members/member-store.ts'
+import { createInvitation, createWelcomeLink } from '../../src/members/one-time-links.ts'
+import { hashPassword } from '../../src/members/password.ts'
+import { deleteSessions } from '../../src/members/session-store.ts'
+import { newAuthenticator } from '../support/authenticator.ts'
+import {
+  addMember,
+  type DashboardBrowser,
+  newBrowser,
+  PASSWORD,
+  signedInBrowser,
+  tokenOf,
+  totpCode,
+} from '../support/dashboard.ts'
+import { eventually } from '../support/paying.ts'
+import { addMerchant, BASE_URL, startOn, startService } from '../support/service.ts'
+
+/** What happens at the same time, or between the check of a right and its use. */
+
+const { app, database } = await startService()
+const parts = { database, clock: systemClock, baseUrl: () => BASE_URL }
+const passwordHash = await hashPassword(PASSWORD)
+
+const browserOf = (id: MemberId) => signedInBrowser(app, database, id)
+const isSignedIn = async (browser: DashboardBrowser) => (await browser.call('GET', '/session')).status === 200
+
+async function addWithPassword(role: 'owner' | 'admin', merchantId: MerchantId) {
+  const member = await addMember(database, { role, merchantId, totp: false })
+  await database.transaction((tx) => updatePassword(tx, member.id, passwordHash))
+  return member
+}
+
+async function sessionsOf(id: MemberId): Promise<number> {
+  return (await database.rows(sql`select from sessions where member_id = ${uuidOf(id)}`)).length
+}
+
+test('I8: a reset link does not outlive what it was created for: ownership, another merchant, the operator flag', async () => {
+  const changes: Record<
+    string,
+    (own: MerchantId, owner: DashboardBrowser, id: MemberId, email: string) => Promise<void>
+  > = {
+    ownership: async (own, owner, id) => {
+      assert.equal((await owner.call('PUT', `/merchants/${own}/owner`, { member: id })).status, 204)
+    },
+    'another merchant': async (_own, _owner, id, email) => {
+      const elsewhere = (await addMerchant(database)).merchantId
+      const { url } = await createInvitation(parts, 'test', { merchantId: elsewhere, email, role: 'admin' })
+      const joined = await (await browserOf(id)).call('POST', '/welcome/join', { token: tokenOf(url) })
+      assert.equal(joined.status, 204)
+    },
+    operator: (_own, _owner, id) => setOperator(parts, 'test', id, { operator: true, force: false }),
+    removal: async (own, owner, id) => {
+      assert.equal((await owner.call('DELETE', `/merchants/${own}/members/${id}`)).status, 204)
+    },
+  }
+  for (const [what, change] of Object.entries(changes)) {
+    const { merchantId } = await addMerchant(database)
+    const [owner, admin, member] = [
+      await addMember(database, { role: 'owner', merchantId }),
+      await addMember(database, { role: 'admin', merchantId }),
+      await addMember(database, { role: 'viewer', merchantId }),
+    ]
+    const path = `/merchants/${merchantId}/members/${member.id}/reset`
+    const { body } = await (await browserOf(admin.id)).call('POST', path, { secondFactors: true })
+    await change(merchantId, await browserOf(owner.id), member.id, member.email)
+    const used = await newBrowser(app).call('POST', '/welcome/password', {
+      token: tokenOf(body.data.url),
+      password: PASSWORD,
+    })
+    assert.equal(used.status, 404, what)
+  }
+})
+
+/** Keeps the password hashing busy, so that a request waits in its queue while something else changes. */
+function busyHashing(): Promise<unknown> {
+  return Promise.all(Array.from({ length: 8 }, () => hashPassword(PASSWORD)))
+}
+
+test('I3: a sign-in that began with the old password ends with it', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id, email } = await addWithPassword('owner', merchantId)
+  const other = await hashPassword(`${PASSWORD} changed`)
+  await database.rows(sql`delete from sign_in_tries`)
+  const busy = busyHashing()
+  const thief = newBrowser(app)
+  const signIn = thief.call('POST', '/sign-in/password', { email, password: PASSWORD })
+  await eventually(
+    () => database.rows(sql`select from sign_in_tries`),
+    ({ length }) => length === 2,
+  )
+  await database.rows(sql`select from members`) // the sign-in has read the account by now
+  await database.transaction(async (tx) => {
+    await updatePassword(tx, id, other)
+    await deleteSessions(tx, id)
+  })
+  assert.equal((await signIn).status, 401)
+  assert.equal(await sessionsOf(id), 0)
+  await busy
+})
+
+test('I7: a second factor that is added during a sign-in must be given', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id, email } = await addWithPassword('owner', merchantId)
+  await database.rows(sql`delete from sign_in_tries`)
+  const busy = busyHashing()
+  const signIn = newBrowser(app).call('POST', '/sign-in/password', { email, password: PASSWORD })
+  await eventually(
+    () => database.rows(sql`select from sign_in_tries`),
+    ({ length }) => length === 2,
+  )
+  await database.rows(sql`select from members`)
+  await database.rows(sql`update members set totp_secret = 'x' where id = ${uuidOf(id)}`)
+  assert.equal((await signIn).body.data.state, 'second-factor')
+  await busy
+})
+
+test('I3: a session that is revoked while it changes the password or the owner changes nothing', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id } = await addWithPassword('owner', merchantId)
+  const busy = busyHashing()
+  const change = (await browserOf(id)).call('PUT', '/account/password', { password: `${PASSWORD} of a thief` })
+  await database.transaction((tx) => deleteSessions(tx, id))
+  assert.equal((await change).status, 401)
+  const row = await database.row<{ password_hash: string }>(sql`
+    select password_hash from members where id = ${uuidOf(id)}`)
+  assert.equal(row?.password_hash, passwordHash)
+  await busy
+})
+
+test('I7: the first second factor ends the sessions that were started without one', async () => {
+  const { merchantId } = await addMerchant(database)
+  for (const what of ['totp', 'passkey']) {
+    const { id } = await addWithPassword('admin', merchantId)
+    const [own, other] = [await browserOf(id), await browserOf(id)]
+    if (what === 'totp') {
+      const { secret } = (await own.call('POST', '/account/totp')).body.data
+      const code = totpCode(secret, new Date())
+      assert.equal((await own.call('POST', '/account/totp/confirm', { code })).status, 200)
+    } else {
+      const options = (await own.call('POST', '/account/passkeys/options')).body.data
+      const passkey = newAuthenticator().create(options, BASE_URL)
+      assert.equal((await own.call('POST', '/account/passkeys', { name: 'Key', passkey })).status, 201)
+    }
+    assert.deepEqual([await isSignedIn(own), await isSignedIn(other)], [true, false], what)
+  }
+})
+
+test('I6: a TOTP code and a recovery code that are sent twice at once, to two processes, work once', async () => {
+  const processes = [app, await startOn(database)]
+  const { merchantId } = await addMerchant(database)
+  const { id, email } = await addWithPassword('owner', merchantId)
+  const owner = await browserOf(id)
+  const { secret } = (await owner.call('POST', '/account/totp')).body.data
+  const before = new Date(Date.now() - 30_000)
+  const { codes } = (await owner.call('POST', '/account/totp/confirm', { code: totpCode(secret, before) })).body.data
+  for (const proof of [() => ({ code: totpCode(secret, new Date()) }), () => ({ recoveryCode: codes[0] })]) {
+    await database.rows(sql`delete from sign_in_tries`)
+    const halves = []
+    for (const process of [...processes, ...processes]) {
+      const browser = newBrowser(process)
+      assert.equal((await browser.call('POST', '/sign-in/password', { email, password: PASSWORD })).status, 200)
+      halves.push(browser)
+    }
+    const given = proof()
+    const answers = await Promise.all(halves.map((each) => each.call('POST', '/sign-in/second-factor', given)))
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 401, 401, 401], Object.keys(given)[0])
+  }
+})
+
+test('I6: a copied passkey is refused: its counter does not grow, also at the same time', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id } = await addMember(database, { role: 'owner', merchantId })
+  const owner = await browserOf(id)
+  const passkey = newAuthenticator()
+  const options = (await owner.call('POST', '/account/passkeys/options')).body.data
+  const made = passkey.create(options, BASE_URL)
+  assert.equal((await owner.call('POST', '/account/passkeys', { name: 'Key', passkey: made })).status, 201)
+  const signIn = async (counter: number) => {
+    const browser = newBrowser(app)
+    const challenge = (await browser.call('POST', '/sign-in/passkey-options')).body.data
+    return () => browser.call('POST', '/sign-in/passkey', { passkey: passkey.get(challenge, BASE_URL, { counter }) })
+  }
+  assert.equal((await (await signIn(7))()).status, 200)
+  for (const counter of [7, 6, 0]) assert.equal((await (await signIn(counter))()).status, 401, String(counter))
+  const both = [await signIn(8), await signIn(8)]
+  const statuses = (await Promise.all(both.map((send) => send()))).map(({ status }) => status)
+  assert.deepEqual(statuses.sort(), [200, 401])
+})
+
+test('I8: two welcome links at once make one owner, and one operator', async () => {
+  await database.rows(sql`update members set operator = false`)
+  const [first, second] = [(await addMerchant(database)).merchantId, (await addMerchant(database)).merchantId]
+  const links: string[] = []
+  for (const merchantId of [first, first, second])
+    links.push((await createWelcomeLink(parts, 'test', merchantId))?.url ?? '')
+  const use = (number: number) =>
+    newBrowser(app).call('POST', '/welcome', {
+      token: tokenOf(links[number] ?? ''),
+      ...{ name: 'Ada', email: `first${number}@example.com`, password: PASSWORD },
+    })
+  const statuses = (await Promise.all([use(0), use(1)])).map(({ status }) => status)
+  assert.deepEqual(statuses.sort(), [200, 409])
+  assert.equal((await use(2)).status, 200)
+  assert.equal((await database.rows(sql`select from members where operator`)).length, 1)
+})
