@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
@@ -25,6 +28,8 @@ import { addMerchant, BASE_URL, startOn, startService } from '../support/service
 
 const { app, database } = await startService()
 const parts = { database, clock: systemClock, baseUrl: () => BASE_URL }
+await app.listen({ port: 0, host: '127.0.0.1' })
+const { port } = app.server.address() as AddressInfo
 const passwordHash = await hashPassword(PASSWORD)
 
 const browserOf = (id: MemberId) => signedInBrowser(app, database, id)
@@ -39,6 +44,48 @@ async function addWithPassword(role: 'owner' | 'admin', merchantId: MerchantId) 
 async function sessionsOf(id: MemberId): Promise<number> {
   return (await database.rows(sql`select from sessions where member_id = ${uuidOf(id)}`)).length
 }
+
+/** Sends the head of a request and returns when the guard has let it pass. Its body is sent later. */
+async function sendHead(browser: DashboardBrowser, id: MemberId, path: string): Promise<ClientRequest> {
+  await database.rows(sql`
+    update sessions set last_seen_at = now() - interval '2 minutes' where member_id = ${uuidOf(id)}`)
+  const headers = {
+    ...{ origin: BASE_URL, 'content-type': 'application/json', 'content-length': '2' },
+    cookie: `manilla_session=${browser.cookies.get('manilla_session')}`,
+  }
+  const call = request({ port, host: '127.0.0.1', path: `/dashboard/api${path}`, method: 'POST', headers })
+  call.flushHeaders()
+  // The guard has read the session when it has noted that it was seen.
+  await eventually(
+    () =>
+      database.rows(sql`
+      select from sessions where member_id = ${uuidOf(id)} and last_seen_at > now() - interval '1 minute'`),
+    ({ length }) => length === 1,
+  )
+  return call
+}
+
+test('a body that arrives after a removal, a lost role or an old step-up does nothing', async () => {
+  const { merchantId } = await addMerchant(database)
+  const changes: Record<string, (id: MemberId) => Promise<unknown>> = {
+    removal: (id) => database.transaction((tx) => deleteSessions(tx, id)),
+    role: (id) => database.rows(sql`update memberships set role = 'viewer' where member_id = ${uuidOf(id)}`),
+    'step-up': (id) =>
+      database.rows(sql`
+        update sessions set confirmed_at = now() - interval '11 minutes' where member_id = ${uuidOf(id)}`),
+  }
+  for (const [what, change] of Object.entries(changes)) {
+    const { id } = await addMember(database, { role: 'developer', merchantId })
+    const call = await sendHead(await browserOf(id), id, `/merchants/${merchantId}/live/api-keys`)
+    await change(id)
+    call.end('{}')
+    const [{ statusCode }] = (await once(call, 'response')) as [IncomingMessage]
+    assert.ok(statusCode === 401 || statusCode === 403, `${what}: ${statusCode}`)
+  }
+  const keys = await database.rows(sql`
+    select from credentials where merchant_id = ${uuidOf(merchantId)} and mode = 'live'`)
+  assert.equal(keys.length, 0)
+})
 
 test('I8: a reset link does not outlive what it was created for: ownership, another merchant, the operator flag', async () => {
   const changes: Record<

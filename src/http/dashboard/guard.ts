@@ -71,6 +71,10 @@ export function guardRoutes(app: App, parts: GuardParts): void {
     route.schema = { ...route.schema, hide: true } // not part of the merchants' API
   })
   app.addHook('onRequest', (request, reply) => guard(parts, request, reply))
+  // Again after the body has arrived: it may take 30 s, and session, role or step-up may be gone meanwhile.
+  app.addHook('preValidation', async (request) => {
+    if (request.session && request.method !== 'GET' && request.method !== 'HEAD') await admit(parts, request)
+  })
 
   const written = new RateLimiter(WRITTEN_REFUSALS)
   app.addHook('onError', async (request, _reply, error) => {
@@ -82,17 +86,17 @@ export function guardRoutes(app: App, parts: GuardParts): void {
   })
 }
 
-async function guard(
-  { database, limits, cookies, baseUrl }: GuardParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
+async function guard(parts: GuardParts, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.headers({ 'cache-control': 'no-store', 'cross-origin-resource-policy': 'same-origin' })
-  refuseCrossSite(request, new URL(baseUrl()).origin)
-  const { access = 'operator', stepUp } = request.routeOptions.config
+  refuseCrossSite(request, new URL(parts.baseUrl()).origin)
   const userAgent = request.headers['user-agent'] ?? ''
-  request.visit = { address: request.ip, userAgent, device: cookies.read(request, 'device') }
+  request.visit = { address: request.ip, userAgent, device: parts.cookies.read(request, 'device') }
+  await admit(parts, request)
+}
 
+/** Reads the session and checks it against the declared access of the endpoint. */
+async function admit({ database, limits, cookies }: GuardParts, request: FastifyRequest): Promise<void> {
+  const { access = 'operator', stepUp } = request.routeOptions.config
   const token = cookies.read(request, 'session')
   request.session = token === undefined ? undefined : await findSession(database, digestOf(token))
   const { session } = request
