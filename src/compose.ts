@@ -189,7 +189,7 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
     ...(config.role !== 'worker' && { [PAYMENTS_CHANNEL]: { heard: live.changed, missed: live.missed } }),
   }
   dependencies.database.onNotify((channel, payload) => listeners[channel]?.heard(payload))
-  const listening = listenTo(dependencies.databaseUrl, listeners)
+  const listening = listenTo(dependencies.databaseUrl, listeners, dependencies.database.isOwnBackend)
   const dashboardUrl =
     config.role === 'worker' ? undefined : await dashboardLink({ ...dependencies, baseUrl: () => baseUrl })
   log.info({ port }, 'listening')

@@ -23,6 +23,8 @@ export interface Database extends Queries {
   ping(): Promise<void>
   /** Calls the handler for each notification that this process sends. Other processes LISTEN. */
   onNotify(handler: (channel: string, payload: string) => void): void
+  /** Whether a notification with this process id came from this process, whose handlers have had it. */
+  isOwnBackend(processId: number): boolean
   connections(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
 }
@@ -69,7 +71,12 @@ export function connect(options: DatabaseOptions): Database {
   })
   // Without error listeners on the pool and on each client, a killed backend would end our process.
   pool.on('error', (error) => options.onIdleError?.(error))
-  pool.on('connect', (client) => client.on('error', () => {}))
+  const backends = new Map<pg.PoolClient, number>()
+  pool.on('connect', (client) => {
+    backends.set(client, (client as pg.PoolClient & { processID: number }).processID) // not in the types
+    client.on('error', () => {})
+  })
+  pool.on('remove', (client) => backends.delete(client))
 
   async function withClient<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     let client: pg.PoolClient
@@ -104,6 +111,7 @@ export function connect(options: DatabaseOptions): Database {
     row: async <Row>(statement: Statement) => (await rows<Row>(statement))[0],
     notify: notifications.notify,
     onNotify: notifications.onNotify,
+    isOwnBackend: (processId) => [...backends.values()].includes(processId),
 
     async transaction(work) {
       for (let lost = 0; ; lost++) {

@@ -8,9 +8,13 @@ export interface Listener {
 
 /**
  * LISTEN on a dedicated connection: a pooler may not forward notifications. A lost connection is reopened; notifications in between are
- * lost, so every listener also polls.
+ * lost, so every listener also polls. `isKnown`: ignores notifications from that backend of PostgreSQL.
  */
-export function listen(url: string, listeners: Record<string, Listener>): { stop(): Promise<void> } {
+export function listen(
+  url: string,
+  listeners: Record<string, Listener>,
+  isKnown = (_processId: number) => false,
+): { stop(): Promise<void> } {
   let stopped = false
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
@@ -28,7 +32,9 @@ export function listen(url: string, listeners: Record<string, Listener>): { stop
     client = fresh
     fresh.on('error', () => {}) // the `end` event follows
     fresh.on('end', again)
-    fresh.on('notification', ({ channel, payload }) => listeners[channel]?.heard(payload ?? ''))
+    fresh.on('notification', ({ processId, channel, payload }) => {
+      if (!isKnown(processId)) listeners[channel]?.heard(payload ?? '')
+    })
     try {
       await fresh.connect()
       for (const channel of Object.keys(listeners)) await fresh.query(`listen ${fresh.escapeIdentifier(channel)}`)

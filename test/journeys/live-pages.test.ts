@@ -394,3 +394,32 @@ test('one LISTEN connection serves several channels and reports possibly missed 
   )
   assert.deepEqual(heard, ['some missed', 'another missed', 'some a', 'another b'])
 })
+
+test('a process does not hear its own notifications again', async () => {
+  const heard: string[] = []
+  let listening = 0
+  const note = (name: string) => ({
+    heard: (payload: string) => void heard.push(`${name} ${payload}`),
+    missed: () => void listening++,
+  })
+  const own = listen(databaseUrl, { some_channel: note('own') }, database.isOwnBackend)
+  const other = listen(databaseUrl, { some_channel: note('other') })
+  after(() => Promise.all([own.stop(), other.stop()]))
+  const stranger = connect({ url: databaseUrl })
+  after(() => stranger.close())
+  await eventually(
+    async () => listening,
+    (count) => count === 2,
+  )
+  database.notify('some_channel', 'from this process')
+  await eventually(
+    async () => heard,
+    () => heard.includes('other from this process'),
+  )
+  stranger.notify('some_channel', 'from another process')
+  await eventually(
+    async () => heard,
+    () => heard.includes('own from another process'),
+  )
+  assert.ok(!heard.includes('own from this process'))
+})
