@@ -128,3 +128,16 @@ export async function deliveriesOfPayment(db: Queries, id: PaymentId, limit: num
      order by d.id desc limit ${limit}`)
   return rows.map(listedOf)
 }
+
+/** Deliveries that were given up since `since`, counted up to `limit`. */
+export async function countGivenUp(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  { since, limit }: { since: Date; limit: number },
+): Promise<number> {
+  const row = await db.row<{ count: number }>(sql`
+    select count(*) as count from (
+      select from deliveries where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode}
+         and state in ('exhausted', 'disabled') and created_at >= ${since} limit ${limit}) found`)
+  return row?.count ?? 0
+}

@@ -1,16 +1,80 @@
-import type { Database } from '../../database/database.ts'
+import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
+import { Problem } from '../../kernel/problem.ts'
+import { parseTimeZone } from '../../merchants/merchant.ts'
+import type { PaymentDependencies } from '../../payments/dependencies.ts'
+import { countAttention } from '../../payments/store/attention.ts'
+import { chartSums, isBehind } from '../../payments/store/rollups.ts'
+import { PROVIDERS } from '../../providers/registry.ts'
+import { countGivenUp } from '../../webhooks/delivery-list-store.ts'
+import { listEndpoints } from '../../webhooks/endpoint-store.ts'
 import { findFirstSteps } from '../../webhooks/first-steps-store.ts'
 import type { App } from '../server/framework.ts'
+import { chartsOf, countDays, MAX_DAYS, rangeOf } from './charts.ts'
 import { FirstStepsAnswer } from './contract.ts'
 import { scopeOf } from './guard.ts'
+import { ChartsAnswer, ChartsQuery, OverviewAnswer } from './overview-contract.ts'
+import { OF_MERCHANT } from './shared-routes.ts'
+
+const DAY_MS = 24 * 3_600_000
+const COUNTED_DAYS = 30
+const COUNT_LIMIT = 100
+/** Facts that are newer than this are added to the rollups when a chart is read. The job folds them within half a minute. */
+const RECENT_MS = 2 * 60_000
 
 /** What the first screen of a merchant shows. */
-export function overviewRoutes(app: App, { database }: { database: Database }): void {
+export function overviewRoutes(app: App, { database, clock, providers }: PaymentDependencies): void {
   const config = { access: 'read' as const }
 
   app.get(
-    '/merchants/:merchant/:mode/first-steps',
+    `${OF_MERCHANT}/first-steps`,
     { config, schema: { response: { 200: FirstStepsAnswer } } },
     async (request) => ({ data: await findFirstSteps(database, scopeOf(request)) }),
+  )
+
+  app.get(`${OF_MERCHANT}/overview`, { config, schema: { response: { 200: OverviewAnswer } } }, async (request) => {
+    const scope = scopeOf(request)
+    const counted = { since: new Date(clock.now().getTime() - COUNTED_DAYS * DAY_MS), limit: COUNT_LIMIT }
+    const [money, givenUpDeliveries, endpoints, integrations] = await Promise.all([
+      countAttention(database, scope, counted),
+      countGivenUp(database, scope, counted),
+      listEndpoints(database, scope),
+      listEnabledIntegrations(database, scope),
+    ])
+    const names = [...new Set(integrations.map(({ provider }) => provider))]
+    return {
+      data: {
+        ...money,
+        givenUpDeliveries,
+        failingEndpoints: endpoints.filter(({ enabled, failingSince }) => enabled && failingSince !== null).length,
+        disabledEndpoints: endpoints.filter(({ enabled, disabledReason }) => !enabled && disabledReason !== null)
+          .length,
+        providers: names.map((name) => ({
+          provider: name,
+          title: PROVIDERS.find(({ capabilities }) => capabilities.name === name)?.capabilities.title ?? name,
+          healthy: providers.isHealthy(scope, name),
+        })),
+      },
+    }
+  })
+
+  app.get(
+    `${OF_MERCHANT}/charts`,
+    { config, schema: { querystring: ChartsQuery, response: { 200: ChartsAnswer } } },
+    async (request) => {
+      const { from, to, currency } = request.query
+      const zone = parseTimeZone(request.query.zone)
+      const days = countDays(from, to)
+      if (!zone) throw new Problem('invalid_request', 'The zone must be one like Africa/Lagos.')
+      if (!(days >= 1 && days <= MAX_DAYS))
+        throw new Problem('invalid_request', `The range must have 1 to ${MAX_DAYS} days, and begin before its end.`)
+      const scope = scopeOf(request)
+      const range = rangeOf({ from, to, zone })
+      const recent = new Date(clock.now().getTime() - RECENT_MS)
+      const [sums, behind] = await Promise.all([
+        chartSums(database, scope, { ...range, recent }),
+        isBehind(database, scope.place, recent),
+      ])
+      return { data: { ...chartsOf(sums, range, currency), isBehind: behind } }
+    },
   )
 }
