@@ -94,6 +94,56 @@ test('branding: read, changed, and refused with every mistake', async () => {
   assert.deepEqual([refused.status, refused.body.errors.length], [400, 4])
   assert.equal((await owner.call('PATCH', path, { logo: null, colour: null })).body.data.logoURL, null)
   assert.deepEqual(await actsOf('merchant.branded'), ['origins colour corners logo', 'colour logo'])
+  await owner.call('PATCH', path, { corners: 'rounded', origins: [] })
+})
+
+test('branding preview: the real page with a draft, in a frame of our own only, without any script', async () => {
+  const path = `/merchants/${merchantId}/branding/preview`
+  const draft = { name: '<script>alert(1)</script>', colour: '#b3261e', corners: 'pill', language: 'fr', theme: 'dark' }
+  const { status, body, headers } = await owner.call('GET', `${path}?${new URLSearchParams(draft)}`)
+  const html = String(body)
+  assert.equal(status, 200, html)
+  assert.match(html, /<html lang="fr" dir="ltr" data-theme="dark">/)
+  assert.match(html, /<bdi>&lt;script&gt;alert\(1\)&lt;\/script&gt;<\/bdi>/)
+  assert.match(html, /--accent:#b3261e/)
+  assert.doesNotMatch(html, /<script/)
+  const policy = String(headers['content-security-policy'])
+  assert.match(policy, /script-src 'none'.*frame-src 'none'; frame-ancestors 'self'$/)
+  assert.equal(headers['x-frame-options'], undefined)
+  assert.match(String(headers['cache-control']), /no-store/)
+  assert.match(String((await owner.call('GET', `${path}?state=paid`)).body), /data-state="succeeded"/)
+  for (const wrong of ['colour=red', 'colour=%23fff;}', 'corners=round', 'language=xx', 'logo=x', 'theme=auto'])
+    assert.equal((await owner.call('GET', `${path}?${wrong}`)).status, 400, wrong)
+  const saved = (await owner.call('GET', `/merchants/${merchantId}/branding`)).body.data
+  assert.deepEqual([saved.name, saved.colour], ['Adaeze Kitchen', null], 'nothing of the draft is saved')
+  assert.equal((await owner.call('GET', path, undefined, { 'sec-fetch-site': 'cross-site' })).status, 403)
+})
+
+test('branding preview: the logo is found from the preview, too', async () => {
+  const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.from('\0\0\0\x0dIHDR', 'latin1')])
+  const branding = `/merchants/${merchantId}/branding`
+  await owner.call('PATCH', branding, { logo: png.toString('base64') })
+  const html = String((await owner.call('GET', `${branding}/preview`)).body)
+  const [, source = ''] = /<img class="logo" src="([^"]+)"/.exec(html) ?? []
+  const address = new URL(source, `${baseUrl}/dashboard/api${branding}/preview`)
+  assert.equal((await fetch(address)).headers.get('content-type'), 'image/png')
+  assert.doesNotMatch(String((await owner.call('GET', `${branding}/preview?logo=none`)).body), /<img class="logo"/)
+  await owner.call('PATCH', branding, { logo: null })
+})
+
+test('contrast: what is measured, and what the page changes', async () => {
+  const ask = async (colour: string) =>
+    (await owner.call('GET', `/merchants/${merchantId}/branding/contrast?colour=${encodeURIComponent(colour)}`)).body
+  const { data: yellow } = await ask('#ffee00')
+  assert.deepEqual(
+    [yellow.button.text, yellow.card.hasBorder, yellow.link.colour !== '#ffee00'],
+    ['#000000', true, true],
+  )
+  assert.ok(yellow.card.ratio < 1.5 && yellow.button.ratio > 15 && yellow.link.ratio >= 4.5 && yellow.dark.ratio >= 4.5)
+  const { data: green } = await ask('')
+  assert.deepEqual(green.button, { colour: '#0b6e4f', text: '#ffffff', ratio: 6.25 })
+  assert.deepEqual(green.card, { ratio: 6.25, hasBorder: false })
+  assert.equal((await ask('red')).code, 'invalid_request')
 })
 
 test('settings: name, country and time zone are changed, refused with every mistake, and known to the session', async () => {

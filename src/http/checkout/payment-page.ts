@@ -14,6 +14,8 @@ import { confirming, copyButton, panel, processing, spoken, type View } from './
 export interface Visit {
   /** The page's URL, relative to itself. */
   path: string
+  /** The root of the service, relative to the page: it may run under a path prefix. */
+  root?: string
   input: VisitorInput
   /** A supported language; undefined for any other text. */
   language: Language | undefined
@@ -90,6 +92,17 @@ function screenFor({ state, choices, now }: PageData, { input }: Visit): Screen 
 }
 
 export function paymentPage(documents: Documents, shown: PageData, visit: Visit): Page {
+  const { frame, body } = pageParts(shown, visit)
+  return documents.render(frame, body, true)
+}
+
+/** The same page for the dashboard's own frame: it runs no script and loads nothing but the logo. */
+export function previewPage(documents: Documents, shown: PageData, visit: Visit): Page {
+  const { frame, body } = pageParts(shown, visit)
+  return documents.render({ ...frame, frameAncestors: "'self'", frameSource: "'none'" }, body, false)
+}
+
+function pageParts(shown: PageData, visit: Visit): { frame: Frame; body: Html } {
   const screen = screenFor(shown, visit)
   const view = viewOf(shown, visit)
   const { branding, state } = shown
@@ -111,7 +124,7 @@ export function paymentPage(documents: Documents, shown: PageData, visit: Visit)
   const body = html`${payment.mode === 'sandbox' ? html`<aside class="mode">${texts.testMode}</aside>` : null}
 <div class="card">
 <header>
-${visit.saveData ? null : logo(branding, name)}
+${visit.saveData ? null : logo(branding, name, visit.root ?? '../')}
 <div class="who"><h1><bdi>${name}</bdi></h1><p>${texts.reference} <bdi>${payment.reference}</bdi></p></div>
 <p class="price"><bdi>${amount}</bdi></p>
 ${view.embedded ? html`<button type="button" class="x" data-close aria-label="${texts.close}">&#215;</button>` : null}
@@ -129,12 +142,12 @@ ${
     : null
 }
 ${view.embedded ? closing(view) : null}`
-  return documents.render(frame, body, true)
+  return { frame, body }
 }
 
-function logo({ merchantId, brand }: Branding, name: string): Html {
+function logo({ merchantId, brand }: Branding, name: string, root: string): Html {
   return brand.logo
-    ? html`<img class="logo" src="../logo/${merchantId}/${brand.logo.version}" alt="" width="44" height="44" loading="lazy">`
+    ? html`<img class="logo" src="${root}logo/${merchantId}/${brand.logo.version}" alt="" width="44" height="44" loading="lazy">`
     : html`<span class="logo" aria-hidden="true">${initials(name)}</span>`
 }
 

@@ -38,29 +38,67 @@ export function themeStyle(brand: Pick<Brand, 'colour' | 'corners'>): string {
 const STYLES = new WeakMap<object, string>()
 
 function styleOf(brand: Pick<Brand, 'colour' | 'corners'>): string {
-  const colour = brand.colour !== null && /^#[0-9a-f]{6}$/.test(brand.colour) ? rgb(brand.colour) : undefined
-  const light = lightColours(colour ?? DEFAULT.light)
-  const dark = darkColours(colour ?? DEFAULT.dark)
-  return `:root{${CORNERS[brand.corners]}}:root,:root[data-theme=light]{${light}}@media(prefers-color-scheme:dark){:root{${dark}}}:root[data-theme=dark]{${dark}}`
+  const { light, dark } = coloursOf(brand.colour)
+  const [inLight, inDark] = [declarations(light), declarations(dark)]
+  return `:root{${CORNERS[brand.corners]}}:root,:root[data-theme=light]{${inLight}}@media(prefers-color-scheme:dark){:root{${inDark}}}:root[data-theme=dark]{${inDark}}`
 }
 
-function lightColours(accent: Rgb): string {
+/** Measured contrast of a merchant's colour on the page, and what the page changes to keep it readable. */
+export interface ContrastReport {
+  /** The text on the button, in light mode. */
+  button: { colour: string; text: string; ratio: number }
+  /** The button on the white card. Below 3 it gets a border. */
+  card: { ratio: number; hasBorder: boolean }
+  /** The colour of links on the page, darkened if it has to be. */
+  link: { colour: string; ratio: number }
+  /** The colour on the card in dark mode, lightened if it has to be. */
+  dark: { colour: string; ratio: number }
+}
+
+export function contrastReport(colour: string | null): ContrastReport {
+  const { light, dark } = coloursOf(colour)
+  const rounded = (ratio: number) => Math.floor(ratio * 100) / 100
+  return {
+    button: { colour: hex(light.accent), text: hex(light.ink), ratio: rounded(contrast(light.ink, light.accent)) },
+    card: { ratio: rounded(contrast(light.accent, LIGHT.card)), hasBorder: light.edge !== undefined },
+    link: { colour: hex(light.link), ratio: rounded(contrast(light.link, LIGHT.ground)) },
+    dark: { colour: hex(dark.accent), ratio: rounded(contrast(dark.accent, DARK.card)) },
+  }
+}
+
+interface Colours {
+  accent: Rgb
+  /** The text on the accent. */
+  ink: Rgb
+  link: Rgb
+  edge?: Rgb | undefined
+}
+
+function coloursOf(text: string | null): { light: Colours; dark: Colours } {
+  const colour = text !== null && /^#[0-9a-f]{6}$/.test(text) ? rgb(text) : undefined
+  return { light: lightColours(colour ?? DEFAULT.light), dark: darkColours(colour ?? DEFAULT.dark) }
+}
+
+function lightColours(accent: Rgb): Colours {
   const link = towards(BLACK, accent, (colour) => contrast(colour, LIGHT.ground) >= TEXT)
   const isPale = contrast(accent, LIGHT.card) < EDGE
-  const edge = isPale && towards(BLACK, accent, (colour) => contrast(colour, LIGHT.card) >= EDGE)
-  return declarations(accent, link, edge ? hex(edge) : 'transparent')
+  const edge = isPale ? towards(BLACK, accent, (colour) => contrast(colour, LIGHT.card) >= EDGE) : undefined
+  return { accent, ink: inkOn(accent), link, edge }
 }
 
 /** Lightened until it is readable on the dark card; then it needs no edge. */
-function darkColours(colour: Rgb): string {
+function darkColours(colour: Rgb): Colours {
   const accent = towards(WHITE, colour, (lighter) => contrast(lighter, DARK.card) >= TEXT)
-  return declarations(accent, accent, 'transparent')
+  return { accent, ink: inkOn(accent), link: accent }
 }
 
-function declarations(accent: Rgb, link: Rgb, edge: string): string {
-  // White unless its contrast is too low; black or white always reaches 4.58.
-  const ink = contrast(WHITE, accent) >= TEXT ? WHITE : BLACK
-  return `--accent:${hex(accent)};--on-accent:${hex(ink)};--hover:${hex(hover(accent, ink))};--link:${hex(link)};--focus:${hex(link)};--edge:${edge}`
+/** White unless its contrast is too low; black or white always reaches 4.58. */
+function inkOn(accent: Rgb): Rgb {
+  return contrast(WHITE, accent) >= TEXT ? WHITE : BLACK
+}
+
+function declarations({ accent, ink, link, edge }: Colours): string {
+  return `--accent:${hex(accent)};--on-accent:${hex(ink)};--hover:${hex(hover(accent, ink))};--link:${hex(link)};--focus:${hex(link)};--edge:${edge ? hex(edge) : 'transparent'}`
 }
 
 /** Mixes in the text colour while the text stays readable; otherwise mixes away from it. */

@@ -1,9 +1,11 @@
 import type { MemberDependencies } from '../../members/dependencies.ts'
+import type { Documents } from '../checkout/document.ts'
 import type { LivePayments } from '../checkout/live-payments.ts'
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
 import { accountRoutes } from './account-routes.ts'
 import { apiKeyRoutes } from './api-key-routes.ts'
+import { brandingPreviewRoutes } from './branding-preview-routes.ts'
 import { brandingRoutes } from './branding-routes.ts'
 import { cookieJar } from './cookies.ts'
 import { guardRoutes } from './guard.ts'
@@ -20,6 +22,7 @@ import { signInRoutes } from './sign-in-routes.ts'
 export interface DashboardParts extends Omit<MemberDependencies, 'later'>, SharedParts {
   limits: Limits
   live: LivePayments
+  documents: Documents
 }
 
 export const DASHBOARD_API = '/dashboard/api'
@@ -48,6 +51,7 @@ export function dashboardRoutes(app: App, parts: DashboardParts): void {
   moneyRoutes(app, deps)
   providerRoutes(app, deps)
   brandingRoutes(app, deps)
+  brandingPreviewRoutes(app, deps)
   settingsRoutes(app, deps)
   liveChangeRoutes(app, deps)
   sharedRoutes(app, deps)

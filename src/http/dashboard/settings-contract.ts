@@ -26,6 +26,34 @@ export const BrandingChanges = Type.Partial(
 )
 export type BrandingChanges = Static<typeof BrandingChanges>
 
+/** A draft of the branding, as a frame's address holds it. Absent fields are as they are saved. */
+export const BrandingDraft = Type.Partial(
+  Type.Object({
+    name: branding.name,
+    /** Empty: the default colour. */
+    colour: Type.String({ pattern: '^(#[0-9a-f]{6})?$' }),
+    corners: branding.corners,
+    /** Empty: the language of the browser. */
+    language: oneOf(['', ...LANGUAGES]),
+    logo: Type.Literal('none'),
+    theme: oneOf(['light', 'dark']),
+    state: oneOf(['open', 'paid']),
+  }),
+)
+export type BrandingDraft = Static<typeof BrandingDraft>
+
+const Ratio = Type.Number({ description: 'WCAG contrast, 1 to 21' })
+export const ContrastQuery = Type.Object({ colour: Type.Optional(Type.String({ pattern: '^(#[0-9a-f]{6})?$' })) })
+export const ContrastAnswer = Type.Object({
+  data: Type.Object({
+    button: Type.Object({ colour: Type.String(), text: Type.String(), ratio: Ratio }),
+    card: Type.Object({ ratio: Ratio, hasBorder: Type.Boolean() }),
+    link: Type.Object({ colour: Type.String(), ratio: Ratio }),
+    dark: Type.Object({ colour: Type.String(), ratio: Ratio }),
+  }),
+})
+export type ContrastAnswer = Static<typeof ContrastAnswer>
+
 export const SettingsAnswer = Type.Object({
   data: Type.Object({
     name: Type.String(),

@@ -18,6 +18,7 @@ const HEADERS = {
     "style-src 'self'",
     "img-src 'self' data:",
     "connect-src 'self'",
+    "frame-src 'self'", // the preview of the payment page
     "form-action 'none'",
     "base-uri 'none'",
     "frame-ancestors 'none'",

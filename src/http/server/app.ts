@@ -214,7 +214,7 @@ async function registerCallerRoutes(
   parts: HttpParts,
   shared: { limits: Limits; links: Links; metrics: Metrics; documents: Documents },
 ): Promise<void> {
-  const { limits, links, metrics } = shared
+  const { limits, links, metrics, documents } = shared
   await describeApi(app, parts.baseUrl, limits)
 
   await app.register(
@@ -250,7 +250,7 @@ async function registerCallerRoutes(
   await app.register(async (pages: App) => pageRoutes(pages, forCustomers))
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
   await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
-  await app.register(async (dashboard: App) => dashboardRoutes(dashboard, { ...parts, limits, links }), {
+  await app.register(async (dashboard: App) => dashboardRoutes(dashboard, { ...parts, limits, links, documents }), {
     prefix: DASHBOARD_API,
   })
   await app.register(async (shell: App) => shellRoutes(shell, parts.assets.dashboard))
