@@ -269,6 +269,7 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
       instructionsExpireAt: null,
       noticeSaidPaid: false,
       needsReview: null,
+      reviewed: null,
       createdAt: minutesAgo(3 - number),
       askedAt: minutesAgo(3 - number),
       resolvedAt: minutesAgo(2 - number),

@@ -46,6 +46,7 @@ const INTERNAL = [
   'attempt.abandoned',
   'attempt.surplus',
   'attempt.needs_review',
+  'attempt.reviewed',
 ] as const
 
 export type AnnouncedType = (typeof ANNOUNCED)[number]

@@ -24,6 +24,7 @@ export type RefundId = Id<'refund'>
 export type DeliveryId = Id<'delivery'>
 export type EndpointId = Id<'endpoint'>
 export type DisputeId = Id<'dispute'>
+export type ReviewId = Id<'review'>
 export type MemberId = Id<'member'>
 export type SessionId = Id<'session'>
 export type PasskeyId = Id<'passkey'>
@@ -39,6 +40,7 @@ const PREFIX = {
   delivery: 'dlv_',
   endpoint: 'whe_',
   dispute: 'dsp_',
+  review: 'rev_',
   member: 'mem_',
   session: 'ses_',
   passkey: 'pky_',

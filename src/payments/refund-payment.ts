@@ -7,6 +7,7 @@ import type { RefundOutcome } from '../providers/provider.ts'
 import { callProvider } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
+import { withoutReturnedByHand } from './state/open-money.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
 import { assertNotRepeated, planRefund, type Refund, refundReference, refundView, tryAgain } from './state/refund.ts'
 import { findAttempt } from './store/attempts.ts'
@@ -26,6 +27,7 @@ import {
   saveResolved,
   saveUnanswered,
 } from './store/refunds.ts'
+import { reviewsOf } from './store/reviews.ts'
 import { writeDecision } from './write-decision.ts'
 
 export interface RefundRequest {
@@ -53,7 +55,8 @@ export async function refundPayment(
     if (known) return { refund: known, lease: await leaseRefund(tx, known.id) }
     const earlier = await refundsOf(tx, id)
     if (!wanted.mayRepeat) assertNotRepeated(earlier, before, wanted.amount, deps.clock.now())
-    const { attempt, amount } = planRefund(before, earlier, wanted.amount)
+    const refundable = withoutReturnedByHand(before, await reviewsOf(tx, id))
+    const { attempt, amount } = planRefund(refundable, earlier, wanted.amount)
     const made = await insertPending(tx, deps, before, attempt, {
       amount,
       kind: 'merchant',
@@ -70,11 +73,11 @@ export async function refundPayment(
 }
 
 /** Inserts a refund and reserves its amount on the attempt. */
-async function insertPending(
+export async function insertPending(
   tx: Transaction,
   deps: PaymentDependencies,
   before: PaymentState,
-  attempt: Attempt,
+  attempt: Pick<Attempt, 'id' | 'place'>,
   wanted: Omit<NewRefund, 'id' | 'state' | 'attemptId'>,
 ): Promise<Refund | undefined> {
   const id = newId('refund', deps.clock.now(), attempt.place)
@@ -126,7 +129,7 @@ export async function startDueRefunds(
   })
 }
 
-async function sendRefund(deps: PaymentDependencies, refund: Refund, lease: RefundLease): Promise<Refund> {
+export async function sendRefund(deps: PaymentDependencies, refund: Refund, lease: RefundLease): Promise<Refund> {
   const attempt = await findAttempt(deps.database, refund.attemptId)
   if (!attempt) throw new Error(`attempt ${refund.attemptId} not found`)
   const others = (await refundsOf(deps.database, refund.paymentId)).filter(({ id }) => id !== refund.id)

@@ -88,7 +88,8 @@ function recordedOf({ attempts, transactionIds }: Snapshot, { provider, account 
   return new Set(ofAccount.flatMap(({ id }) => transactionIds.get(id) ?? []))
 }
 
-async function settleIn(
+/** The same, in the transaction of the caller. */
+export async function settleIn(
   tx: Transaction,
   deps: PaymentDependencies,
   attempt: Attempt,

@@ -144,7 +144,7 @@ export async function nameRefund(
 /** Marks the attempt for review by a person, once. */
 export async function markForReview(work: Reconciliation, why: string): Promise<void> {
   const { attempt, deps } = work
-  if (attempt.needsReview !== null) return
+  if (attempt.needsReview !== null || attempt.reviewed === why) return
   deps.log.error({ attemptId: attempt.id, provider: attempt.provider }, 'attempt needs review')
   const reviewed: Attempt = { ...attempt, needsReview: why }
   await write(work, replaceAttempt(work.state, reviewed), [{ type: 'attempt.needs_review', attemptId: attempt.id }])

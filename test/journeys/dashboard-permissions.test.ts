@@ -114,6 +114,9 @@ async function addObjects(scope: Scope): Promise<Record<string, string>> {
   await database.rows(sql`
     insert into saved_cards (place, id, merchant_id, mode, provider, email, brand, last4, expiry_month, expiry_year, sealed_token)
     values (${place}, ${uuidOf(card)}, ${merchant}, ${mode}, 'gateway', ${email}, 'visa', '4081', 12, 2099, '')`)
+  const [receipt] = await database.rows<{ id: number }>(sql`
+    insert into receipts (place, merchant_id, mode, provider, transaction_id, amount, currency, counted, taken_at)
+    values (${place}, ${merchant}, ${mode}, 'gateway', ${attempt}, 700, 'NGN', false, now()) returning id`)
   const wanted = { url: 'https://shop.example/hook', events: [], enabled: true }
   const { endpoint } = await createEndpoint({ ...parts, secrets }, 'test', scope, wanted)
   return {
@@ -123,6 +126,7 @@ async function addObjects(scope: Scope): Promise<Record<string, string>> {
     'disputes/id': dispute,
     'events/id': event,
     'cards/id': card,
+    'transfers/transfer': `receipt-${receipt?.id}`,
     'webhook-endpoints/id': endpoint.id,
   }
 }
@@ -139,6 +143,10 @@ const BODIES: Record<string, unknown> = {
   'PUT /merchants/:merchant/refund-limit': { refundLimit: 100_000 },
   'POST /merchants/:merchant/:mode/checkouts': { amount: 5_000, country: 'NG', user: { email: 'ada@example.com' } },
   'POST /merchants/:merchant/:mode/payments/:reference/refunds': { amount: 100 },
+  'POST /merchants/:merchant/:mode/payments/:reference/review': { note: 'Looked at.' },
+  'POST /merchants/:merchant/:mode/transfers/:transfer/match': { payment: 'unknown', amount: 700 },
+  'POST /merchants/:merchant/:mode/transfers/:transfer/return': { amount: 700, byHand: true, note: 'By bank.' },
+  'POST /merchants/:merchant/:mode/transfers/:transfer/note': { amount: 700, note: 'Known.' },
   'POST /merchants/:merchant/:mode/events/redeliver': { from: '2026-01-01' },
   'POST /merchants/:merchant/:mode/webhook-endpoints': { url: 'https://shop.example/hook' },
   'PATCH /merchants/:merchant/:mode/webhook-endpoints/:id': { enabled: false },

@@ -81,6 +81,7 @@ export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt
     instructionsExpireAt: null,
     noticeSaidPaid: false,
     needsReview: null,
+    reviewed: null,
     createdAt: now,
     askedAt: now,
     resolvedAt: null,

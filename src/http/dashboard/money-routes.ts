@@ -6,7 +6,7 @@ import { refundView } from '../../payments/state/refund.ts'
 import { summarizeCustomer } from '../../payments/store/customers.ts'
 import { listRefunds } from '../../payments/store/refunds.ts'
 import { listCards } from '../../payments/store/saved-cards.ts'
-import { listUnmatchedMoney, listUnmatchedNotices } from '../../payments/store/unmatched.ts'
+import { listUnmatchedNotices } from '../../payments/store/unmatched.ts'
 import { makeCursor, readCursor } from '../api/contract/cursor.ts'
 import { FORMATS } from '../api/contract/formats.ts'
 import type { App } from '../server/framework.ts'
@@ -19,7 +19,6 @@ import {
   RefundLimitAnswer,
   RefundsAnswer,
   RefundsQuery,
-  TransfersAnswer,
   UnmatchedNoticesAnswer,
 } from './payments-contract.ts'
 import { OF_MERCHANT } from './shared-routes.ts'
@@ -75,20 +74,6 @@ export function moneyRoutes(app: App, { database }: PaymentDependencies): void {
     (request) => ({
       data: { refundLimit: inMerchant(request).membership.refundLimit },
     }),
-  )
-
-  app.get(
-    `${OF_MERCHANT}/transfers`,
-    { config, schema: { querystring: NumberedQuery, response: { 200: TransfersAnswer } } },
-    async (request) => {
-      const { limit, before } = pageOf(request.query)
-      const found = await listUnmatchedMoney(database, scopeOf(request), { before, limit: limit + 1 })
-      return numbered(found, limit, ({ takenAt, recordedAt, ...money }) => ({
-        ...money,
-        takenAt: takenAt.toISOString(),
-        recordedAt: recordedAt.toISOString(),
-      }))
-    },
   )
 
   app.get(

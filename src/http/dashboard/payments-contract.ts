@@ -106,17 +106,6 @@ export const NumberedQuery = Type.Object({
   limit: Limit,
   cursor: Type.Optional(Type.String({ pattern: '^[1-9]\\d{0,14}$' })),
 })
-export const TransfersAnswer = listOf(
-  Type.Object({
-    id: Type.Integer(),
-    provider: Type.String(),
-    transactionId: Type.String(),
-    amount: Type.Integer(),
-    currency: Type.String(),
-    takenAt: Moment,
-    recordedAt: Moment,
-  }),
-)
 export const UnmatchedNoticesAnswer = listOf(
   Type.Object({
     id: Type.Integer(),

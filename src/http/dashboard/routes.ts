@@ -18,6 +18,7 @@ import { providerRoutes } from './provider-routes.ts'
 import { settingsRoutes } from './settings-routes.ts'
 import { declareSharedAccess, type SharedParts, sharedRoutes } from './shared-routes.ts'
 import { signInRoutes } from './sign-in-routes.ts'
+import { transferRoutes } from './transfer-routes.ts'
 
 export interface DashboardParts extends Omit<MemberDependencies, 'later'>, SharedParts {
   limits: Limits
@@ -49,6 +50,7 @@ export function dashboardRoutes(app: App, parts: DashboardParts): void {
   overviewRoutes(app, deps)
   paymentSearchRoutes(app, deps)
   moneyRoutes(app, deps)
+  transferRoutes(app, deps)
   providerRoutes(app, deps)
   brandingRoutes(app, deps)
   brandingPreviewRoutes(app, deps)

@@ -1,10 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { recordAct } from '../../events/audit-log-store.ts'
 import type { IntegrationCache } from '../../integrations/integration-cache.ts'
-import { Problem } from '../../kernel/problem.ts'
 import type { PaymentBatch } from '../../payments/create-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
-import { refundsOf } from '../../payments/store/refunds.ts'
 import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import { cardRoutes } from '../api/cards.ts'
 import { checkoutRoutes } from '../api/checkouts.ts'
@@ -16,7 +14,8 @@ import { ownPayment, paymentRoutes } from '../api/payments.ts'
 import { refundRoutes } from '../api/refunds.ts'
 import { webhookEndpointRoutes } from '../api/webhook-endpoints.ts'
 import type { App } from '../server/framework.ts'
-import { type Access, checkStepUp, inMerchant, type StepUp, scopeOf } from './guard.ts'
+import { type Access, inMerchant, type StepUp, scopeOf } from './guard.ts'
+import { checkRefundLimit, refundedBefore } from './refund-limit.ts'
 
 export interface SharedParts extends PaymentDependencies, Pick<DeliveryDependencies, 'http' | 'allowPrivate'> {
   integrationCache: IntegrationCache
@@ -108,26 +107,12 @@ export function sharedRoutes(app: App, parts: SharedParts): void {
   )
 }
 
-/**
- * The merchant's limit is for all refunds of one payment together, so that small ones do not get around it. Above it, support is refused
- * and others prove their identity, in live mode.
- */
 async function limitRefund({ database }: SharedParts, request: FastifyRequest): Promise<void> {
-  const { membership, session } = inMerchant(request)
   const { reference } = request.params as { reference: string }
   const { amount } = (request.body ?? {}) as Partial<RefundRequest>
   const { payment } = await ownPayment(database, request.caller, reference)
-  const before = (await refundsOf(database, payment.id))
-    .filter(({ kind, status }) => kind === 'merchant' && status !== 'failed')
-    .reduce((sum, refund) => sum + refund.amount, 0)
-  const total = typeof amount === 'number' ? before + amount : Math.max(payment.amountPaid, before)
-  if (total <= membership.refundLimit) return
-  if (membership.role === 'support')
-    throw new Problem(
-      'forbidden',
-      'This refund is above the limit of your role. Ask an owner or admin of the merchant.',
-    )
-  checkStepUp(request, session, 'second-factor in live mode')
+  const before = await refundedBefore(database, payment.id)
+  checkRefundLimit(request, typeof amount === 'number' ? before + amount : Math.max(payment.amountPaid, before))
 }
 
 async function recordMembersAct({ database }: SharedParts, request: FastifyRequest, act: string, body: string) {

@@ -50,6 +50,8 @@ export interface Attempt {
   noticeSaidPaid: boolean
   /** Why a person has to review it; null if no review is needed. */
   needsReview: string | null
+  /** The reason that a person has reviewed. It is not raised again. */
+  reviewed: string | null
   createdAt: Date
   /** When the provider was first called; after the confirmation, if one is needed. */
   askedAt: Date

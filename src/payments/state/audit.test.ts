@@ -23,6 +23,7 @@ const records = (): Records => ({
         amountReturned: 477,
         amountRefunded: 400,
         needsReview: null,
+        reviewed: null,
       } as unknown as Attempt,
     ],
   },

@@ -60,7 +60,9 @@ function auditDisputes({ state, events, refunds, disputes }: Records): string[] 
     const derived = DISPUTE_STATUS_OF[told?.type ?? '']
     if (status !== derived) found.push(`the status of dispute ${id} is ${status}, its records say ${derived}`)
     const counting = refunds.find((refund) => refund.id === refundId && refund.status === 'successful')
-    const isReviewed = state.attempts.some((attempt) => attempt.id === attemptId && attempt.needsReview !== null)
+    const isReviewed = state.attempts.some(
+      (attempt) => attempt.id === attemptId && (attempt.needsReview ?? attempt.reviewed) !== null,
+    )
     if (status === 'lost' && !counting && !isReviewed)
       found.push(`the money of lost dispute ${id} is counted by no refund`)
     if (status === 'won' && counting?.kind === 'chargeback')

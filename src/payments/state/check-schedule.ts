@@ -97,14 +97,16 @@ export function restartSchedule(now: Date): CheckSchedule {
   return { since: now, count: 0, missingInARow: 0, nextAt: null, lastActivityAt: null }
 }
 
+const OUTCOME_UNKNOWN = 'outcome_unknown: the provider never gave a clear answer.'
+
 /** Sets the time of the next check. When the schedule has ended and the outcome is still unknown, the attempt needs review. */
 export function withNextCheck(attempt: Attempt, before: Attempt, now: Date): Attempt {
   const since = attempt.status === before.status ? attempt.checks.since : now
   const current = { ...attempt, checks: { ...attempt.checks, since } }
   const next = nextCheck(current, now)
   const needsReview =
-    next === 'exhausted' && !attempt.needsReview
-      ? 'outcome_unknown: the provider never gave a clear answer.'
+    next === 'exhausted' && !attempt.needsReview && attempt.reviewed !== OUTCOME_UNKNOWN
+      ? OUTCOME_UNKNOWN
       : attempt.needsReview
   return { ...current, needsReview, checks: { ...current.checks, nextAt: next instanceof Date ? next : null } }
 }

@@ -52,6 +52,7 @@ export function newAttempt(
     instructionsExpireAt: null,
     noticeSaidPaid: false,
     needsReview: null,
+    reviewed: null,
     createdAt: now,
     askedAt: now,
     resolvedAt: null,

@@ -137,6 +137,19 @@ function assertNoneProcessing({ attempts }: PaymentState): void {
   )
 }
 
+/** A person has dealt with everything that needed a review. The same reasons are not raised again. */
+export function markReviewed(state: PaymentState): Decision {
+  const open = state.attempts.filter(({ needsReview }) => needsReview !== null)
+  if (open.length === 0) throw new Problem('conflict', 'This payment needs no review. Somebody else may have done it.')
+  const attempts = state.attempts.map((attempt) =>
+    attempt.needsReview === null ? attempt : { ...attempt, needsReview: null, reviewed: attempt.needsReview },
+  )
+  return decide(
+    { ...state, attempts },
+    open.map(({ id }) => ({ type: 'attempt.reviewed', attemptId: id })),
+  )
+}
+
 export type IssuedInstructions = Pick<Attempt, 'instructions' | 'instructionsExpireAt' | 'providerReference'>
 
 /** The provider accepted the order. A status that a notice has set in the meantime is kept. */

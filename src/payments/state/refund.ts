@@ -65,9 +65,7 @@ export function planRefund(
       `Payment ${payment.reference} is still open: there is nothing to refund yet. Cancel it first.`,
     )
   }
-  if (refunds.filter(({ kind }) => kind === 'merchant').length >= MAX_REFUNDS) {
-    throw new Problem('too_many_refunds', `This payment has had ${MAX_REFUNDS} refunds, which is the maximum.`)
-  }
+  assertMayRefund(refunds)
   const held = refundable({ payment, attempts }, refunds)
   const most = Math.max(0, ...held.map(({ left }) => left))
   const amount = wanted ?? most
@@ -86,6 +84,12 @@ export function planRefund(
 
 /** Limit per payment, because every answer and webhook about the payment lists them. */
 const MAX_REFUNDS = 50
+
+export function assertMayRefund(refunds: Refund[]): void {
+  if (refunds.filter(({ kind }) => kind === 'merchant').length < MAX_REFUNDS) return
+  throw new Problem('too_many_refunds', `This payment has had ${MAX_REFUNDS} refunds, which is the maximum.`)
+}
+
 const REPEATED_WITHIN_MS = 60_000
 
 /**

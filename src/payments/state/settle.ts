@@ -17,8 +17,11 @@ import {
 } from './payment-state.ts'
 import { isReversed, returnedAtFirstSight, returnedOf, type Totals, totalsOf } from './returned-money.ts'
 
-/** How an outcome reached us: the answer to the start, a notice, the customer's return to the page, a scheduled check. Shown in timelines. */
-export type Source = 'start' | 'notice' | 'return' | 'check'
+/**
+ * How an outcome reached us: the answer to the start, a notice, the customer's return to the page, a scheduled check, or a
+ * person who matched unmatched money with the payment. Shown in timelines.
+ */
+export type Source = 'start' | 'notice' | 'return' | 'check' | 'match'
 
 export interface OutcomeReport {
   attemptId: AttemptId

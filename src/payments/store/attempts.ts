@@ -18,7 +18,7 @@ export const ATTEMPT_COLUMNS = new Fixed(`
   a.amount_returned as a_amount_returned, a.amount_refunded as a_amount_refunded, a.amount_reversed as a_amount_reversed,
   a.order_reference as a_order_reference, a.provider_reference as a_provider_reference, a.save_card as a_save_card,
   a.charged_at_once as a_charged_at_once, a.failure as a_failure, a.failed_try_id as a_failed_try_id, a.instructions as a_instructions,
-  a.instructions_expire_at as a_instructions_expire_at, a.said_paid as a_said_paid, a.needs_review as a_needs_review,
+  a.instructions_expire_at as a_instructions_expire_at, a.said_paid as a_said_paid, a.needs_review as a_needs_review, a.reviewed as a_reviewed,
   a.created_at as a_created_at, a.asked_at as a_asked_at, a.resolved_at as a_resolved_at, a.next_check_at as a_next_check_at,
   a.checks as a_checks, a.watched_since as a_watched_since, a.missing_in_a_row as a_missing_in_a_row, a.active_at as a_active_at,
   a.known_to_provider as a_known_to_provider`)
@@ -52,6 +52,7 @@ export interface AttemptRow {
   a_instructions_expire_at: Date | null
   a_said_paid: boolean
   a_needs_review: string | null
+  a_reviewed: string | null
   a_created_at: Date
   a_asked_at: Date | null
   a_resolved_at: Date | null
@@ -95,6 +96,7 @@ export function attemptOf(row: AttemptRow): Attempt {
     // Older column names: said_paid, watched_since (checks.since) and active_at (checks.lastActivityAt).
     noticeSaidPaid: row.a_said_paid,
     needsReview: row.a_needs_review,
+    reviewed: row.a_reviewed,
     createdAt: row.a_created_at,
     askedAt: row.a_asked_at ?? row.a_created_at,
     resolvedAt: row.a_resolved_at,

@@ -27,7 +27,9 @@ export interface RecordedTransaction {
 }
 
 const COLUMNS = new Fixed(`r.id::text as receipt_id, r.transaction_id, r.amount, r.currency, r.taken_at, r.attempt_id,
-  a.order_reference, a.provider_reference, coalesce(a.amount_returned, 0) - pending.amount as returned,
+  -- The provider lists money that a person matched under the order that it names, not under ours.
+  case when not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id and v.act = 'matched')
+       then a.order_reference end as order_reference, a.provider_reference, coalesce(a.amount_returned, 0) - pending.amount as returned,
   pending.amount as returning, (select count(*)::integer from receipts o where o.place = r.place and o.attempt_id = r.attempt_id) as receipts_of_attempt`)
 const SOURCES = new Fixed(`receipts r left join attempts a on a.place = r.place and a.id = r.attempt_id
   cross join lateral (select coalesce(sum(f.amount), 0)::bigint as amount from refunds f

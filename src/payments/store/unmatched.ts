@@ -3,7 +3,7 @@ import { sql } from '../../database/sql.ts'
 import { uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
 
-/** Money of a merchant's provider account that belongs to no known attempt. */
+/** Money of a merchant's provider account that belongs to no known attempt, and that nobody has dealt with. */
 export interface UnmatchedMoney {
   id: number
   provider: string
@@ -27,9 +27,10 @@ export async function listUnmatchedMoney(
 ): Promise<UnmatchedMoney[]> {
   return db.rows<UnmatchedMoney>(sql`
     select id, provider, transaction_id as "transactionId", amount, currency, taken_at as "takenAt", recorded_at as "recordedAt"
-      from receipts
+      from receipts r
      where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and attempt_id is null
        and id < ${before ?? Number.MAX_SAFE_INTEGER}
+       and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id)
      order by id desc limit ${limit}`)
 }
 

@@ -61,6 +61,10 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     test: (text) => readCursor('refund', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',
   },
+  'review-cursor': {
+    test: (text) => readCursor('review', text) !== undefined,
+    sentence: 'must be the nextCursor of an earlier answer',
+  },
   'delivery-cursor': {
     test: (text) => readCursor('delivery', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',

@@ -1,0 +1,224 @@
+import type { Transaction } from '../database/database.ts'
+import { recordAct, splitActor } from '../events/audit-log-store.ts'
+import { type AttemptId, type PaymentId, parseId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { Scope } from '../kernel/scope.ts'
+import type { PaymentDependencies } from './dependencies.ts'
+import { insertPending, sendRefund } from './refund-payment.ts'
+import { settleIn } from './settle-attempt.ts'
+import { type Attempt, MAX_ATTEMPTS } from './state/attempt.ts'
+import { newAttempt } from './state/new-attempt.ts'
+import { lateMoneyOf, type OpenMoney, openMoneyOf, planReturn } from './state/open-money.ts'
+import { decide, type PaymentState } from './state/payment-state.ts'
+import { assertMayRefund, type Refund } from './state/refund.ts'
+import { findAttempt } from './store/attempts.ts'
+import { findPaymentStateById, lockPaymentState } from './store/payment-states.ts'
+import { allTransactionsOf, transactionsOf } from './store/receipts.ts'
+import { leaseRefund, refundsOf } from './store/refunds.ts'
+import { insertReview, type NewReview, reviewsOf } from './store/reviews.ts'
+import { lockUnmatched, type UnmatchedMoney } from './store/transfers.ts'
+import { writeDecision } from './write-decision.ts'
+
+/** What a line of the list of transfers stands for. */
+export type TransferName =
+  | { kind: 'receipt'; id: number }
+  | { kind: 'attempt'; id: AttemptId; paymentId: PaymentId }
+  | { kind: 'payment'; paymentId: PaymentId }
+
+/** Who does it, and why. */
+export interface Handling {
+  scope: Scope
+  actor: string
+  note: string | null
+}
+
+const HANDLED = 'Somebody else has dealt with this money, or it has changed. Read the list again.'
+const UNKNOWN = 'You have no such transfer in this mode.'
+
+/** Finds what the id of a line means. Throws if it is not this merchant's. */
+export async function findTransfer(
+  { database }: PaymentDependencies,
+  { merchantId, mode }: Scope,
+  name: string,
+): Promise<TransferName> {
+  const [, receipt] = /^receipt-([1-9]\d{0,14})$/.exec(name) ?? []
+  if (receipt) return { kind: 'receipt', id: Number(receipt) } // checked under its lock
+  const attemptId = parseId('attempt', name)
+  const attempt = attemptId && (await findAttempt(database, attemptId))
+  if (attempt?.merchantId === merchantId && attempt.mode === mode)
+    return { kind: 'attempt', id: attempt.id, paymentId: attempt.paymentId }
+  const paymentId = parseId('payment', name)
+  const payment = paymentId && (await findPaymentStateById(database, paymentId))?.payment
+  if (payment?.merchantId === merchantId && payment.mode === mode) return { kind: 'payment', paymentId: payment.id }
+  throw new Problem('not_found', UNKNOWN)
+}
+
+/**
+ * Matches unmatched money with a payment. The money is settled like any other: it may pay the payment, in full or in part, also when the
+ * payment has ended (late). Returns the payment after it.
+ */
+export async function matchTransfer(
+  deps: PaymentDependencies,
+  { scope, actor, note }: Handling,
+  name: TransferName,
+  paymentId: PaymentId,
+  expected: number,
+): Promise<PaymentState> {
+  if (name.kind !== 'receipt') throw new Problem('conflict', 'This money belongs to a payment already.')
+  const { id } = name
+  return deps.database.transaction(async (tx) => {
+    // The payment is locked first, as by everything that changes it.
+    const before = await lockPaymentState(tx, paymentId)
+    const unmatched = await lockOpen(tx, scope, id, expected)
+    const { receipt } = unmatched
+    const { payment } = before
+    if (payment.status === 'successful')
+      throw new Problem('conflict', `Payment ${payment.reference} is paid already. Return this money instead.`)
+    if (payment.currency !== receipt.amount.currency)
+      throw new Problem('conflict', `This money is in ${receipt.amount.currency}, the payment in ${payment.currency}.`)
+    const attempt = attemptFor(before, unmatched) ?? (await addAttemptFor(tx, deps, before, unmatched))
+    const outcome = { kind: 'paid' as const, receipts: [receipt] }
+    const { state } = await settleIn(tx, deps, attempt, { source: 'match', outcome })
+    await write(
+      tx,
+      deps,
+      { scope, actor, note },
+      { kind: 'unmatched', act: 'matched', receiptId: id, paymentId, ...of(unmatched) },
+    )
+    await recordAct(tx, {
+      actor,
+      act: 'transfer.matched',
+      merchantId: scope.merchantId,
+      subject: `receipt-${id} with ${paymentId}`,
+    })
+    return state
+  })
+}
+
+/** An attempt with the same provider account: an open account number before others, the newest first. */
+function attemptFor({ attempts }: PaymentState, { provider, account }: UnmatchedMoney): Attempt | undefined {
+  const own = attempts.filter((attempt) => attempt.provider === provider && attempt.account === account)
+  const open = own.filter(({ status }) => status === 'pending' || status === 'processing')
+  const transfers = (some: Attempt[]) => some.filter(({ channel }) => channel === 'virtual-bank-account')
+  return transfers(open).at(-1) ?? transfers(own).at(-1) ?? open.at(-1) ?? own.at(-1)
+}
+
+/** The customer never started to pay with this provider, or paid into an account number of another payment. */
+async function addAttemptFor(
+  tx: Transaction,
+  deps: PaymentDependencies,
+  before: PaymentState,
+  { provider, account }: UnmatchedMoney,
+): Promise<Attempt> {
+  const capabilities = deps.providers.find(provider)?.capabilities
+  if (!capabilities) throw new Problem('conflict', `The provider ${provider} is not known any more.`)
+  if (before.attempts.length >= MAX_ATTEMPTS)
+    throw new Problem('too_many_attempts', `This payment has had ${MAX_ATTEMPTS} attempts, which is the maximum.`)
+  const channel = capabilities.channels.includes('virtual-bank-account') ? 'virtual-bank-account' : 'card'
+  const attempt = newAttempt(before, { capabilities, channel, account, chargedAtOnce: false }, deps.clock.now())
+  const attempts = [...before.attempts, attempt]
+  const decision = decide({ ...before, attempts }, [{ type: 'attempt.started', attemptId: attempt.id }])
+  await writeDecision(tx, deps, before, decision, { cause: 'match' })
+  return attempt
+}
+
+/** Returns money through the provider. `expected`: the amount that the member saw. */
+export async function returnTransfer(
+  deps: PaymentDependencies,
+  by: Handling,
+  name: TransferName,
+  expected: number,
+): Promise<Refund> {
+  if (name.kind === 'receipt')
+    throw new Problem(
+      'conflict',
+      'The provider can return only money of a known payment. Match it with a payment, or return it by hand.',
+    )
+  const { refund, lease } = await deps.database.transaction(async (tx) => {
+    const { state, refunds, open } = await lockOpenMoney(tx, name, expected)
+    const { id: paymentId, status, reference, currency, merchantId } = state.payment
+    if (status === 'pending')
+      throw new Problem('payment_not_completed', `Payment ${reference} is still open. Cancel it first.`)
+    assertMayRefund(refunds)
+    const { counted, amount } = planReturn(state, open, refunds)
+    const made = await insertPending(tx, deps, state, open.attempt, {
+      amount,
+      counted,
+      kind: counted ? 'merchant' : 'surplus',
+      reason: by.note,
+      transactionIds: counted
+        ? await transactionsOf(tx, open.attempt.id)
+        : await allTransactionsOf(tx, open.attempt.id),
+    })
+    if (!made) throw new Error('inserting a refund with a new id failed')
+    await write(tx, deps, by, { ...reviewOf(open), act: 'returned', paymentId, amount, currency, refundId: made.id })
+    await recordAct(tx, { actor: by.actor, act: 'refund.asked_for', merchantId, subject: made.id })
+    return { refund: made, lease: await leaseRefund(tx, made.id) }
+  })
+  return lease ? sendRefund(deps, refund, lease) : refund
+}
+
+/** Records that money was returned outside of the provider, or that it stays as it is. The note says why. */
+export async function closeTransfer(
+  deps: PaymentDependencies,
+  by: Handling & { note: string },
+  name: TransferName,
+  act: 'returned_by_hand' | 'noted',
+  expected: number,
+): Promise<void> {
+  await deps.database.transaction(async (tx) => {
+    if (name.kind === 'receipt') {
+      const unmatched = await lockOpen(tx, by.scope, name.id, expected)
+      await write(tx, deps, by, { kind: 'unmatched', act, receiptId: name.id, paymentId: null, ...of(unmatched) })
+    } else {
+      const { state, open } = await lockOpenMoney(tx, name, expected)
+      const { id: paymentId, currency } = state.payment
+      // The note on a late payment is about the payment: it says nothing about what its attempt holds.
+      const review = { ...reviewOf(open), ...(open.kind === 'late' && act === 'noted' && { attemptId: null }) }
+      await write(tx, deps, by, { ...review, act, paymentId, amount: open.amount, currency })
+    }
+    const subject = name.kind === 'receipt' ? `receipt-${name.id}` : name.kind === 'attempt' ? name.id : name.paymentId
+    await recordAct(tx, { actor: by.actor, act: `transfer.${act}`, merchantId: by.scope.merchantId, subject })
+  })
+}
+
+async function lockOpen(tx: Transaction, scope: Scope, id: number, expected: number): Promise<UnmatchedMoney> {
+  const unmatched = await lockUnmatched(tx, scope, id)
+  if (!unmatched) throw new Problem('not_found', UNKNOWN)
+  if (unmatched === 'done' || unmatched.receipt.amount.amount !== expected) throw new Problem('conflict', HANDLED)
+  return unmatched
+}
+
+/** The payment's lock makes one of two people first; the other one finds nothing open any more. */
+async function lockOpenMoney(
+  tx: Transaction,
+  name: Exclude<TransferName, { kind: 'receipt' }>,
+  expected: number,
+): Promise<{ state: PaymentState; refunds: Refund[]; open: OpenMoney }> {
+  const state = await lockPaymentState(tx, name.paymentId)
+  const [reviews, refunds] = [await reviewsOf(tx, name.paymentId), await refundsOf(tx, name.paymentId)]
+  const attempt = name.kind === 'attempt' ? state.attempts.find(({ id }) => id === name.id) : undefined
+  const open = attempt ? openMoneyOf(state, attempt, reviews) : lateMoneyOf(state, reviews, refunds)
+  if (!open || open.amount !== expected) throw new Problem('conflict', HANDLED)
+  return { state, refunds, open }
+}
+
+function reviewOf({ kind, attempt }: OpenMoney): Pick<NewReview, 'kind' | 'attemptId' | 'received'> {
+  return { kind, attemptId: attempt.id, received: attempt.amountReceived }
+}
+
+function of({ receipt }: UnmatchedMoney): Pick<NewReview, 'amount' | 'currency'> {
+  return { amount: receipt.amount.amount, currency: receipt.amount.currency }
+}
+
+type Written = Omit<NewReview, 'scope' | 'actor' | 'note' | 'at' | 'attemptId' | 'received' | 'refundId'> &
+  Partial<Pick<NewReview, 'attemptId' | 'received' | 'refundId'>>
+
+export function write(tx: Transaction, { clock }: PaymentDependencies, by: Handling, review: Written): Promise<void> {
+  const { actor } = splitActor(by.actor)
+  return insertReview(tx, {
+    ...{ attemptId: null, received: null, refundId: null },
+    ...review,
+    ...{ scope: by.scope, note: by.note, actor, at: clock.now() },
+  })
+}

@@ -1,0 +1,96 @@
+import type { AttemptId, RefundId } from '../../kernel/ids.ts'
+import type { Attempt } from './attempt.ts'
+import type { PaymentState } from './payment-state.ts'
+import type { Refund } from './refund.ts'
+
+/**
+ * Money that does not add up, for the list of the dashboard.
+ *
+ * - unmatched: a receipt that belongs to no known attempt
+ * - underpaid: an attempt holds less than was due, and its payment is not paid
+ * - overpaid: the attempt that paid the payment holds more than was due
+ * - surplus: another attempt of a paid payment holds money, because its refund failed
+ * - late: a payment that was paid after it had ended
+ */
+export type MoneyKind = 'unmatched' | 'underpaid' | 'overpaid' | 'surplus' | 'late'
+
+/** What a person did. `reviewed`: with a payment that needed a review. */
+export type ReviewAct = 'matched' | 'returned' | 'returned_by_hand' | 'noted' | 'reviewed'
+
+export interface Review {
+  kind: MoneyKind | 'payment'
+  act: ReviewAct
+  attemptId: AttemptId | null
+  amount: number
+  /** What the attempt had received: more money opens it again. */
+  received: number | null
+  refundId: RefundId | null
+}
+
+export interface OpenMoney {
+  kind: Exclude<MoneyKind, 'unmatched'>
+  amount: number
+  attempt: Attempt
+}
+
+/** The money of an attempt that somebody has to deal with; undefined if there is none. */
+export function openMoneyOf({ payment }: PaymentState, attempt: Attempt, reviews: Review[]): OpenMoney | undefined {
+  const own = reviews.filter(({ attemptId }) => attemptId === attempt.id)
+  const isPaid = attempt.status === 'successful'
+  const due = isPaid ? attempt.amountCharged : 0
+  const amount = attempt.amountReceived - attempt.amountReturned - returnedByHand(own) - due
+  const isNoted = own.some(({ act, received }) => act === 'noted' && received === attempt.amountReceived)
+  if (amount <= 0 || isNoted) return undefined
+  const kind = isPaid ? 'overpaid' : payment.status === 'successful' ? 'surplus' : 'underpaid'
+  return { kind, amount, attempt }
+}
+
+/** What a late payment still holds, until somebody has returned or accepted it. */
+export function lateMoneyOf(
+  { payment, attempts }: PaymentState,
+  reviews: Review[],
+  refunds: Refund[],
+): OpenMoney | undefined {
+  const attempt = attempts.find(({ status }) => status === 'successful')
+  if (!payment.late || !attempt) return undefined
+  const isDone = reviews
+    .filter(({ kind }) => kind === 'late')
+    .some(({ refundId }) => refunds.find(({ id }) => id === refundId)?.status !== 'failed')
+  const returning = refunds
+    .filter(({ counted, status }) => counted && status !== 'failed')
+    .reduce((sum, refund) => sum + refund.amount, 0)
+  const amount = payment.amountPaid - returning - returnedByHand(reviews)
+  return isDone || amount <= 0 ? undefined : { kind: 'late', amount, attempt }
+}
+
+export function returnedByHand(reviews: Pick<Review, 'act' | 'amount'>[]): number {
+  return reviews.filter(({ act }) => act === 'returned_by_hand').reduce((sum, { amount }) => sum + amount, 0)
+}
+
+/** The state without money that was returned by hand: it must not be refunded at the provider as well. */
+export function withoutReturnedByHand(state: PaymentState, reviews: Review[]): PaymentState {
+  return {
+    ...state,
+    attempts: state.attempts.map((attempt) => ({
+      ...attempt,
+      amountReturned:
+        attempt.amountReturned + returnedByHand(reviews.filter(({ attemptId }) => attemptId === attempt.id)),
+    })),
+  }
+}
+
+/** How open money goes back through the provider: whether it counts as refunded of the payment, and how much at once. */
+export function planReturn(
+  { payment }: PaymentState,
+  { kind, amount, attempt }: OpenMoney,
+  refunds: Refund[],
+): { counted: boolean; amount: number } {
+  if (kind === 'surplus') return { counted: false, amount }
+  if (kind !== 'overpaid') return { counted: true, amount }
+  // The excess may be surplus whose refund failed. It never counted towards the payment.
+  const gone = refunds
+    .filter(({ attemptId, counted, status }) => attemptId === attempt.id && !counted && status !== 'failed')
+    .reduce((sum, refund) => sum + refund.amount, 0)
+  const uncounted = attempt.amountReceived - payment.amountPaid - gone
+  return uncounted > 0 ? { counted: false, amount: Math.min(amount, uncounted) } : { counted: true, amount }
+}

@@ -1,0 +1,211 @@
+import type { Queries, Transaction } from '../../database/database.ts'
+import { sql } from '../../database/sql.ts'
+import { type AttemptId, idOf, LAST_UUID, type PaymentId, uuidOf } from '../../kernel/ids.ts'
+import type { Currency } from '../../kernel/money.ts'
+import { money } from '../../kernel/money.ts'
+import type { Scope } from '../../kernel/scope.ts'
+import type { Receipt } from '../../providers/provider.ts'
+import type { AttemptStatus } from '../state/attempt.ts'
+import type { MoneyKind } from '../state/open-money.ts'
+import type { PaymentStatus } from '../state/payment.ts'
+import { listUnmatchedMoney } from './unmatched.ts'
+
+/** One line of the list of money that does not add up. */
+export interface Transfer {
+  /** `receipt-12`, the attempt's id, or the id of a late payment. */
+  id: string
+  kind: MoneyKind
+  provider: string
+  /** The provider's id of unmatched money. */
+  transactionId: string | null
+  paymentId: PaymentId | null
+  paymentReference: string | null
+  paymentStatus: PaymentStatus | null
+  email: string | null
+  amount: number
+  currency: string
+  /** What the customer was asked for. */
+  due: number | null
+  received: number
+  /** Why the last return through the provider failed. */
+  failure: string | null
+  at: Date
+}
+
+/** Where the next page begins, in each of the three sources. */
+export interface TransferCursor {
+  receipt: number
+  attempt: string
+  payment: string
+}
+
+export const FIRST_PAGE: TransferCursor = { receipt: Number.MAX_SAFE_INTEGER, attempt: LAST_UUID, payment: LAST_UUID }
+
+/** Newest first. Each source is read in the order of its index; the page is made of the newest of all. */
+export async function listTransfers(
+  db: Queries,
+  scope: Scope,
+  cursor: TransferCursor,
+  limit: number,
+): Promise<{ transfers: Transfer[]; next: TransferCursor | null }> {
+  const [unmatched, holding, late] = await Promise.all([
+    listUnmatchedMoney(db, scope, { before: cursor.receipt, limit: limit + 1 }),
+    listHolding(db, scope, cursor.attempt, limit + 1),
+    listLate(db, scope, cursor.payment, limit + 1),
+  ])
+  const all = [
+    ...unmatched.map((money) => ({ transfer: unmatchedOf(money), passed: { receipt: money.id } })),
+    ...holding.map((transfer) => ({ transfer, passed: { attempt: uuidOf(transfer.id as AttemptId) } })),
+    ...late.map((transfer) => ({ transfer, passed: { payment: uuidOf(transfer.id as PaymentId) } })),
+  ].sort((a, b) => b.transfer.at.getTime() - a.transfer.at.getTime())
+  const page = all.slice(0, limit)
+  const next = page.reduce<TransferCursor>((before, { passed }) => lower(before, passed), cursor)
+  return { transfers: page.map(({ transfer }) => transfer), next: all.length > limit ? next : null }
+}
+
+function lower(cursor: TransferCursor, passed: Partial<TransferCursor>): TransferCursor {
+  const min = <Value extends number | string>(a: Value, b: Value | undefined) => (b !== undefined && b < a ? b : a)
+  return {
+    receipt: min(cursor.receipt, passed.receipt),
+    attempt: min(cursor.attempt, passed.attempt),
+    payment: min(cursor.payment, passed.payment),
+  }
+}
+
+function unmatchedOf({
+  id,
+  provider,
+  transactionId,
+  amount,
+  currency,
+  recordedAt,
+}: Awaited<ReturnType<typeof listUnmatchedMoney>>[number]): Transfer {
+  const nothing = {
+    paymentId: null,
+    paymentReference: null,
+    paymentStatus: null,
+    email: null,
+    due: null,
+    failure: null,
+  }
+  const own = { id: `receipt-${id}`, kind: 'unmatched' as const, provider, transactionId, amount, currency }
+  return { ...own, ...nothing, received: amount, at: recordedAt }
+}
+
+interface HeldRow {
+  id: string
+  payment_id: string
+  reference: string
+  payment_status: PaymentStatus
+  user_email: string
+  provider: string
+  status: AttemptStatus
+  amount: number
+  currency: string
+  due: number
+  received: number
+  failure: string | null
+  at: Date
+}
+
+function transferOf(row: HeldRow, place: number): Omit<Transfer, 'id' | 'kind'> {
+  return {
+    provider: row.provider,
+    transactionId: null,
+    paymentId: idOf('payment', row.payment_id, place),
+    paymentReference: row.reference,
+    paymentStatus: row.payment_status,
+    email: row.user_email,
+    amount: row.amount,
+    currency: row.currency,
+    due: row.due,
+    received: row.received,
+    failure: row.failure,
+    at: row.at,
+  }
+}
+
+/** Attempts with open money: the rules of `openMoneyOf`. */
+async function listHolding(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  before: string,
+  limit: number,
+): Promise<Transfer[]> {
+  const rows = await db.rows<HeldRow>(sql`
+    select a.id, a.payment_id, p.reference, p.status as payment_status, p.user_email, a.provider, a.status, a.currency,
+           a.amount_received - a.amount_returned - by_hand.amount - case when a.status = 'successful' then a.amount_charged else 0 end as amount,
+           a.amount_charged as due, a.amount_received as received, a.created_at as at,
+           (select f.failure from refunds f where f.place = a.place and f.attempt_id = a.id and f.status = 'failed' order by f.id desc limit 1) as failure
+      from attempts a join payments p on p.place = a.place and p.id = a.payment_id
+      cross join lateral (
+        select coalesce(sum(v.amount), 0)::bigint as amount from reviews v
+         where v.place = a.place and v.attempt_id = a.id and v.act = 'returned_by_hand') by_hand
+     where a.place = ${place} and a.merchant_id = ${uuidOf(merchantId)} and a.mode = ${mode} and a.id < ${before}::uuid
+       and a.amount_received - a.amount_returned > case when a.status = 'successful' then a.amount_charged else 0 end
+       and a.amount_received - a.amount_returned - by_hand.amount > case when a.status = 'successful' then a.amount_charged else 0 end
+       and not exists (select from reviews v
+                        where v.place = a.place and v.attempt_id = a.id and v.act = 'noted' and v.received = a.amount_received)
+     order by a.id desc limit ${limit}`)
+  return rows.map((row) => ({
+    id: idOf('attempt', row.id, place),
+    kind: row.status === 'successful' ? 'overpaid' : row.payment_status === 'successful' ? 'surplus' : 'underpaid',
+    ...transferOf(row, place),
+  }))
+}
+
+/** Late payments with open money: the rules of `lateMoneyOf`. */
+async function listLate(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  before: string,
+  limit: number,
+): Promise<Transfer[]> {
+  const rows = await db.rows<HeldRow>(sql`
+    select p.id, p.id as payment_id, p.reference, p.status as payment_status, p.user_email, a.provider, a.status, p.currency,
+           p.amount_paid - gone.refunded - gone.by_hand as amount, a.amount_charged as due, p.amount_paid as received,
+           p.completed_at as at,
+           (select f.failure from refunds f where f.place = p.place and f.attempt_id = a.id and f.status = 'failed' order by f.id desc limit 1) as failure
+      from payments p join attempts a on a.place = p.place and a.payment_id = p.id and a.status = 'successful'
+      cross join lateral (
+        select coalesce((select sum(f.amount) from refunds f
+                          where f.place = p.place and f.payment_id = p.id and f.counted and f.status <> 'failed'), 0)::bigint as refunded,
+               coalesce((select sum(v.amount) from reviews v
+                          where v.place = p.place and v.payment_id = p.id and v.act = 'returned_by_hand'), 0)::bigint as by_hand) gone
+     where p.place = ${place} and p.merchant_id = ${uuidOf(merchantId)} and p.mode = ${mode} and p.late and p.id < ${before}::uuid
+       and p.amount_paid > gone.refunded + gone.by_hand
+       and not exists (select from reviews v left join refunds f on f.place = v.place and f.id = v.refund_id
+                        where v.place = p.place and v.payment_id = p.id and v.kind = 'late' and f.status is distinct from 'failed')
+     order by p.id desc limit ${limit}`)
+  return rows.map((row) => ({ id: idOf('payment', row.id, place), kind: 'late', ...transferOf(row, place) }))
+}
+
+export interface UnmatchedMoney {
+  provider: string
+  account: number
+  receipt: Receipt
+}
+
+/** Locks unmatched money. `done`: somebody has dealt with it; undefined if this merchant has no such money. */
+export async function lockUnmatched(
+  tx: Transaction,
+  { place, merchantId, mode }: Scope,
+  id: number,
+): Promise<UnmatchedMoney | 'done' | undefined> {
+  const row = await tx.row<{
+    provider: string
+    account: number
+    transaction_id: string
+    attempt_id: string | null
+    amount: number
+    currency: Currency
+    taken_at: Date
+  }>(sql`
+    select provider, account, transaction_id, attempt_id, amount, currency, taken_at from receipts
+     where place = ${place} and id = ${id} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} for update`)
+  if (!row) return undefined
+  const reviewed = await tx.row(sql`select id from reviews where place = ${place} and receipt_id = ${id}`)
+  if (row.attempt_id !== null || reviewed) return 'done'
+  const { provider, account, transaction_id: transactionId, amount, currency, taken_at: at } = row
+  return { provider, account, receipt: { transactionId, amount: money(amount, currency), at } }
+}
