@@ -114,14 +114,15 @@ const CLAIM = new Fixed(`
     select * from kept union all select * from taken
   )
   select m.place, m.destination, extract(epoch from m.owned_until - now())::float8 * 1000 as lease_ms, d.id, d.event_id, d.merchant_id, d.mode,
-         d.endpoint_id, coalesce(w.url, d.url) as url, d.tries, d.tries_before, e.body, coalesce(w.enabled, true) as enabled, encode(coalesce(w.sealed_secret, s.sealed_secret), 'base64') as sealed_secret,
+         d.endpoint_id, coalesce(w.url, d.url) as url, d.tries, d.tries_before,
+         -- A subquery uses the primary key; for a join PostgreSQL may read all events.
+         (select e.body from events e where e.place = m.place and e.id = d.event_id) as body, coalesce(w.enabled, true) as enabled, encode(coalesce(w.sealed_secret, s.sealed_secret), 'base64') as sealed_secret,
          encode(case when d.endpoint_id is not null then case when w.previous_until > now() then w.sealed_previous_secret end
                      when s.previous_until > now() then s.sealed_previous_secret end, 'base64') as sealed_previous_secret
     from mine m left join lateral (
       select id, event_id, merchant_id, mode, endpoint_id, url, tries, tries_before, due_at from deliveries
        where place = m.place and state = 'waiting' and destination = m.destination and due_at <= now() and id not in (select id from claimed)
        order by due_at limit (select per_destination from given)) d on true
-    left join events e on e.place = m.place and e.id = d.event_id
     left join webhook_endpoints w on w.id = d.endpoint_id
     left join webhook_secrets s on d.endpoint_id is null and s.merchant_id = d.merchant_id and s.mode = d.mode
    order by m.destination, d.due_at`)

@@ -109,10 +109,17 @@ export async function findStateByOrder(
     sql`
       select ${STATE}
        where p.place = ${place}
-         and p.id = (select payment_id from attempts
-                      where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
-                        and (order_reference = ${reference} or provider_reference = ${reference})
-                      order by account = ${account} desc, order_reference = ${reference} desc limit 1)
+         and p.id = (
+           -- Not with "or": while there are few payments, PostgreSQL would read all attempts of the place.
+           select payment_id from (
+             select payment_id, account, true as ours from attempts
+              where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+                and order_reference = ${reference}
+             union all
+             select payment_id, account, false from attempts
+              where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}
+                and provider_reference = ${reference}
+           ) found order by account = ${account} desc, ours desc limit 1)
        order by a.number`,
   )
   const named = state?.attempts.filter(
