@@ -41,4 +41,6 @@ export interface Caller extends Scope {
   actor: string
   suspended: boolean
   merchantName: string
+  /** Of a member: throws when the refunds of one payment, all together, are above what the member may do. */
+  limitRefunds?: (total: number) => void
 }

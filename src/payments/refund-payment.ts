@@ -37,6 +37,8 @@ export interface RefundRequest {
   callReference?: string | undefined
   /** Allows the same amount again within a minute: `allowDuplicate`, or an idempotency key of its own. */
   mayRepeat?: boolean
+  /** Throws when the refunds of this payment, with this one, are too much. Runs under the lock of the payment. */
+  limit?: ((total: number) => void) | undefined
 }
 
 /**
@@ -57,6 +59,7 @@ export async function refundPayment(
     if (!wanted.mayRepeat) assertNotRepeated(earlier, before, wanted.amount, deps.clock.now())
     const refundable = withoutReturnedByHand(before, await reviewsOf(tx, id))
     const { attempt, amount } = planRefund(refundable, earlier, wanted.amount)
+    wanted.limit?.(amount + totalOf(earlier))
     const made = await insertPending(tx, deps, before, attempt, {
       amount,
       kind: 'merchant',
@@ -70,6 +73,12 @@ export async function refundPayment(
     return { refund: made, lease: await leaseRefund(tx, made.id) }
   })
   return lease ? sendRefund(deps, refund, lease) : refund
+}
+
+function totalOf(refunds: Refund[]): number {
+  return refunds
+    .filter(({ kind, status }) => kind === 'merchant' && status !== 'failed')
+    .reduce((sum, refund) => sum + refund.amount, 0)
 }
 
 /** Inserts a refund and reserves its amount on the attempt. */

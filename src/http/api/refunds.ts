@@ -56,6 +56,7 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
         amount: amount ?? undefined,
         reason: reason ?? null,
         mayRepeat: idempotency !== undefined || allowDuplicate === true,
+        limit: request.caller.limitRefunds,
       }
       const { answer, replayed } = await withIdempotencyKey(parts, request.caller, call, async ({ reference }) =>
         refundView(

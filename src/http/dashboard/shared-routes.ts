@@ -6,16 +6,15 @@ import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
 import { cardRoutes } from '../api/cards.ts'
 import { checkoutRoutes } from '../api/checkouts.ts'
-import type { RefundRequest } from '../api/contract/attempt.ts'
 import { disputeRoutes } from '../api/disputes.ts'
 import { eventRoutes } from '../api/events.ts'
 import { integrationRoutes } from '../api/integrations.ts'
-import { ownPayment, paymentRoutes } from '../api/payments.ts'
+import { paymentRoutes } from '../api/payments.ts'
 import { refundRoutes } from '../api/refunds.ts'
 import { webhookEndpointRoutes } from '../api/webhook-endpoints.ts'
 import type { App } from '../server/framework.ts'
 import { type Access, inMerchant, type StepUp, scopeOf } from './guard.ts'
-import { checkRefundLimit, refundedBefore } from './refund-limit.ts'
+import { checkRefundLimit } from './refund-limit.ts'
 
 export interface SharedParts extends PaymentDependencies, Pick<DeliveryDependencies, 'http' | 'allowPrivate'> {
   integrationCache: IntegrationCache
@@ -81,12 +80,8 @@ export function sharedRoutes(app: App, parts: SharedParts): void {
       shared.addHook('onRequest', async (request) => {
         const { actor, membership } = inMerchant(request)
         const { suspended, merchantName } = membership
-        request.caller = { ...scopeOf(request), actor, suspended, merchantName }
-      })
-      shared.addHook('preHandler', async (request) => {
-        const { method, routeOptions } = request
-        if (method === 'POST' && routeOptions.url?.endsWith('/payments/:reference/refunds'))
-          await limitRefund(parts, request)
+        const limitRefunds = (total: number) => checkRefundLimit(request, total)
+        request.caller = { ...scopeOf(request), actor, suspended, merchantName, limitRefunds }
       })
       // Before the answer is sent: an act that cannot be written is an error.
       shared.addHook('onSend', async (request, reply, payload) => {
@@ -105,14 +100,6 @@ export function sharedRoutes(app: App, parts: SharedParts): void {
     },
     { prefix: OF_MERCHANT },
   )
-}
-
-async function limitRefund({ database }: SharedParts, request: FastifyRequest): Promise<void> {
-  const { reference } = request.params as { reference: string }
-  const { amount } = (request.body ?? {}) as Partial<RefundRequest>
-  const { payment } = await ownPayment(database, request.caller, reference)
-  const before = await refundedBefore(database, payment.id)
-  checkRefundLimit(request, typeof amount === 'number' ? before + amount : Math.max(payment.amountPaid, before))
 }
 
 async function recordMembersAct({ database }: SharedParts, request: FastifyRequest, act: string, body: string) {
