@@ -1,6 +1,6 @@
 import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
-import { idOf, type MemberId, type SessionId, uuidOf } from '../kernel/ids.ts'
+import { idOf, type MemberId, type MerchantId, type SessionId, uuidOf } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Session, Visit } from './member.ts'
 import { MEMBER_COLUMNS, type MemberRow, type MembershipRow, memberOf, membershipOf } from './member-store.ts'
@@ -36,6 +36,15 @@ export async function findSession(db: Queries, digest: Buffer): Promise<Session 
     complete: row.complete,
     confirmed: row.confirmed,
   }
+}
+
+/** Those of the sessions that are alive and belong to a member of the merchant. Every role may read. */
+export async function findSessionsIn(db: Queries, merchantId: MerchantId, ids: SessionId[]): Promise<SessionId[]> {
+  const rows = await db.rows<{ id: string }>(sql`
+    select s.id from sessions s join memberships ms on ms.member_id = s.member_id
+     where s.id = any(${ids.map(uuidOf)}::uuid[]) and ms.merchant_id = ${uuidOf(merchantId)} and s.complete
+       and s.expires_at > now() and s.last_seen_at > now() - interval '12 hours'`)
+  return rows.map(({ id }) => idOf('session', id))
 }
 
 /** A session without its second factor lives for 10 minutes, a complete one for at most 7 days. */

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { addMember, signedInBrowser } from '../support/dashboard.ts'
+import { addMember, type DashboardBrowser, signedInBrowser } from '../support/dashboard.ts'
 import { createDatabase } from '../support/database.ts'
 import { tell } from '../support/delivering.ts'
 import { startListener } from '../support/listener.ts'
@@ -184,9 +185,8 @@ test('webhook endpoints: the secret is shown once, rotated, tried, paused and de
   assert.deepEqual((await owner.call('GET', endpoints)).body.data, [])
 })
 
-/** The text of an event stream of the dashboard, until it matches. */
-async function stream(headers: Record<string, string> = {}) {
-  const cookie = [...owner.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+async function openStream(browser: DashboardBrowser, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const call = get(
       `${baseUrl}/dashboard/api${base}/changes`,
@@ -196,7 +196,12 @@ async function stream(headers: Record<string, string> = {}) {
     call.on('error', reject)
     after(() => call.destroy())
   })
-  response.on('error', () => {})
+  return response.on('error', () => {})
+}
+
+/** The text of an event stream of the dashboard, until it matches. */
+async function stream(headers: Record<string, string> = {}) {
+  const response = await openStream(owner, headers)
   assert.equal(response.statusCode, 200)
   let text = ''
   return async (pattern: RegExp): Promise<string> => {
@@ -225,4 +230,35 @@ test('live updates: a tab learns of each change, and after a reconnect of those 
   const foreign = await tell(other)
   const third = await tell(shop)
   assert.ok(!(await until(new RegExp(third))).includes(foreign))
+})
+
+test('I3: a stream ends with its session or membership, before it shows another change', async () => {
+  const ends: Record<string, (id: string) => Promise<unknown>> = {
+    session: (member) => database.rows(sql`delete from sessions where member_id = ${member}`),
+    idle: (member) =>
+      database.rows(sql`update sessions set last_seen_at = now() - interval '13 hours' where member_id = ${member}`),
+    membership: (member) => database.rows(sql`delete from memberships where member_id = ${member}`),
+  }
+  for (const [what, end] of Object.entries(ends)) {
+    const viewer = await addMember(database, { role: 'viewer', merchantId })
+    const response = await openStream(await signedInBrowser(app, database, viewer.id, { origin: baseUrl }))
+    let text = ''
+    response.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk
+    })
+    const ended = once(response, 'end')
+    await end(uuidOf(viewer.id))
+    const event = await tell(shop)
+    await ended
+    assert.ok(!text.includes(event), what)
+  }
+})
+
+test('one member has 20 streams at most, so that others have some', async () => {
+  const viewer = await addMember(database, { role: 'viewer', merchantId })
+  const browser = await signedInBrowser(app, database, viewer.id, { origin: baseUrl })
+  const open = Array.from({ length: 22 }, () => openStream(browser))
+  const statuses = (await Promise.all(open)).map(({ statusCode }) => statusCode)
+  assert.equal(statuses.filter((status) => status === 200).length, 20)
+  assert.equal((await openStream(owner)).statusCode, 200)
 })

@@ -4,12 +4,14 @@ import type { Logger } from 'pino'
 import type { Database } from '../../database/database.ts'
 import { changesSince, type RecordedChange } from '../../events/event-store.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { type EventId, parseId, timeOf } from '../../kernel/ids.ts'
+import { type EventId, type MemberId, parseId, type SessionId, timeOf } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
+import type { Session } from '../../members/member.ts'
+import { findSessionsIn } from '../../members/session-store.ts'
 import type { LivePayments } from '../checkout/live-payments.ts'
 import type { App } from '../server/framework.ts'
-import { scopeOf } from './guard.ts'
+import { inMerchant, scopeOf } from './guard.ts'
 import { OF_MERCHANT } from './shared-routes.ts'
 
 interface Parts {
@@ -22,7 +24,8 @@ interface Parts {
 /** A merchant in one mode, and the tabs that follow it. */
 interface Followed {
   scope: Scope
-  tabs: Set<ServerResponse>
+  /** With the session of each. */
+  tabs: Map<ServerResponse, SessionId>
   /** Changes up to here were sent, and so were those of `sent`. */
   since: Date
   sent: Set<EventId>
@@ -31,8 +34,9 @@ interface Followed {
 const READ_EVERY_MS = 1_000
 const HEARTBEAT_MS = 25_000 // proxies close connections that are silent for 30 or 60 s
 const MAX_TABS = 1_000
+const MAX_TABS_OF_MEMBER = 20
 const MAX_UNREAD_BYTES = 64 * 1024
-/** The guard checks the session again when the browser reconnects. */
+/** The guard checks everything again when the browser reconnects; `send` only whether the session may still read. */
 const MAX_STREAM_MS = 5 * 60_000
 /** An event gets its id before its commit, so one with an older id may appear later. */
 const LATE_COMMIT_MS = 10_000
@@ -45,11 +49,19 @@ const MAX_CHANGES = 200
 export function liveChangeRoutes(app: App, { database, clock, log, live }: Parts): void {
   const followed = new Map<string, Followed>()
   let tabs = 0
+  const tabsOf = new Map<MemberId, number>()
+  const count = (member: MemberId, change: 1 | -1) => {
+    tabs += change
+    const left = (tabsOf.get(member) ?? 0) + change
+    if (left > 0) tabsOf.set(member, left)
+    else tabsOf.delete(member)
+  }
   let timer: NodeJS.Timeout | undefined
   let isReading = false
 
-  const heartbeat = setInterval(() => {
-    for (const one of followed.values()) for (const tab of one.tabs) write(tab, ':\n\n')
+  const heartbeat = setInterval(async () => {
+    for (const one of followed.values())
+      await send(one, ':\n\n').catch((err) => log.warn({ err }, 'checking open dashboards failed; retrying'))
   }, HEARTBEAT_MS)
   heartbeat.unref()
   // Rate limit: one query a second for each followed merchant, however many changes there are.
@@ -59,7 +71,7 @@ export function liveChangeRoutes(app: App, { database, clock, log, live }: Parts
   app.addHook('preClose', async () => {
     clearInterval(heartbeat)
     clearTimeout(timer)
-    for (const one of followed.values()) for (const tab of one.tabs) tab.end()
+    for (const one of followed.values()) for (const tab of one.tabs.keys()) tab.end()
   })
 
   async function readChanges(): Promise<void> {
@@ -82,28 +94,43 @@ export function liveChangeRoutes(app: App, { database, clock, log, live }: Parts
     const found = await changesSince(database, one.scope, from, MAX_CHANGES)
     const fresh = found.filter(({ id }) => !one.sent.has(id))
     const text = found.length >= MAX_CHANGES ? RESET : fresh.map(message).join('')
-    if (text) for (const tab of one.tabs) write(tab, text)
+    if (text) await send(one, text)
     one.since = now
     one.sent = new Set(found.map(({ id }) => id))
   }
 
-  async function follow(scope: Scope, lastId: EventId | undefined, reply: FastifyReply): Promise<void> {
-    if (tabs >= MAX_TABS)
+  /** Ends the tabs of sessions that were revoked, have expired, or belong to a removed member. */
+  async function send(one: Followed, text: string): Promise<void> {
+    const allowed = new Set(await findSessionsIn(database, one.scope.merchantId, [...one.tabs.values()]))
+    for (const [tab, session] of one.tabs) {
+      if (allowed.has(session)) write(tab, text)
+      else tab.end()
+    }
+  }
+
+  async function follow(
+    scope: Scope,
+    lastId: EventId | undefined,
+    session: Session,
+    reply: FastifyReply,
+  ): Promise<void> {
+    const member = session.member.id
+    if (tabs >= MAX_TABS || (tabsOf.get(member) ?? 0) >= MAX_TABS_OF_MEMBER)
       throw new Problem('unavailable', 'No more pages can be kept up to date here.', { retryAfterSeconds: 30 })
     const key = `${scope.merchantId} ${scope.mode}`
     const missed = lastId ? await changesSince(database, scope, timeOf(lastId), MAX_CHANGES) : []
     const tab = reply.raw
     if (tab.destroyed) return void reply.hijack() // the browser left meanwhile
     // Without an await from here on: two tabs that open at the same time share one entry.
-    const one = followed.get(key) ?? { scope, tabs: new Set(), since: clock.now(), sent: new Set() }
+    const one = followed.get(key) ?? { scope, tabs: new Map(), since: clock.now(), sent: new Set() }
     followed.set(key, one)
     tab.shouldKeepAlive = false // else the idle connection would delay the shutdown
-    one.tabs.add(tab)
-    tabs++
+    one.tabs.set(tab, session.id)
+    count(member, 1)
     const end = setTimeout(() => tab.end(), MAX_STREAM_MS).unref()
     tab.once('close', () => {
       clearTimeout(end)
-      tabs--
+      count(member, -1)
       one.tabs.delete(tab)
       if (one.tabs.size === 0) followed.delete(key)
     })
@@ -128,7 +155,8 @@ export function liveChangeRoutes(app: App, { database, clock, log, live }: Parts
       if (!/\btext\/event-stream\b/.test(request.headers.accept ?? ''))
         throw new Problem('invalid_request', 'This is a stream: send the header "Accept: text/event-stream".')
       const last = request.headers['last-event-id']
-      await follow(scopeOf(request), typeof last === 'string' ? parseId('event', last) : undefined, reply)
+      const lastId = typeof last === 'string' ? parseId('event', last) : undefined
+      await follow(scopeOf(request), lastId, inMerchant(request).session, reply)
       return reply
     },
   )
