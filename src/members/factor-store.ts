@@ -67,16 +67,26 @@ export async function insertPasskey(
   return inserted !== undefined
 }
 
+/** False when the challenge was used before. */
+export async function useChallenge(db: Queries, { digest, expiresAt }: UsedChallenge): Promise<boolean> {
+  const isNew = await db.row(sql`
+    insert into used_challenges (digest, expires_at) values (${digest}, ${expiresAt})
+    on conflict do nothing returning digest`)
+  return isNew !== undefined
+}
+
+export interface UsedChallenge {
+  digest: Buffer
+  expiresAt: Date
+}
+
 /** False when the challenge of this signature was used before, or the counter has not grown (a copied passkey). */
 export async function recordPasskeyUse(
   tx: Transaction,
   id: PasskeyId,
-  use: { counter: number; challenge: Buffer; expiresAt: Date },
+  use: { counter: number; challenge: UsedChallenge },
 ): Promise<boolean> {
-  const isNew = await tx.row(sql`
-    insert into used_challenges (digest, expires_at) values (${use.challenge}, ${use.expiresAt})
-    on conflict do nothing returning digest`)
-  if (!isNew) return false
+  if (!(await useChallenge(tx, use.challenge))) return false
   const used = await tx.row(sql`
     update passkeys set counter = ${use.counter}, last_used_at = now()
      where id = ${uuidOf(id)} and (counter < ${use.counter} or (counter = 0 and ${use.counter} = 0)) returning id`)

@@ -21,7 +21,7 @@ test('a device cookie has a counter of its own, for its account and its key only
     countersFor(box, 'password', email, { address: '192.0.2.1', userAgent: '', device: cookie }).map(
       ({ name }) => name.split(' ')[0],
     )
-  assert.deepEqual(names(secrets, 'ada@example.com', device), ['device'])
+  assert.deepEqual(names(secrets, 'ada@example.com', device), ['device', 'devices'])
   const strange = [
     names(secrets, 'grace@example.com', device),
     names(secretBox(Buffer.alloc(32, 2)), 'ada@example.com', device),

@@ -25,7 +25,7 @@ export interface Proof {
   password?: string | undefined
 }
 
-const FREE_TRIES = { account: 5, address: 20, device: 5 }
+const FREE_TRIES = { account: 5, address: 20, device: 5, devices: 20, passkey: 20 }
 
 /** The associated data of a sealed TOTP secret. */
 export const totpContext = (id: MemberId) => `members.totp_secret:${id}`
@@ -42,7 +42,11 @@ export function countersFor(
 ): TryCounter[] {
   const [nonce = '', signature = ''] = device.split('.')
   if (device && secrets.verify(signature, `${nonce} ${email}`, 'dashboard device'))
-    return [{ name: `device ${nonce} ${what} of ${email}`, free: FREE_TRIES.device }]
+    return [
+      { name: `device ${nonce} ${what} of ${email}`, free: FREE_TRIES.device },
+      // Who once had access may have collected many cookies.
+      { name: `devices ${what} of ${email}`, free: FREE_TRIES.devices },
+    ]
   return [
     { name: `address ${networkOf(address)}`, free: FREE_TRIES.address },
     { name: `account ${what} of ${email}`, free: FREE_TRIES.account },
@@ -101,11 +105,20 @@ export async function proveIdentity(
     ? checkProof(deps, member, purpose, proof)
     : limitTries(deps, counters, () => checkProof(deps, member, purpose, proof)))
   if (method) return method
-  await recordAccountAct(deps.database, member.id, visit.address, {
-    act: 'sign_in.refused',
-    subject: purpose.split(' ')[0] ?? '',
-  })
+  await recordRefusal(deps, visit, member.id, purpose, proof)
   throw new Problem('sign_in_refused', 'That is not right, or it was used before. Try again.')
+}
+
+/** Passkeys never wait, so only their entries in the audit log are limited. */
+export async function recordRefusal(
+  { database }: Pick<MemberDependencies, 'database'>,
+  { address }: Visit,
+  id: MemberId,
+  purpose: ChallengePurpose,
+  { passkey }: Pick<Proof, 'passkey'>,
+): Promise<void> {
+  if (passkey && (await countTry(database, [{ name: `refused passkeys of ${id}`, free: FREE_TRIES.passkey }]))) return
+  await recordAccountAct(database, id, address, { act: 'sign_in.refused', subject: purpose.split(' ')[0] ?? '' })
 }
 
 async function checkProof(

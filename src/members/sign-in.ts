@@ -9,7 +9,7 @@ import { hasSecondFactor, type Member, parseEmail, type Session, type Visit } fr
 import { recordAccountAct } from './member-acts-store.ts'
 import { findMember, findMemberByEmail, findPasswordHash, lockMember } from './member-store.ts'
 import { passwordMatches } from './password.ts'
-import { countersFor, limitTries, type Proof, proveIdentity } from './prove-identity.ts'
+import { countersFor, limitTries, type Proof, proveIdentity, recordRefusal } from './prove-identity.ts'
 import { confirmSession, deleteSession, insertSession } from './session-store.ts'
 import { newToken } from './token.ts'
 import { signatureOptions, verifySignature } from './webauthn.ts'
@@ -62,7 +62,11 @@ export async function signInWithPasskey(
 ): Promise<StartedSession> {
   const passkey = await verifySignature(deps, 'sign-in', response)
   const member = passkey && (await findMember(deps.database, passkey.memberId))
-  if (!member) throw new Problem('sign_in_refused', 'This passkey is not known here, or it took too long. Try again.')
+  if (!member) {
+    const known = await findPasskey(deps.database, response.id)
+    if (known) await recordRefusal(deps, visit, known.memberId, 'sign-in', { passkey: response })
+    throw new Problem('sign_in_refused', 'This passkey is not known here, or it took too long. Try again.')
+  }
   const isProved = async (tx: Transaction) => (await findPasskey(tx, response.id)) !== undefined
   return startSession(deps, visit, member, { method: 'passkey', isProved })
 }
@@ -71,9 +75,11 @@ export async function signInWithPasskey(
 export async function giveSecondFactor(
   deps: MemberDependencies,
   visit: Visit,
-  { id, member }: Session,
+  { id, member, complete }: Session,
   proof: Proof,
 ): Promise<StartedSession> {
+  // Else a second factor alone would start another 7 days.
+  if (complete) throw new Problem('conflict', 'You are signed in already.')
   const method = await proveIdentity(deps, visit, member, `second-factor ${id}`, proof)
   // Two requests at once may both prove it; the session is exchanged once.
   const isProved = (tx: Transaction) => deleteSession(tx, member.id, id)

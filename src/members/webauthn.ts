@@ -4,7 +4,7 @@ import { type MemberId, newId, uuidOf } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
 import type { MemberDependencies } from './dependencies.ts'
-import { findPasskey, type Passkey, recordPasskeyUse } from './factor-store.ts'
+import { findPasskey, type Passkey, recordPasskeyUse, type UsedChallenge, useChallenge } from './factor-store.ts'
 
 type Dependencies = Pick<MemberDependencies, 'database' | 'clock' | 'secrets' | 'baseUrl'>
 
@@ -33,12 +33,16 @@ function newChallenge({ clock, secrets }: Dependencies, purpose: ChallengePurpos
   return `${signed}.${secrets.sign(signed, `passkey ${purpose}`)}`
 }
 
-/** The expiry of a valid challenge. */
-function readChallenge({ clock, secrets }: Dependencies, purpose: ChallengePurpose, encoded: string): Date | undefined {
+/** A valid challenge. */
+function readChallenge(
+  { clock, secrets }: Dependencies,
+  purpose: ChallengePurpose,
+  encoded: string,
+): UsedChallenge | undefined {
   const [expiry = '', random = '', signature = ''] = Buffer.from(encoded, 'base64url').toString().split('.')
   const expiresAt = new Date(Number(expiry) * 1000)
   const isOurs = secrets.verify(signature, `${expiry}.${random}`, `passkey ${purpose}`)
-  return isOurs && expiresAt > clock.now() ? expiresAt : undefined
+  return isOurs && expiresAt > clock.now() ? { digest: digestOf(encoded), expiresAt } : undefined
 }
 
 export async function registrationOptions(
@@ -69,15 +73,19 @@ export async function readRegistration(
 ): Promise<Omit<Passkey, 'createdAt' | 'lastUsedAt'>> {
   const { verifyRegistrationResponse } = await library()
   const { origin, host } = siteOf(deps)
+  let challenge: UsedChallenge | undefined
   const verified = await verifyRegistrationResponse({
     response,
-    expectedChallenge: (challenge) => readChallenge(deps, `register ${memberId}`, challenge) !== undefined,
+    expectedChallenge: (text) => {
+      challenge = readChallenge(deps, `register ${memberId}`, text)
+      return challenge !== undefined
+    },
     expectedOrigin: origin,
     expectedRPID: host,
     requireUserVerification: true,
     supportedAlgorithmIDs: ALGORITHMS,
   }).catch(() => undefined)
-  if (!verified?.verified)
+  if (!verified?.verified || !challenge || !(await useChallenge(deps.database, challenge)))
     throw new Problem('sign_in_refused', 'The passkey was not accepted: it is for another site, or it took too long.')
   const { credential } = verified.registrationInfo
   return {
@@ -112,13 +120,12 @@ export async function verifySignature(
   if (!passkey) return undefined
   const { verifyAuthenticationResponse } = await library()
   const { origin, host } = siteOf(deps)
-  let challenge = { text: '', expiresAt: new Date(0) }
+  let challenge: UsedChallenge | undefined
   const verified = await verifyAuthenticationResponse({
     response,
     expectedChallenge: (text) => {
-      const expiresAt = readChallenge(deps, purpose, text)
-      if (expiresAt) challenge = { text, expiresAt }
-      return expiresAt !== undefined
+      challenge = readChallenge(deps, purpose, text)
+      return challenge !== undefined
     },
     expectedOrigin: origin,
     expectedRPID: host,
@@ -130,13 +137,8 @@ export async function verifySignature(
     },
     requireUserVerification: true,
   }).catch(() => undefined)
-  if (!verified?.verified) return undefined
-  const isFirstUse = await deps.database.transaction((tx) =>
-    recordPasskeyUse(tx, passkey.id, {
-      counter: verified.authenticationInfo.newCounter,
-      challenge: digestOf(challenge.text),
-      expiresAt: challenge.expiresAt,
-    }),
-  )
+  if (!verified?.verified || !challenge) return undefined
+  const use = { counter: verified.authenticationInfo.newCounter, challenge: challenge as UsedChallenge }
+  const isFirstUse = await deps.database.transaction((tx) => recordPasskeyUse(tx, passkey.id, use))
   return isFirstUse ? passkey : undefined
 }

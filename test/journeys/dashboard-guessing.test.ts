@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
+import { secretBox } from '../../src/kernel/secret-box.ts'
 import { hashPassword } from '../../src/members/password.ts'
+import { deviceCookieOf } from '../../src/members/prove-identity.ts'
 import { newAuthenticator } from '../support/authenticator.ts'
 import { addMember, type DashboardBrowser, newBrowser, PASSWORD, signedInBrowser } from '../support/dashboard.ts'
 import { eventually } from '../support/paying.ts'
@@ -78,6 +80,42 @@ test('a device cookie has a limit of its own, and is worth nothing for another a
   const victim = 'somebody@example.com'
   for (let number = 0; number < 5; number++) await guess(victim, 'a wrong password', addressOf(number))
   assert.equal((await guess(victim, 'a wrong password', '10.0.0.9', device)).status, 429)
+})
+
+test('many device cookies of one account give no more guesses than a few', async () => {
+  await forgetTries()
+  const { email } = await addMember(database, { totp: false })
+  const secrets = secretBox(Buffer.alloc(32))
+  const statuses = await inBatches(100, (number) => {
+    const browser = newBrowser(app)
+    browser.cookies.set('manilla_device', deviceCookieOf(secrets, email))
+    return guess(email, 'a wrong password', addressOf(number), browser).then(({ status }) => status)
+  })
+  assert.ok(statuses.filter((status) => status === 401).length <= 20)
+  assert.ok(statuses.includes(429))
+})
+
+test('refused passkeys are in the audit log, and a script cannot fill it', async () => {
+  await forgetTries()
+  const elsewhere = await addMerchant(database)
+  const { id } = await addMember(database, { role: 'viewer', merchantId: elsewhere.merchantId })
+  const browser = await signedInBrowser(app, database, id)
+  const passkey = newAuthenticator()
+  const options = (await browser.call('POST', '/account/passkeys/options')).body.data
+  const made = passkey.create(options, BASE_URL)
+  assert.equal((await browser.call('POST', '/account/passkeys', { name: 'Key', passkey: made })).status, 201)
+  const wrong = passkey.get({ challenge: 'aGVsbG8', rpId: 'pay.test' }, BASE_URL)
+  const refusals = () =>
+    database.rows<{ subject: string }>(sql`
+      select subject from audit_log where act = 'sign_in.refused' and actor = ${`member:${id}`}`)
+  assert.equal((await newBrowser(app).call('POST', '/sign-in/passkey', { passkey: wrong })).status, 401)
+  assert.deepEqual(await refusals(), [{ subject: 'sign-in' }])
+  await inBatches(60, () => browser.call('POST', '/step-up', { passkey: wrong }))
+  const { length } = await refusals()
+  assert.ok(length >= 20 && length <= 22, String(length))
+  const request = (await browser.call('POST', '/step-up/passkey-options')).body.data
+  const right = await browser.call('POST', '/step-up', { passkey: passkey.get(request, BASE_URL) })
+  assert.equal(right.status, 204, 'a passkey never waits')
 })
 
 test('one address that tries many accounts is stopped, and others are not', async () => {

@@ -240,6 +240,29 @@ test('I6: a copied passkey is refused: its counter does not grow, also at the sa
   assert.deepEqual(statuses.sort(), [200, 401])
 })
 
+test('I6: the challenge of a new passkey is used once', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id } = await addMember(database, { role: 'owner', merchantId })
+  const owner = await browserOf(id)
+  const options = (await owner.call('POST', '/account/passkeys/options')).body.data
+  const add = () =>
+    owner.call('POST', '/account/passkeys', { name: 'Key', passkey: newAuthenticator().create(options, BASE_URL) })
+  const statuses = (await Promise.all([add(), add()])).map(({ status }) => status)
+  assert.deepEqual(statuses.sort(), [201, 401])
+})
+
+test('I3: a finished session is not prolonged by a second factor beyond its 7 days', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id } = await addWithPassword('owner', merchantId)
+  const owner = await browserOf(id)
+  const { secret } = (await owner.call('POST', '/account/totp')).body.data
+  const code = totpCode(secret, new Date(Date.now() - 30_000))
+  const { codes } = (await owner.call('POST', '/account/totp/confirm', { code })).body.data
+  const again = await owner.call('POST', '/sign-in/second-factor', { recoveryCode: codes[0] })
+  assert.equal(again.status, 409)
+  assert.equal((await owner.call('GET', '/account/second-factors')).body.data.recoveryCodesLeft, 10)
+})
+
 test('I8: two welcome links at once make one owner, and one operator', async () => {
   await database.rows(sql`update members set operator = false`)
   const [first, second] = [(await addMerchant(database)).merchantId, (await addMerchant(database)).merchantId]
