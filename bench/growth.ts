@@ -98,6 +98,7 @@ async function fill(url: string, rows: number): Promise<void> {
       mode: 'sandbox',
       reference: newReference(at, place),
       shortCode: newShortCode(at, place),
+      link: null,
       request: {
         amount: 1_250_000,
         currency: 'NGN' as Currency,

@@ -14,6 +14,7 @@ import { readConfig } from '../src/config.ts'
 import { ANNOUNCED } from '../src/events/event.ts'
 import { ensureDefaultSecret, findDefaultSecret } from '../src/events/webhook-secret-store.ts'
 import { IntegrationRequest } from '../src/http/api/contract/integration.ts'
+import { LinkRequest } from '../src/http/api/contract/link.ts'
 import { readWidgetToken } from '../src/http/checkout/embed.ts'
 import { STATUS } from '../src/http/server/problems.ts'
 import { PROBLEMS, type ProblemCode } from '../src/kernel/problem.ts'
@@ -250,6 +251,29 @@ test('each curl of docs/integrations.md works, and its table lists each option',
   assert.deepEqual(
     ['provider', 'merchant', 'mode', ...rows.map(([, , option]) => option)],
     Object.keys(set?.options ?? {}),
+  )
+})
+
+test('each curl of docs/links.md works, and its table lists each field', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const env: Record<string, string> = {
+    CLIENT_ID: shop.headers['client-id'],
+    CLIENT_SECRET: shop.headers['client-secret'],
+  }
+  const [make = '', use = ''] = blocksOf('docs/links.md', 'sh').map((block) =>
+    block.replaceAll('http://localhost:3000', baseUrl).replaceAll(/\ncurl/g, '\necho\ncurl'),
+  )
+  const made = JSON.parse(await run(make, env)).data
+  assert.equal((await fetch(made.url)).status, 200)
+  const lines = (await run(use, { ...env, LINK_ID: made.id })).split('\n').filter(Boolean)
+  const [one, list, changed] = lines.map((line) => JSON.parse(line))
+  assert.deepEqual([one.data, list.data], [made, [made]])
+  assert.deepEqual([changed.data.maxPayments, changed.data.status], [null, 'inactive'])
+  assert.equal((await fetch(made.url)).status, 410)
+  assert.deepEqual(
+    [...read('docs/links.md').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name).slice(0, -5),
+    Object.keys(LinkRequest.properties),
   )
 })
 

@@ -218,6 +218,7 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
     merchantId: SANDBOX_MERCHANT_ID,
     mode: 'sandbox',
     reference,
+    link: null,
     shortCode: newShortCode(now, place),
     status: 'successful',
     late: false,

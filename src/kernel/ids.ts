@@ -28,6 +28,7 @@ export type ReviewId = Id<'review'>
 export type MemberId = Id<'member'>
 export type SessionId = Id<'session'>
 export type PasskeyId = Id<'passkey'>
+export type LinkId = Id<'link'>
 export type OneTimeLinkId = Id<'oneTimeLink'>
 
 const PREFIX = {
@@ -44,6 +45,7 @@ const PREFIX = {
   member: 'mem_',
   session: 'ses_',
   passkey: 'pky_',
+  link: 'lnk_',
   oneTimeLink: 'otl_',
 } as const
 const PLAIN = ['merchant', 'endpoint', 'member', 'session', 'passkey', 'oneTimeLink'] as const satisfies IdKind[]

@@ -11,6 +11,7 @@ import {
   lowestDenomination,
   MAX_AMOUNT,
   money,
+  parseAmount,
   parseCurrency,
 } from './money.ts'
 
@@ -72,4 +73,36 @@ test('countries are known by two letters, three letters or their English name', 
   for (const [text, code] of same) assert.equal(parseCountry(text), code, text)
   for (const text of ['', 'N', 'XX', 'ZZZ', 'Narnia', '__proto__', 'constructor', 'toString', '12'])
     assert.equal(parseCountry(text), undefined, text)
+})
+
+test('an amount that a person typed is read in the lowest denomination, or refused', () => {
+  const [ngn, xof] = ['NGN' as Currency, 'XOF' as Currency]
+  const same: [string, number][] = [
+    ['12500', 1_250_000],
+    ['12,500.00', 1_250_000],
+    ['1,250', 125_000],
+    ['12 500,5', 1_250_050],
+    ['0.01', 1],
+    ['5.', 500],
+    ['٢٥٠٫٥', 25_050],
+    ['999999999999', 99_999_999_999_900],
+  ]
+  for (const [text, amount] of same) assert.equal(parseAmount(text, ngn), amount, text)
+  for (const text of [
+    '',
+    '.',
+    '-5',
+    '1e3',
+    '0x10',
+    '1.250',
+    '1.234.5',
+    '12,50,000',
+    'NaN',
+    '5 NGN',
+    '1'.repeat(13),
+    '1\u0000',
+  ])
+    assert.equal(parseAmount(text, ngn), undefined, text)
+  assert.equal(parseAmount('2,500', xof), 2_500)
+  assert.equal(parseAmount('2500.5', xof), undefined)
 })

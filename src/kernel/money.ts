@@ -85,6 +85,24 @@ export function formatMoney(sum: Money, locale = 'en'): string {
 /** How many decimals the currency has: 2 for NGN, 0 for JPY. */
 export const decimalsOf = (currency: Currency): number => formatOf(currency, 'en').digits
 
+/**
+ * An amount that a person typed, in the lowest denomination: `12500`, `12,500.00`, `12 500,5`. Undefined for everything else, and for
+ * `1.250`, which means two amounts.
+ */
+export function parseAmount(text: string, currency: Currency): number | undefined {
+  const { digits: places } = formatOf(currency, 'en')
+  const western = text
+    .replaceAll(/[\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) - 0x660))
+    .replaceAll('\u066b', '.')
+    .replaceAll('\u066c', ',')
+    .replaceAll(/[\s\u202f']/g, '')
+  const plain = /^\d{1,3}(,\d{3})+(\.\d*)?$/.test(western) ? western.replaceAll(',', '') : western
+  const [, whole, fraction = ''] = /^(\d{1,12})(?:[.,](\d{0,4}))?$/.exec(plain) ?? []
+  if (whole === undefined || fraction.length > places) return undefined
+  const amount = Number(whole + fraction.padEnd(places, '0'))
+  return amount <= Number.MAX_SAFE_INTEGER ? amount : undefined
+}
+
 /** For people to type or paste: 12500.00. */
 export function plainAmount({ amount, currency }: Money): string {
   const { digits: places } = formatOf(currency, 'en')

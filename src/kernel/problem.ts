@@ -17,6 +17,7 @@ export const API_PROBLEMS = {
   too_many_attempts: { title: 'Too many attempts for one payment', retryable: false },
   too_many_refunds: { title: 'Too many refunds of one payment', retryable: false },
   too_many_endpoints: { title: 'Too many webhook endpoints', retryable: false },
+  too_many_links: { title: 'Too many links', retryable: false },
   idempotency_in_progress: { title: 'The same request is in progress', retryable: true },
   payment_not_completed: { title: 'The payment is not completed', retryable: false },
   payment_already_completed: { title: 'The payment is already completed', retryable: false },

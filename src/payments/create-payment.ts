@@ -5,16 +5,18 @@ import { canTake, describeIntegrations, type Integration } from '../integrations
 import type { IntegrationCache } from '../integrations/integration-cache.ts'
 import { listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { newId, newReference, newShortCode, type PaymentId } from '../kernel/ids.ts'
+import { type LinkId, newId, newReference, newShortCode, type PaymentId } from '../kernel/ids.ts'
 import { groupByPlace } from '../kernel/place.ts'
 import { Problem } from '../kernel/problem.ts'
-import type { Caller } from '../merchants/merchant.ts'
+import type { Owner, Scope } from '../kernel/scope.ts'
 import type { Payment, PaymentRequest } from './state/payment.ts'
 import { findConflicting, insertPayment, insertPayments, type NewPayment } from './store/payments.ts'
 
 export interface CreatePayment {
-  caller: Caller
+  caller: Scope
   request: PaymentRequest
+  /** The reusable link that the customer came from. */
+  link?: LinkId
   reference: string | undefined
   expiresInSeconds: number
   idempotency: { key: string; digest: Buffer } | undefined
@@ -81,10 +83,7 @@ export interface CreateDependencies {
 /** Creates a payment. The same idempotency key and body return the first payment; a used reference throws DuplicateReference. */
 export async function createPayment(deps: CreateDependencies, wanted: CreatePayment): Promise<Created> {
   const { database, clock } = deps
-  // The cache may be older than an integration that was just set up, so a refusal is checked against the database.
-  const refusal =
-    whyUnpayable(wanted, await deps.integrationCache.get(wanted.caller)) &&
-    whyUnpayable(wanted, await listEnabledIntegrations(database, wanted.caller))
+  const refusal = await findRefusal(deps, wanted.caller, wanted.request)
   if (refusal) {
     // A payment that this key created before the integrations changed is still returned.
     const existing = wanted.idempotency && (await findExisting(database, newPayment(wanted, clock.now())))
@@ -101,15 +100,35 @@ export async function createPayment(deps: CreateDependencies, wanted: CreatePaym
   }
 }
 
+type Asked = Pick<PaymentRequest, 'country' | 'currency'>
+
 /** No link is made to a page that cannot be paid. */
-function whyUnpayable(
-  { caller, request: { country, currency } }: CreatePayment,
-  integrations: Integration[],
-): Problem | undefined {
+export async function assertPayable(
+  deps: Omit<CreateDependencies, 'paymentBatch'>,
+  owner: Owner,
+  asked: Asked,
+): Promise<void> {
+  const refusal = await findRefusal(deps, owner, asked)
+  if (refusal) throw refusal
+}
+
+/** The cache may be older than an integration that was just set up, so a refusal is checked against the database. */
+async function findRefusal(
+  { database, integrationCache }: Omit<CreateDependencies, 'paymentBatch'>,
+  owner: Owner,
+  asked: Asked,
+): Promise<Problem | undefined> {
+  return (
+    whyUnpayable(owner, asked, await integrationCache.get(owner)) &&
+    whyUnpayable(owner, asked, await listEnabledIntegrations(database, owner))
+  )
+}
+
+function whyUnpayable(owner: Owner, { country, currency }: Asked, integrations: Integration[]): Problem | undefined {
   if (integrations.some((integration) => canTake(integration, country, currency))) return undefined
   return new Problem(
     'no_integration_available',
-    `Nothing you have set up takes ${currency} in ${country} (${caller.mode} mode). ${describeIntegrations(integrations)}`,
+    `Nothing you have set up takes ${currency} in ${country} (${owner.mode} mode). ${describeIntegrations(integrations)}`,
   )
 }
 
@@ -123,6 +142,7 @@ function newPayment(wanted: CreatePayment, now: Date): NewPayment {
     reference: wanted.reference ?? newReference(now, place),
     shortCode: newShortCode(now, place),
     request: wanted.request,
+    link: wanted.link ?? null,
     expiresInSeconds: wanted.expiresInSeconds,
     idempotency: wanted.idempotency,
   }

@@ -5,6 +5,8 @@ import type { Owner } from '../kernel/scope.ts'
 export interface Links {
   payment(id: PaymentId): string
   short(code: string): string
+  /** The page of a reusable link. */
+  reusable(code: string): string
   /** Return URL for the provider's page. The customer comes back here first, so that the outcome is checked at once. */
   comeBack(attempt: AttemptId): string
   /** Notice (webhook) URL that the merchant enters in the provider's dashboard. */
@@ -15,6 +17,7 @@ export function linksOn(baseUrl: () => string): Links {
   return {
     payment: (id) => `${baseUrl()}/pay/${id}`,
     short: (code) => `${baseUrl()}/s/${code}`,
+    reusable: (code) => `${baseUrl()}/l/${code}`,
     comeBack: (attempt) => `${baseUrl()}/return/${attempt}`,
     notices: ({ merchantId, mode }, provider) => `${baseUrl()}/notices/${provider}/${mode}/${merchantId}`,
   }

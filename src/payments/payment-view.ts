@@ -25,6 +25,7 @@ export function viewOf({ payment, attempts }: PaymentState, refunds: Refund[], l
     redirectURL: payment.redirectURL,
     webhook: payment.webhook,
     metadata: payment.metadata,
+    link: payment.link,
     url: links.payment(id),
     shortURL: links.short(payment.shortCode),
     attempts: attempts.map(attemptView),

@@ -67,6 +67,7 @@ test('what was asked for is what is kept', async () => {
       metadata: asked.metadata,
       url: '',
       shortURL: '',
+      link: null,
       attempts: [],
       refunds: [],
       createdAt: '',

@@ -118,6 +118,11 @@ async function addObjects(scope: Scope): Promise<Record<string, string>> {
     insert into receipts (place, merchant_id, mode, provider, transaction_id, amount, currency, counted, taken_at)
     values (${place}, ${merchant}, ${mode}, 'gateway', ${attempt}, 700, 'NGN', false, now()) returning id`)
   const wanted = { url: 'https://shop.example/hook', events: [], enabled: true }
+  const link = newId('link', now, place)
+  await database.rows(sql`
+    insert into links (place, id, merchant_id, mode, code, title, currency, country, customer_bears_charge, collect_name,
+                       collect_phone_number, active, metadata)
+    values (${place}, ${uuidOf(link)}, ${merchant}, ${mode}, ${code}, 'Class', 'NGN', 'NG', false, false, false, true, '{}')`)
   const { endpoint } = await createEndpoint({ ...parts, secrets }, 'test', scope, wanted)
   return {
     reference: payment,
@@ -127,6 +132,7 @@ async function addObjects(scope: Scope): Promise<Record<string, string>> {
     'events/id': event,
     'cards/id': card,
     'transfers/transfer': `receipt-${receipt?.id}`,
+    'links/id': link,
     'webhook-endpoints/id': endpoint.id,
   }
 }
@@ -142,6 +148,8 @@ const BODIES: Record<string, unknown> = {
   'PUT /merchants/:merchant/security': { requireSecondFactor: false },
   'PUT /merchants/:merchant/refund-limit': { refundLimit: 100_000 },
   'POST /merchants/:merchant/:mode/checkouts': { amount: 5_000, country: 'NG', user: { email: 'ada@example.com' } },
+  'POST /merchants/:merchant/:mode/links': { title: 'Class', amount: 5_000, country: 'NG' },
+  'PATCH /merchants/:merchant/:mode/links/:id': { active: false },
   'POST /merchants/:merchant/:mode/payments/:reference/refunds': { amount: 100 },
   'POST /merchants/:merchant/:mode/payments/:reference/review': { note: 'Looked at.' },
   'POST /merchants/:merchant/:mode/transfers/:transfer/match': { payment: 'unknown', amount: 700 },
@@ -239,6 +247,7 @@ test("I1: in the own merchant, another merchant's objects are not found and stay
       union all select client_id, revoked_at::text from credentials where merchant_id = ${uuidOf(other.merchantId)}
       union all select id::text, version::text from payments where merchant_id = ${uuidOf(other.merchantId)}
       union all select id::text, url || enabled from webhook_endpoints where merchant_id = ${uuidOf(other.merchantId)}
+      union all select id::text, active::text from links where merchant_id = ${uuidOf(other.merchantId)}
       union all select id::text, last4 from saved_cards where merchant_id = ${uuidOf(other.merchantId)}
       order by 1`)
   const before = await state()

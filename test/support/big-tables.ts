@@ -56,6 +56,8 @@ const VALUES: Record<string, string> = {
   check_leased_until: `'-infinity'::timestamptz`,
   instructions: `'{"kind":"link"}'::jsonb`,
   'payments.status': `(array['pending','pending','successful','cancelled','expired'])[n % 5 + 1]`,
+  // Few payments are made with a link, and one link has many of them.
+  'payments.link_id': `case when n % 20 = 0 then '${uuidOfRow(1)}'::uuid end`,
   'attempts.status': `(array['pending','processing','successful','failed','abandoned'])[n % 5 + 1]`,
   'attempts.number': '1',
   'events.sequence': '1',

@@ -28,6 +28,7 @@ export function newPaymentState(): PaymentState {
     mode: 'sandbox',
     reference: 'order-1',
     shortCode: 'x',
+    link: null,
     status: 'pending',
     late: false,
     amount: PRICE,

@@ -91,7 +91,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
   })
 
   /** Applies a submitted form. The page that is rendered afterwards shows the payment's state. */
-  async function act({ state }: PageData, form: URLSearchParams, bare: boolean): Promise<FormResult> {
+  async function act({ state, choices }: PageData, form: URLSearchParams, bare: boolean): Promise<FormResult> {
     const { payment } = state
     const action = form.get('action')
     const key = (form.get('key') ?? '').slice(0, 64)
@@ -99,6 +99,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
       if (action === 'pay' || action === 'new-account') {
         const method = action === 'new-account' ? 'bank' : methodNamed(form.get('method'))
         if (!method || !key) return {}
+        if (payment.link && choices.methods.length === 0) return {} // the link is used up
         await payOnPage(parts, payment.id, {
           channel: CHANNEL[method],
           key,
@@ -230,8 +231,8 @@ interface FormResult {
   leave?: boolean
 }
 
-const SHORT_CODE = /^[1-9A-HJ-NP-Za-km-z]{15,16}$/
-const NO_STORE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+export const SHORT_CODE = /^[1-9A-HJ-NP-Za-km-z]{15,16}$/
+export const NO_STORE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 const PAGE_ERRORS: Partial<Record<string, PageError>> = {
   rate_limited: 'tooManyTries',
   too_many_attempts: 'tooManyAttempts',
@@ -284,7 +285,7 @@ function isPanelWanted({ headers }: FastifyRequest): boolean {
 }
 
 /** CSRF protection by Origin and Sec-Fetch-Site. Browsers send "null" for our own page, because it sets no-referrer. */
-function isCrossSite({ headers }: FastifyRequest, ownAddress: string): boolean {
+export function isCrossSite({ headers }: FastifyRequest, ownAddress: string): boolean {
   const { origin } = headers
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin') return true
@@ -294,7 +295,7 @@ function isCrossSite({ headers }: FastifyRequest, ownAddress: string): boolean {
 
 /** Whether the URL is a customer's link, valid or not. */
 export function isLink(request: FastifyRequest): boolean {
-  return /^\/(pay|s|return)\//.test(request.raw.url ?? '')
+  return /^\/(pay|s|l|return)\//.test(request.raw.url ?? '')
 }
 
 export function sendUnknownPayment(

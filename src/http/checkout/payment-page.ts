@@ -145,7 +145,7 @@ ${view.embedded ? closing(view) : null}`
   return { frame, body }
 }
 
-function logo({ merchantId, brand }: Branding, name: string, root: string): Html {
+export function logo({ merchantId, brand }: Branding, name: string, root: string): Html {
   return brand.logo
     ? html`<img class="logo" src="${root}logo/${merchantId}/${brand.logo.version}" alt="" width="44" height="44" loading="lazy">`
     : html`<span class="logo" aria-hidden="true">${initials(name)}</span>`
@@ -163,8 +163,12 @@ function initials(name: string): string {
 // Control and bidirectional characters could reorder the text after the name, such as the amount.
 const CONTROLS = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
-function shortened(name: string): string {
-  const plain = name.replaceAll(CONTROLS, '')
+export function withoutControls(text: string): string {
+  return text.replaceAll(CONTROLS, '')
+}
+
+export function shortened(name: string): string {
+  const plain = withoutControls(name)
   if (plain.length <= NAME_LENGTH) return plain
   const letters = [...plain]
   return letters.length > NAME_LENGTH ? `${letters.slice(0, NAME_LENGTH - 1).join('')}…` : plain
@@ -173,7 +177,7 @@ function shortened(name: string): string {
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/
 
 /** Isolates a name of the other text direction, so that it does not reorder the amount or the full stop beside it. */
-function inSentence(name: string, direction: Texts['direction']): string {
+export function inSentence(name: string, direction: Texts['direction']): string {
   return RIGHT_TO_LEFT.test(name) === (direction === 'rtl') ? name : `\u2068${name}\u2069`
 }
 
@@ -253,7 +257,7 @@ ${error === 'notFound' || error === 'tooManyAttempts' ? null : html`<a class="bu
   )
 }
 
-function plainFrame(language: Frame['language'], title: string): Frame {
+export function plainFrame(language: Frame['language'], title: string): Frame {
   return {
     language,
     texts: TEXTS[language],

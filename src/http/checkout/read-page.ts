@@ -8,8 +8,11 @@ import { pooledRandomBytes } from '../../kernel/random.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
+import type { Payment } from '../../payments/state/payment.ts'
+import { linkStatus } from '../../payments/state/payment-link.ts'
 import { bestOptions, optionsForChannel } from '../../payments/state/payment-options.ts'
 import { awaitsConfirmation, mayUseSavedCard, type PaymentState } from '../../payments/state/payment-state.ts'
+import { findLinkById } from '../../payments/store/payment-links.ts'
 import { findPaymentStateById } from '../../payments/store/payment-states.ts'
 import { findPaymentsForPage, type PaymentOnPage } from '../../payments/store/payments.ts'
 import { listCardsToPayWith } from '../../payments/store/saved-cards.ts'
@@ -48,12 +51,13 @@ export function pageReader(
       state: withoutSavedCards(state, bare),
       branding,
       // A bare page shows no saved cards and no link.
-      choices: isOpen
-        ? await methodChoicesFor(state, {
-            withCards: !bare && (found.hasCards || state.attempts.some(awaitsConfirmation)),
-            mayAsk: !bare,
-          })
-        : NO_CHOICES,
+      choices:
+        isOpen && !(await isUsedUp(payment))
+          ? await methodChoicesFor(state, {
+              withCards: !bare && (found.hasCards || state.attempts.some(awaitsConfirmation)),
+              mayAsk: !bare,
+            })
+          : NO_CHOICES,
       mayCancel,
       shortLink: bare ? undefined : links.short(payment.shortCode),
       token: isOpen ? secrets.sign(payment.id, FORM) : '',
@@ -61,6 +65,12 @@ export function pageReader(
       mayFrame: (provider) => providers.find(provider)?.capabilities.framed ?? false,
       now: clock.now(),
     }
+  }
+
+  /** A link that others have used up in the meantime: no new attempt is started. */
+  async function isUsedUp({ link }: Payment): Promise<boolean> {
+    const found = link === null ? undefined : await findLinkById(database, link)
+    return found !== undefined && linkStatus(found) === 'used_up'
   }
 
   async function methodChoicesFor(

@@ -86,7 +86,7 @@ function samplePayment({ place, merchantId }: Branding, state: 'open' | 'paid', 
     ...{ amount: AMOUNT, amountPaid: isPaid ? AMOUNT : 0, amountRefunded: 0, sequence: 0, version: 0 },
     ...{ currency: DEFAULT_CURRENCY, country: 'NG' as Country, customerBearsCharge: false },
     user: { id: null, email: 'ada@example.com', phoneNumber: null, name: null },
-    ...{ redirectURL: null, webhook: null, metadata: {}, createdAt: now },
+    ...{ redirectURL: null, webhook: null, metadata: {}, link: null, createdAt: now },
     ...{ expiresAt: new Date(now.getTime() + HOUR_MS), completedAt: isPaid ? now : null },
   }
 }

@@ -9,6 +9,7 @@ import { checkoutRoutes } from '../api/checkouts.ts'
 import { disputeRoutes } from '../api/disputes.ts'
 import { eventRoutes } from '../api/events.ts'
 import { integrationRoutes } from '../api/integrations.ts'
+import { linkRoutes } from '../api/links.ts'
 import { paymentRoutes } from '../api/payments.ts'
 import { refundRoutes } from '../api/refunds.ts'
 import { webhookEndpointRoutes } from '../api/webhook-endpoints.ts'
@@ -35,6 +36,10 @@ const SECRETS = { access: 'keys', stepUp: 'second-factor in live mode' } as cons
 /** The routes that the dashboard shares with the merchants' API, and which members may call them. */
 const RULES: Record<string, Rule> = {
   'POST /checkouts': { access: 'payments', act: 'payment.created' },
+  'GET /links': { access: 'read' },
+  'POST /links': { access: 'payments' },
+  'GET /links/:id': { access: 'read' },
+  'PATCH /links/:id': { access: 'payments' },
   'GET /payments/:reference': { access: 'read' },
   'GET /payments/:reference/timeline': { access: 'read' },
   'POST /payments/:reference/cancel': { access: 'payments', act: 'payment.cancelled' },
@@ -90,6 +95,7 @@ export function sharedRoutes(app: App, parts: SharedParts): void {
         return payload
       })
       checkoutRoutes(shared, parts)
+      linkRoutes(shared, parts)
       paymentRoutes(shared, parts)
       refundRoutes(shared, parts)
       disputeRoutes(shared, parts)

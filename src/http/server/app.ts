@@ -23,12 +23,14 @@ import { eventRoutes } from '../api/events.ts'
 import { feeRoutes } from '../api/fees.ts'
 import { initializeRoutes } from '../api/initialize.ts'
 import { integrationRoutes } from '../api/integrations.ts'
+import { linkRoutes } from '../api/links.ts'
 import { noticeRoutes } from '../api/notices.ts'
 import { paymentListRoutes, paymentRoutes } from '../api/payments.ts'
 import { refundRoutes } from '../api/refunds.ts'
 import { webhookEndpointRoutes } from '../api/webhook-endpoints.ts'
 import { type Documents, documents as documentsOf } from '../checkout/document.ts'
 import { pageOf } from '../checkout/embed.ts'
+import { linkPageRoutes } from '../checkout/link-routes.ts'
 import type { LivePayments } from '../checkout/live-payments.ts'
 import { liveRoutes } from '../checkout/live-routes.ts'
 import { logoRoutes } from '../checkout/logo-route.ts'
@@ -229,6 +231,7 @@ async function registerCallerRoutes(
       })
       if (parts.shedsLoad !== false) await shedLoad(api)
       checkoutRoutes(api, { ...parts, links })
+      linkRoutes(api, { ...parts, links })
       initializeRoutes(api, { ...parts, links })
       paymentRoutes(api, { ...parts, links })
       paymentListRoutes(api, { ...parts, links })
@@ -247,7 +250,10 @@ async function registerCallerRoutes(
     ...shared,
     findBranding: brandingCache(parts.database),
   }
-  await app.register(async (pages: App) => pageRoutes(pages, forCustomers))
+  await app.register(async (pages: App) => {
+    pageRoutes(pages, forCustomers)
+    linkPageRoutes(pages, forCustomers)
+  })
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
   await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
   await app.register(async (dashboard: App) => dashboardRoutes(dashboard, { ...parts, limits, links, documents }), {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { MerchantId, PaymentId } from '../../kernel/ids.ts'
+import type { LinkId, MerchantId, PaymentId } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { type RateLimit, RateLimiter, type Verdict } from './rate-limit.ts'
@@ -20,6 +20,9 @@ export const LIMITS = {
   asks: { perSecond: 0.5, burst: 3 },
   /** Status polls of open pages. An office or a mobile carrier has hundreds of customers behind one address. */
   status: { perSecond: 100, burst: 500 },
+  /** Payments that are made on the page of a reusable link, by address and by link. Each is stored. */
+  linkPaymentsOfAddress: { perSecond: 10 / MINUTE_SECONDS, burst: 20 },
+  linkPayments: { perSecond: 5, burst: 100 },
   wrongLinks: { perSecond: 10 / MINUTE_SECONDS, burst: 10 },
   /** The API reference is large, and metrics are expensive to collect. */
   docs: { perSecond: 1, burst: 12 },
@@ -122,6 +125,11 @@ export class Limits {
 
   wrongLink(request: FastifyRequest): void {
     if (this.#on) this.#limiters.wrongLinks.take(request.ip)
+  }
+
+  linkPayment(request: FastifyRequest, link: LinkId): void {
+    this.#spend('linkPaymentsOfAddress', request.ip, 'Too many payments from this address.')
+    this.#spend('linkPayments', link, 'Too many payments of this link.')
   }
 
   docs(request: FastifyRequest): void {

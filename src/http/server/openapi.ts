@@ -15,6 +15,7 @@ import {
 import { Checkout, CheckoutRequest } from '../api/contract/checkout.ts'
 import { Dispute } from '../api/contract/dispute.ts'
 import { Integration, IntegrationRequest } from '../api/contract/integration.ts'
+import { Link, LinkChanges, LinkRequest } from '../api/contract/link.ts'
 import { Payment, WidgetToken } from '../api/contract/payment.ts'
 import { ProblemAnswer, problemExamples, problemResponse } from '../api/contract/problem.ts'
 import { Endpoint, EndpointChanges, EndpointRequest, RedeliverRequest } from '../api/contract/webhook.ts'
@@ -39,6 +40,9 @@ const ICON =
 const SCHEMAS = [
   CheckoutRequest,
   Checkout,
+  LinkRequest,
+  LinkChanges,
+  Link,
   InitializeRequest,
   Initialized,
   Attempt,
@@ -85,6 +89,7 @@ export async function describeApi(app: App, baseUrl: () => string, limits: Limit
       security: [{ clientId: [], clientSecret: [] }],
       tags: [
         { name: 'Checkouts' },
+        { name: 'Links' },
         { name: 'Payments' },
         { name: 'Cards' },
         { name: 'Integrations' },

@@ -25,6 +25,7 @@ export const STATUS: Record<ProblemCode, number> = {
   attempt_in_progress: 409,
   too_many_attempts: 409,
   too_many_endpoints: 409,
+  too_many_links: 409,
   idempotency_in_progress: 409,
   payment_not_completed: 409,
   payment_already_completed: 409,

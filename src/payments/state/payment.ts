@@ -1,5 +1,5 @@
 import type { Country } from '../../kernel/country.ts'
-import type { MerchantId, PaymentId } from '../../kernel/ids.ts'
+import type { LinkId, MerchantId, PaymentId } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
 import type { Place } from '../../kernel/place.ts'
@@ -13,6 +13,8 @@ export interface Payment extends PaymentRequest {
   mode: Mode
   reference: string
   shortCode: string
+  /** The reusable link that it was made with. */
+  link: LinkId | null
   status: PaymentStatus
   /** The money arrived after the payment was cancelled or expired. */
   late: boolean

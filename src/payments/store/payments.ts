@@ -7,6 +7,7 @@ import {
   firstUuidAt,
   idOf,
   LAST_UUID,
+  type LinkId,
   type MerchantId,
   type PaymentId,
   placeOf,
@@ -28,6 +29,7 @@ export interface NewPayment {
   reference: string
   shortCode: string
   request: PaymentRequest
+  link: LinkId | null
   expiresInSeconds: number
   idempotency: { key: string; digest: Buffer } | undefined
 }
@@ -42,11 +44,11 @@ export async function insertPayment(db: Queries, payment: NewPayment): Promise<b
     await db.rows(sql`
       insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
                             user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
-                            idempotency_key, request_digest, expires_at)
+                            link_id, idempotency_key, request_digest, expires_at)
       values (${payment.place}, ${uuidOf(payment.id)}, ${uuidOf(payment.merchantId)}, ${payment.mode}, ${payment.reference},
               ${payment.shortCode}, ${amount}, ${currency}, ${country}, ${customerBearsCharge},
               ${user.id}, ${user.email}, ${user.phoneNumber}, ${user.name}, ${redirectURL}, ${webhook}, ${metadata},
-              ${payment.idempotency?.key ?? null}, ${payment.idempotency?.digest ?? null},
+              ${payment.link && uuidOf(payment.link)}, ${payment.idempotency?.key ?? null}, ${payment.idempotency?.digest ?? null},
               now() + ${payment.expiresInSeconds}::integer * interval '1 second')`)
     return true
   } catch (error) {
@@ -67,10 +69,10 @@ export async function insertPayments(db: Queries, place: Place, payments: NewPay
   const rows = await db.rows<{ id: string }>(sql`
     insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
                           user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
-                          idempotency_key, request_digest, expires_at)
+                          link_id, idempotency_key, request_digest, expires_at)
     select ${place}::smallint, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
            user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
-           idempotency_key, request_digest, now() + expires_in * interval '1 second'
+           link_id, idempotency_key, request_digest, now() + expires_in * interval '1 second'
       from unnest(${textArray(ids)}::uuid[],
                   ${column((p) => merchantUuid(p.merchantId))}::uuid[],
                   ${column((p) => p.mode)}::text[],
@@ -87,12 +89,13 @@ export async function insertPayments(db: Queries, place: Place, payments: NewPay
                   ${column((p) => p.request.redirectURL)}::text[],
                   ${column((p) => p.request.webhook)}::text[],
                   ${column((p) => JSON.stringify(p.request.metadata))}::jsonb[],
+                  ${column((p) => p.link && uuidOf(p.link))}::uuid[],
                   ${column((p) => p.idempotency?.key ?? null)}::text[],
                   ${column((p) => (p.idempotency ? `\\x${p.idempotency.digest.toString('hex')}` : null))}::bytea[],
                   ${column((p) => String(p.expiresInSeconds))}::integer[])
         as new (id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
                 user_id, user_email, user_phone_number, user_name, redirect_url, webhook_url, metadata,
-                idempotency_key, request_digest, expires_in)
+                link_id, idempotency_key, request_digest, expires_in)
      -- The same order in every process prevents deadlocks on equal keys or references.
      order by coalesce(idempotency_key, reference)
     on conflict do nothing
@@ -105,7 +108,7 @@ export async function insertPayments(db: Queries, place: Place, payments: NewPay
 export const PAYMENT_COLUMNS =
   new Fixed(`p.place, p.id, p.merchant_id, p.mode, p.reference, p.short_code, p.status, p.late, p.amount, p.currency, p.country,
   p.customer_bears_charge, p.amount_paid, p.amount_refunded, p.user_id, p.user_email, p.user_phone_number, p.user_name, p.redirect_url,
-  p.webhook_url, p.metadata, p.sequence, p.version, p.created_at, p.expires_at, p.completed_at`)
+  p.webhook_url, p.metadata, p.link_id, p.sequence, p.version, p.created_at, p.expires_at, p.completed_at`)
 
 export interface PaymentRow {
   place: number
@@ -129,6 +132,7 @@ export interface PaymentRow {
   redirect_url: string | null
   webhook_url: string | null
   metadata: Record<string, string>
+  link_id: string | null
   sequence: number
   version: number
   created_at: Date
@@ -148,6 +152,7 @@ export function paymentOf(
     mode: row.mode,
     reference: row.reference,
     shortCode: row.short_code,
+    link: row.link_id === null ? null : idOf('link', row.link_id, row.place),
     status: row.status,
     late: row.late,
     amount: row.amount,

@@ -95,6 +95,7 @@ export const paymentExample = {
   redirectURL: 'https://shop.example/thanks',
   webhook: 'https://shop.example/webhooks',
   metadata: { cart: '17' },
+  link: null,
   url: checkoutExample.url,
   shortURL: checkoutExample.shortURL,
   attempts: [attemptExample],
@@ -102,6 +103,31 @@ export const paymentExample = {
   createdAt: CREATED,
   expiresAt: EXPIRES,
   completedAt: PAID,
+}
+
+export const linkExample = {
+  id: 'lnk_8e1Ch4JgRt2Ye5rNw9UyKc7S',
+  url: `${BASE}/l/3RxCy8ePqWn4ZkT`,
+  mode: 'live',
+  status: 'active',
+  title: 'Cooking class',
+  description: 'Saturday, 10:00, at our kitchen in Yaba.',
+  amount: 1_250_000,
+  minAmount: null,
+  maxAmount: null,
+  currency: 'NGN',
+  country: 'NG',
+  customerBearsCharge: false,
+  collectName: true,
+  collectPhoneNumber: false,
+  customField: 'Dish to learn',
+  maxPayments: 12,
+  timesPaid: 3,
+  active: true,
+  redirectURL: 'https://shop.example/thanks',
+  metadata: { class: 'saturday' },
+  createdAt: CREATED,
+  expiresAt: EXPIRES,
 }
 
 export const initializedExample = {

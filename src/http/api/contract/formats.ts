@@ -20,6 +20,10 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     test: (text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text),
     sentence: 'must not hold line breaks or other control characters',
   },
+  'shown-text': {
+    test: (text) => text.isWellFormed() && /[^\s\p{Cf}]/u.test(text) && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text),
+    sentence: 'must have a text, without line breaks or other control characters',
+  },
   reference: {
     test: (text) => /^[\x21-\x7e]{1,100}$/.test(text) && text !== '.' && text !== '..',
     sentence: 'must be 1 to 100 printable ASCII characters without spaces, and not "." or ".."',
@@ -55,6 +59,10 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
   },
   'event-cursor': {
     test: (text) => readCursor('event', text) !== undefined,
+    sentence: 'must be the nextCursor of an earlier answer',
+  },
+  'link-cursor': {
+    test: (text) => readCursor('link', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',
   },
   'refund-cursor': {

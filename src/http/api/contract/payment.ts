@@ -37,6 +37,7 @@ export const Payment = Type.Object(
     redirectURL: nullable(Type.String()),
     webhook: nullable(Type.String()),
     metadata: Type.Unsafe<Record<string, string>>({ type: 'object', additionalProperties: { type: 'string' } }),
+    link: nullable(Type.String({ description: 'The id of the reusable link that the customer paid.' })),
     url: Type.String({ format: 'uri' }),
     shortURL: Type.String({ format: 'uri' }),
     attempts: Type.Array(ref(Attempt)),

@@ -113,6 +113,26 @@ export interface Texts {
   keepOpen: string
   closeAnyway: string
 
+  /** The page of a reusable link. */
+  link: {
+    email: string
+    name: string
+    phoneNumber: string
+    continue: string
+    checkFields: string
+    missing: string
+    wrongEmail: string
+    wrongText: string
+    wrongAmount(example: string): string
+    between(lowest: string, highest: string): string
+    atLeast(amount: string): string
+    atMost(amount: string): string
+    inactive: string
+    expired: string
+    used_up: string
+    endedNote(merchant: string): string
+  }
+
   notFound: string
   notFoundNote: string
   tooManyTries: string
