@@ -7,6 +7,7 @@ import { type Command, helpOf, helpOfAll, parseOptions, UsageError } from './com
 import { audit } from './commands/audit.ts'
 import { credentialCreate, credentialList, credentialRevoke } from './commands/credential.ts'
 import { dashboardLink } from './commands/dashboard-link.ts'
+import { demoData } from './commands/demo-data.ts'
 import { doctor } from './commands/doctor.ts'
 import { integrationCommands } from './commands/integration.ts'
 import { memberInvite, memberList, memberOperator, memberRemove } from './commands/member.ts'
@@ -49,6 +50,7 @@ const COMMANDS: Command[] = [
   webhooksVerify,
   webhooksSecret,
   audit,
+  demoData,
   openapi,
 ]
 

@@ -1,0 +1,88 @@
+import { readConfig } from '../../config.ts'
+import { databaseClock } from '../../database/database-clock.ts'
+import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
+import { newId } from '../../kernel/ids.ts'
+import { OperatorError } from '../../kernel/operator-error.ts'
+import { findMerchant } from '../../merchants/merchant-store.ts'
+import { writeDemoPayments } from '../../payments/demo-payments.ts'
+import { demoReference } from '../../payments/demo-story.ts'
+import { foldRollups } from '../../payments/fold-rollups.ts'
+import { linksOn } from '../../payments/links.ts'
+import { hasDemoPayments, insertDemoDeliveries } from '../../payments/store/demo-payments.ts'
+import { resetRollups } from '../../payments/store/rollups.ts'
+import type { Endpoint } from '../../webhooks/endpoint.ts'
+import { endpointSecretContext, insertEndpoint } from '../../webhooks/endpoint-store.ts'
+import { type Command, type Options, UsageError } from '../command.ts'
+import { print } from '../print.ts'
+import { openSecrets, withDatabase } from '../with-database.ts'
+
+const DAY_MS = 24 * 3_600_000
+const DELIVERED_DAYS = 20
+const FAILING_DAYS = 3
+
+/** Only into the sandbox of the sandbox merchant: there is no option for another one. */
+export const demoData: Command = {
+  name: 'demo-data',
+  summary: 'Fill the sandbox of the sandbox merchant with payments of the last months, to see the dashboard with',
+  options: {
+    payments: { value: 'N', summary: 'How many (default: 3000)' },
+    days: { value: 'N', summary: 'Over how many days until now (default: 90)' },
+    seed: { value: 'N', summary: 'Another number gives other payments (default: 1)' },
+  },
+  async run(options) {
+    const [payments, days, seed] = [
+      wholeNumber(options, 'payments', 3_000, 100_000),
+      wholeNumber(options, 'days', 90, 365),
+      wholeNumber(options, 'seed', 1, 9_999),
+    ]
+    const config = readConfig(process.env)
+    await withDatabase(async ({ database }) => {
+      const merchant = await findMerchant(database, SANDBOX_MERCHANT_ID)
+      if (!merchant)
+        throw new OperatorError(
+          'This database has no sandbox merchant yet. Start the service once (npm start), then try again.',
+        )
+      const scope = { place: merchant.place, merchantId: merchant.id, mode: 'sandbox' as const }
+      if (await hasDemoPayments(database, scope, demoReference({ seed }, 1)))
+        throw new OperatorError(`The sandbox has the demo data of seed ${seed} already. Add more with another --seed.`)
+      const clock = await databaseClock(database)
+      const now = clock.now()
+      const secrets = await openSecrets(config, database)
+      const links = linksOn(() => config.publicUrl ?? 'http://localhost:3000')
+      await writeDemoPayments({ database, links, secrets }, scope, { payments, days, seed, now })
+      const failingSince = new Date(now.getTime() - FAILING_DAYS * DAY_MS)
+      const endpoint: Endpoint = {
+        id: newId('endpoint', now),
+        ...{
+          merchantId: merchant.id,
+          mode: 'sandbox',
+          url: 'https://shop.example/webhooks',
+          events: [],
+          enabled: false,
+        },
+        ...{ disabledReason: 'It failed for 3 days.', failingSince, createdAt: now },
+      }
+      await database.transaction(async (tx) => {
+        await insertEndpoint(tx, endpoint, secrets.seal(`demo ${endpoint.id}`, endpointSecretContext(endpoint.id)))
+        const since = new Date(now.getTime() - DELIVERED_DAYS * DAY_MS)
+        await insertDemoDeliveries(tx, scope, endpoint, { since, failingSince })
+        // Their ids are of the past, which the rollups have passed.
+        await resetRollups(tx, scope.place)
+      })
+      while (await foldRollups({ database, clock })) {}
+    })
+    print(
+      options.json,
+      { payments, days, seed },
+      `${payments} payments of the last ${days} days are in the sandbox of Demo Store.`,
+    )
+  },
+}
+
+function wholeNumber(options: Options, name: string, otherwise: number, most: number): number {
+  const text = options.text(name)
+  if (text === undefined) return otherwise
+  const number = /^\d{1,6}$/.test(text) ? Number(text) : 0
+  if (number < 1 || number > most) throw new UsageError(`--${name} must be a number from 1 to ${most}.`)
+  return number
+}

@@ -1,0 +1,334 @@
+import { pino } from 'pino'
+import type { Database, Transaction } from '../database/database.ts'
+import type { Channel } from '../kernel/channel.ts'
+import type { Country } from '../kernel/country.ts'
+import { newId, type PaymentId } from '../kernel/ids.ts'
+import { type Currency, money } from '../kernel/money.ts'
+import type { Scope } from '../kernel/scope.ts'
+import type { SecretBox } from '../kernel/secret-box.ts'
+import { failureOf } from '../providers/failure.ts'
+import type { Capabilities, FailureCode, Providers, Receipt } from '../providers/provider.ts'
+import { PROVIDERS } from '../providers/registry.ts'
+import { paymentBefore } from './create-payment.ts'
+import type { PaymentDependencies } from './dependencies.ts'
+import type { Links } from './links.ts'
+import { withRefunded, withReturned } from './refund-payment.ts'
+import type { Instructions } from './state/attempt.ts'
+import { newAttempt } from './state/new-attempt.ts'
+import {
+  addAttempt,
+  attemptIn,
+  cancel,
+  type Decision,
+  decide,
+  expire,
+  type PaymentState,
+  storeInstructions,
+} from './state/payment-state.ts'
+import { refundView } from './state/refund.ts'
+import { type OutcomeReport, settle } from './state/settle.ts'
+import { insertRefund } from './store/refunds.ts'
+import { type WrittenWith, writeDecision } from './write-decision.ts'
+import {
+  failRefund,
+  loseDispute,
+  markForReview,
+  type Reconciliation,
+  recordDispute,
+  winDispute,
+} from './write-returns.ts'
+
+export interface DemoPlan {
+  payments: number
+  days: number
+  seed: number
+  now: Date
+}
+
+export interface DemoParts {
+  database: Database
+  links: Links
+  secrets: SecretBox
+}
+
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+export function demoReference({ seed }: Pick<DemoPlan, 'seed'>, number: number): string {
+  return `DEMO-${seed}-${String(number).padStart(5, '0')}`
+}
+
+/** mulberry32: a small generator with a seed. */
+export function randomBy(seed: number): () => number {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const capabilitiesOf = PROVIDERS.map(({ capabilities }) => capabilities)
+export const SANDBOX = capabilitiesOf.find(({ sandboxOnly }) => sandboxOnly) as Capabilities
+/** The sandbox's own provider takes most; two real ones take some, so that the charts compare them. */
+const TAKERS = [
+  SANDBOX,
+  ...capabilitiesOf.filter(({ sandboxOnly, currencies }) => !sandboxOnly && currencies.includes('NGN')).slice(0, 2),
+]
+
+const FIRST =
+  'Ada Bola Chidi Dami Efe Funke Gbenga Hauwa Ife Jide Kemi Lola Musa Ngozi Ola Sade Tunde Uche Yemi Zainab'.split(' ')
+const LAST =
+  'Adeyemi Bello Chukwu Danjuma Eze Folarin Ibrahim Johnson Kalu Lawal Musa Nwosu Okafor Sani Williams'.split(' ')
+const ITEMS =
+  'Ankara tote, Shea butter, Clay mug, Aso oke scarf, Bead set, Coffee 1 kg, Raffia basket, Leather sandals'.split(', ')
+const DECLINES: FailureCode[] = [
+  ...Array<FailureCode>(8).fill('insufficient_funds'),
+  ...Array<FailureCode>(5).fill('card_declined'),
+  ...Array<FailureCode>(3).fill('incorrect_otp'),
+  ...([
+    'incorrect_pin',
+    'limit_exceeded',
+    'authentication_failed',
+    'card_expired',
+    'suspected_fraud',
+    'provider_unavailable',
+  ] as const),
+]
+
+/**
+ * One payment, from its creation to its end, or to now. It is taken through the state machine and written by the same code as a real one, with
+ * the time set back, so that the audit finds no difference.
+ */
+export class Story {
+  readonly #tx: Transaction
+  readonly #deps: PaymentDependencies
+  readonly #plan: DemoPlan
+  readonly #random: () => number
+  readonly #number: number
+  #state: PaymentState
+  #at: Date
+  #isNew = true
+  #tries = 0
+
+  constructor(parts: DemoParts, tx: Transaction, scope: Scope, plan: DemoPlan, number: number, start: Date) {
+    this.#tx = tx
+    this.#plan = plan
+    this.#number = number
+    this.#at = start
+    this.#random = randomBy(plan.seed * 1_000_003 + number)
+    // No provider is called.
+    const unused = {} as Providers
+    this.#deps = { ...parts, clock: { now: () => this.#at }, log: pino({ level: 'silent' }), providers: unused }
+    this.#state = { payment: this.#newPayment(scope), attempts: [] }
+  }
+
+  #newPayment(scope: Scope) {
+    const isGhana = this.#chance(0.08)
+    const [first, last] = [this.#pick(FIRST), this.#pick(LAST)]
+    // Many small amounts, few large ones.
+    const amount = Math.round(15 * Math.exp(this.#random() * 4.6) * (isGhana ? 1 : 100)) * 100
+    return paymentBefore(
+      {
+        caller: { ...scope, actor: 'demo-data', suspended: false, merchantName: '' },
+        request: {
+          amount,
+          currency: (isGhana ? 'GHS' : 'NGN') as Currency,
+          country: (isGhana ? 'GH' : 'NG') as Country,
+          customerBearsCharge: this.#chance(0.2),
+          user: {
+            id: null,
+            email: `${first}.${last}@example.com`.toLowerCase(),
+            phoneNumber: null,
+            name: `${first} ${last}`,
+          },
+          redirectURL: null,
+          webhook: null,
+          metadata: { item: this.#pick(ITEMS) },
+        },
+        reference: demoReference(this.#plan, this.#number),
+        expiresInSeconds: (24 * HOUR) / SECOND,
+        idempotency: undefined,
+      },
+      this.#at,
+    )
+  }
+
+  async tell(): Promise<PaymentId> {
+    await this.#pay()
+    const { payment } = this.#state
+    if (this.#isNew) await this.#write(decide(this.#state, []))
+    if (payment.status === 'successful') await this.#afterwards()
+    return payment.id
+  }
+
+  async #pay(): Promise<void> {
+    if (this.#chance(0.07)) return this.#end() // the link is never used
+    const isTransfer = this.#chance(0.3)
+    for (let tries = 0; tries < 4; tries++) {
+      if (!this.#later(10 * SECOND, 3 * MINUTE)) return
+      if (isTransfer ? await this.#transfer() : await this.#charge()) return
+      if (this.#state.payment.status !== 'pending' || this.#chance(0.3)) break
+    }
+    await this.#end()
+  }
+
+  async #charge(): Promise<boolean> {
+    const id = await this.#start('card')
+    if (this.#chance(0.05) || !this.#later(10 * SECOND, 2 * MINUTE)) return false
+    if (this.#chance(0.2)) {
+      const failure = failureOf(this.#pick(DECLINES), null)
+      await this.#settle(id, { kind: 'declined', failure, tryId: `try-${++this.#tries}` }, [])
+      return false
+    }
+    await this.#receive(id, 1)
+    return true
+  }
+
+  async #transfer(): Promise<boolean> {
+    const id = await this.#start('virtual-bank-account')
+    if (this.#chance(0.15) || !this.#later(MINUTE, 25 * MINUTE)) return false
+    const share = this.#chance(0.04) ? 0.6 : this.#chance(0.03) ? 1.2 : 1
+    await this.#receive(id, share)
+    if (share < 1 && this.#later(10 * MINUTE, 5 * HOUR)) await this.#receive(id, 1 - share)
+    return true
+  }
+
+  async #start(channel: Channel) {
+    const luck = this.#random()
+    const takers = TAKERS.filter(
+      ({ channels, currencies }) => channels.includes(channel) && currencies.includes(this.#state.payment.currency),
+    )
+    const capabilities = takers[luck < 0.55 ? 0 : luck < 0.85 ? 1 : 2] ?? SANDBOX
+    const attempt = newAttempt(this.#state, { capabilities, channel, account: 0, chargedAtOnce: false }, this.#at)
+    await this.#write(addAttempt(this.#state, attempt), { cause: 'start' })
+    const number = String(1_000_000_000 + this.#plan.seed * 1_000_000 + this.#number * 10 + ++this.#tries)
+    const instructions: Instructions =
+      channel === 'card'
+        ? { kind: 'link', link: 'https://provider.example/pay', publicKey: '' }
+        : {
+            kind: 'account',
+            ...{ accountName: 'Demo Store', bankName: 'Demo Bank', accountNumber: number },
+            amountToTransfer: attempt.amountCharged,
+          }
+    const issued = { instructions, instructionsExpireAt: null, providerReference: attempt.providerReference }
+    await this.#write(storeInstructions(this.#state, attempt.id, issued, this.#at), { cause: 'start' })
+    return attempt.id
+  }
+
+  /** A part of what is charged, or all of it. */
+  async #receive(id: OutcomeReport['attemptId'], share: number): Promise<void> {
+    const attempt = attemptIn(this.#state, id)
+    const amount =
+      share < 0.5 ? attempt.amountCharged - attempt.amountReceived : Math.round(attempt.amountCharged * share)
+    const transactionId = `demo-${this.#plan.seed}-${this.#number}-${++this.#tries}`
+    const receipt: Receipt = { transactionId, amount: money(amount, attempt.currency), at: this.#at }
+    const isEnough = attempt.amountReceived + amount >= attempt.amountCharged
+    await this.#settle(id, { kind: isEnough ? 'paid' : 'pending', receipts: [receipt] }, [receipt])
+  }
+
+  async #settle(
+    attemptId: OutcomeReport['attemptId'],
+    outcome: OutcomeReport['outcome'],
+    receipts: Receipt[],
+  ): Promise<void> {
+    const decision = settle(this.#state, { attemptId, outcome, newReceipts: receipts, source: 'notice', now: this.#at })
+    const attempt = attemptIn(this.#state, attemptId)
+    await this.#write(decision, {
+      cause: `notice: ${outcome.kind}`,
+      receipts: receipts.map((receipt) => ({ attempt, receipt, counted: decision.counted })),
+    })
+  }
+
+  /** Cancelled soon, or expired after a day. A few are paid after that. */
+  async #end(): Promise<void> {
+    if (this.#isNew) await this.#write(decide(this.#state, []))
+    if (this.#chance(0.25)) {
+      if (this.#later(MINUTE, HOUR)) await this.#write(cancel(this.#state, this.#at), { cause: 'customer' })
+      return
+    }
+    this.#at = this.#state.payment.expiresAt
+    if (!this.#later(SECOND, 5 * SECOND)) return
+    await this.#write(expire(this.#state, this.#at))
+    const open = this.#state.attempts.find(({ status, channel }) => status === 'abandoned' && channel !== 'card')
+    if (open && this.#chance(0.15) && this.#later(HOUR, DAY)) await this.#receive(open.id, 1)
+  }
+
+  async #afterwards(): Promise<void> {
+    if (this.#chance(0.04)) {
+      if (this.#later(HOUR, 8 * DAY)) await this.#refund()
+    } else if (this.#chance(0.008)) {
+      if (this.#later(DAY, 12 * DAY)) await this.#dispute()
+    } else if (this.#chance(0.002))
+      await markForReview(this.#work(), 'The provider’s answers disagree about the amount.')
+  }
+
+  async #refund(): Promise<void> {
+    const { payment, attempts } = this.#state
+    const attempt = attempts.find(({ status }) => status === 'successful')
+    if (!attempt) return
+    const amount = this.#chance(0.6) ? payment.amount : Math.ceil(payment.amount / 2)
+    const fails = this.#chance(0.1)
+    const refund = await insertRefund(this.#tx, {
+      id: newId('refund', this.#at, payment.place),
+      state: this.#state,
+      attemptId: attempt.id,
+      ...{ amount, kind: 'merchant', counted: true, transactionIds: [] },
+      reason: this.#pick(['Returned by the customer.', 'Out of stock.', 'Ordered twice.']),
+      ...(!fails && { providerRefundId: `demo-refund-${this.#plan.seed}-${this.#number}` }),
+    })
+    if (!refund) return
+    const held = withReturned(this.#state, attempt.id, amount)
+    if (fails) return failRefund({ ...this.#work(), state: held, refunds: [refund] }, refund, 'The account was closed.')
+    const data = { refund: refundView(refund) }
+    const change = { type: 'refund.successful', attemptId: attempt.id, data } as const
+    await this.#write(decide(withRefunded(held, refund), [change]), { cause: 'refund' })
+  }
+
+  async #dispute(): Promise<void> {
+    const { payment } = this.#state
+    const work = this.#work()
+    const dispute = await recordDispute(work, {
+      disputeId: `demo-dispute-${this.#plan.seed}-${this.#number}`,
+      amount: money(payment.amount, payment.currency),
+      status: 'open',
+      reason: this.#pick(['Not received.', 'Not recognised by the cardholder.', 'Not as described.']),
+      respondBy: new Date(this.#at.getTime() + 10 * DAY),
+      openedAt: this.#at,
+    })
+    if (!this.#later(3 * DAY, 10 * DAY)) return
+    if (this.#chance(0.5)) await winDispute(work, dispute)
+    else await loseDispute(work, dispute, { amount: payment.amount })
+  }
+
+  #work(): Reconciliation {
+    const attempt = this.#state.attempts.find(({ status }) => status === 'successful')
+    if (!attempt) throw new Error('the payment is not paid')
+    return { tx: this.#tx, deps: this.#deps, state: this.#state, attempt, refunds: [], disputes: [] }
+  }
+
+  async #write(decision: Decision, more: WrittenWith = {}): Promise<void> {
+    await writeDecision(this.#tx, this.#deps, this.#state, decision, { ...more, isNew: this.#isNew })
+    this.#state = decision.state
+    this.#isNew = false
+  }
+
+  /** Some time passes, mostly little. False when that would be in the future. */
+  #later(least: number, most: number): boolean {
+    const passed = least + (most - least) * this.#random() ** 3
+    if (this.#at.getTime() + passed > this.#plan.now.getTime()) return false
+    this.#at = new Date(this.#at.getTime() + passed)
+    return true
+  }
+
+  #chance(share: number): boolean {
+    return this.#random() < share
+  }
+
+  #pick<Item>(items: readonly Item[]): Item {
+    return items[Math.floor(this.#random() * items.length)] as Item
+  }
+}

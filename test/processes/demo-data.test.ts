@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
+import { SANDBOX_MERCHANT_ID, seedSandbox } from '../../src/integrations/create-merchant.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import { runCommand } from '../support/command.ts'
+import { createDatabase } from '../support/database.ts'
+
+const { url, database } = await createDatabase()
+const folder = await mkdtemp(join(tmpdir(), 'manilla-demo-data-'))
+after(() => rm(folder, { recursive: true, force: true }))
+const env = { DATABASE_URL: url, DATA_DIR: folder, SECRET_KEY: Buffer.alloc(32, 7).toString('base64') }
+const run = (...args: string[]) => runCommand(args, env)
+
+test('demo data is refused before the first start, and outside of its limits', async () => {
+  const early = await run('demo-data')
+  assert.equal(early.code, 1)
+  assert.match(early.output, /no sandbox merchant yet. Start the service once/)
+  for (const option of [
+    ['--merchant', 'mer_1'],
+    ['--mode', 'live'],
+    ['--payments', '0'],
+  ])
+    assert.equal((await run('demo-data', ...option)).code, 2, option.join(' '))
+})
+
+test('demo data has payments of every kind in the sandbox alone, the audit finds no difference, and it is made once', async () => {
+  await seedSandbox(database, { clientId: 'cid_demo', clientSecret: 'secret' })
+  const made = await run('demo-data', '--payments', '300')
+  assert.equal(made.code, 0, made.output)
+  const [counts] = await database.rows<Record<string, number>>(sql`
+    select count(*) as payments, count(distinct status) as statuses, count(*) filter (where merchant_id <> ${uuidOf(SANDBOX_MERCHANT_ID)} or mode <> 'sandbox') as others,
+           (select count(distinct provider) from attempts) as providers, (select count(*) from attempts where failure is not null) as declines,
+           (select count(*) from attempts where next_check_at is not null or reconcile_at is not null) as due,
+           (select count(*) from refunds) as refunds, (select count(*) from deliveries where state = 'waiting') as waiting,
+           (select count(*) from deliveries where state = 'exhausted') as exhausted, (select sum(count) from rollups where fact = 'payment.created')::integer as folded
+      from payments`)
+  const { payments, statuses, others, providers, declines, due, refunds, waiting, exhausted, folded } = counts ?? {}
+  assert.deepEqual(
+    { payments, statuses, others, due, waiting, providers },
+    { payments: 300, statuses: 4, others: 0, due: 0, waiting: 0, providers: 3 },
+  )
+  assert.ok(
+    Number(declines) > 10 && Number(refunds) > 2 && Number(exhausted) > 2 && Number(folded) > 290,
+    JSON.stringify(counts),
+  )
+  const audit = await run('audit')
+  assert.equal(audit.code, 0, audit.output)
+  assert.match(audit.output, /^300 payments and \d{3,} rollups audited: no differences\.$/m)
+  const again = await run('demo-data', '--payments', '300')
+  assert.equal(again.code, 1)
+  assert.match(again.output, /has the demo data of seed 1 already/)
+})
