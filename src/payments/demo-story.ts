@@ -133,7 +133,7 @@ export class Story {
     const amount = Math.round(15 * Math.exp(this.#random() * 4.6) * (isGhana ? 1 : 100)) * 100
     return paymentBefore(
       {
-        caller: { ...scope, actor: 'demo-data', suspended: false, merchantName: '' },
+        caller: scope,
         request: {
           amount,
           currency: (isGhana ? 'GHS' : 'NGN') as Currency,
