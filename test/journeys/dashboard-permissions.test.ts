@@ -386,3 +386,74 @@ test('API keys: created, used, and revoked in their mode', async () => {
     { ...by, act: 'credential.revoked' },
   ])
 })
+
+test('I7: a session without its second factor gets 401 everywhere but where it can give it or end', async () => {
+  const browser = await signedInBrowser(app, database, own.members.owner)
+  await database.rows(sql`
+    update sessions set complete = false where member_id = ${uuidOf(own.members.owner)}`)
+  const mayPass = routes.filter(({ access }) => access === 'half-signed-in').map(nameOf)
+  assert.deepEqual(mayPass, [
+    'POST /sign-in/second-factor/passkey-options',
+    'POST /sign-in/second-factor',
+    'POST /sign-out',
+    'GET /session',
+  ])
+  for (const route of routes.filter(({ access }) => access !== 'half-signed-in' && access !== 'public'))
+    for (const mode of modesOf(route)) {
+      const path = pathOf(route, own.merchantId, mode, withSessions(own))
+      const { status, body } = await send(browser, route, path, BODIES[nameOf(route)])
+      assert.deepEqual([status, body.code], [401, 'not_signed_in'], nameOf(route))
+    }
+})
+
+test('I2: CSRF: every endpoint refuses another site, and every change another origin and other bodies than JSON', async () => {
+  const browser = await signedInBrowser(app, database, own.members.owner)
+  const refused: [Record<string, string>, number][] = [
+    [{ origin: 'https://evil.example' }, 403],
+    [{ origin: 'null' }, 403],
+    [{ 'content-type': 'text/plain' }, 415],
+    [{ 'content-type': 'application/x-www-form-urlencoded' }, 415],
+    [{ 'content-type': 'multipart/form-data; boundary=x' }, 415],
+  ]
+  const otherSite: [Record<string, string>, number][] = [
+    [{ 'sec-fetch-site': 'cross-site' }, 403],
+    [{ 'sec-fetch-site': 'same-site' }, 403],
+  ]
+  for (const route of routes)
+    for (const [headers, status] of route.method === 'GET' ? otherSite : [...otherSite, ...refused]) {
+      const path = pathOf(route, own.merchantId, 'sandbox', withSessions(own))
+      const body = route.method === 'GET' ? undefined : (BODIES[nameOf(route)] ?? {})
+      const answer = await browser.call(route.method, path, body, headers)
+      assert.equal(answer.status, status, `${nameOf(route)} ${JSON.stringify(headers)}`)
+    }
+})
+
+/** Bodies that change something, where those above do not. */
+function changeFor(route: Route, party: Party): unknown {
+  const changes: Record<string, unknown> = {
+    'PUT /merchants/:merchant/owner': { member: party.members.viewer },
+    'PUT /merchants/:merchant/security': { requireSecondFactor: true },
+  }
+  return changes[nameOf(route)] ?? BODIES[nameOf(route)]
+}
+
+test('I9: every change that a member makes is in the audit log with member and address', async () => {
+  let made = 0
+  for (const route of routes.filter((each) => isOfMerchant(each) && each.method !== 'GET')) {
+    const party = await addParty()
+    const browser = await signedInBrowser(app, database, party.members.owner)
+    const { status } = await send(
+      browser,
+      route,
+      pathOf(route, party.merchantId, 'sandbox', party),
+      changeFor(route, party),
+    )
+    const acts = await database.rows<{ act: string; address: string }>(sql`
+      select act, address from audit_log
+       where actor = ${`member:${party.members.owner}`} and merchant_id = ${uuidOf(party.merchantId)}`)
+    if (status >= 300) continue // such as a cancellation: this payment is paid
+    assert.deepEqual([acts.length, acts[0]?.address], [1, '127.0.0.1'], nameOf(route))
+    made++
+  }
+  assert.ok(made >= 25)
+})

@@ -59,7 +59,7 @@ const RULES: Record<string, Rule> = {
   'PATCH /webhook-endpoints/:id': { access: 'keys' },
   'DELETE /webhook-endpoints/:id': { access: 'keys' },
   'POST /webhook-endpoints/:id/rotate-secret': SECRETS,
-  'POST /webhook-endpoints/:id/test': { access: 'keys' },
+  'POST /webhook-endpoints/:id/test': { access: 'keys', act: 'webhook_endpoint.tested' },
   'POST /webhook-secret/rotate': SECRETS,
   'GET /integrations': { access: 'settings' },
   'GET /integrations/:provider': { access: 'settings' },
