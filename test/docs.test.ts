@@ -421,6 +421,20 @@ test('each curl of docs/sandbox.md works, and its tables list each card and faul
   for (const fault of FAULT_KINDS) assert.ok(page.includes(`| \`${fault}\` |`), fault)
 })
 
+test('the curl of docs/exports.md writes a file', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-'))
+  after(() => rm(folder, { recursive: true }))
+  const env = { CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] }
+  const script = blocksOf('docs/exports.md', 'sh').join('\n').replaceAll('http://localhost:3000', baseUrl)
+  await run(`cd ${folder}\n${script}`, env)
+  const [file = '', ...others] = globSync('*', { cwd: folder })
+  assert.match(file, /^payments-sandbox-\d{4}-\d\d-\d\d\.csv$/)
+  assert.deepEqual(others, [])
+  assert.equal(readFileSync(join(folder, file), 'utf8'), 'reference,amount,currency,createdAt\r\n')
+})
+
 test('docs/errors.md lists each error code with its status, and each failure code', () => {
   const page = read('docs/errors.md')
   const answer = (retryable: boolean) => (retryable ? 'yes' : 'no')

@@ -17,8 +17,16 @@ export interface Transaction extends Queries {
   readonly inTransaction: true
 }
 
+/** A read-only transaction in which every statement sees the same data. */
+export interface Snapshot extends Queries {
+  /** Gives the connection back. Never throws. */
+  close(): Promise<void>
+}
+
 export interface Database extends Queries {
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
+  /** For exports. There are connections for two at a time, so that the pool of the payments never waits for one. */
+  openSnapshot(): Promise<Snapshot>
   /** Resolves when PostgreSQL answers. Throws `unavailable` after one second. */
   ping(): Promise<void>
   /** Calls the handler for each notification that this process sends. Other processes LISTEN. */
@@ -39,6 +47,7 @@ export interface DatabaseOptions {
 }
 
 const MAX_CONFLICT_RETRIES = 3
+export const MAX_SNAPSHOTS = 2
 
 /** Each statement, right before it is sent. For tests: without a subscriber it costs nothing. */
 export const STATEMENT_SENT = channel('manilla:statement-sent')
@@ -51,9 +60,8 @@ const types = {
 
 export function connect(options: DatabaseOptions): Database {
   const statementTimeoutMs = options.statementTimeoutMs ?? 5_000
-  const pool = new pg.Pool({
+  const settings: pg.PoolConfig = {
     connectionString: options.url,
-    max: options.connections ?? 10,
     // pg has no timeouts by default.
     connectionTimeoutMillis: options.poolWaitMs ?? 1_000,
     // A burst after a quiet minute would otherwise first wait for new connections, which cost both sides 10 ms of CPU each.
@@ -68,23 +76,28 @@ export function connect(options: DatabaseOptions): Database {
     // Overrides settings of the role or database: a 2xx response means that the data is on disk.
     options: '-c synchronous_commit=on',
     types,
+  }
+  const pool = new pg.Pool({ ...settings, max: options.connections ?? 10 })
+  // A snapshot waits for a client that reads slowly, but not for ever: it keeps PostgreSQL from removing old rows.
+  const snapshots = new pg.Pool({
+    ...settings,
+    max: MAX_SNAPSHOTS,
+    idleTimeoutMillis: 10_000,
+    idle_in_transaction_session_timeout: 30_000,
   })
   // Without error listeners on the pool and on each client, a killed backend would end our process.
-  pool.on('error', (error) => options.onIdleError?.(error))
+  for (const each of [pool, snapshots]) {
+    each.on('error', (error) => options.onIdleError?.(error))
+    each.on('connect', (client) => client.on('error', () => {}))
+  }
   const backends = new Map<pg.PoolClient, number>()
   pool.on('connect', (client) => {
     backends.set(client, (client as pg.PoolClient & { processID: number }).processID) // not in the types
-    client.on('error', () => {})
   })
   pool.on('remove', (client) => backends.delete(client))
 
   async function withClient<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    let client: pg.PoolClient
-    try {
-      client = await pool.connect()
-    } catch (error) {
-      throw unavailable(error)
-    }
+    const client = await clientOf(pool)
     try {
       const result = await work(client)
       client.release()
@@ -127,6 +140,8 @@ export function connect(options: DatabaseOptions): Database {
       }
     },
 
+    openSnapshot: async () => openSnapshot(await clientOf(snapshots)),
+
     async ping() {
       let timer: NodeJS.Timeout | undefined
       const tooSlow = new Promise<never>((_, reject) => {
@@ -143,8 +158,54 @@ export function connect(options: DatabaseOptions): Database {
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     async close() {
       await notifications.stop()
-      await pool.end()
+      await Promise.all([pool.end(), snapshots.end()])
     },
+  }
+}
+
+async function clientOf(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    throw unavailable(error)
+  }
+}
+
+async function openSnapshot(client: pg.PoolClient): Promise<Snapshot> {
+  let broken: Error | undefined
+  let before: Promise<unknown> = Promise.resolve()
+  const query = async (statement: Statement | string) => {
+    const run = before.then(() => client.query(statement)) // in turn: a connection takes one statement at a time
+    before = run.catch(() => {})
+    try {
+      return (await run).rows
+    } catch (error) {
+      if (breaksConnection(error)) broken = error as Error
+      throw isAway(error) ? unavailable(error) : error
+    }
+  }
+  const rows = <Row>(statement: Statement) => {
+    STATEMENT_SENT.publish(statement)
+    return query(statement) as Promise<Row[]>
+  }
+  const close = async () => {
+    if (!broken) await query('rollback').catch((error: Error) => (broken ??= error))
+    if (broken) discard(client, broken)
+    else client.release()
+  }
+  try {
+    await query('begin isolation level repeatable read read only')
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    rows,
+    row: async <Row>(statement: Statement) => (await rows<Row>(statement))[0],
+    notify: () => {
+      throw new Error('a snapshot is read-only')
+    },
+    close,
   }
 }
 

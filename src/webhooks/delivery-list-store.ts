@@ -141,3 +141,28 @@ export async function countGivenUp(
          and state in ('exhausted', 'disabled') and created_at >= ${since} limit ${limit}) found`)
   return row?.count ?? 0
 }
+
+/** No more than `most` are counted. Undefined for those that wait for a retry. */
+export async function countDeliveries(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  filter: DeliveryFilter,
+  most: number,
+): Promise<number | undefined> {
+  if (filter === 'retrying') return undefined
+  const merchant = uuidOf(merchantId)
+  const row = await db.row<{ count: number }>(
+    filter === 'given-up'
+      ? sql`
+          select count(*) as count from (
+            select from deliveries
+             where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and state in ('exhausted', 'disabled')
+             limit ${most}) as counted`
+      : sql`
+          select count(*) as count from (
+            select from events e join deliveries d on d.place = e.place and d.event_id = e.id
+             where e.place = ${place} and e.merchant_id = ${merchant} and e.mode = ${mode} and e.body is not null
+             limit ${most}) as counted`,
+  )
+  return row?.count
+}

@@ -95,7 +95,7 @@ test('each request and response has an example without placeholders', () => {
   for (const { operationId, requestBody, responses } of operations) {
     const answers = Object.entries<Json>(responses).filter(([status]) => status.startsWith('2'))
     for (const { content } of [requestBody, ...answers.map(([, answer]) => answer)].filter(Boolean)) {
-      const { example } = content['application/json']
+      const { example } = content['application/json'] ?? content['text/csv']
       assert.ok(Object.keys(example).length > 0, operationId)
       for (const [name, value] of Object.entries(example)) {
         assert.notEqual(value, 'string', `${operationId} ${name}`)

@@ -6,6 +6,7 @@ import { searchPayments } from '../../payments/store/payment-search.ts'
 import { withAttempts } from '../../payments/store/payment-states.ts'
 import { deliveriesOfPayment, type ListedDelivery, listDeliveries } from '../../webhooks/delivery-list-store.ts'
 import { makeCursor, readCursor } from '../api/contract/cursor.ts'
+import { criteriaOf } from '../api/contract/export.ts'
 import { ownPayment } from '../api/payments.ts'
 import type { App } from '../server/framework.ts'
 import { inMerchant, scopeOf } from './guard.ts'
@@ -32,18 +33,8 @@ export function paymentSearchRoutes(app: App, parts: PaymentDependencies): void 
     `${OF_MERCHANT}/payments`,
     { config, schema: { querystring: PaymentsQuery, response: { 200: PaymentsAnswer } } },
     async (request) => {
-      const { q, from, to, amountFrom, amountTo, late, needsReview, limit, cursor, ...exact } = request.query
-      const criteria = {
-        ...exact,
-        search: q?.trim() || undefined,
-        ...(from !== undefined && { from: new Date(from) }),
-        ...(to !== undefined && { to: new Date(to) }),
-        ...(amountFrom !== undefined && { amountFrom: Number(amountFrom) }),
-        ...(amountTo !== undefined && { amountTo: Number(amountTo) }),
-        ...(late && { late: true as const }),
-        ...(needsReview && { needsReview: true as const }),
-      }
-      const { payments, nextBefore } = await searchPayments(database, scopeOf(request), criteria, {
+      const { limit, cursor, ...filters } = request.query
+      const { payments, nextBefore } = await searchPayments(database, scopeOf(request), criteriaOf(filters), {
         before: cursor === undefined ? undefined : readCursor('payment', cursor),
         limit: Number(limit ?? DEFAULT_PAGE_SIZE),
       })

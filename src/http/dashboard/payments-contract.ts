@@ -1,33 +1,19 @@
 import { type Static, Type } from 'typebox'
-import type { Channel } from '../../kernel/channel.ts'
 import { ATTEMPT_STATUSES } from '../../payments/state/attempt.ts'
 import { PAYMENT_STATUSES } from '../../payments/state/payment.ts'
 import { Card, ChannelName, Refund } from '../api/contract/attempt.ts'
+import { DeliveryFilters, PaymentFilters, RefundFilters } from '../api/contract/export.ts'
 import { listOf, nullable } from '../api/contract/schema.ts'
 
 /** Requests and answers of the dashboard's lists. One payment, its refunds and so on are answered as in the merchants' API. */
 
 const oneOf = <Value extends string>(values: readonly Value[]) =>
   Type.Unsafe<Value>({ type: 'string', enum: [...values] })
-const CHANNELS: readonly Channel[] = ['card', 'virtual-bank-account']
 const Moment = Type.String({ description: 'ISO 8601, UTC' })
 const Limit = Type.Optional(Type.String({ format: 'page-size' }))
-const Amount = Type.Optional(Type.String({ pattern: '^\\d{1,12}$' }))
-const Yes = Type.Optional(oneOf(['true']))
 
 export const PaymentsQuery = Type.Object({
-  /** The search box. Empty: no search. */
-  q: Type.Optional(Type.String({ format: 'plain-text', maxLength: 254 })),
-  status: Type.Optional(oneOf(PAYMENT_STATUSES)),
-  provider: Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,50}$' })),
-  channel: Type.Optional(oneOf(CHANNELS)),
-  currency: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$' })),
-  amountFrom: Amount,
-  amountTo: Amount,
-  from: Type.Optional(Type.String({ format: 'moment' })),
-  to: Type.Optional(Type.String({ format: 'moment' })),
-  late: Yes,
-  needsReview: Yes,
+  ...PaymentFilters.properties,
   limit: Limit,
   cursor: Type.Optional(Type.String({ format: 'cursor' })),
 })
@@ -77,15 +63,13 @@ const Delivery = Type.Object({
 export type Delivery = Static<typeof Delivery>
 export const DeliveriesAnswer = listOf(Delivery)
 export const DeliveriesQuery = Type.Object({
-  /** `retrying`: waiting after a failed try. `given-up`: exhausted, or its endpoint is disabled. */
-  state: Type.Optional(oneOf(['retrying', 'given-up'])),
+  ...DeliveryFilters.properties,
   limit: Limit,
   cursor: Type.Optional(Type.String({ format: 'delivery-cursor' })),
 })
 
-const REFUND_STATUSES = ['pending', 'successful', 'failed'] as const
 export const RefundsQuery = Type.Object({
-  status: Type.Optional(oneOf(REFUND_STATUSES)),
+  ...RefundFilters.properties,
   limit: Limit,
   cursor: Type.Optional(Type.String({ format: 'refund-cursor' })),
 })

@@ -8,6 +8,7 @@ import { cardRoutes } from '../api/cards.ts'
 import { checkoutRoutes } from '../api/checkouts.ts'
 import { disputeRoutes } from '../api/disputes.ts'
 import { eventRoutes } from '../api/events.ts'
+import { type ExportParts, exportRoutes } from '../api/exports.ts'
 import { integrationRoutes } from '../api/integrations.ts'
 import { linkRoutes } from '../api/links.ts'
 import { paymentRoutes } from '../api/payments.ts'
@@ -17,7 +18,10 @@ import type { App } from '../server/framework.ts'
 import { type Access, inMerchant, type StepUp, scopeOf } from './guard.ts'
 import { checkRefundLimit } from './refund-limit.ts'
 
-export interface SharedParts extends PaymentDependencies, Pick<DeliveryDependencies, 'http' | 'allowPrivate'> {
+export interface SharedParts
+  extends PaymentDependencies,
+    Pick<DeliveryDependencies, 'http' | 'allowPrivate'>,
+    Pick<ExportParts, 'exportSlots'> {
   integrationCache: IntegrationCache
   paymentBatch: PaymentBatch
 }
@@ -61,6 +65,10 @@ const RULES: Record<string, Rule> = {
   'POST /webhook-endpoints/:id/rotate-secret': SECRETS,
   'POST /webhook-endpoints/:id/test': { access: 'keys', act: 'webhook_endpoint.tested' },
   'POST /webhook-secret/rotate': SECRETS,
+  'GET /exports/payments': { access: 'read', act: 'payments.exported' },
+  'GET /exports/refunds': { access: 'read', act: 'refunds.exported' },
+  'GET /exports/transfers': { access: 'read', act: 'transfers.exported' },
+  'GET /exports/deliveries': { access: 'read', act: 'deliveries.exported' },
   'GET /integrations': { access: 'settings' },
   'GET /integrations/:provider': { access: 'settings' },
   'PUT /integrations/:provider': { access: 'settings', stepUp: 'second-factor in live mode' },
@@ -103,6 +111,7 @@ export function sharedRoutes(app: App, parts: SharedParts): void {
       eventRoutes(shared, parts)
       webhookEndpointRoutes(shared, parts)
       integrationRoutes(shared, parts)
+      exportRoutes(shared, parts)
     },
     { prefix: OF_MERCHANT },
   )
@@ -112,6 +121,12 @@ async function recordMembersAct({ database }: SharedParts, request: FastifyReque
   const { actor, merchantId } = request.caller
   const { reference, id } = request.params as { reference?: string; id?: string }
   const created = act === 'payment.created' ? (JSON.parse(body) as { data: { id: string } }).data.id : undefined
-  const subject = created ?? reference ?? id ?? request.caller.mode
+  const subject = created ?? reference ?? id ?? (act.endsWith('.exported') ? exportedOf(request) : request.caller.mode)
   await database.transaction((tx) => recordAct(tx, { actor, act, merchantId, subject }))
+}
+
+/** Mode and filters of an export. The search text may be a customer's address, which this log could not erase. */
+function exportedOf({ caller, query }: FastifyRequest): string {
+  const { q, columns, bom, ...filters } = query as Record<string, string>
+  return [caller.mode, ...Object.entries({ ...filters, ...(q && { q: '…' }) }).map((each) => each.join('='))].join(' ')
 }

@@ -20,6 +20,7 @@ import { checkoutRoutes } from '../api/checkouts.ts'
 import { FORMATS } from '../api/contract/formats.ts'
 import { disputeRoutes } from '../api/disputes.ts'
 import { eventRoutes } from '../api/events.ts'
+import { ExportSlots, exportRoutes } from '../api/exports.ts'
 import { feeRoutes } from '../api/fees.ts'
 import { initializeRoutes } from '../api/initialize.ts'
 import { integrationRoutes } from '../api/integrations.ts'
@@ -217,6 +218,7 @@ async function registerCallerRoutes(
   shared: { limits: Limits; links: Links; metrics: Metrics; documents: Documents },
 ): Promise<void> {
   const { limits, links, metrics, documents } = shared
+  const exportSlots = new ExportSlots()
   await describeApi(app, parts.baseUrl, limits)
 
   await app.register(
@@ -242,6 +244,7 @@ async function registerCallerRoutes(
       feeRoutes(api, parts)
       webhookEndpointRoutes(api, parts)
       eventRoutes(api, parts)
+      exportRoutes(api, { ...parts, exportSlots })
     },
     { prefix: '/payments/v1' },
   )
@@ -256,9 +259,8 @@ async function registerCallerRoutes(
   })
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
   await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
-  await app.register(async (dashboard: App) => dashboardRoutes(dashboard, { ...parts, limits, links, documents }), {
-    prefix: DASHBOARD_API,
-  })
+  const forMembers = { ...parts, limits, links, documents, exportSlots }
+  await app.register(async (dashboard: App) => dashboardRoutes(dashboard, forMembers), { prefix: DASHBOARD_API })
   await app.register(async (shell: App) => shellRoutes(shell, parts.assets.dashboard))
   const paymentIdOf = (text: string) => pageOf(parts, text)?.id
   await app.register(async (live: App) => liveRoutes(live, { live: parts.live, limits, paymentIdOf }))

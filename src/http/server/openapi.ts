@@ -94,6 +94,7 @@ export async function describeApi(app: App, baseUrl: () => string, limits: Limit
         { name: 'Cards' },
         { name: 'Integrations' },
         { name: 'Webhooks' },
+        { name: 'Exports', description: 'Lists as CSV files.' },
         { name: 'Sandbox', description: 'Control calls for your own tests. They take sandbox credentials only.' },
       ],
     },

@@ -57,6 +57,10 @@ function explain(error: FastifySchemaValidationError, body: unknown): Mistake[] 
         `Keys of ${name} must have 1 to 40 characters.`,
         `${instancePath}/${pointerPart(String(params.propertyName))}`,
       )
+    case 'additionalProperties': {
+      const unknown = String(params.additionalProperty)
+      return at('unknown_field', `${unknown} is not known here.`, `${instancePath}/${pointerPart(unknown)}`)
+    }
     default:
       return at('invalid_value', `${name} is not valid (${keyword}).`)
   }

@@ -153,7 +153,7 @@ async function readPayments(
 }
 
 // Ids have the time of the process that created them, created_at has the time of the database.
-const CLOCKS_MAY_DIFFER_MS = 3_600_000
+export const CLOCKS_MAY_DIFFER_MS = 3_600_000
 
 type Source = 'all' | 'finished' | 'late' | 'e-mail' | 'named' | 'review' | 'failure'
 

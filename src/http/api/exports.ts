@@ -1,0 +1,251 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { type Database, MAX_SNAPSHOTS, type Queries } from '../../database/database.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { MerchantId } from '../../kernel/ids.ts'
+import { Problem, refuse } from '../../kernel/problem.ts'
+import type { Scope } from '../../kernel/scope.ts'
+import type { PaymentState } from '../../payments/state/payment-state.ts'
+import { countPayments, countRefunds } from '../../payments/store/list-counts.ts'
+import { type PaymentCriteria, searchPayments } from '../../payments/store/payment-search.ts'
+import { withAttempts } from '../../payments/store/payment-states.ts'
+import { listRefunds, type RefundOfPayment } from '../../payments/store/refunds.ts'
+import { FIRST_PAGE, listTransfers, type Transfer, type TransferCursor } from '../../payments/store/transfers.ts'
+import { countDeliveries, type ListedDelivery, listDeliveries } from '../../webhooks/delivery-list-store.ts'
+import type { App } from '../server/framework.ts'
+import {
+  criteriaOf,
+  csvAnswer,
+  DeliveriesExportQuery,
+  PaymentsExportQuery,
+  RefundsExportQuery,
+  TransfersExportQuery,
+} from './contract/export.ts'
+import { problems } from './contract/problem.ts'
+import { BYTE_ORDER_MARK, type Cell, csvLine } from './csv.ts'
+import { EXPORTED } from './exported-columns.ts'
+
+export interface ExportParts {
+  database: Database
+  clock: Clock
+  log: Logger
+  exportSlots: ExportSlots
+}
+
+/** Rows that one statement reads, and that are in memory at a time. */
+const PAGE_SIZE = 100
+/** Deliveries that wait for a retry have no order to page by, so they are read at once. */
+const MAX_RETRYING = 5_000
+/** Above it the total is not worth the time of counting. */
+const MAX_COUNTED = 100_000
+/** An open snapshot keeps PostgreSQL from removing old rows. */
+const MAX_EXPORT_MS = 10 * 60_000
+const RETRY_SECONDS = 10
+
+/** Limits the exports that one process makes at a time: two, and one of each merchant. */
+export class ExportSlots {
+  readonly #merchants = new Set<MerchantId>()
+
+  /** Returns the function that gives the slot back. */
+  take(merchantId: MerchantId): () => void {
+    const why = this.#merchants.has(merchantId)
+      ? 'Another export of this merchant is running.'
+      : this.#merchants.size >= MAX_SNAPSHOTS
+        ? 'Too many exports are running.'
+        : undefined
+    if (why)
+      throw new Problem('rate_limited', `${why} Try again in ${RETRY_SECONDS} s.`, { retryAfterSeconds: RETRY_SECONDS })
+    this.#merchants.add(merchantId)
+    return () => void this.#merchants.delete(merchantId)
+  }
+}
+
+interface Export<Row> {
+  list: keyof typeof EXPORTED
+  columns: Record<string, (row: Row) => Cell>
+  query: { columns?: string; bom?: 'true' }
+  pages: (db: Queries, scope: Scope) => AsyncGenerator<Row[]>
+  /** Absent: it cannot be counted quickly. */
+  count?: (db: Queries, scope: Scope) => Promise<number | undefined>
+}
+
+/** The lists as CSV, each from one snapshot of the database. The dashboard has the same routes. */
+export function exportRoutes(app: App, parts: ExportParts): void {
+  app.get('/exports/payments', options('payments', PaymentsExportQuery), (request, reply) => {
+    const { query } = request
+    const criteria = criteriaOf(query)
+    return sendExport(parts, request, reply, {
+      ...{ list: 'payments', columns: EXPORTED.payments, query },
+      pages: (db, scope) => paymentPages(db, scope, criteria),
+      count: (db, scope) => countPayments(db, scope, criteria, MAX_COUNTED),
+    })
+  })
+
+  app.get('/exports/refunds', options('refunds', RefundsExportQuery), (request, reply) => {
+    const { query } = request
+    const { status } = query
+    return sendExport(parts, request, reply, {
+      ...{ list: 'refunds', columns: EXPORTED.refunds, query },
+      pages: (db, scope) =>
+        pagesOf<RefundOfPayment>((before, limit) => listRefunds(db, scope, { status, before, limit })),
+      count: (db, scope) => countRefunds(db, scope, status, MAX_COUNTED),
+    })
+  })
+
+  app.get('/exports/transfers', options('transfers', TransfersExportQuery), (request, reply) => {
+    const { query } = request
+    return sendExport(parts, request, reply, {
+      ...{ list: 'transfers', columns: EXPORTED.transfers, query },
+      pages: transferPages,
+    })
+  })
+
+  app.get('/exports/deliveries', options('deliveries', DeliveriesExportQuery), (request, reply) => {
+    const { query } = request
+    const filter = query.state
+    return sendExport(parts, request, reply, {
+      ...{ list: 'deliveries', columns: EXPORTED.deliveries, query },
+      pages: (db, scope) =>
+        filter === 'retrying'
+          ? onePage(listDeliveries(db, scope, { filter, before: undefined, limit: MAX_RETRYING }))
+          : pagesOf<ListedDelivery>((before, limit) => listDeliveries(db, scope, { filter, before, limit })),
+      count: (db, scope) => countDeliveries(db, scope, filter, MAX_COUNTED),
+    })
+  })
+}
+
+function options<Query>(list: keyof typeof EXPORTED, querystring: Query) {
+  const example = `${Object.keys(EXPORTED[list]).join(',')}\r\n`
+  return {
+    exposeHeadRoute: false, // HEAD would read all rows
+    schema: {
+      operationId: `export${list[0]?.toUpperCase()}${list.slice(1)}`,
+      summary: `Export ${list}`,
+      description: ABOUT[list],
+      tags: ['Exports'],
+      querystring,
+      response: { 200: csvAnswer(example), ...problems('invalid_request', 'unknown_field') },
+    },
+  }
+}
+
+const NEWEST_FIRST = 'CSV, newest first, all rows as they were at one moment.'
+const ABOUT = {
+  payments: NEWEST_FIRST,
+  refunds: NEWEST_FIRST,
+  transfers: `Money that does not add up: unmatched, under-, over- and late paid, surplus. ${NEWEST_FIRST}`,
+  deliveries: `Webhook deliveries without bodies and secrets. ${NEWEST_FIRST}`,
+}
+
+async function sendExport<Row>(
+  { database, clock, log, exportSlots }: ExportParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  wanted: Export<Row>,
+): Promise<FastifyReply> {
+  const columns = chosenColumns(wanted)
+  const { place, merchantId, mode } = request.caller
+  const scope = { place, merchantId, mode }
+  const release = exportSlots.take(merchantId)
+  const total = await countRows(database, scope, wanted)
+  const snapshot = await database.openSnapshot().catch((error) => {
+    release()
+    throw error
+  })
+  let ended: Promise<void> | undefined
+  const end = () => (ended ??= snapshot.close().then(release))
+  const start = wanted.query.bom ? BYTE_ORDER_MARK : ''
+  const stream = Readable.from(csvLines(columns, wanted.pages(snapshot, scope), { start, end }), { objectMode: false })
+  const timeout = setTimeout(() => stream.destroy(new Error('the export took too long')), MAX_EXPORT_MS)
+  stream.once('error', (err) => log.warn({ requestId: request.id, err }, 'an export failed'))
+  stream.once('close', () => {
+    clearTimeout(timeout)
+    void end() // a stream that was never read has not done it
+  })
+  const isGone = reply.raw.destroyed
+  reply.raw.once('close', () => stream.destroy())
+  if (isGone) {
+    stream.destroy()
+    return reply.hijack()
+  }
+  const day = clock.now().toISOString().slice(0, 10)
+  return reply
+    .headers({
+      'content-type': 'text/csv; charset=utf-8; header=present',
+      'content-disposition': `attachment; filename="${wanted.list}-${mode}-${day}.csv"`,
+      ...(total !== undefined && { 'export-rows': `${total}${total === MAX_COUNTED ? '+' : ''}` }),
+    })
+    .send(stream)
+}
+
+function chosenColumns<Row>({ columns, query }: Export<Row>): [name: string, show: (row: Row) => Cell][] {
+  const names = query.columns?.split(',') ?? Object.keys(columns)
+  return names.map((name) => {
+    const show = Object.hasOwn(columns, name) ? columns[name] : undefined
+    if (show) return [name, show]
+    const message = `columns must be some of ${Object.keys(columns).join(', ')}; ${name} is not.`
+    return refuse([{ pointer: '/columns', code: 'invalid_value', message }])
+  })
+}
+
+/** For a progress bar: an export starts without it if counting takes too long. */
+async function countRows<Row>(database: Database, scope: Scope, { count }: Export<Row>): Promise<number | undefined> {
+  const snapshot = count && (await database.openSnapshot().catch(() => undefined))
+  const total = await (snapshot && count(snapshot, scope).catch(() => undefined))
+  await snapshot?.close()
+  return total
+}
+
+/**
+ * The header comes with the first rows, so that an error in reading them is still answered as one. `end` is called before the last byte is
+ * sent: the client may ask for the next export then.
+ */
+async function* csvLines<Row>(
+  columns: [name: string, show: (row: Row) => Cell][],
+  pages: AsyncGenerator<Row[]>,
+  { start, end }: { start: string; end: () => Promise<void> },
+): AsyncGenerator<string> {
+  let before = start + csvLine(columns.map(([name]) => name))
+  try {
+    for await (const rows of pages) {
+      const text = before + rows.map((row) => csvLine(columns.map(([, show]) => show(row)))).join('')
+      before = ''
+      if (text) yield text
+    }
+  } finally {
+    await end()
+  }
+}
+
+async function* paymentPages(db: Queries, scope: Scope, criteria: PaymentCriteria): AsyncGenerator<PaymentState[]> {
+  let before: Parameters<typeof searchPayments>[3]['before']
+  do {
+    const { payments, nextBefore } = await searchPayments(db, scope, criteria, { before, limit: PAGE_SIZE })
+    yield await withAttempts(db, payments)
+    before = nextBefore ?? undefined
+  } while (before)
+}
+
+async function* pagesOf<Row extends { id: unknown }>(
+  read: (before: Row['id'] | undefined, limit: number) => Promise<Row[]>,
+): AsyncGenerator<Row[]> {
+  let rows: Row[] = []
+  do {
+    rows = await read(rows.at(-1)?.id, PAGE_SIZE)
+    yield rows
+  } while (rows.length === PAGE_SIZE)
+}
+
+async function* transferPages(db: Queries, scope: Scope): AsyncGenerator<Transfer[]> {
+  let cursor: TransferCursor | null = FIRST_PAGE
+  while (cursor) {
+    const page: Awaited<ReturnType<typeof listTransfers>> = await listTransfers(db, scope, cursor, PAGE_SIZE)
+    yield page.transfers
+    cursor = page.next
+  }
+}
+
+async function* onePage<Row>(rows: Promise<Row[]>): AsyncGenerator<Row[]> {
+  yield await rows
+}
