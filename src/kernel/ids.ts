@@ -30,6 +30,7 @@ export type SessionId = Id<'session'>
 export type PasskeyId = Id<'passkey'>
 export type LinkId = Id<'link'>
 export type OneTimeLinkId = Id<'oneTimeLink'>
+export type SavedViewId = Id<'savedView'>
 
 const PREFIX = {
   payment: 'chk_',
@@ -47,8 +48,17 @@ const PREFIX = {
   passkey: 'pky_',
   link: 'lnk_',
   oneTimeLink: 'otl_',
+  savedView: 'svw_',
 } as const
-const PLAIN = ['merchant', 'endpoint', 'member', 'session', 'passkey', 'oneTimeLink'] as const satisfies IdKind[]
+const PLAIN = [
+  'merchant',
+  'endpoint',
+  'member',
+  'session',
+  'passkey',
+  'oneTimeLink',
+  'savedView',
+] as const satisfies IdKind[]
 const PREFIX_LENGTH = 4
 const PLACE_LENGTH = 2
 const ENCODED_LENGTH = 22 // 58^22 > 2^128

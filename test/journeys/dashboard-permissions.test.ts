@@ -14,6 +14,7 @@ import { MODES, type Mode } from '../../src/kernel/mode.ts'
 import type { Scope } from '../../src/kernel/scope.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
 import { setOperator } from '../../src/members/manage-members.ts'
+import { saveView } from '../../src/members/manage-views.ts'
 import { createInvitation } from '../../src/members/one-time-links.ts'
 import { PERMISSIONS, ROLES, type Role } from '../../src/members/permissions.ts'
 import { createCredential } from '../../src/merchants/manage-merchants.ts'
@@ -73,7 +74,12 @@ async function addParty(): Promise<Party> {
     sandbox: { clientId, ...(await addObjects({ place, merchantId, mode: 'sandbox' })) },
     live: { clientId: live, ...(await addObjects({ place, merchantId, mode: 'live' })) },
   }
-  const objects = { member: members.viewer, invitation: invitation.id, provider: 'gateway' }
+  const view = await saveView(
+    parts,
+    { memberId: members.owner, merchantId, actor: 'test' },
+    { name: 'Kept', filters: {} },
+  )
+  const objects = { view: view.id, member: members.viewer, invitation: invitation.id, provider: 'gateway' }
   return { merchantId, members, objects, byMode }
 }
 
@@ -161,6 +167,8 @@ const BODIES: Record<string, unknown> = {
   'PUT /merchants/:merchant/:mode/integrations/:provider': { priority: 10 },
   'PUT /merchants/:merchant/:mode/provider-order': { providers: ['gateway'] },
   'PATCH /merchants/:merchant/branding': { colour: '#0b6e4f' },
+  'POST /merchants/:merchant/views': { name: 'Late', filters: { late: 'true' } },
+  'PATCH /merchants/:merchant/views/:view': { name: 'Paid late' },
   'PATCH /merchants/:merchant/settings': { timeZone: 'Africa/Lagos' },
 }
 

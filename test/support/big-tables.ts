@@ -22,6 +22,7 @@ export const SMALL_TABLES: Record<string, string> = {
   members: 'the people of all merchants',
   memberships: 'a few for each member',
   passkeys: 'a few for each member',
+  saved_views: 'limited for each member',
   recovery_codes: 'ten for each member',
   sessions: 'deleted when they end',
   one_time_links: 'deleted after they have ended',

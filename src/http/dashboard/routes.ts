@@ -19,6 +19,7 @@ import { settingsRoutes } from './settings-routes.ts'
 import { declareSharedAccess, type SharedParts, sharedRoutes } from './shared-routes.ts'
 import { signInRoutes } from './sign-in-routes.ts'
 import { transferRoutes } from './transfer-routes.ts'
+import { viewRoutes } from './view-routes.ts'
 
 export interface DashboardParts extends Omit<MemberDependencies, 'later'>, SharedParts {
   limits: Limits
@@ -49,6 +50,7 @@ export function dashboardRoutes(app: App, parts: DashboardParts): void {
   apiKeyRoutes(app, deps)
   overviewRoutes(app, deps)
   paymentSearchRoutes(app, deps)
+  viewRoutes(app, deps)
   moneyRoutes(app, deps)
   transferRoutes(app, deps)
   providerRoutes(app, deps)
