@@ -85,6 +85,14 @@ export async function lockOperators(tx: Transaction): Promise<MemberId[]> {
   return rows.map(({ id }) => idOf('member', id))
 }
 
+export async function listOperators(db: Queries): Promise<(Member & { lastSeenAt: Date | null })[]> {
+  const rows = await db.rows<MemberRow & { last_seen_at: Date | null }>(sql`
+    select ${MEMBER_COLUMNS},
+           (select max(s.last_seen_at) from sessions s where s.member_id = m.id and s.complete) as last_seen_at
+      from members m where m.operator order by m.name, m.id`)
+  return rows.map((row) => ({ ...memberOf(row), lastSeenAt: row.last_seen_at }))
+}
+
 export async function hasOperator(db: Queries): Promise<boolean> {
   return (await db.row(sql`select from members where operator limit 1`)) !== undefined
 }

@@ -12,6 +12,7 @@ import { guardRoutes } from './guard.ts'
 import { liveChangeRoutes } from './live-changes.ts'
 import { memberRoutes } from './member-routes.ts'
 import { moneyRoutes } from './money-routes.ts'
+import { operatorRoutes } from './operator-routes.ts'
 import { overviewRoutes } from './overview-routes.ts'
 import { paymentSearchRoutes } from './payment-routes.ts'
 import { providerRoutes } from './provider-routes.ts'
@@ -57,6 +58,7 @@ export function dashboardRoutes(app: App, parts: DashboardParts): void {
   brandingRoutes(app, deps)
   brandingPreviewRoutes(app, deps)
   settingsRoutes(app, deps)
+  operatorRoutes(app, deps)
   liveChangeRoutes(app, deps)
   sharedRoutes(app, deps)
 }
