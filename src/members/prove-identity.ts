@@ -79,9 +79,12 @@ export async function limitTries<Result>(
   const seconds = await countTry(database, counters)
   if (seconds !== undefined)
     throw new Problem('rate_limited', `Too many tries. Try again in ${seconds} s.`, { retryAfterSeconds: seconds })
-  const result = await check()
+  const names = counters.map(({ name }) => name)
+  const result = await check().catch(async (error) => {
+    await forgiveTries(database, [], names) // nothing was checked, such as when too many passwords wait
+    throw error
+  })
   if (result !== undefined) {
-    const names = counters.map(({ name }) => name)
     const isShared = (name: string) => name.startsWith('address ')
     await forgiveTries(
       database,

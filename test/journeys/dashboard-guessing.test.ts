@@ -8,7 +8,7 @@ import { deviceCookieOf } from '../../src/members/prove-identity.ts'
 import { newAuthenticator } from '../support/authenticator.ts'
 import { addMember, type DashboardBrowser, newBrowser, PASSWORD, signedInBrowser } from '../support/dashboard.ts'
 import { eventually } from '../support/paying.ts'
-import { addMerchant, BASE_URL, startService } from '../support/service.ts'
+import { addMerchant, BASE_URL, checkout, startOn, startService } from '../support/service.ts'
 
 const { app, database } = await startService({ trustProxy: ['127.0.0.1'] })
 const { merchantId } = await addMerchant(database)
@@ -169,6 +169,56 @@ test('I5: an unknown account, one without a password and a wrong password get th
     for (let number = 0; number < 6; number++) statuses.push((await guess(email, 'x', addressOf(number))).status)
     assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429], `${email} waits like every other`)
   }
+})
+
+test('I5: a forgotten password is answered before the account is looked up and the mail is sent', async () => {
+  const { promise: mailed, resolve: letGo } = Promise.withResolvers<void>()
+  let mails = 0
+  const mailing = await startOn(database, {
+    sendMail: () => {
+      mails++
+      return mailed
+    },
+  })
+  const answers = []
+  for (const email of [owner.email, 'nobody@example.com', 'x']) {
+    const { status, body } = await newBrowser(mailing).call('POST', '/sign-in/forgot', { email })
+    answers.push([status, body])
+  }
+  for (const answer of answers) assert.deepEqual(answer, [202, { data: {} }])
+  await eventually(
+    async () => mails,
+    (count) => count === 1,
+  )
+  letGo()
+})
+
+test('a try that is refused because too many people sign in is not counted', async () => {
+  await forgetTries()
+  const busy = Array.from({ length: 50 }, () => hashPassword(PASSWORD))
+  const statuses = []
+  for (let number = 0; number < 7; number++)
+    statuses.push((await guess(owner.email, PASSWORD, addressOf(number))).status)
+  assert.deepEqual([...new Set(statuses)], [503])
+  await Promise.all(busy)
+  assert.equal((await guess(owner.email, PASSWORD, addressOf(8))).status, 200)
+})
+
+test('200 sign-ins at once do not stop payments', async () => {
+  await forgetTries()
+  const merchant = await addMerchant(database)
+  let pending = 200
+  const signIns = Array.from({ length: 200 }, async (_, number) => {
+    const { status } = await guess(`many${number}@example.com`, 'a wrong password', addressOf(number))
+    pending--
+    return status
+  })
+  for (let number = 0; number < 20; number++) assert.equal((await checkout(app, merchant)).status, 201)
+  assert.ok(pending > 0, 'the payments were created while passwords were hashed')
+  const statuses = await Promise.all(signIns)
+  assert.ok(statuses.every((status) => status === 401 || status === 503))
+  assert.ok(statuses.includes(401) && statuses.includes(503), 'up to 50 wait for their turn')
+  assert.equal((await guess(owner.email, PASSWORD, '10.0.0.70')).status, 200, 'and then all is as before')
 })
 
 test('I9: refused sign-ins of an account are in the audit log', async () => {
