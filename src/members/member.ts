@@ -64,10 +64,13 @@ export function mayIn(membership: Membership | undefined, permission: Permission
   return membership !== undefined && isAllowed(membership.role, permission)
 }
 
+/** Without the characters that have a meaning in mail headers: mail to `a@b.example>` would go to another address. */
+const EMAIL = /^[^\s@\p{Cc}<>()[\]\\,;:"]+@[^\s@.\p{Cc}<>()[\]\\,;:"]+(\.[^\s@.\p{Cc}<>()[\]\\,;:"]+)+$/u
+
 /** Lower case, trimmed. Undefined when it is not an e-mail address. */
 export function parseEmail(text: string): string | undefined {
   const email = text.trim().normalize('NFC').toLowerCase()
-  return email.length <= 254 && /^[^\s@\p{Cc}]+@[^\s@.\p{Cc}]+(\.[^\s@.\p{Cc}]+)+$/u.test(email) ? email : undefined
+  return email.length <= 254 && EMAIL.test(email) ? email : undefined
 }
 
 export function parseMemberName(text: string): string | undefined {
