@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type * as Contract from '../../src/http/dashboard/contract.ts'
 import type * as SettingsContract from '../../src/http/dashboard/settings-contract.ts'
+import type { ViewAnswer } from '../../src/http/dashboard/views-contract.ts'
 
 /** The answers of the endpoints, from the schemas that the server checks them with. */
 export type Session = Contract.SessionAnswer['data']
@@ -22,5 +23,6 @@ export type ApiKeys = Static<typeof Contract.ApiKeysAnswer>['data']
 export type NewApiKey = Static<typeof Contract.NewApiKeyAnswer>['data']
 export type Branding = SettingsContract.BrandingAnswer['data']
 export type Settings = SettingsContract.SettingsAnswer['data']
+export type SavedView = Static<typeof ViewAnswer>['data']
 /** A way to prove the identity. `password` counts for a member without a second factor only. */
 export type ProofMethod = SignedIn['methods'][number] | 'password'

@@ -73,11 +73,22 @@ export async function send<Data = undefined>(
   }
 }
 
-async function request<Answer>(path: string, options: RequestInit): Promise<Answer> {
-  const response = await fetch(API + path, options).catch((error) => {
+/** A download, whose body the caller reads. */
+export async function openStream(path: string, signal: AbortSignal): Promise<Response> {
+  const response = await answerOf(path, { signal })
+  if (!response.ok) throw new ApiError(response.status, await response.json().catch(() => ({})))
+  return response
+}
+
+function answerOf(path: string, options: RequestInit): Promise<Response> {
+  return fetch(API + path, options).catch((error) => {
     if (options.signal?.aborted) throw error
     throw new ApiError(0, {})
   })
+}
+
+async function request<Answer>(path: string, options: RequestInit): Promise<Answer> {
+  const response = await answerOf(path, options)
   const isJson = /json/.test(response.headers.get('content-type') ?? '')
   const answer = isJson ? await response.json().catch(() => ({})) : undefined
   if (!response.ok) throw new ApiError(response.status, answer ?? {})

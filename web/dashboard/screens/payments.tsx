@@ -1,23 +1,20 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Link, useLocation } from 'wouter-preact'
+import { useLocation } from 'wouter-preact'
 import { query, send } from '../api.ts'
 import { useAction, usePage } from '../components/data.ts'
 import { Dialog } from '../components/dialog.tsx'
+import { Export } from '../components/export.tsx'
 import { useFilters } from '../components/filters.ts'
 import { Field, Form, fieldErrors, SelectField } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
-import {
-  channelName,
-  inWords,
-  PaymentStatusMark,
-  PROVIDER_OPTIONS,
-  providerName,
-} from '../components/payment-status.tsx'
+import { PROVIDER_OPTIONS } from '../components/payment-status.tsx'
 import { Screen } from '../components/screen.tsx'
-import { Money, parseMoney, Time, useZone } from '../components/values.tsx'
+import { parseMoney, useZone } from '../components/values.tsx'
 import type { Checkout, Page, PaymentRow } from '../payment-answers.ts'
 import { useMerchant } from '../session.ts'
 import { startOfDay } from '../zone.ts'
+import { ColumnsButton, useColumns } from './payments/columns.tsx'
+import { Views } from './payments/views.tsx'
 
 const FILTERS = [
   'q',
@@ -38,7 +35,9 @@ export default function Payments() {
   const merchant = useMerchant()
   const { values, cursor, isFiltered, set, clear } = useFilters(...FILTERS)
   const [isCreating, setCreating] = useState(false)
-  const page = usePage<Page<PaymentRow>>(merchant.api('/payments') + query({ ...requestOf(values, useZone()), cursor }))
+  const columns = useColumns(merchant)
+  const filters = requestOf(values, useZone())
+  const page = usePage<Page<PaymentRow>>(merchant.api('/payments') + query({ ...filters, cursor }))
   const next = page.data?.nextCursor
   const rows = page.data?.data
   const newPayment = merchant.may('payments') && (
@@ -47,8 +46,20 @@ export default function Payments() {
     </button>
   )
   return (
-    <Screen title="Payments" actions={newPayment}>
+    <Screen
+      title="Payments"
+      actions={
+        <>
+          <Export list="payments" filters={filters} shownColumns={columns.exported} />
+          {newPayment}
+        </>
+      }
+    >
       <Filters values={values} set={set} />
+      <div class="list-tools">
+        <Views filters={withoutSearch(values)} apply={(view) => set({ ...NO_FILTERS, ...view, q: values.q })} />
+        <ColumnsButton {...columns} />
+      </div>
       {rows?.length === 0 && next ? (
         <div class="panel">
           <h2>Nothing yet among these payments</h2>
@@ -64,29 +75,7 @@ export default function Payments() {
           keyOf={({ id }) => id}
           hasTimes
           clearFilters={isFiltered ? clear : undefined}
-          columns={[
-            { name: 'Amount', kind: 'money', show: (row) => <Money amount={row.amount} currency={row.currency} /> },
-            { name: 'Status', show: (row) => <State row={row} /> },
-            {
-              name: 'Reference',
-              show: ({ id, reference }) => (
-                <Link class="cell-main" href={merchant.path(`/payments/${id}`)}>
-                  {reference}
-                </Link>
-              ),
-            },
-            { name: 'Customer', show: ({ email }) => email },
-            {
-              name: 'Method',
-              show: ({ lastProvider, lastChannel }) =>
-                lastProvider && lastChannel ? (
-                  `${channelName(lastChannel)}, ${providerName(lastProvider)}`
-                ) : (
-                  <span class="soft">None yet</span>
-                ),
-            },
-            { name: 'Created', show: ({ createdAt }) => <Time at={createdAt} /> },
-          ]}
+          columns={columns.shown}
           pages={{
             first: cursor ? () => set(values) : undefined,
             next: next ? () => set({ ...values, cursor: next }) : undefined,
@@ -103,16 +92,9 @@ export default function Payments() {
   )
 }
 
-function State({ row }: { row: PaymentRow }) {
-  return (
-    <div>
-      <PaymentStatusMark {...row} />
-      {row.status === 'pending' && row.lastFailure && <div class="cell-more">{inWords(row.lastFailure)}</div>}
-    </div>
-  )
-}
-
 type Values = Record<(typeof FILTERS)[number], string>
+const NO_FILTERS = Object.fromEntries(FILTERS.map((name) => [name, ''])) as Values
+const withoutSearch = ({ q: _, ...filters }: Values) => filters
 type SetFilters = (changes: Partial<Values> & { cursor?: string }) => void
 
 /** The address has amounts as people type them, and days of the shown zone. */
@@ -239,6 +221,8 @@ interface TextFilterParts {
 }
 
 function TextFilter({ label, name, values, set, ...input }: TextFilterParts) {
+  const [text, setText] = useState(values[name])
+  useEffect(() => setText(values[name]), [values[name]])
   const change = (text: string) => set({ [name]: name === 'currency' ? text.trim().toUpperCase() : text.trim() })
   const isWrong =
     (name === 'currency' && values.currency !== '' && !/^[A-Z]{3}$/.test(values.currency)) ||
@@ -246,7 +230,8 @@ function TextFilter({ label, name, values, set, ...input }: TextFilterParts) {
   return (
     <Field
       label={label}
-      defaultValue={values[name]}
+      value={text}
+      onInput={(event) => setText(event.currentTarget.value)}
       error={isWrong ? 'This is not valid.' : undefined}
       onChange={(event) => change(event.currentTarget.value)}
       {...input}

@@ -1,6 +1,7 @@
 import { Link } from 'wouter-preact'
 import { query } from '../api.ts'
 import { usePage } from '../components/data.ts'
+import { Export } from '../components/export.tsx'
 import { useFilters } from '../components/filters.ts'
 import { SelectField } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
@@ -30,7 +31,11 @@ export default function Refunds() {
   const page = usePage<Page<RefundRow>>(merchant.api('/refunds') + query({ ...values, cursor }))
   const next = page.data?.nextCursor
   return (
-    <Screen title="Refunds" about="Money that goes back to customers. Refund a payment on its own screen.">
+    <Screen
+      title="Refunds"
+      about="Money that goes back to customers. Refund a payment on its own screen."
+      actions={<Export list="refunds" filters={values} />}
+    >
       <search class="filters">
         <SelectField label="Status" value={values.status} options={STATUSES} onChange={(status) => set({ status })} />
       </search>

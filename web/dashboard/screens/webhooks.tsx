@@ -4,6 +4,7 @@ import { Copyable } from '../components/copy.tsx'
 import { useAction, useData } from '../components/data.ts'
 import { Deliveries } from '../components/deliveries.tsx'
 import { Dialog } from '../components/dialog.tsx'
+import { Export } from '../components/export.tsx'
 import { useFilters } from '../components/filters.ts'
 import { Field, Form, fieldErrors, SelectField } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
@@ -31,11 +32,14 @@ export default function Webhooks() {
       <Section
         title="Deliveries"
         actions={
-          merchant.may('payments') && (
-            <button type="button" onClick={() => setResending(true)}>
-              Resend all since …
-            </button>
-          )
+          <>
+            <Export list="deliveries" filters={values} />
+            {merchant.may('payments') && (
+              <button type="button" onClick={() => setResending(true)}>
+                Resend all since …
+              </button>
+            )}
+          </>
         }
       >
         <search class="filters">
