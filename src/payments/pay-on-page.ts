@@ -46,9 +46,11 @@ export async function payOnPage(
   deps: PaymentDependencies,
   paymentId: PaymentId,
   choice: PageChoice,
+  known?: Snapshot,
 ): Promise<PaymentState> {
+  const plan = (db: Queries, state: Snapshot) => planNext(db, deps, state, choice)
   try {
-    let next: Next | undefined = await changePayment(deps, paymentId, (db, state) => planNext(db, deps, state, choice))
+    let next: Next | undefined = await changePayment(deps, paymentId, plan, known)
     while (next) {
       const { intent, others }: Next = next
       try {
@@ -81,7 +83,7 @@ async function planNext(
   choice: PageChoice,
 ): Promise<Plan<Next | undefined>> {
   const now = deps.clock.now()
-  if (await hasPageKey(db, state.payment.id, choice.key)) return { result: undefined }
+  if (state.attempts.length > 0 && (await hasPageKey(db, state.payment.id, choice.key))) return { result: undefined }
   const integrations = await listEnabledIntegrations(db, state.payment)
   const waiting = state.attempts.filter(awaitsConfirmation).find((attempt) => isMeantBy(attempt, choice))
   const integration = waiting && integrations.find((each) => takesCardsAt(each, waiting))

@@ -82,15 +82,17 @@ export interface Plan<Result> {
 
 /**
  * Changes a payment: reads it, decides, and writes the decision in one statement. If the payment has changed in between, it is locked and
- * decided on again. So `plan` may be called twice, and all that it does itself must be safe to repeat.
+ * decided on again. So `plan` may be called twice, and all that it does itself must be safe to repeat. `known`: the payment, if the caller
+ * has just read it.
  */
 export async function changePayment<Result>(
   deps: WriteDependencies & { database: Database },
   paymentId: PaymentId,
   plan: (db: Queries, state: Snapshot) => Promise<Plan<Result>>,
+  known?: Snapshot,
 ): Promise<Result> {
   const { database } = deps
-  const before = await findPaymentStateById(database, paymentId)
+  const before = known ?? (await findPaymentStateById(database, paymentId))
   if (!before) throw new Error(`payment ${paymentId} is gone`)
   const { decision, more, result } = await plan(database, before)
   if (!decision || (await tryWriteDecision(deps, before, decision, more))) return result

@@ -20,7 +20,7 @@ import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
 import { STATUS, toProblem } from '../server/problems.ts'
 import type { Documents } from './document.ts'
-import { embedId, type PageAddress, pageOf } from './embed.ts'
+import { embedId, pageOf } from './embed.ts'
 import {
   errorPage,
   framedReturnPage,
@@ -30,7 +30,7 @@ import {
   paymentPanel,
   type Visit,
 } from './payment-page.ts'
-import { hasValidToken, pageReader } from './read-page.ts'
+import { type FoundPage, hasValidToken, pageReader } from './read-page.ts'
 import { CHANNEL, type MethodName } from './screen.ts'
 import { sendPage } from './send-page.ts'
 
@@ -51,7 +51,7 @@ const HIDDEN = { schema: { hide: true } }
 /** The hosted payment page. Every error is answered with an HTML page, because customers see it. */
 export function pageRoutes(app: App, parts: PageParts): void {
   const { database, links, limits, log, documents } = parts
-  const readPage = pageReader(parts)
+  const pages = pageReader(parts)
 
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -73,26 +73,31 @@ export function pageRoutes(app: App, parts: PageParts): void {
 
   app.get('/pay/:id', HIDDEN, async (request: PageRequest, reply) => {
     const address = pageOf(parts, request.params.id)
-    const shown = address && (await readPage(address))
-    if (!shown) return sendUnknownPayment(request, reply, parts)
-    return answer(request, reply, shown)
+    const found = address && (await pages.read(address))
+    if (!found) return sendUnknownPayment(request, reply, parts)
+    return answer(request, reply, 200, found.data)
   })
 
   app.post('/pay/:id', HIDDEN, async (request: PageRequest, reply) => {
     const address = pageOf(parts, request.params.id)
-    const shown = address && (await readPage(address))
-    if (!shown) return sendUnknownPayment(request, reply, parts)
+    const found = address && (await pages.read(address))
+    if (!found) return sendUnknownPayment(request, reply, parts)
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     if (isCrossSite(request, links.payment(address.id)) || !hasValidToken(parts, address.id, form.get('token') ?? ''))
-      return answerForm(request, reply, address, 403)
-    if (form.get('action') === 'cancel' && !address.mayCancel) return answerForm(request, reply, address, 403)
-    const done = await act(shown, form, address.bare)
-    return answerForm(request, reply, address, 200, done)
+      return answer(request, reply, 403, found.data)
+    if (form.get('action') === 'cancel' && !address.mayCancel) return answer(request, reply, 403, found.data)
+    const { state = await findPaymentStateById(database, address.id), ...done } = await act(found, form, address.bare)
+    const shown = await pages.withState(address, found, state ?? found.snapshot)
+    return answerForm(request, reply, shown, done)
   })
 
   /** Applies a submitted form. The page that is rendered afterwards shows the payment's state. */
-  async function act({ state, choices }: PageData, form: URLSearchParams, bare: boolean): Promise<FormResult> {
-    const { payment } = state
+  async function act(
+    { data: { state, choices }, snapshot }: FoundPage,
+    form: URLSearchParams,
+    bare: boolean,
+  ): Promise<FormResult & { state?: PaymentState }> {
+    const { payment } = snapshot
     const action = form.get('action')
     const key = (form.get('key') ?? '').slice(0, 64)
     try {
@@ -100,14 +105,14 @@ export function pageRoutes(app: App, parts: PageParts): void {
         const method = action === 'new-account' ? 'bank' : methodNamed(form.get('method'))
         if (!method || !key) return {}
         if (payment.link && choices.methods.length === 0) return {} // the link is used up
-        await payOnPage(parts, payment.id, {
+        const choice = {
           channel: CHANNEL[method],
           key,
           ...(method === 'card' && cardFields(form, bare)),
           ...atMost(form),
           ...(action === 'new-account' && { newAccount: true }),
-        })
-        return {}
+        }
+        return { state: await payOnPage(parts, payment.id, choice, snapshot) }
       }
       if (action === 'cancel') {
         await cancelPayment(parts, payment.id)
@@ -148,28 +153,29 @@ export function pageRoutes(app: App, parts: PageParts): void {
   }
 
   /** The whole page, or only its panel for the script of an open page. */
-  async function answer(request: PageRequest, reply: FastifyReply, shown: PageData): Promise<FastifyReply> {
-    const visit = visitOf(request, shown)
-    if (!isPanelWanted(request)) return sendPage(request, reply, 200, paymentPage(documents, shown, visit))
-    return sendPanel(reply, 200, paymentPanel(shown, visit))
-  }
-
-  async function answerForm(
+  async function answer(
     request: PageRequest,
     reply: FastifyReply,
-    address: PageAddress,
     status: number,
-    { sent = false, leave = false }: FormResult = {},
+    shown: PageData,
   ): Promise<FastifyReply> {
-    const shown = await readPage(address)
-    if (!shown) return sendUnknownPayment(request, reply, parts)
+    const visit = visitOf(request, shown)
+    if (!isPanelWanted(request)) return sendPage(request, reply, status, paymentPage(documents, shown, visit))
+    return sendPanel(reply, status, paymentPanel(shown, visit))
+  }
+
+  function answerForm(
+    request: PageRequest,
+    reply: FastifyReply,
+    shown: PageData,
+    { sent = false, leave = false }: FormResult,
+  ): FastifyReply {
     const visit = visitOf(request, shown, { sent })
     if (isPanelWanted(request)) {
       const back = leave && returnAddress(shown.state.payment)
       if (back) reply.header('x-go', back)
-      return sendPanel(reply, status, paymentPanel(shown, visit))
+      return sendPanel(reply, 200, paymentPanel(shown, visit))
     }
-    if (status !== 200) return sendPage(request, reply, status, paymentPage(documents, shown, visit))
     // Chromium applies form-action to redirects after a form, the merchant's site included, so this redirects to the
     // page itself.
     const query = new URL(request.raw.url ?? '/', 'http://here').searchParams

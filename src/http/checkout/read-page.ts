@@ -13,19 +13,30 @@ import { linkStatus } from '../../payments/state/payment-link.ts'
 import { bestOptions, optionsForChannel } from '../../payments/state/payment-options.ts'
 import { awaitsConfirmation, mayUseSavedCard, type PaymentState } from '../../payments/state/payment-state.ts'
 import { findLinkById } from '../../payments/store/payment-links.ts'
-import { findPaymentStateById } from '../../payments/store/payment-states.ts'
+import { findPaymentStateById, type Snapshot } from '../../payments/store/payment-states.ts'
 import { findPaymentsForPage, type PaymentOnPage } from '../../payments/store/payments.ts'
 import { listCardsToPayWith } from '../../payments/store/saved-cards.ts'
 import type { PageAddress } from './embed.ts'
 import type { PageData } from './payment-page.ts'
 import { type MethodChoices, methodOf } from './screen.ts'
 
-export type ReadPage = (page: PageAddress) => Promise<PageData | undefined>
+export interface FoundPage {
+  data: PageData
+  /** The payment as it was read, with what a page without the link does not show. */
+  snapshot: Snapshot
+  hasCards: boolean
+}
 
-/** Reads all data of a page. Requests that arrive together share one database query (batch). */
+export interface PageReader {
+  /** Reads all data of a page. Requests that arrive together share one database query (batch). */
+  read(page: PageAddress): Promise<FoundPage | undefined>
+  /** The same page with a newer state of its payment. */
+  withState(page: PageAddress, found: FoundPage, state: PaymentState): Promise<PageData>
+}
+
 export function pageReader(
   parts: PaymentDependencies & { findBranding: FindBranding; integrationCache: IntegrationCache },
-): ReadPage {
+): PageReader {
   const { database, clock, links, providers, secrets, findBranding, integrationCache } = parts
   const readPayment = batch<PaymentId, PaymentOnPage | undefined>({
     write: async (ids) => {
@@ -38,13 +49,22 @@ export function pageReader(
     failsAll: () => true,
   })
 
-  return async ({ id, bare, mayCancel }) => {
-    const found = await readPayment(id)
+  async function read(page: PageAddress): Promise<FoundPage | undefined> {
+    const found = await readPayment(page.id)
     const branding = found && (await findBranding(found.payment))
     if (!found || !branding || branding.suspended) return undefined
+    const { payment, hasCards } = found
     // Sequence 0: nothing has happened yet, so there are no attempts to read.
-    const whole = found.payment.sequence === 0 ? undefined : await findPaymentStateById(database, id)
-    const state = whole ?? { payment: found.payment, attempts: [] }
+    const whole = payment.sequence === 0 ? undefined : await findPaymentStateById(database, page.id)
+    const snapshot = whole ?? unstarted(payment, branding.name)
+    return { data: await dataOf(page, snapshot, { branding, hasCards }), snapshot, hasCards }
+  }
+
+  async function dataOf(
+    { bare, mayCancel }: PageAddress,
+    state: PaymentState,
+    { branding, hasCards }: { branding: PageData['branding']; hasCards: boolean },
+  ): Promise<PageData> {
     const { payment } = state
     const isOpen = payment.status === 'pending'
     return {
@@ -54,7 +74,7 @@ export function pageReader(
       choices:
         isOpen && !(await isUsedUp(payment))
           ? await methodChoicesFor(state, {
-              withCards: !bare && (found.hasCards || state.attempts.some(awaitsConfirmation)),
+              withCards: !bare && (hasCards || state.attempts.some(awaitsConfirmation)),
               mayAsk: !bare,
             })
           : NO_CHOICES,
@@ -106,6 +126,15 @@ export function pageReader(
     const cards = await listCardsToPayWith(database, payment, names, payment.user)
     return cards.filter(({ id }) => mayUseSavedCard(state, id))
   }
+
+  return {
+    read,
+    withState: (page, { data, hasCards }, state) => dataOf(page, state, { branding: data.branding, hasCards }),
+  }
+}
+
+function unstarted(payment: Payment, merchantName: string): Snapshot {
+  return { payment, attempts: [], transactionIds: new Map(), hasRefunds: false, merchantName }
 }
 
 /**
