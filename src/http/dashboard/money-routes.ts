@@ -1,19 +1,14 @@
 import { recordAct } from '../../events/audit-log-store.ts'
-import { Problem } from '../../kernel/problem.ts'
 import { updateRefundLimit } from '../../members/member-store.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { refundView } from '../../payments/state/refund.ts'
-import { summarizeCustomer } from '../../payments/store/customers.ts'
 import { listRefunds } from '../../payments/store/refunds.ts'
-import { listCards } from '../../payments/store/saved-cards.ts'
 import { listUnmatchedNotices } from '../../payments/store/unmatched.ts'
 import { makeCursor, readCursor } from '../api/contract/cursor.ts'
-import { FORMATS } from '../api/contract/formats.ts'
 import type { App } from '../server/framework.ts'
 import { inMerchant, scopeOf } from './guard.ts'
 import { DEFAULT_PAGE_SIZE } from './payment-routes.ts'
 import {
-  CustomerAnswer,
   NumberedQuery,
   RefundLimit,
   RefundLimitAnswer,
@@ -23,10 +18,7 @@ import {
 } from './payments-contract.ts'
 import { OF_MERCHANT } from './shared-routes.ts'
 
-/** A shop may use one address for many signed-in customers. */
-const MAX_USER_IDS = 10
-
-/** Refunds, unmatched money and customers. */
+/** Refunds, their limit, and unmatched notices. */
 export function moneyRoutes(app: App, { database }: PaymentDependencies): void {
   const config = { access: 'read' } as const
 
@@ -86,29 +78,6 @@ export function moneyRoutes(app: App, { database }: PaymentDependencies): void {
         ...notice,
         receivedAt: receivedAt.toISOString(),
       }))
-    },
-  )
-
-  app.get<{ Params: { email: string } }>(
-    `${OF_MERCHANT}/customers/:email`,
-    { config, schema: { response: { 200: CustomerAnswer } } },
-    async (request) => {
-      const { email } = request.params
-      const scope = scopeOf(request)
-      const isEmail = email.length <= 254 && FORMATS['e-mail']?.test(email)
-      const summary = isEmail ? await summarizeCustomer(database, scope, email) : undefined
-      if (!summary) throw new Problem('not_found', 'You have no payment of a customer with this e-mail address.')
-      const owners = [null, ...summary.userIds.slice(0, MAX_USER_IDS)]
-      const cards = await Promise.all(owners.map((id) => listCards(database, scope, { id, email })))
-      return {
-        data: {
-          ...summary,
-          email,
-          firstAt: summary.firstAt.toISOString(),
-          lastAt: summary.lastAt.toISOString(),
-          cards: cards.flat().map((card) => ({ ...card, createdAt: card.createdAt.toISOString() })),
-        },
-      }
     },
   )
 }

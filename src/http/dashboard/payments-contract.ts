@@ -102,6 +102,24 @@ export const UnmatchedNoticesAnswer = listOf(
   }),
 )
 
+export const CustomersQuery = Type.Object({
+  limit: Limit,
+  cursor: Type.Optional(Type.String({ format: 'cursor' })),
+})
+/** A page may be short, and still have a next one. */
+export const CustomersAnswer = listOf(
+  Type.Object({
+    email: Type.String(),
+    name: nullable(Type.String()),
+    lastPayment: Type.String(),
+    lastAt: Moment,
+  }),
+)
+/** `isComplete`: false if there are so many payments that the call must be repeated. */
+export const ErasureAnswer = Type.Object({
+  data: Type.Object({ payments: Type.Integer(), isComplete: Type.Boolean() }),
+})
+
 export const CustomerAnswer = Type.Object({
   data: Type.Object({
     email: Type.String(),

@@ -8,6 +8,7 @@ import { apiKeyRoutes } from './api-key-routes.ts'
 import { brandingPreviewRoutes } from './branding-preview-routes.ts'
 import { brandingRoutes } from './branding-routes.ts'
 import { cookieJar } from './cookies.ts'
+import { customerRoutes } from './customer-routes.ts'
 import { guardRoutes } from './guard.ts'
 import { liveChangeRoutes } from './live-changes.ts'
 import { memberRoutes } from './member-routes.ts'
@@ -54,6 +55,7 @@ export function dashboardRoutes(app: App, parts: DashboardParts): void {
   viewRoutes(app, deps)
   moneyRoutes(app, deps)
   transferRoutes(app, deps)
+  customerRoutes(app, deps)
   providerRoutes(app, deps)
   brandingRoutes(app, deps)
   brandingPreviewRoutes(app, deps)

@@ -1,6 +1,6 @@
 import type { Queries } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
-import { uuidOf } from '../../kernel/ids.ts'
+import { idOf, LAST_UUID, type PaymentId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
 
 /** What the payments of one e-mail address come to. */
@@ -65,5 +65,55 @@ export async function summarizeCustomer(
     firstAt: first.first_at,
     lastAt: first.last_at,
     isPartial: rows.reduce((sum, { payments }) => sum + payments, 0) === MAX_SUMMED,
+  }
+}
+
+/** A customer in a list: the payments with one e-mail address. */
+export interface ListedCustomer {
+  email: string
+  name: string | null
+  /** Of the newest payment. */
+  lastPayment: PaymentId
+  lastAt: Date
+}
+
+/** Payments that one page reads. A merchant may have very many of one customer. */
+const MAX_READ = 400
+
+/** Customers by their newest payment, newest first. A page can be short and still have a next one. */
+export async function listCustomers(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  { before, limit }: { before: PaymentId | undefined; limit: number },
+): Promise<{ customers: ListedCustomer[]; nextBefore: PaymentId | null }> {
+  const merchant = uuidOf(merchantId)
+  const rows = await db.rows<{
+    id: string
+    user_email: string
+    user_name: string | null
+    created_at: Date
+    is_newest: boolean
+  }>(sql`
+    with newest as materialized (
+      select id, user_email, user_name, created_at from payments
+       where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and id < ${before ? uuidOf(before) : LAST_UUID}::uuid
+       order by id desc limit ${MAX_READ}
+    )
+    select id, user_email, user_name, created_at,
+           not exists (select from payments n
+                        where n.place = ${place} and n.merchant_id = ${merchant} and n.mode = ${mode}
+                          and lower(n.user_email) = lower(newest.user_email) and n.id > newest.id) as is_newest
+      from newest order by id desc`)
+  const found = rows.filter((row) => row.is_newest)
+  const page = found.slice(0, limit)
+  const last = found.length > limit ? page.at(-1) : rows.length === MAX_READ ? rows.at(-1) : undefined
+  return {
+    customers: page.map((row) => ({
+      email: row.user_email,
+      name: row.user_name,
+      lastPayment: idOf('payment', row.id, place),
+      lastAt: row.created_at,
+    })),
+    nextBefore: last ? idOf('payment', last.id, place) : null,
   }
 }

@@ -13,8 +13,6 @@ export interface NewPayment {
   channel: 'card' | 'transfer'
   requested: number
   currency: string
-  email: string
-  name: string | null
   merchantName: string
   returnURL: string
   expiresAt: Date
@@ -39,14 +37,14 @@ const TRANSACTION =
   new Fixed(`id, payment_id as "paymentId", kind, status, amount, currency, failure_code as "failureCode",
   refund_reference as "refundReference", by_hand as "byHand", settles_at as "settlesAt", at`)
 
-/** The key of the new payment; undefined when its reference is taken. Waits for a concurrent insert of the same reference. */
+/** The customer's name and address are not kept: nothing needs them. The key of the new payment; undefined when its reference is taken. Waits for a concurrent insert of the same reference. */
 export async function insertPayment(tx: DatabaseTransaction, payment: NewPayment): Promise<PaymentKey | undefined> {
   const isTransfer = payment.channel === 'transfer'
   return tx.row<PaymentKey>(sql`
-    insert into gateway_payments (place, merchant_id, reference, request_digest, channel, requested, currency, email, name, merchant_name,
+    insert into gateway_payments (place, merchant_id, reference, request_digest, channel, requested, currency, email, merchant_name,
       return_url, expires_at, page_token, offered_card, account_number)
     values (${placeOfMerchant(payment.merchantUuid)}, ${payment.merchantUuid}, ${payment.reference}, ${payment.requestDigest}, ${payment.channel}, ${payment.requested},
-      ${payment.currency}, ${payment.email}, ${payment.name}, ${payment.merchantName}, ${payment.returnURL}, ${payment.expiresAt},
+      ${payment.currency}, '', ${payment.merchantName}, ${payment.returnURL}, ${payment.expiresAt},
       ${payment.pageToken}, ${payment.offeredCard}, case when ${isTransfer}::boolean then nextval('gateway_account_numbers')::text end)
     on conflict (place, merchant_id, reference) do nothing
     returning place, id`)

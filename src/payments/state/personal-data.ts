@@ -1,0 +1,87 @@
+/** Personal data of one customer, in all the ways that they were written. */
+export interface PersonalData {
+  emails: string[]
+  names: string[]
+  phoneNumbers: string[]
+  userIds: string[]
+}
+
+export const ERASED = 'erased'
+
+/** Removes the personal data of one customer from texts and JSON. */
+export interface Eraser {
+  /** Replaces the customer of the payments, so that they can still be listed together. */
+  email: string
+  text(text: string): string
+  /** Only in values that people or providers write; keys, ids, references and amounts stay. */
+  json<Value>(value: Value): Value
+  /** For `regexp_replace` of PostgreSQL, with the flags `gi`. */
+  pattern: string
+}
+
+/** Members of events, bodies and stored answers whose texts come from people or providers. */
+const FREE_TEXT = new Set([
+  'accountName',
+  'because',
+  'detail',
+  'failure',
+  'link',
+  'message',
+  'metadata',
+  'needsReview',
+  'note',
+  'providerCode',
+  'reason',
+  'redirectURL',
+  'webhook',
+])
+
+export function eraserOf({ emails, names, phoneNumbers, userIds }: PersonalData, email: string): Eraser {
+  const values = [...emails, ...names, ...phoneNumbers, ...userIds].map((value) => value.trim()).filter(Boolean)
+  const forms = [...new Set(values.flatMap((value) => [value, encodeURIComponent(value), inQuery(value)]))]
+    // The longest first: a name may be a part of the address.
+    .sort((a, b) => b.length - a.length)
+  const escaped = forms.map((form) => form.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')).join('|')
+  // Not inside a longer word.
+  const expression = new RegExp(
+    `(?<![\\p{L}\\p{N}])(?:${forms.map(escapeForScript).join('|')})(?![\\p{L}\\p{N}])`,
+    'giu',
+  )
+  const text = (original: string) => original.replaceAll(expression, ERASED)
+
+  function everyText(value: unknown): unknown {
+    if (typeof value === 'string') return text(value)
+    if (Array.isArray(value)) return value.map(everyText)
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, everyText(each)]))
+  }
+  function json(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(json)
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => {
+        if (key === 'user' && isUser(each)) return [key, { ...each, id: null, email, phoneNumber: null, name: null }]
+        return [key, FREE_TEXT.has(key) ? everyText(each) : json(each)]
+      }),
+    )
+  }
+  return {
+    email,
+    text,
+    json: <Value>(value: Value) => json(value) as Value,
+    pattern: `(?<![[:alnum:]])(?:${escaped})(?![[:alnum:]])`,
+  }
+}
+
+/** As a form writes it into an address. */
+function inQuery(value: string): string {
+  return new URLSearchParams([['', value]]).toString().slice(1)
+}
+
+function escapeForScript(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+}
+
+function isUser(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && 'email' in value
+}

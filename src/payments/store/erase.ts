@@ -1,0 +1,181 @@
+import type { Queries, Transaction } from '../../database/database.ts'
+import { sql } from '../../database/sql.ts'
+import { uuidOf } from '../../kernel/ids.ts'
+import type { Place } from '../../kernel/place.ts'
+import type { Scope } from '../../kernel/scope.ts'
+import { ERASED, type Eraser, type PersonalData } from '../state/personal-data.ts'
+
+/** Payments of one customer that are read for their personal data. */
+const MAX_READ = 10_000
+
+/** The personal data of a customer, over all their payments. Undefined if there is no payment with this address. */
+export async function findPersonalData(db: Queries, scope: Scope, email: string): Promise<PersonalData | undefined> {
+  const rows = await db.rows<{ email: string; name: string | null; phone: string | null; user_id: string | null }>(sql`
+    select distinct user_email as email, user_name as name, user_phone_number as phone, user_id from (
+      select user_email, user_name, user_phone_number, user_id from payments
+       where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(user_email) = lower(${email})
+       limit ${MAX_READ}) of_customer`)
+  if (rows.length === 0) return undefined
+  const distinct = (values: (string | null)[]) => [...new Set(values.filter((value) => value !== null))]
+  return {
+    emails: distinct(rows.map((row) => row.email)),
+    names: distinct(rows.map(({ name }) => name)),
+    phoneNumbers: distinct(rows.map(({ phone }) => phone)),
+    userIds: distinct(rows.map(({ user_id }) => user_id)),
+  }
+}
+
+/** Cards of the address, with and without an id of the merchant. */
+export async function deleteCardsOf(tx: Transaction, scope: Scope, email: string, userIds: string[]): Promise<void> {
+  await tx.rows(sql`
+    delete from saved_cards
+     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(email) = lower(${email})
+       and customer = any(array['email:' || lower(${email})] || array(select 'id:' || id from unnest(${userIds}::text[]) as u (id)))`)
+}
+
+interface ErasedPayment {
+  id: string
+  reference: string
+  redirect_url: string | null
+  webhook_url: string | null
+  metadata: Record<string, string>
+  idempotency_key: string | null
+}
+
+/**
+ * Erases the personal data of the customer's next payments, and of everything that is stored with them. The payments get another address,
+ * so that a repeat goes on with the others. Returns how many there were.
+ */
+export async function eraseNextPayments(
+  tx: Transaction,
+  scope: Scope,
+  email: string,
+  eraser: Eraser,
+  limit: number,
+): Promise<number> {
+  const { place } = scope
+  const payments = await tx.rows<ErasedPayment>(sql`
+    select id, reference, redirect_url, webhook_url, metadata, idempotency_key from payments
+     where place = ${place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(user_email) = lower(${email})
+     order by id limit ${limit} for update`)
+  if (payments.length === 0) return 0
+  const ids = payments.map(({ id }) => id)
+  await erasePayments(tx, place, payments, eraser)
+  await eraseEvents(tx, place, ids, eraser)
+  await eraseAttempts(tx, place, ids, eraser)
+  await eraseTexts(tx, place, ids, eraser)
+  // A call is found by the reference that was chosen with its key: of the payment, or of the refund.
+  const refunds = await tx.rows<{ reference: string }>(sql`
+    select call_reference as reference from refunds
+     where place = ${place} and payment_id = any(${ids}::uuid[]) and call_reference is not null`)
+  const references = [...payments, ...refunds].map(({ reference }) => reference)
+  await eraseAnswers(tx, scope, references, eraser)
+  return payments.length
+}
+
+async function erasePayments(tx: Transaction, place: Place, payments: ErasedPayment[], eraser: Eraser): Promise<void> {
+  const erased = (text: string | null) => text && eraser.text(text)
+  const rows = payments.map(({ id, redirect_url, webhook_url, metadata, idempotency_key: key }) => ({
+    id,
+    redirect_url: erased(redirect_url),
+    webhook_url: erased(webhook_url),
+    metadata: eraser.json({ metadata }).metadata,
+    // A key is unique, so one that names the customer becomes another one.
+    idempotency_key: key && eraser.text(key) !== key ? `${ERASED}-${id}` : key,
+  }))
+  // The new version makes writes fail that were decided on the old data.
+  await tx.rows(sql`
+    update payments p
+       set user_email = ${eraser.email}, user_name = null, user_phone_number = null, user_id = null, redirect_url = n.redirect_url,
+           webhook_url = n.webhook_url, metadata = n.metadata, idempotency_key = n.idempotency_key, version = p.version + 1
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+           as n (id uuid, redirect_url text, webhook_url text, metadata jsonb, idempotency_key text)
+     where p.place = ${place} and p.id = n.id`)
+}
+
+async function eraseEvents(tx: Transaction, place: Place, ids: string[], eraser: Eraser): Promise<void> {
+  const events = await tx.rows<{ id: string; data: object; body: string | null }>(sql`
+    select id, data, body from events where place = ${place} and payment_id = any(${ids}::uuid[])`)
+  const rows = events.map(({ id, data, body }) => ({
+    id,
+    data: eraser.json(data),
+    body: body && JSON.stringify(eraser.json(JSON.parse(body))),
+  }))
+  // Events are append-only otherwise: see the trigger.
+  await tx.rows(sql`select set_config('manilla.erasing', 'on', true)`)
+  await tx.rows(sql`
+    update events e set data = n.data, body = n.body
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as n (id uuid, data jsonb, body text)
+     where e.place = ${place} and e.id = n.id`)
+  await tx.rows(sql`select set_config('manilla.erasing', 'off', true)`)
+}
+
+async function eraseAttempts(tx: Transaction, place: Place, ids: string[], eraser: Eraser): Promise<void> {
+  const attempts = await tx.rows<{ id: string; failure: object | null; instructions: object | null }>(sql`
+    select id, failure, instructions from attempts where place = ${place} and payment_id = any(${ids}::uuid[])`)
+  const rows = attempts.map(({ id, failure, instructions }) => ({
+    id,
+    failure: eraser.json(failure),
+    instructions: eraser.json(instructions),
+  }))
+  const { pattern } = eraser
+  await tx.rows(sql`
+    update attempts a
+       set failure = n.failure, instructions = n.instructions,
+           needs_review = regexp_replace(a.needs_review, ${pattern}, ${ERASED}, 'gi'),
+           reviewed = regexp_replace(a.reviewed, ${pattern}, ${ERASED}, 'gi')
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as n (id uuid, failure jsonb, instructions jsonb)
+     where a.place = ${place} and a.id = n.id`)
+  const attemptIds = attempts.map(({ id }) => id)
+  await tx.rows(sql`
+    update provider_calls c set detail = regexp_replace(c.detail, ${pattern}, ${ERASED}, 'gi')
+     where c.place = ${place} and c.attempt_id = any(${attemptIds}::uuid[]) and c.detail ~* ${pattern}`)
+  // The body is sealed and names the customer. Nothing reads it: what we need of it is in `reading`.
+  await tx.rows(sql`
+    update notices n set body = '', note = regexp_replace(n.note, ${pattern}, ${ERASED}, 'gi')
+     where n.place = ${place} and n.attempt_id = any(${attemptIds}::uuid[])`)
+}
+
+/** What people, providers and the merchant's servers wrote about the payments. */
+async function eraseTexts(tx: Transaction, place: Place, ids: string[], { pattern }: Eraser): Promise<void> {
+  await tx.rows(sql`
+    update refunds r
+       set reason = regexp_replace(r.reason, ${pattern}, ${ERASED}, 'gi'), failure = regexp_replace(r.failure, ${pattern}, ${ERASED}, 'gi'),
+           needs_review = regexp_replace(r.needs_review, ${pattern}, ${ERASED}, 'gi')
+     where r.place = ${place} and r.payment_id = any(${ids}::uuid[])`)
+  await tx.rows(sql`
+    update disputes d set reason = regexp_replace(d.reason, ${pattern}, ${ERASED}, 'gi')
+     where d.place = ${place} and d.payment_id = any(${ids}::uuid[])`)
+  await tx.rows(sql`
+    update reviews v set note = regexp_replace(v.note, ${pattern}, ${ERASED}, 'gi')
+     where v.place = ${place} and v.payment_id = any(${ids}::uuid[])`)
+  await tx.rows(sql`
+    update deliveries d set url = regexp_replace(d.url, ${pattern}, ${ERASED}, 'gi')
+      from events e
+     where e.place = ${place} and e.payment_id = any(${ids}::uuid[]) and d.place = e.place and d.event_id = e.id and d.url ~* ${pattern}`)
+  await tx.rows(sql`
+    update delivery_tries t
+       set answer = regexp_replace(t.answer, ${pattern}, ${ERASED}, 'gi'), error = regexp_replace(t.error, ${pattern}, ${ERASED}, 'gi')
+      from events e join deliveries d on d.place = e.place and d.event_id = e.id
+     where e.place = ${place} and e.payment_id = any(${ids}::uuid[]) and t.place = d.place and t.delivery_id = d.id
+       and (t.answer ~* ${pattern} or t.error ~* ${pattern})`)
+}
+
+/** Answers of calls with an idempotency key. They are kept for 48 hours. */
+async function eraseAnswers(
+  tx: Transaction,
+  { place, merchantId, mode }: Scope,
+  references: string[],
+  eraser: Eraser,
+): Promise<void> {
+  const merchant = uuidOf(merchantId)
+  const calls = await tx.rows<{ endpoint: string; key: string; answer: object | null }>(sql`
+    select endpoint, key, answer from idempotent_calls
+     where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and reference = any(${references})`)
+  if (calls.length === 0) return
+  const rows = calls.map(({ endpoint, key, answer }) => ({ endpoint, key, answer: eraser.json(answer) }))
+  await tx.rows(sql`
+    update idempotent_calls c set answer = n.answer
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as n (endpoint text, key text, answer jsonb)
+     where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode} and c.endpoint = n.endpoint and c.key = n.key`)
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sql, statementOf } from '../../src/database/sql.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import type { Role } from '../../src/members/permissions.ts'
+import { audit } from '../../src/payments/state/audit.ts'
+import { recordsAfter } from '../../src/payments/store/audit-records.ts'
+import { addMember, type DashboardBrowser, signedInBrowser } from '../support/dashboard.ts'
+import { startListener } from '../support/listener.ts'
+import { eventually, startPaying } from '../support/paying.ts'
+import { CARD } from '../support/simulator.ts'
+
+const service = await startPaying({ deliver: true })
+const { app, database, baseUrl } = service
+const shop = await service.addShop()
+const { merchantId } = shop
+const base = `/merchants/${merchantId}/sandbox`
+
+async function browserOf(role: Role): Promise<DashboardBrowser> {
+  const { id } = await addMember(database, { role, merchantId })
+  return signedInBrowser(app, database, id, { origin: baseUrl })
+}
+const owner = await browserOf('owner')
+
+const NAME = 'Zéphyrine "Zee" Quill'
+const PHONE = '+234 801 555 0199'
+const EMAIL = 'Zephyrine.Quill@Example.com'
+const USER = { email: EMAIL, name: NAME, phoneNumber: PHONE, id: 'quill-77' }
+const TRACES = [/zephyrine\.quill(@|%40)/i, /Quill/i, /801\D{0,3}555\D{0,3}0199/, /quill-77/i]
+
+// The merchant's server repeats what it gets, and its answers are kept.
+const hook = await startListener((_request, response) => response.writeHead(200).end(`Thank you, ${NAME} (${EMAIL})`))
+
+async function pay(reference: string, changes: Record<string, unknown> = {}) {
+  const { status, body } = await shop.initialize({
+    ...{ reference, user: USER, amount: 5_000, webhook: `${hook.url}?for=${encodeURIComponent(EMAIL)}` },
+    redirectURL: `https://shop.example/thanks?email=${encodeURIComponent(EMAIL)}&name=${new URLSearchParams([['', NAME]]).toString().slice(1)}`,
+    metadata: { order: '1042', note: `For ${NAME}, call ${PHONE}`, data: 'kept' },
+    saveCard: true,
+    ...changes,
+  })
+  assert.equal(status, 200, JSON.stringify(body))
+  const card = changes.card ?? CARD.pays
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card, save: true })
+  return eventually(
+    () => shop.payment(reference),
+    ({ attempts }) => attempts[0].status !== 'pending',
+  )
+}
+
+/** Every text of every table, with the name of its column. */
+async function everyText(): Promise<[column: string, text: string][]> {
+  const columns = await database.rows<{ table: string; name: string; type: string }>(sql`
+    select c.relname as table, a.attname as name, format_type(a.atttypid, null) as type
+      from pg_class c join pg_attribute a on a.attrelid = c.oid
+     where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and a.attnum > 0 and not a.attisdropped`)
+  const texts: [string, string][] = []
+  for (const { table, name, type } of columns.filter((each) => /^(text|jsonb?|text\[\]|bytea)$/.test(each.type))) {
+    const value = type === 'bytea' ? `encode("${name}", 'escape')` : `"${name}"::text`
+    const where = table === 'merchants' ? '' : 'where place >= 0 or true'
+    const has = columns.some((each) => each.table === table && each.name === 'place')
+    const text = `select ${value} as text from "${table}" ${has ? where : ''}`
+    for (const row of await database.rows<{ text: string | null }>(statementOf(text, [])))
+      texts.push([`${table}.${name}`, row.text ?? ''])
+  }
+  return texts
+}
+
+const traces = async () =>
+  [
+    ...new Set(
+      (await everyText()).filter(([, text]) => TRACES.some((each) => each.test(text))).map(([column]) => column),
+    ),
+  ].sort()
+
+test('customers by their newest payment, each once, page by page', async () => {
+  for (const [reference, email] of [
+    ['list-1', 'bola@example.com'],
+    ['list-2', 'chidi@example.com'],
+    ['list-3', 'BOLA@example.com'],
+  ])
+    await shop.initialize({ reference, user: { email } })
+  const emails: string[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body } = await owner.call('GET', `${base}/customers?limit=1${cursor && `&cursor=${cursor}`}`)
+    emails.push(...body.data.map(({ email }: { email: string }) => email))
+    cursor = body.nextCursor
+  }
+  assert.deepEqual(emails, ['BOLA@example.com', 'chidi@example.com'])
+})
+
+test('an erased customer leaves no trace in any column; amounts, references and other customers stay', async () => {
+  const paid = await pay('erase-1')
+  const again = await pay('erase-2', { user: { ...USER, email: EMAIL.toLowerCase() }, card: CARD.insufficientFunds })
+  await pay('other-1', { user: { email: 'quinn@example.com' }, metadata: {}, redirectURL: null, webhook: null })
+  const refund = { amount: 1_000, reason: `${NAME} did not want it` }
+  assert.equal(
+    (await shop.call('POST', '/payments/v1/payments/erase-1/refunds', refund, { 'idempotency-key': 'r-1' })).status,
+    201,
+  )
+  await hook.hears(3)
+  const merchant = uuidOf(merchantId)
+  await eventually(
+    () => database.rows(sql`select from delivery_tries where answer like '%Quill%'`),
+    (rows) => rows.length === 3,
+  )
+  // What providers may say of a customer.
+  await database.rows(sql`
+    update attempts set needs_review = ${`${NAME} paid twice`}, instructions = ${JSON.stringify({ kind: 'account', accountName: NAME })}::jsonb
+     where merchant_id = ${merchant} and reference like 'erase-1-%'`)
+  await database.rows(sql`
+    update attempts set failure = ${JSON.stringify({ code: 'card_declined', message: `Declined for ${EMAIL}` })}::jsonb
+     where merchant_id = ${merchant} and reference like 'erase-2-%'`)
+  await database.rows(sql`
+    update provider_calls c set detail = ${`customer ${PHONE}`} from attempts a where a.id = c.attempt_id and a.reference like 'erase-%'`)
+  const review = { note: `Called ${NAME}.` }
+  assert.equal((await owner.call('POST', `${base}/payments/erase-1/review`, review)).status, 204)
+  const before = (await owner.call('GET', `${base}/customers/${encodeURIComponent(EMAIL)}`)).body.data
+  assert.equal(before.cards.length, 1)
+  assert.ok((await traces()).length >= 10, 'there is something to erase')
+  const [{ sealed } = { sealed: 0 }] = await database.rows<{ sealed: number }>(
+    sql`select count(*) as sealed from notices where length(body) > 0`,
+  )
+  assert.ok(sealed >= 3)
+
+  const path = `${base}/customers/${encodeURIComponent(EMAIL)}/erase`
+  for (const role of ['developer', 'support', 'viewer'] as const)
+    assert.equal((await (await browserOf(role)).call('POST', path)).status, 403, role)
+  assert.deepEqual((await owner.call('POST', path)).body.data, { payments: 2, isComplete: true })
+  assert.deepEqual(await traces(), [])
+  const sealedLater = await database.rows(sql`
+    select from notices n join attempts a on a.id = n.attempt_id join payments p on p.id = a.payment_id
+     where p.reference like 'erase-%' and length(n.body) > 0`)
+  assert.deepEqual(sealedLater, [], 'sealed notices name the customer, too')
+
+  const erased = await shop.payment('erase-1')
+  assert.match(erased.user.email, /^erased-[0-9a-f]{16}@customer\.invalid$/)
+  assert.deepEqual({ ...erased.user, email: '' }, { id: null, email: '', name: null, phoneNumber: null })
+  assert.deepEqual(
+    [erased.id, erased.status, erased.amount, erased.amountPaid, erased.amountRefunded],
+    [paid.id, 'successful', 5_000, 5_000, 1_000],
+  )
+  assert.deepEqual(erased.metadata, { order: '1042', note: 'For erased, call erased', data: 'kept' })
+  assert.equal((await shop.payment('erase-2')).id, again.id)
+  assert.equal((await shop.payment('other-1')).user.email, 'quinn@example.com')
+  const { body } = await owner.call('GET', `${base}/customers/${encodeURIComponent(erased.user.email)}`)
+  assert.deepEqual([body.data.totals, body.data.cards], [before.totals, []])
+  assert.equal((await owner.call('GET', `${base}/customers/${encodeURIComponent(EMAIL)}`)).status, 404)
+  assert.equal((await owner.call('POST', path)).status, 404)
+  const [act] = await database.rows(sql`select act, subject from audit_log where act = 'customer.erased'`)
+  assert.deepEqual(act, { act: 'customer.erased', subject: erased.user.email })
+
+  const findings = (await database.transaction((tx) => recordsAfter(tx, undefined, 100))).flatMap(audit)
+  assert.deepEqual(findings, [])
+})
+
+test('erasing needs a fresh second factor', async () => {
+  const { id } = await addMember(database, { role: 'admin', merchantId })
+  const admin = await signedInBrowser(app, database, id, { origin: baseUrl })
+  await database.rows(
+    sql`update sessions set confirmed_at = now() - interval '11 minutes' where member_id = ${uuidOf(id)}`,
+  )
+  const { status, body } = await admin.call('POST', `${base}/customers/quinn%40example.com/erase`)
+  assert.deepEqual([status, body.code], [403, 'step_up_required'])
+})
+
+test('events stay append-only, except for their content while a customer is erased', async () => {
+  const rewritten = (statement: ReturnType<typeof sql>, isErasing: boolean) =>
+    database.transaction(async (tx) => {
+      if (isErasing) await tx.rows(sql`select set_config('manilla.erasing', 'on', true)`)
+      await tx.rows(statement)
+    })
+  const [type, body] = [
+    sql`update events set type = 'payment.cancelled' where place >= 0`,
+    sql`update events set body = body where place >= 0`,
+  ]
+  await assert.rejects(rewritten(type, true), /append-only/)
+  await assert.rejects(rewritten(body, false), /append-only/)
+  await assert.rejects(rewritten(sql`delete from events where place >= 0`, true), /append-only/)
+  await rewritten(body, true)
+})
