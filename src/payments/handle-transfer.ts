@@ -4,11 +4,11 @@ import { type AttemptId, type PaymentId, parseId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { insertPending, sendRefund } from './refund-payment.ts'
+import { insertPending, returnedBefore, sendRefund } from './refund-payment.ts'
 import { settleIn } from './settle-attempt.ts'
 import { type Attempt, MAX_ATTEMPTS } from './state/attempt.ts'
 import { newAttempt } from './state/new-attempt.ts'
-import { lateMoneyOf, type OpenMoney, openMoneyOf, planReturn } from './state/open-money.ts'
+import { lateMoneyOf, type OpenMoney, openMoneyOf, planReturn, type Review } from './state/open-money.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
 import { assertMayRefund, type Refund } from './state/refund.ts'
 import { findAttempt } from './store/attempts.ts'
@@ -30,6 +30,8 @@ export interface Handling {
   scope: Scope
   actor: string
   note: string | null
+  /** Throws when this is more than the member may return of one payment, all together. Runs under the lock. */
+  limit?: (total: number) => void
 }
 
 const HANDLED = 'Somebody else has dealt with this money, or it has changed. Read the list again.'
@@ -59,7 +61,7 @@ export async function findTransfer(
  */
 export async function matchTransfer(
   deps: PaymentDependencies,
-  { scope, actor, note }: Handling,
+  { scope, actor, note, limit }: Handling,
   name: TransferName,
   paymentId: PaymentId,
   expected: number,
@@ -71,6 +73,7 @@ export async function matchTransfer(
     const before = await lockPaymentState(tx, paymentId)
     const unmatched = await lockOpen(tx, scope, id, expected)
     const { receipt } = unmatched
+    limit?.(receipt.amount.amount)
     const { payment } = before
     if (payment.status === 'successful')
       throw new Problem('conflict', `Payment ${payment.reference} is paid already. Return this money instead.`)
@@ -135,12 +138,13 @@ export async function returnTransfer(
       'The provider can return only money of a known payment. Match it with a payment, or return it by hand.',
     )
   const { refund, lease } = await deps.database.transaction(async (tx) => {
-    const { state, refunds, open } = await lockOpenMoney(tx, name, expected)
+    const { state, refunds, reviews, open } = await lockOpenMoney(tx, name, expected)
     const { id: paymentId, status, reference, currency, merchantId } = state.payment
     if (status === 'pending')
       throw new Problem('payment_not_completed', `Payment ${reference} is still open. Cancel it first.`)
     assertMayRefund(refunds)
     const { counted, amount } = planReturn(state, open, refunds)
+    by.limit?.(amount + returnedBefore(refunds, reviews))
     const made = await insertPending(tx, deps, state, open.attempt, {
       amount,
       counted,
@@ -169,9 +173,11 @@ export async function closeTransfer(
   await deps.database.transaction(async (tx) => {
     if (name.kind === 'receipt') {
       const unmatched = await lockOpen(tx, by.scope, name.id, expected)
+      if (act === 'returned_by_hand') by.limit?.(expected)
       await write(tx, deps, by, { kind: 'unmatched', act, receiptId: name.id, paymentId: null, ...of(unmatched) })
     } else {
-      const { state, open } = await lockOpenMoney(tx, name, expected)
+      const { state, refunds, reviews, open } = await lockOpenMoney(tx, name, expected)
+      if (act === 'returned_by_hand') by.limit?.(open.amount + returnedBefore(refunds, reviews))
       const { id: paymentId, currency } = state.payment
       // The note on a late payment is about the payment: it says nothing about what its attempt holds.
       const review = { ...reviewOf(open), ...(open.kind === 'late' && act === 'noted' && { attemptId: null }) }
@@ -194,13 +200,13 @@ async function lockOpenMoney(
   tx: Transaction,
   name: Exclude<TransferName, { kind: 'receipt' }>,
   expected: number,
-): Promise<{ state: PaymentState; refunds: Refund[]; open: OpenMoney }> {
+): Promise<{ state: PaymentState; refunds: Refund[]; reviews: Review[]; open: OpenMoney }> {
   const state = await lockPaymentState(tx, name.paymentId)
   const [reviews, refunds] = [await reviewsOf(tx, name.paymentId), await refundsOf(tx, name.paymentId)]
   const attempt = name.kind === 'attempt' ? state.attempts.find(({ id }) => id === name.id) : undefined
   const open = attempt ? openMoneyOf(state, attempt, reviews) : lateMoneyOf(state, reviews, refunds)
   if (!open || open.amount !== expected) throw new Problem('conflict', HANDLED)
-  return { state, refunds, open }
+  return { state, refunds, reviews, open }
 }
 
 function reviewOf({ kind, attempt }: OpenMoney): Pick<NewReview, 'kind' | 'attemptId' | 'received'> {

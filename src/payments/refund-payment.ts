@@ -7,7 +7,7 @@ import type { RefundOutcome } from '../providers/provider.ts'
 import { callProvider } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
-import { withoutReturnedByHand } from './state/open-money.ts'
+import { type Review, returnedByHand, withoutReturnedByHand } from './state/open-money.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
 import { assertNotRepeated, planRefund, type Refund, refundReference, refundView, tryAgain } from './state/refund.ts'
 import { findAttempt } from './store/attempts.ts'
@@ -57,9 +57,9 @@ export async function refundPayment(
     if (known) return { refund: known, lease: await leaseRefund(tx, known.id) }
     const earlier = await refundsOf(tx, id)
     if (!wanted.mayRepeat) assertNotRepeated(earlier, before, wanted.amount, deps.clock.now())
-    const refundable = withoutReturnedByHand(before, await reviewsOf(tx, id))
-    const { attempt, amount } = planRefund(refundable, earlier, wanted.amount)
-    wanted.limit?.(amount + totalOf(earlier))
+    const reviews = await reviewsOf(tx, id)
+    const { attempt, amount } = planRefund(withoutReturnedByHand(before, reviews), earlier, wanted.amount)
+    wanted.limit?.(amount + returnedBefore(earlier, reviews))
     const made = await insertPending(tx, deps, before, attempt, {
       amount,
       kind: 'merchant',
@@ -75,10 +75,11 @@ export async function refundPayment(
   return lease ? sendRefund(deps, refund, lease) : refund
 }
 
-function totalOf(refunds: Refund[]): number {
+/** What people have returned of a payment, at the provider and by hand. */
+export function returnedBefore(refunds: Refund[], reviews: Review[]): number {
   return refunds
     .filter(({ kind, status }) => kind === 'merchant' && status !== 'failed')
-    .reduce((sum, refund) => sum + refund.amount, 0)
+    .reduce((sum, refund) => sum + refund.amount, returnedByHand(reviews))
 }
 
 /** Inserts a refund and reserves its amount on the attempt. */

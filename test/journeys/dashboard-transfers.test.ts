@@ -239,6 +239,17 @@ test('every line is on one page; roles and the limit of support are respected', 
     ['return', { byHand: true, note: 'x' }],
   ] as const)
     assert.equal((await act(support, money, how, body)).status, 403, how)
+  // Several small returns of one payment at once do not get around the limit.
+  await database.rows(sql`update merchants set refund_limit = 1000 where id = ${shop.merchantUuid}`)
+  const limited = await start('limit-1')
+  await pay('limit-1', limited.accountNumber, AMOUNT + 600, isPaid)
+  const overpaid = await openOf('limit-1')
+  const returns = await Promise.all([
+    act(support, overpaid, 'return', { byHand: true, note: 'by bank' }),
+    support.call('POST', `${base}/payments/limit-1/refunds`, { amount: 500 }),
+  ])
+  assert.equal(returns.filter(({ status }) => status < 300).length, 1)
+  await database.rows(sql`update merchants set refund_limit = 5000000 where id = ${shop.merchantUuid}`)
   const viewer = await browserOf('viewer')
   assert.equal((await act(viewer, money, 'note', { note: 'x' })).status, 403)
   assert.equal((await act(support, money, 'note', { note: '<b>x</b>' })).status, 200, 'a note moves no money')

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Database } from '../../database/database.ts'
-import { type MemberId, type PaymentId, parseId } from '../../kernel/ids.ts'
+import { type MemberId, parseId } from '../../kernel/ids.ts'
 import { findMemberNames } from '../../members/member-store.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import {
@@ -9,7 +9,6 @@ import {
   type Handling,
   matchTransfer,
   returnTransfer,
-  type TransferName,
 } from '../../payments/handle-transfer.ts'
 import { reviewPayment } from '../../payments/review-payment.ts'
 import type { Refund } from '../../payments/state/refund.ts'
@@ -20,7 +19,7 @@ import { ownPayment } from '../api/payments.ts'
 import type { App } from '../server/framework.ts'
 import { inMerchant, scopeOf } from './guard.ts'
 import { DEFAULT_PAGE_SIZE } from './payment-routes.ts'
-import { checkRefundLimit, refundedBefore } from './refund-limit.ts'
+import { checkRefundLimit } from './refund-limit.ts'
 import { OF_MERCHANT } from './shared-routes.ts'
 import {
   HandledQuery,
@@ -85,7 +84,6 @@ export function transferRoutes(app: App, parts: PaymentDependencies): void {
       const by = handlingOf(request, request.body.note ?? null)
       const name = await findTransfer(parts, by.scope, request.params.transfer)
       const { payment } = await ownPayment(database, by.scope, request.body.payment)
-      checkRefundLimit(request, request.body.amount)
       const state = await matchTransfer(parts, by, name, payment.id, request.body.amount)
       return { data: { state: 'matched', paymentStatus: state.payment.status, failure: null } }
     },
@@ -98,7 +96,6 @@ export function transferRoutes(app: App, parts: PaymentDependencies): void {
       const { amount, byHand, note } = request.body
       const by = { ...handlingOf(request, note), note }
       const name = await findTransfer(parts, by.scope, request.params.transfer)
-      await limitReturn(database, request, name, amount)
       if (byHand) {
         await closeTransfer(parts, by, name, 'returned_by_hand', amount)
         return { data: { state: 'returned', paymentStatus: null, failure: null } }
@@ -143,24 +140,14 @@ export function transferRoutes(app: App, parts: PaymentDependencies): void {
 }
 
 function handlingOf(request: FastifyRequest, note: string | null): Handling {
-  return { scope: scopeOf(request), actor: inMerchant(request).actor, note }
+  const limit = (total: number) => checkRefundLimit(request, total)
+  return { scope: scopeOf(request), actor: inMerchant(request).actor, note, limit }
 }
 
 function cursorOf(text: string | undefined): TransferCursor {
   if (text === undefined) return FIRST_PAGE
   const [receipt = '', attempt = '', payment = ''] = text.split('.')
   return { receipt: Number(receipt), attempt, payment }
-}
-
-/** The limit is for all refunds of a payment together. */
-async function limitReturn(
-  database: Database,
-  request: FastifyRequest,
-  name: TransferName,
-  amount: number,
-): Promise<void> {
-  const before = name.kind === 'receipt' ? 0 : await refundedBefore(database, name.paymentId as PaymentId)
-  checkRefundLimit(request, before + amount)
 }
 
 function resultOf({ status, failure }: Refund): {
