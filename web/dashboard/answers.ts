@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type * as Contract from '../../src/http/dashboard/contract.ts'
+import type * as OverviewContract from '../../src/http/dashboard/overview-contract.ts'
 import type * as SettingsContract from '../../src/http/dashboard/settings-contract.ts'
 import type { ViewAnswer } from '../../src/http/dashboard/views-contract.ts'
 
@@ -18,6 +19,10 @@ export type Totp = Static<typeof Contract.TotpAnswer>['data']
 export type RecoveryCodes = Static<typeof Contract.RecoveryCodesAnswer>['data']
 export type Members = Static<typeof Contract.MembersAnswer>['data']
 export type FirstSteps = Static<typeof Contract.FirstStepsAnswer>['data']
+export type Overview = OverviewContract.OverviewAnswer['data']
+export type Charts = OverviewContract.Charts
+export type Sums = OverviewContract.Sums
+export type Group = OverviewContract.Group
 export type AuditPage = Static<typeof Contract.AuditAnswer>
 export type ApiKeys = Static<typeof Contract.ApiKeysAnswer>['data']
 export type NewApiKey = Static<typeof Contract.NewApiKeyAnswer>['data']

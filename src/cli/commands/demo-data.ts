@@ -1,5 +1,6 @@
 import { readConfig } from '../../config.ts'
 import { databaseClock } from '../../database/database-clock.ts'
+import { newWebhookSecret } from '../../events/webhook-secret.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
 import { newId } from '../../kernel/ids.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
@@ -11,14 +12,14 @@ import { linksOn } from '../../payments/links.ts'
 import { hasDemoPayments, insertDemoDeliveries } from '../../payments/store/demo-payments.ts'
 import { resetRollups } from '../../payments/store/rollups.ts'
 import type { Endpoint } from '../../webhooks/endpoint.ts'
-import { endpointSecretContext, insertEndpoint } from '../../webhooks/endpoint-store.ts'
+import { endpointSecretContext, insertEndpoint, saveEndpoint } from '../../webhooks/endpoint-store.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print } from '../print.ts'
 import { openSecrets, withDatabase } from '../with-database.ts'
 
 const DAY_MS = 24 * 3_600_000
-const DELIVERED_DAYS = 20
-const FAILING_DAYS = 3
+/** Webhooks are on record for these days, and were not delivered between the other two. */
+const [RECORDED_DAYS, FAILED_FROM_DAYS, FAILED_TO_DAYS] = [20, 4, 1]
 
 /** Only into the sandbox of the sandbox merchant: there is no option for another one. */
 export const demoData: Command = {
@@ -50,7 +51,6 @@ export const demoData: Command = {
       const secrets = await openSecrets(config, database)
       const links = linksOn(() => config.publicUrl ?? 'http://localhost:3000')
       await writeDemoPayments({ database, links, secrets }, scope, { payments, days, seed, now })
-      const failingSince = new Date(now.getTime() - FAILING_DAYS * DAY_MS)
       const endpoint: Endpoint = {
         id: newId('endpoint', now),
         ...{
@@ -60,12 +60,23 @@ export const demoData: Command = {
           events: [],
           enabled: false,
         },
-        ...{ disabledReason: 'It failed for 3 days.', failingSince, createdAt: now },
+        ...{
+          disabledReason: 'The demo data switched it off: shop.example does not exist.',
+          failingSince: null,
+          createdAt: now,
+        },
       }
       await database.transaction(async (tx) => {
-        await insertEndpoint(tx, endpoint, secrets.seal(`demo ${endpoint.id}`, endpointSecretContext(endpoint.id)))
-        const since = new Date(now.getTime() - DELIVERED_DAYS * DAY_MS)
-        await insertDemoDeliveries(tx, scope, endpoint, { since, failingSince })
+        await insertEndpoint(tx, endpoint, secrets.seal(newWebhookSecret(), endpointSecretContext(endpoint.id)))
+        await saveEndpoint(tx, endpoint)
+        const daysAgo = (days: number) => new Date(now.getTime() - days * DAY_MS)
+        await insertDemoDeliveries(tx, scope, endpoint, {
+          ...{
+            since: daysAgo(RECORDED_DAYS),
+            failedFrom: daysAgo(FAILED_FROM_DAYS),
+            failedTo: daysAgo(FAILED_TO_DAYS),
+          },
+        })
         // Their ids are of the past, which the rollups have passed.
         await resetRollups(tx, scope.place)
       })

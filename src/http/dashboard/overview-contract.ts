@@ -62,7 +62,8 @@ export type Charts = Static<typeof ChartsAnswer>['data']
 export const OverviewAnswer = Type.Object({
   data: Type.Object({
     reviews: Count,
-    unmatchedMoney: Count,
+    /** Money that does not add up, and that nobody has decided on. */
+    transfers: Count,
     openDisputes: Count,
     failedRefunds: Count,
     failingEndpoints: Count,

@@ -4,6 +4,7 @@ import { parseTimeZone } from '../../merchants/merchant.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { countAttention } from '../../payments/store/attention.ts'
 import { chartSums, isBehind } from '../../payments/store/rollups.ts'
+import { FIRST_PAGE, listTransfers } from '../../payments/store/transfers.ts'
 import { PROVIDERS } from '../../providers/registry.ts'
 import { countGivenUp } from '../../webhooks/delivery-list-store.ts'
 import { listEndpoints } from '../../webhooks/endpoint-store.ts'
@@ -34,8 +35,9 @@ export function overviewRoutes(app: App, { database, clock, providers }: Payment
   app.get(`${OF_MERCHANT}/overview`, { config, schema: { response: { 200: OverviewAnswer } } }, async (request) => {
     const scope = scopeOf(request)
     const counted = { since: new Date(clock.now().getTime() - COUNTED_DAYS * DAY_MS), limit: COUNT_LIMIT }
-    const [money, givenUpDeliveries, endpoints, integrations] = await Promise.all([
+    const [money, transfers, givenUpDeliveries, endpoints, integrations] = await Promise.all([
       countAttention(database, scope, counted),
+      listTransfers(database, scope, FIRST_PAGE, COUNT_LIMIT),
       countGivenUp(database, scope, counted),
       listEndpoints(database, scope),
       listEnabledIntegrations(database, scope),
@@ -44,6 +46,7 @@ export function overviewRoutes(app: App, { database, clock, providers }: Payment
     return {
       data: {
         ...money,
+        transfers: transfers.transfers.length,
         givenUpDeliveries,
         failingEndpoints: endpoints.filter(({ enabled, failingSince }) => enabled && failingSince !== null).length,
         disabledEndpoints: endpoints.filter(({ enabled, disabledReason }) => !enabled && disabledReason !== null)

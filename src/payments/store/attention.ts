@@ -7,8 +7,6 @@ import type { Scope } from '../../kernel/scope.ts'
 export interface Attention {
   /** Attempts whose outcome the software cannot decide. */
   reviews: number
-  /** Money at the provider that belongs to no known payment. */
-  unmatchedMoney: number
   openDisputes: number
   /** Refunds that failed since `since`. */
   failedRefunds: number
@@ -24,11 +22,9 @@ export async function countAttention(
   const row = await db.row<Attention>(sql`
     select (select count(*) from (select from attempts where place = ${place} and merchant_id = ${merchant} and mode = ${mode}
                                      and needs_review is not null limit ${limit}) found) as reviews,
-           (select count(*) from (select from receipts where place = ${place} and merchant_id = ${merchant} and mode = ${mode}
-                                     and attempt_id is null limit ${limit}) found) as "unmatchedMoney",
            (select count(*) from (select from disputes where place = ${place} and merchant_id = ${merchant} and mode = ${mode}
                                      and status = 'open' limit ${limit}) found) as "openDisputes",
            (select count(*) from (select from refunds where place = ${place} and merchant_id = ${merchant} and mode = ${mode}
                                      and status = 'failed' and id >= ${firstUuidAt(since)}::uuid limit ${limit}) found) as "failedRefunds"`)
-  return row ?? { reviews: 0, unmatchedMoney: 0, openDisputes: 0, failedRefunds: 0 }
+  return row ?? { reviews: 0, openDisputes: 0, failedRefunds: 0 }
 }

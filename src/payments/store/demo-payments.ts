@@ -48,12 +48,12 @@ export async function insertUnmatchedMoney(
     values (${place}, ${uuidOf(merchantId)}, ${mode}, ${provider}, ${transactionId}, ${amount}, ${currency}, false, 0, ${at}, ${at})`)
 }
 
-/** Deliveries of the merchant's events since `since` to an endpoint: delivered until it began to fail, then given up. */
+/** Deliveries of the merchant's events since `since` to an endpoint: delivered, except those of a time in which it failed. */
 export async function insertDemoDeliveries(
   db: Queries,
   { place, merchantId, mode }: Scope,
   endpoint: { id: EndpointId; url: string },
-  { since, failingSince }: { since: Date; failingSince: Date },
+  { since, failedFrom, failedTo }: { since: Date; failedFrom: Date; failedTo: Date },
 ): Promise<void> {
   const merchant = uuidOf(merchantId)
   await db.rows(sql`
@@ -61,8 +61,8 @@ export async function insertDemoDeliveries(
       insert into deliveries (place, id, event_id, merchant_id, mode, endpoint_id, url, destination, state, tries, due_at, created_at, done_at)
       select ${place}::smallint, (left(e.id::text, 13) || right(gen_random_uuid()::text, 23))::uuid, e.id, e.merchant_id, e.mode,
              ${uuidOf(endpoint.id)}::uuid, ${endpoint.url}::text, ${uuidOf(endpoint.id)}::text,
-             case when e.occurred_at < ${failingSince} then 'delivered' else 'exhausted' end,
-             case when e.occurred_at < ${failingSince} then 1 else 8 end, e.occurred_at, e.occurred_at, e.occurred_at
+             case when e.occurred_at between ${failedFrom} and ${failedTo} then 'exhausted' else 'delivered' end,
+             case when e.occurred_at between ${failedFrom} and ${failedTo} then 8 else 1 end, e.occurred_at, e.occurred_at, e.occurred_at
         from events e
        where e.place = ${place} and e.merchant_id = ${merchant} and e.mode = ${mode} and e.body is not null and e.id >= ${firstUuidAt(since)}::uuid
          and not exists (select from deliveries o where o.place = ${place} and o.event_id = e.id)

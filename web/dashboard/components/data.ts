@@ -11,12 +11,20 @@ function keyOf(path: string): string[] {
   return path.split('?')
 }
 
-/** The `data` of an endpoint. `isFinal`: it is read every 3 s, while the page is visible, until this is true. */
-export function useData<Data>(path: string, isFinal: (data: Data | undefined) => boolean = () => true) {
-  return useQuery({
+/**
+ * The `data` of an endpoint. `isFinal`: it is read every 3 s, while the page is visible, until this is true. `everyMs`: it is read again
+ * and again, and what was read for the path before stays until the answer is here.
+ */
+export function useData<Data>(
+  path: string,
+  isFinal: (data: Data | undefined) => boolean = () => true,
+  everyMs?: number,
+) {
+  return useQuery<Data>({
     queryKey: keyOf(path),
     queryFn: ({ signal }) => get<Data>(path, signal),
-    refetchInterval: ({ state }) => (isFinal(state.data) ? false : POLL_MS),
+    refetchInterval: ({ state }) => everyMs ?? (isFinal(state.data) ? false : POLL_MS),
+    ...(everyMs && { placeholderData: keepPreviousData }),
   })
 }
 

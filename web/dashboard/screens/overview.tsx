@@ -1,110 +1,139 @@
-import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import type { FirstSteps } from '../answers.ts'
-import { Copyable } from '../components/copy.tsx'
-import { useData } from '../components/data.ts'
+import type { Charts, FirstSteps, Overview } from '../answers.ts'
+import { query } from '../api.ts'
+import { useData, usePage } from '../components/data.ts'
+import { Field, SelectField } from '../components/form.tsx'
+import { List } from '../components/list.tsx'
+import { PaymentStatusMark } from '../components/payment-status.tsx'
 import { ProblemPanel } from '../components/problem.tsx'
 import { Screen, Section } from '../components/screen.tsx'
+import { Money, Time, useZone, ZoneName } from '../components/values.tsx'
+import type { Page, PaymentRow } from '../payment-answers.ts'
 import { type CurrentMerchant, useMerchant } from '../session.ts'
+import { Attention } from './overview/attention.tsx'
+import { ChartsSection } from './overview/charts-section.tsx'
+import { Checklist, isReady } from './overview/checklist.tsx'
+import { RANGES, type RangeName, useRange } from './overview/range.ts'
 
-export default function Overview() {
+const SHOWN_PAYMENTS = 8
+/** The charts are read again this often while the page is visible. */
+const CHARTS_EVERY_MS = 10_000
+
+export default function OverviewScreen() {
   const merchant = useMerchant()
   const steps = useData<FirstSteps>(merchant.api('/first-steps'), isReady)
+  const wasOpen = useRef(false)
+  if (steps.data && !isReady(steps.data)) wasOpen.current = true
+  if (!steps.data)
+    return (
+      <Screen title="Overview">
+        {steps.error ? <ProblemPanel error={steps.error} retry={steps.refetch} /> : <p class="late">Loading …</p>}
+      </Screen>
+    )
+  // Somebody who has seen the list open sees its last step ticked off. Others have no need for it.
+  const checklist = wasOpen.current && <Checklist steps={steps.data} merchant={merchant} />
+  return steps.data.madePayment ? (
+    <WithPayments merchant={merchant} checklist={checklist} />
+  ) : (
+    <Screen title="Overview">{checklist}</Screen>
+  )
+}
+
+function WithPayments({ merchant, checklist }: { merchant: CurrentMerchant; checklist: preact.ComponentChildren }) {
+  const zone = useZone()
+  const { name, days, currency, set } = useRange(zone)
+  const overview = useData<Overview>(merchant.api('/overview'))
+  const charts = useData<Charts>(
+    merchant.api('/charts') + query({ ...days, zone, currency }),
+    () => true,
+    CHARTS_EVERY_MS,
+  )
+  const last = usePage<Page<PaymentRow>>(merchant.api('/payments') + query({ limit: SHOWN_PAYMENTS }))
+  const currencies = charts.data?.currencies ?? []
   return (
     <Screen title="Overview">
-      {steps.data ? (
-        <Checklist steps={steps.data} merchant={merchant} />
-      ) : steps.error ? (
-        <ProblemPanel error={steps.error} retry={steps.refetch} />
+      {checklist}
+      {overview.data ? (
+        <Attention overview={overview.data} merchant={merchant} />
       ) : (
-        <p class="late">Loading …</p>
+        overview.error && <ProblemPanel error={overview.error} retry={overview.refetch} />
       )}
+      <Section
+        title="Payments"
+        about={
+          <>
+            Times in <ZoneName />
+          </>
+        }
+      >
+        <search class="filters">
+          <SelectField<RangeName> label="Range" value={name} options={RANGES} onChange={(range) => set({ range })} />
+          {name === 'custom' && (
+            <>
+              <DayField label="From" value={days.from} onChange={(from) => set({ range: name, from })} />
+              <DayField label="To" value={days.to} onChange={(to) => set({ range: name, to })} />
+            </>
+          )}
+          {currencies.length > 1 && (
+            <SelectField
+              label="Currency"
+              value={charts.data?.currency ?? ''}
+              options={currencies.map((each) => [each, each] as const)}
+              onChange={(chosen) => set({ currency: chosen })}
+            />
+          )}
+        </search>
+        {charts.data ? (
+          <ChartsSection charts={charts.data} zone={zone} />
+        ) : charts.error ? (
+          <ProblemPanel error={charts.error} retry={charts.refetch} />
+        ) : (
+          <div class="charts-loading late">Loading …</div>
+        )}
+      </Section>
+      <Section
+        title="Last payments"
+        actions={
+          <Link class="button" href={merchant.path('/payments')}>
+            All payments
+          </Link>
+        }
+      >
+        <List
+          label="Last payments"
+          query={{ ...last, rows: last.data?.data }}
+          keyOf={({ id }) => id}
+          hasTimes
+          columns={[
+            { name: 'Amount', kind: 'money', show: (row) => <Money amount={row.amount} currency={row.currency} /> },
+            { name: 'Status', show: (row) => <PaymentStatusMark {...row} /> },
+            {
+              name: 'Payment',
+              show: ({ id, reference }) => (
+                <Link class="cell-main" href={merchant.path(`/payments/${id}`)}>
+                  {reference}
+                </Link>
+              ),
+            },
+            { name: 'Customer', show: ({ email }) => email },
+            { name: 'Created', show: ({ createdAt }) => <Time at={createdAt} /> },
+          ]}
+          empty={{ title: 'No payments', text: 'Payments appear here the moment they are made.' }}
+        />
+      </Section>
     </Screen>
   )
 }
 
-function isReady(steps: FirstSteps | undefined): boolean {
-  return Boolean(steps?.madePayment && steps.wasPaid && steps.receivedWebhook)
-}
-
-/** Three steps that tick themselves off when they have really happened. */
-function Checklist({ steps, merchant }: { steps: FirstSteps; merchant: CurrentMerchant }) {
-  const { madePayment, wasPaid, receivedWebhook } = steps
-  const done = [madePayment, wasPaid, receivedWebhook].filter(Boolean).length
+function DayField({ label, value, onChange }: { label: string; value: string; onChange: (day: string) => void }) {
   return (
-    <Section
-      title={done === 3 ? `${merchant.name} is ready` : 'Get started'}
-      about={
-        done === 3
-          ? `All three steps have happened in ${merchant.mode} mode.`
-          : `${done} of 3 steps done in ${merchant.mode} mode. Each ticks itself off when it has happened.`
-      }
-    >
-      <ol class="checklist">
-        <Step isDone={madePayment} title="Make a payment link">
-          <MakeLink merchant={merchant} />
-        </Step>
-        <Step isDone={wasPaid} title="Pay it">
-          <p>
-            {merchant.mode === 'sandbox'
-              ? 'Open the link and pay with the test card 4084 0840 8408 4081, any future date and any code.'
-              : 'Open the link and pay a small amount. You can refund it.'}
-          </p>
-        </Step>
-        <Step isDone={receivedWebhook} title="Receive a webhook">
-          <p>
-            Add an endpoint in <Link href={merchant.path('/webhooks')}>Webhooks</Link>. A paid payment is sent to it as{' '}
-            <code>payment.successful</code>.
-          </p>
-        </Step>
-      </ol>
-    </Section>
-  )
-}
-
-function MakeLink({ merchant }: { merchant: CurrentMerchant }) {
-  const request = [
-    `curl ${window.location.origin}/payments/v1/checkouts \\`,
-    `  -H 'client-id: …' -H 'client-secret: …' \\`,
-    `  --json '{"amount": 250000, "country": "NG", "user": {"email": "ada@example.com"}}'`,
-  ].join('\n')
-  return (
-    <>
-      <p>
-        {merchant.may('payments') ? (
-          <>
-            Choose “New payment link” in <Link href={merchant.path('/payments')}>Payments</Link>, or send this request
-            with an API key.
-          </>
-        ) : (
-          'Send this request with an API key. The answer has the link.'
-        )}
-      </p>
-      <Copyable label="request" text={request} />
-    </>
-  )
-}
-
-function Step({ isDone, title, children }: { isDone: boolean; title: string; children: ComponentChildren }) {
-  return (
-    <li class={isDone ? 'done' : undefined}>
-      <svg class="mark" width="24" height="24" viewBox="0 0 24 24" aria-hidden="true">
-        {isDone ? (
-          <>
-            <circle cx="12" cy="12" r="12" fill="currentColor" />
-            <path class="tick" d="m7 12.5 3.5 3.5L17 9" fill="none" stroke-width="2" stroke-linecap="round" />
-          </>
-        ) : (
-          <circle cx="12" cy="12" r="11" fill="none" stroke="currentColor" stroke-width="1.5" />
-        )}
-      </svg>
-      <div>
-        <h3>
-          {title}
-          {isDone && <span class="soft"> (done)</span>}
-        </h3>
-        {!isDone && <div class="soft">{children}</div>}
-      </div>
-    </li>
+    <Field
+      label={label}
+      type="date"
+      required
+      value={value}
+      onChange={(event) => event.currentTarget.value && onChange(event.currentTarget.value)}
+    />
   )
 }
