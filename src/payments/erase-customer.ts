@@ -3,8 +3,7 @@ import { recordAct } from '../events/audit-log-store.ts'
 import { Problem } from '../kernel/problem.ts'
 import { pooledRandomBytes } from '../kernel/random.ts'
 import type { Scope } from '../kernel/scope.ts'
-import { eraserOf } from './state/personal-data.ts'
-import { deleteCardsOf, eraseNextPayments, findPersonalData } from './store/erase.ts'
+import { eraseNextPayments, findPersonalData } from './store/erase.ts'
 
 /** Payments in one transaction, and in one call. */
 const BATCH = 25
@@ -29,14 +28,13 @@ export async function eraseCustomer(
   const personal = await findPersonalData(database, scope, email)
   if (!personal) throw new Problem('not_found', 'You have no payment of a customer with this e-mail address.')
   const pseudonym = `erased-${pooledRandomBytes(8).toString('hex')}@customer.invalid`
-  const eraser = eraserOf({ ...personal, emails: [...personal.emails, email] }, pseudonym)
-  await database.transaction(async (tx) => {
-    await deleteCardsOf(tx, scope, email, personal.userIds)
-    // Not the address: the log cannot be changed.
-    await recordAct(tx, { actor, act: 'customer.erased', merchantId: scope.merchantId, subject: pseudonym })
-  })
+  // Not the address: the log cannot be changed.
+  const entry = { actor, act: 'customer.erased', merchantId: scope.merchantId, subject: pseudonym }
+  await database.transaction((tx) => recordAct(tx, entry))
   for (let payments = 0; ; ) {
-    const erased = await database.transaction((tx) => eraseNextPayments(tx, scope, email, eraser, BATCH))
+    const erased = await database.transaction((tx) =>
+      eraseNextPayments(tx, scope, email, { personal, pseudonym }, BATCH),
+    )
     payments += erased
     if (erased < BATCH) return { payments, isComplete: true }
     if (payments >= MAX_PAYMENTS) return { payments, isComplete: false }

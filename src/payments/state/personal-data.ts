@@ -36,8 +36,12 @@ const FREE_TEXT = new Set([
   'webhook',
 ])
 
+/** A shorter id of a customer, such as 42, is an ordinary word in other texts. */
+const MIN_ID_LENGTH = 6
+
 export function eraserOf({ emails, names, phoneNumbers, userIds }: PersonalData, email: string): Eraser {
-  const values = [...emails, ...names, ...phoneNumbers, ...userIds].map((value) => value.trim()).filter(Boolean)
+  const ids = userIds.filter(({ length }) => length >= MIN_ID_LENGTH)
+  const values = [...emails, ...names, ...phoneNumbers, ...ids].map((value) => value.trim()).filter(Boolean)
   const forms = [...new Set(values.flatMap((value) => [value, encodeURIComponent(value), inQuery(value)]))]
     // The longest first: a name may be a part of the address.
     .sort((a, b) => b.length - a.length)

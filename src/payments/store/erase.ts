@@ -3,37 +3,47 @@ import { sql } from '../../database/sql.ts'
 import { uuidOf } from '../../kernel/ids.ts'
 import type { Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
-import { ERASED, type Eraser, type PersonalData } from '../state/personal-data.ts'
+import { ERASED, type Eraser, eraserOf, type PersonalData } from '../state/personal-data.ts'
 
-/** Payments of one customer that are read for their personal data. */
-const MAX_READ = 10_000
+/** A shop may use one address for all its customers. */
+const MAX_READ = 1_000
+const MAX_DISTINCT = 100
 
-/** The personal data of a customer, over all their payments. Undefined if there is no payment with this address. */
+/** The personal data of a customer, from their newest payments. Undefined if there is no payment with this address. */
 export async function findPersonalData(db: Queries, scope: Scope, email: string): Promise<PersonalData | undefined> {
-  const rows = await db.rows<{ email: string; name: string | null; phone: string | null; user_id: string | null }>(sql`
-    select distinct user_email as email, user_name as name, user_phone_number as phone, user_id from (
+  const rows = await db.rows<PersonalRow>(sql`
+    select distinct user_email, user_name, user_phone_number, user_id from (
       select user_email, user_name, user_phone_number, user_id from payments
        where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(user_email) = lower(${email})
-       limit ${MAX_READ}) of_customer`)
-  if (rows.length === 0) return undefined
-  const distinct = (values: (string | null)[]) => [...new Set(values.filter((value) => value !== null))]
+       order by id desc limit ${MAX_READ}) of_customer
+     limit ${MAX_DISTINCT}`)
+  return rows.length === 0 ? undefined : personalDataOf(rows)
+}
+
+interface PersonalRow {
+  user_email: string
+  user_name: string | null
+  user_phone_number: string | null
+  user_id: string | null
+}
+
+function personalDataOf(rows: PersonalRow[]): PersonalData {
   return {
-    emails: distinct(rows.map((row) => row.email)),
-    names: distinct(rows.map(({ name }) => name)),
-    phoneNumbers: distinct(rows.map(({ phone }) => phone)),
-    userIds: distinct(rows.map(({ user_id }) => user_id)),
+    emails: rows.map(({ user_email }) => user_email),
+    names: rows.flatMap(({ user_name }) => user_name ?? []),
+    phoneNumbers: rows.flatMap(({ user_phone_number }) => user_phone_number ?? []),
+    userIds: [...new Set(rows.flatMap(({ user_id }) => user_id ?? []))],
   }
 }
 
-/** Cards of the address, with and without an id of the merchant. */
-export async function deleteCardsOf(tx: Transaction, scope: Scope, email: string, userIds: string[]): Promise<void> {
+async function deleteCardsOf(tx: Transaction, scope: Scope, email: string, userIds: string[]): Promise<void> {
   await tx.rows(sql`
     delete from saved_cards
      where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(email) = lower(${email})
        and customer = any(array['email:' || lower(${email})] || array(select 'id:' || id from unnest(${userIds}::text[]) as u (id)))`)
 }
 
-interface ErasedPayment {
+interface ErasedPayment extends PersonalRow {
   id: string
   reference: string
   redirect_url: string | null
@@ -50,15 +60,27 @@ export async function eraseNextPayments(
   tx: Transaction,
   scope: Scope,
   email: string,
-  eraser: Eraser,
+  { personal, pseudonym }: { personal: PersonalData; pseudonym: string },
   limit: number,
 ): Promise<number> {
   const { place } = scope
   const payments = await tx.rows<ErasedPayment>(sql`
-    select id, reference, redirect_url, webhook_url, metadata, idempotency_key from payments
+    select id, reference, redirect_url, webhook_url, metadata, idempotency_key, user_email, user_name, user_phone_number, user_id from payments
      where place = ${place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(user_email) = lower(${email})
      order by id limit ${limit} for update`)
   if (payments.length === 0) return 0
+  const own = personalDataOf(payments)
+  const eraser = eraserOf(
+    {
+      emails: [...personal.emails, ...own.emails, email],
+      names: [...personal.names, ...own.names],
+      phoneNumbers: [...personal.phoneNumbers, ...own.phoneNumbers],
+      userIds: [...personal.userIds, ...own.userIds],
+    },
+    pseudonym,
+  )
+  // Cards of the address, with and without an id of the merchant.
+  await deleteCardsOf(tx, scope, email, own.userIds)
   const ids = payments.map(({ id }) => id)
   await erasePayments(tx, place, payments, eraser)
   await eraseEvents(tx, place, ids, eraser)

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eraserOf } from './personal-data.ts'
+
+const eraser = eraserOf(
+  { emails: ['Ada@Example.com'], names: ['Data', 'Ada (Obi)'], phoneNumbers: ['+234 801'], userIds: ['user.1', '42'] },
+  'erased-1@customer.invalid',
+)
+
+test('texts lose every form of the personal data, and nothing else', () => {
+  const texts: [string, string][] = [
+    ['Paid by ADA@example.com.', 'Paid by erased.'],
+    ['https://shop.example/?e=ada%40example.com&n=Ada+%28Obi%29&x=1', 'https://shop.example/?e=erased&n=erased&x=1'],
+    ['call +234 801, not +234 8012', 'call erased, not +234 8012'],
+    ['Ada (Obi) and Adaeze', 'erased and Adaeze'],
+    ['user.1 is not user21, for 42 of them', 'erased is not user21, for 42 of them'],
+    ['Database', 'Database'],
+  ]
+  for (const [before, after] of texts) assert.equal(eraser.text(before), after)
+})
+
+test('JSON keeps its keys, ids, references and amounts, even when a name is one of them', () => {
+  const before = {
+    id: 'evt_1',
+    data: {
+      payment: {
+        reference: 'Data',
+        status: 'successful',
+        amount: 5,
+        user: { id: 'user.1', email: 'ada@example.com', phoneNumber: '+234 801', name: 'Data' },
+        metadata: { data: 'for Data' },
+        attempts: [{ reference: 'Data-1', failure: { code: 'other', message: 'Declined: Ada (Obi)' } }],
+      },
+    },
+  }
+  assert.deepEqual(eraser.json(before), {
+    id: 'evt_1',
+    data: {
+      payment: {
+        reference: 'Data',
+        status: 'successful',
+        amount: 5,
+        user: { id: null, email: 'erased-1@customer.invalid', phoneNumber: null, name: null },
+        metadata: { data: 'for erased' },
+        attempts: [{ reference: 'Data-1', failure: { code: 'other', message: 'Declined: erased' } }],
+      },
+    },
+  })
+  assert.deepEqual([eraser.json(null), eraser.json([1, 'Data'])], [null, [1, 'Data']])
+})
