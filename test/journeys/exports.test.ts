@@ -220,3 +220,17 @@ test('one snapshot, at most two exports at a time, and none is left when a clien
   assert.ok(rows.every(({ amount, reference }) => amount === '100' && reference !== 'LATER'))
   await eventually(openSnapshots, (count) => count === 0)
 })
+
+test('an export that fails midway ends without its last chunk, so that a client notices', async () => {
+  const merchant = await addMerchant(database)
+  await addLargePayments(merchant)
+  const { response } = await startExport(merchant)
+  await eventually(openSnapshots, (count) => count === 1)
+  await database.rows(sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and state like 'idle in transaction%'`)
+  await assert.rejects(async () => {
+    for await (const _ of response);
+  }, /aborted/)
+  assert.equal((await exported(merchant, 'payments?columns=id&status=expired')).status, 200)
+})

@@ -139,20 +139,22 @@ const ABOUT = {
 }
 
 async function sendExport<Row>(
-  { database, clock, log, exportSlots }: ExportParts,
+  parts: ExportParts,
   request: FastifyRequest,
   reply: FastifyReply,
   wanted: Export<Row>,
 ): Promise<FastifyReply> {
+  const { database, clock, log, exportSlots } = parts
   const columns = chosenColumns(wanted)
   const { place, merchantId, mode } = request.caller
   const scope = { place, merchantId, mode }
   const release = exportSlots.take(merchantId)
-  const total = await countRows(database, scope, wanted)
-  const snapshot = await database.openSnapshot().catch((error) => {
-    release()
-    throw error
-  })
+  const [total, snapshot] = await countRows(parts, scope, wanted)
+    .then(async (rows) => [rows, await database.openSnapshot()] as const)
+    .catch((error) => {
+      release()
+      throw error
+    })
   let ended: Promise<void> | undefined
   const end = () => (ended ??= snapshot.close().then(release))
   const start = wanted.query.bom ? BYTE_ORDER_MARK : ''
@@ -190,11 +192,16 @@ function chosenColumns<Row>({ columns, query }: Export<Row>): [name: string, sho
 }
 
 /** For a progress bar: an export starts without it if counting takes too long. */
-async function countRows<Row>(database: Database, scope: Scope, { count }: Export<Row>): Promise<number | undefined> {
-  const snapshot = count && (await database.openSnapshot().catch(() => undefined))
-  const total = await (snapshot && count(snapshot, scope).catch(() => undefined))
-  await snapshot?.close()
-  return total
+async function countRows<Row>(
+  { database, log }: ExportParts,
+  scope: Scope,
+  { count }: Export<Row>,
+): Promise<number | undefined> {
+  if (!count) return undefined
+  const snapshot = await database.openSnapshot()
+  const total = await count(snapshot, scope).catch((err) => log.warn({ err }, 'counting the rows of an export failed'))
+  await snapshot.close()
+  return total ?? undefined
 }
 
 /**
