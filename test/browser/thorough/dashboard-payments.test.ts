@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { findings as findingsOf, loadAxe } from '../../support/axe.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { addMember, signedInBrowser } from '../../support/dashboard.ts'
 import { createDatabase } from '../../support/database.ts'
@@ -34,19 +33,9 @@ const paid = await charge({ reference: 'ORDER-1042', metadata }, '4084 0840 8408
 await charge({ reference: 'ORDER-1043', user: { email: 'bola@example.com' } }, '4000 0000 0000 9995', 'failed')
 await shop.call('POST', '/payments/v1/webhook-endpoints', { url: 'https://shop.example/webhooks' })
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const RUN = `axe.run(document, {
-  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], resultTypes: ['violations'], selectors: false
-})`
-
 async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
-  const { violations } = (await page.evaluate(RUN)) as {
-    violations: { id: string; nodes: { html: string; failureSummary: string }[] }[]
-  }
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary.replaceAll(/\s+/g, ' ')}`),
-  )
+  await loadAxe(page)
+  return findingsOf(page)
 }
 
 interface Look {
