@@ -104,12 +104,12 @@ export async function endInvitationsOf(tx: Transaction, merchantId: MerchantId, 
      where kind = 'invitation' and merchant_id = ${uuidOf(merchantId)} and email = ${email} and used_at is null`)
 }
 
-/** Locks the account, so that no reset link is created meanwhile. */
-export async function endResetsOf(tx: Transaction, memberId: MemberId): Promise<void> {
+/** Locks the account, so that no reset link is created meanwhile. `createdBy` is a pattern of LIKE. */
+export async function endResetsOf(tx: Transaction, memberId: MemberId, createdBy = '%'): Promise<void> {
   await lockMember(tx, memberId)
   await tx.rows(sql`
     update one_time_links set used_at = now()
-     where kind = 'reset' and member_id = ${uuidOf(memberId)} and used_at is null`)
+     where kind = 'reset' and member_id = ${uuidOf(memberId)} and used_at is null and created_by like ${createdBy}`)
 }
 
 /** Ends the open links that a member created for this merchant: a removed member must not come back by one. */

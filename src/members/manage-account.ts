@@ -19,7 +19,7 @@ import {
 import { endResetsOf } from './link-store.ts'
 import { hasSecondFactor, type Member, parseMemberName, type Session } from './member.ts'
 import { recordAccountAct } from './member-acts-store.ts'
-import { lockMember, updatePassword } from './member-store.ts'
+import { findMember, lockMember, updatePassword } from './member-store.ts'
 import { totpContext } from './prove-identity.ts'
 import { deleteSessions, replaceToken } from './session-store.ts'
 import { newRecoveryCodes, newToken, recoveryCodeDigest } from './token.ts'
@@ -135,11 +135,13 @@ export async function addPasskey(
 export async function removePasskey(
   { database }: MemberDependencies,
   address: string,
-  { id, factors }: Member,
+  { id }: Member,
   name: string,
 ): Promise<void> {
   const passkeyId = parseId('passkey', name)
   await database.transaction(async (tx) => {
+    await lockMember(tx, id)
+    const { factors } = (await findMember(tx, id)) as Member
     if (!factors.password && factors.passkeys <= 1)
       throw new Problem('conflict', 'This is your only way to sign in. Set a password or add another passkey first.')
     if (!passkeyId || !(await deletePasskey(tx, id, passkeyId)))

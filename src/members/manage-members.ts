@@ -16,7 +16,7 @@ import {
   updateRequireSecondFactor,
   updateRole,
 } from './member-store.ts'
-import { type CreatedLink, createResetLink } from './one-time-links.ts'
+import { type CreatedLink, createResetLink, lockCreator } from './one-time-links.ts'
 import type { GrantedRole } from './permissions.ts'
 import { deleteSessions, replaceToken } from './session-store.ts'
 import { newToken } from './token.ts'
@@ -129,12 +129,13 @@ export function withdrawInvitation(
 export async function resetMember(
   deps: MemberDependencies,
   actor: string,
-  where: { merchantId: MerchantId; memberId: MemberId; clearsSecondFactor: boolean; address: string },
+  where: { merchantId: MerchantId; memberId: MemberId; clearsSecondFactor: boolean; address: string; by: MemberId },
 ): Promise<CreatedLink & { sent: boolean }> {
-  const { merchantId, memberId, clearsSecondFactor, address } = where
+  const { merchantId, memberId, clearsSecondFactor, address, by } = where
   const member = await findMember(deps.database, memberId)
   if (!member) throw unknownMember()
   const check = async (tx: Transaction) => {
+    await lockCreator(tx, by, merchantId)
     await lockBelowOwner(tx, merchantId, memberId)
     await lockMember(tx, memberId)
     if ((await findMember(tx, memberId))?.operator || (await countMerchantsOf(tx, memberId)) > 1)

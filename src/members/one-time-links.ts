@@ -9,7 +9,7 @@ import { endInvitationsOf, endResetsOf, insertLink, type NewLink } from './link-
 import type { Mail } from './mail.ts'
 import { recordAccountAct } from './member-acts-store.ts'
 import { findMemberByEmail, findOwner, hasOperator, lockRole } from './member-store.ts'
-import type { Role } from './permissions.ts'
+import { isAllowed, type Role } from './permissions.ts'
 import { newToken } from './token.ts'
 import { countTry } from './tries-store.ts'
 
@@ -51,10 +51,11 @@ export function createWelcomeLink(
 export async function createInvitation(
   deps: MailingDependencies,
   actor: string,
-  { merchantId, email, role }: { merchantId: MerchantId; email: string; role: Role },
+  { merchantId, email, role, by }: { merchantId: MerchantId; email: string; role: Role; by?: MemberId },
 ): Promise<CreatedLink & { sent: boolean }> {
   if (deps.sendMail) await limitMail(deps, merchantId)
   const { link, merchantName } = await deps.database.transaction(async (tx) => {
+    if (by) await lockCreator(tx, by, merchantId)
     const merchant = await findMerchant(tx, merchantId)
     if (!merchant) throw new Problem('not_found', `There is no merchant ${merchantId}.`)
     if (role === 'owner' && (await findOwner(tx, merchantId)))
@@ -70,6 +71,12 @@ export async function createInvitation(
   })
   const text = `You are invited to the dashboard of ${merchantName} on Manilla, as ${role}.\n\nOpen this link within 24 hours. It works once:\n\n${link.url}\n`
   return { ...link, sent: mail(deps, { to: email, subject: `Invitation to ${oneLine(merchantName)}`, text }) }
+}
+
+/** Links end with the role of their creator, so the creator must keep it until the link is written. */
+export async function lockCreator(tx: Transaction, by: MemberId, merchantId: MerchantId): Promise<void> {
+  const role = await lockRole(tx, by, merchantId)
+  if (!role || !isAllowed(role, 'members')) throw new Problem('forbidden', 'Your role has changed meanwhile.')
 }
 
 interface ResetOptions {
@@ -88,7 +95,8 @@ export async function createResetLink(
 ): Promise<CreatedLink & { sent: boolean }> {
   const link = await deps.database.transaction(async (tx) => {
     await check?.(tx)
-    await endResetsOf(tx, member.id)
+    // A stranger who asks for a link must not end one that an admin or operator has made.
+    await endResetsOf(tx, member.id, actor.startsWith('visitor ') ? 'visitor %' : '%')
     const reset = { kind: 'reset' as const, memberId: member.id, clearsSecondFactor }
     const created = await create(deps, tx, { ...reset, createdBy: actor, minutes: INVITATION_MINUTES })
     const subject = `${member.id}${clearsSecondFactor ? ' with second factors' : ''}`

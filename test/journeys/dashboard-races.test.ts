@@ -7,8 +7,8 @@ import { sql } from '../../src/database/sql.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { type MemberId, type MerchantId, uuidOf } from '../../src/kernel/ids.ts'
 import { setOperator } from '../../src/members/manage-members.ts'
-import { updatePassword } from '../../src/members/member-store.ts'
-import { createInvitation, createWelcomeLink } from '../../src/members/one-time-links.ts'
+import { deleteMembership, updatePassword } from '../../src/members/member-store.ts'
+import { createInvitation, createResetLink, createWelcomeLink } from '../../src/members/one-time-links.ts'
 import { hashPassword } from '../../src/members/password.ts'
 import { deleteSessions } from '../../src/members/session-store.ts'
 import { newAuthenticator } from '../support/authenticator.ts'
@@ -122,6 +122,62 @@ test('I8: a reset link does not outlive what it was created for: ownership, anot
     })
     assert.equal(used.status, 404, what)
   }
+})
+
+test('I8: a member who is removed while creating a link does not get one', async () => {
+  const { merchantId } = await addMerchant(database)
+  const viewer = await addMember(database, { role: 'viewer', merchantId })
+  const members = `/merchants/${merchantId}`
+  for (const [path, body] of [
+    [`${members}/invitations`, { email: 'back@example.com', role: 'admin' }],
+    [`${members}/members/${viewer.id}/reset`, { secondFactors: true }],
+  ] as const) {
+    const { id } = await addMember(database, { role: 'admin', merchantId })
+    const browser = await browserOf(id)
+    let call: Promise<{ status: number }> | undefined
+    // The removal is not committed yet, so the guard lets the request pass.
+    await database.transaction(async (tx) => {
+      await deleteMembership(tx, id, merchantId)
+      call = browser.call('POST', path, body)
+      const isWaiting = eventually(
+        () =>
+          database.rows(sql`
+          select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
+        ({ length }) => length > 0,
+      )
+      await Promise.race([call, isWaiting.catch(() => {})])
+    })
+    assert.equal((await call)?.status, 403, path)
+  }
+})
+
+test('a visitor who asks for a new password does not end the link of an operator', async () => {
+  const { merchantId } = await addMerchant(database)
+  const member = await addMember(database, { role: 'owner', merchantId })
+  let mails = 0
+  const mailing = await startOn(database, { sendMail: async () => void mails++ })
+  const link = await createResetLink(parts, 'cli:test', member, { clearsSecondFactor: true, address: '' })
+  await newBrowser(mailing).call('POST', '/sign-in/forgot', { email: member.email })
+  await eventually(
+    async () => mails,
+    (count) => count === 1,
+  )
+  const used = await newBrowser(app).call('POST', '/welcome/password', { token: tokenOf(link.url), password: PASSWORD })
+  assert.equal(used.body.data?.state, 'signed-in')
+})
+
+test('of two passkeys that are removed at once, one stays when it is the only way to sign in', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id } = await addMember(database, { role: 'owner', merchantId, totp: false })
+  const owner = await browserOf(id)
+  const ids: string[] = []
+  for (const name of ['One', 'Two']) {
+    const options = (await owner.call('POST', '/account/passkeys/options')).body.data
+    const passkey = newAuthenticator().create(options, BASE_URL)
+    ids.push((await owner.call('POST', '/account/passkeys', { name, passkey })).body.data.id)
+  }
+  const answers = await Promise.all(ids.map((each) => owner.call('DELETE', `/account/passkeys/${each}`)))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 409])
 })
 
 /** Keeps the password hashing busy, so that a request waits in its queue while something else changes. */

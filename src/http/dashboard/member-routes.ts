@@ -70,11 +70,16 @@ export function memberRoutes(app: App, deps: Parts): void {
     `${MERCHANT}/invitations`,
     { config: withStepUp, schema: { body: NewInvitation, response: { 201: OneTimeLinkAnswer } } },
     async (request, reply) => {
-      const { membership, actor } = inMerchant(request)
+      const { membership, actor, session } = inMerchant(request)
       const email = parseEmail(request.body.email)
       if (!email) throw new Problem('invalid_request', 'email must be an e-mail address, like ada@example.com.')
       const { merchantId } = membership
-      const link = await createInvitation(deps, actor, { merchantId, email, role: request.body.role })
+      const link = await createInvitation(deps, actor, {
+        merchantId,
+        email,
+        role: request.body.role,
+        by: session.member.id,
+      })
       return reply.code(201).send(linkAnswer(link))
     },
   )
@@ -115,11 +120,12 @@ export function memberRoutes(app: App, deps: Parts): void {
     `${MERCHANT}/members/:member/reset`,
     { config: withStepUp, schema: { body: ResetMember, response: { 201: OneTimeLinkAnswer } } },
     async (request, reply) => {
-      const { membership, actor, address } = inMerchant(request)
+      const { membership, actor, address, session } = inMerchant(request)
       const memberId = memberIdOf(request.params.member)
       const clearsSecondFactor = request.body.secondFactors
       const { merchantId } = membership
-      const link = await resetMember(deps, actor, { merchantId, memberId, clearsSecondFactor, address })
+      const by = session.member.id
+      const link = await resetMember(deps, actor, { merchantId, memberId, clearsSecondFactor, address, by })
       return reply.code(201).send(linkAnswer(link))
     },
   )
