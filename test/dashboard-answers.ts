@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import type * as attempt from '../src/http/api/contract/attempt.ts'
 import type { CheckoutAnswer } from '../src/http/api/contract/checkout.ts'
 import type { KeysAnswer } from '../src/http/api/contract/integration.ts'
+import type { LinkAnswer, LinksAnswer } from '../src/http/api/contract/link.ts'
 import type { PaymentAnswer } from '../src/http/api/contract/payment.ts'
 import type * as webhook from '../src/http/api/contract/webhook.ts'
 import type * as payments from '../src/http/dashboard/payments-contract.ts'
@@ -16,6 +17,8 @@ export type Checked = [
   Fits<web.Payment, Static<typeof PaymentAnswer>['data']>,
   Fits<web.TimelineEntry[], Static<typeof attempt.Timeline>['data']>,
   Fits<web.Checkout, Static<typeof CheckoutAnswer>['data']>,
+  Fits<web.PaymentLink, Static<typeof LinkAnswer>['data']>,
+  Fits<web.Page<web.PaymentLink>, Static<typeof LinksAnswer>>,
   Fits<web.Page<web.RefundRow>, Static<typeof payments.RefundsAnswer>>,
   Fits<web.Page<web.Delivery>, Static<typeof payments.DeliveriesAnswer>>,
   Fits<web.EventWithDeliveries['deliveries'], Static<typeof webhook.EventAnswer>['data']['deliveries']>,

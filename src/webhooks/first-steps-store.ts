@@ -17,7 +17,8 @@ const LATEST_EVENTS = 50
 export async function findFirstSteps(db: Queries, { place, merchantId, mode }: Scope): Promise<FirstSteps> {
   const merchant = uuidOf(merchantId)
   const [row] = await db.rows<{ made: boolean; paid: boolean; received: boolean }>(sql`
-    select exists (select from payments where place = ${place} and merchant_id = ${merchant} and mode = ${mode}) as made,
+    select exists (select from payments where place = ${place} and merchant_id = ${merchant} and mode = ${mode})
+           or exists (select from links where place = ${place} and merchant_id = ${merchant} and mode = ${mode}) as made,
            exists (select from payments where place = ${place} and merchant_id = ${merchant} and mode = ${mode}
                                           and status = 'successful') as paid,
            exists (select from (select id from events

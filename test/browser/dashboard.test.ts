@@ -15,7 +15,18 @@ test('the first account: welcome with a passkey, the checklist, a key, sign out,
   assert.equal(new URL(page.url()).pathname, `/dashboard/${shop.merchantId}/sandbox`)
   assert.equal(await page.title(), 'Overview · Adaeze Kitchen · Manilla')
   assert.deepEqual(await navigationOf(page), [
-    ...['Overview', 'Payments', 'Refunds', 'Webhooks', 'API keys', 'Providers', 'Members', 'Settings', 'Audit log'],
+    ...[
+      'Overview',
+      'Payments',
+      'Links',
+      'Refunds',
+      'Webhooks',
+      'API keys',
+      'Providers',
+      'Members',
+      'Settings',
+      'Audit log',
+    ],
   ])
 
   await page.getByText('0 of 3 steps done in sandbox mode').waitFor()

@@ -88,6 +88,7 @@ export interface Payment {
   redirectURL: string | null
   webhook: string | null
   metadata: Record<string, string>
+  link: string | null
   url: string
   shortURL: string
   attempts: Attempt[]
@@ -111,6 +112,30 @@ export interface Checkout {
   shortURL: string
   reference: string
   amount: number
+}
+
+export interface PaymentLink {
+  id: string
+  url: string
+  status: 'active' | 'inactive' | 'expired' | 'used_up'
+  title: string
+  description: string | null
+  amount: number | null
+  minAmount: number | null
+  maxAmount: number | null
+  currency: string
+  country: string
+  customerBearsCharge: boolean
+  collectName: boolean
+  collectPhoneNumber: boolean
+  customField: string | null
+  maxPayments: number | null
+  timesPaid: number
+  active: boolean
+  redirectURL: string | null
+  metadata: Record<string, string>
+  createdAt: string
+  expiresAt: string | null
 }
 
 export interface Delivery {

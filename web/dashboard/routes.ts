@@ -17,6 +17,9 @@ export const SCREENS: ScreenRoute[] = [
   { path: '', name: 'Overview', permission: 'read', load: () => import('./screens/overview.tsx') },
   { path: '/payments', name: 'Payments', permission: 'read', load: () => import('./screens/payments.tsx') },
   { path: '/payments/:payment', permission: 'read', load: () => import('./screens/payment.tsx') },
+  { path: '/links', name: 'Links', permission: 'read', load: () => import('./screens/links.tsx') },
+  { path: '/links/:link', permission: 'read', load: () => import('./screens/link.tsx') },
+  { path: '/links/:link/poster', permission: 'read', load: () => import('./screens/link-poster.tsx') },
   { path: '/refunds', name: 'Refunds', permission: 'read', load: () => import('./screens/refunds.tsx') },
   {
     path: '/webhooks',

@@ -75,3 +75,19 @@ export function Section({ title, about, actions, children }: Parts) {
     </section>
   )
 }
+
+/** Names and values; those without a value are left out. */
+export function Facts({ facts }: { facts: [name: string, value: ComponentChildren][] }) {
+  return (
+    <dl class="details">
+      {facts
+        .filter(([, value]) => value !== null && value !== '')
+        .map(([name, value]) => (
+          <>
+            <dt key={name}>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+    </dl>
+  )
+}

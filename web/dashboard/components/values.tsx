@@ -35,6 +35,13 @@ export function formatMoney(amount: number, currency: string): string {
   return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
 }
 
+/** An amount as people type it: 12500.00. */
+export function formatPlain(amount: number, currency: string): string {
+  const digits =
+    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
+  return (amount / 10 ** digits).toFixed(digits)
+}
+
 /** The lowest denomination of an amount that a person typed. Undefined when it is not an amount of this currency. */
 export function parseMoney(text: string, currency: string): number | undefined {
   const digits =

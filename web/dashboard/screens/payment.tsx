@@ -15,7 +15,7 @@ import {
   RefundStatusMark,
 } from '../components/payment-status.tsx'
 import { ProblemPanel, ProblemText } from '../components/problem.tsx'
-import { Screen, Section } from '../components/screen.tsx'
+import { Facts, Screen, Section } from '../components/screen.tsx'
 import { Timeline } from '../components/timeline.tsx'
 import { formatMoney, Money, parseMoney, Time } from '../components/values.tsx'
 import type { Attempt, Payment, Refund } from '../payment-answers.ts'
@@ -75,6 +75,7 @@ function Loaded({ payment, path }: { payment: Payment; path: string }) {
                 [payment.status === 'expired' ? 'Expired' : 'Expires', <Time key="expires" at={payment.expiresAt} />],
                 ['Ended', payment.completedAt && <Time key="ended" at={payment.completedAt} />],
                 ['Country', payment.country],
+                ['Made with', payment.link && <MadeWith key="link" link={payment.link} />],
                 ['Returns to', payment.redirectURL],
                 ['Webhook', payment.webhook],
               ]}
@@ -118,24 +119,13 @@ function Loaded({ payment, path }: { payment: Payment; path: string }) {
   )
 }
 
-function needsReview({ attempts, refunds }: Payment): boolean {
-  return [...attempts, ...refunds].some((each) => each.needsReview !== null)
+/** The reusable link that the customer came from. */
+function MadeWith({ link }: { link: string }) {
+  return <Link href={useMerchant().path(`/links/${link}`)}>a reusable link</Link>
 }
 
-/** Names and values; those without a value are left out. */
-function Facts({ facts }: { facts: [name: string, value: preact.ComponentChildren][] }) {
-  return (
-    <dl class="details">
-      {facts
-        .filter(([, value]) => value !== null && value !== '')
-        .map(([name, value]) => (
-          <>
-            <dt key={name}>{name}</dt>
-            <dd>{value}</dd>
-          </>
-        ))}
-    </dl>
-  )
+function needsReview({ attempts, refunds }: Payment): boolean {
+  return [...attempts, ...refunds].some((each) => each.needsReview !== null)
 }
 
 function MoneySummary({ payment }: { payment: Payment }) {

@@ -1,16 +1,16 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useLocation } from 'wouter-preact'
-import { query, send } from '../api.ts'
-import { useAction, usePage } from '../components/data.ts'
+import { query } from '../api.ts'
+import { usePage } from '../components/data.ts'
 import { Dialog } from '../components/dialog.tsx'
 import { Export } from '../components/export.tsx'
 import { useFilters } from '../components/filters.ts'
-import { Field, Form, fieldErrors, SelectField } from '../components/form.tsx'
+import { Field, SelectField } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
+import { NewPayment } from '../components/new-payment.tsx'
 import { PROVIDER_OPTIONS } from '../components/payment-status.tsx'
 import { Screen } from '../components/screen.tsx'
 import { parseMoney, useZone } from '../components/values.tsx'
-import type { Checkout, Page, PaymentRow } from '../payment-answers.ts'
+import type { Page, PaymentRow } from '../payment-answers.ts'
 import { useMerchant } from '../session.ts'
 import { startOfDay } from '../zone.ts'
 import { ColumnsButton, useColumns } from './payments/columns.tsx'
@@ -87,7 +87,11 @@ export default function Payments() {
           }}
         />
       )}
-      {isCreating && <NewPayment onClose={() => setCreating(false)} />}
+      {isCreating && (
+        <Dialog title="New payment link" onClose={() => setCreating(false)}>
+          <NewPayment onClose={() => setCreating(false)} />
+        </Dialog>
+      )}
     </Screen>
   )
 }
@@ -245,91 +249,5 @@ function CheckFilter({ label, isOn, onChange }: { label: string; isOn: boolean; 
       <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.currentTarget.checked ? 'true' : '')} />
       {label}
     </label>
-  )
-}
-
-const EXPIRIES = [
-  ['3600', 'In an hour'],
-  ['86400', 'In a day'],
-  ['604800', 'In a week'],
-  ['2592000', 'In 30 days'],
-] as const
-
-/** A one-off payment link, without code. */
-function NewPayment({ onClose }: { onClose: () => void }) {
-  const merchant = useMerchant()
-  const [, navigate] = useLocation()
-  const [amount, setAmount] = useState('')
-  const [currency, setCurrency] = useState(DEFAULT_CURRENCY)
-  const [country, setCountry] = useState(merchant.country)
-  const [email, setEmail] = useState('')
-  const [reference, setReference] = useState('')
-  const [expiresIn, setExpiresIn] = useState<string>('86400')
-  const isCurrency = /^[A-Z]{3}$/.test(currency)
-  const lowest = isCurrency ? parseMoney(amount, currency) : undefined
-  const action = useAction({
-    run: () =>
-      send<Checkout>('POST', merchant.api('/checkouts'), {
-        ...{ amount: lowest, currency, country, user: { email }, expiresIn: Number(expiresIn) },
-        ...(reference && { reference }),
-      }),
-    refresh: [merchant.api('/payments')],
-    done: 'Payment link made',
-    onDone: ({ id }) => navigate(merchant.path(`/payments/${id}`)),
-  })
-  const errors = fieldErrors(action.error)
-  return (
-    <Dialog title="New payment link" onClose={onClose}>
-      <Form submit="Make the link" action={action} onCancel={onClose}>
-        <Field
-          label="Amount"
-          inputMode="decimal"
-          required
-          value={amount}
-          error={errors.amount ?? (amount !== '' && lowest === undefined ? 'Enter an amount, like 1500.00' : undefined)}
-          onInput={(event) => setAmount(event.currentTarget.value)}
-        />
-        <div class="filters">
-          <Field
-            label="Currency"
-            required
-            maxLength={3}
-            value={currency}
-            error={errors.currency}
-            onInput={(event) => setCurrency(event.currentTarget.value.toUpperCase())}
-          />
-          <Field
-            label="Country"
-            required
-            maxLength={60}
-            value={country}
-            error={errors.country}
-            onInput={(event) => setCountry(event.currentTarget.value)}
-          />
-        </div>
-        <Field
-          label="Customer's e-mail address"
-          type="email"
-          required
-          value={email}
-          error={errors['user/email']}
-          onInput={(event) => setEmail(event.currentTarget.value)}
-        />
-        <Field
-          label="Reference"
-          hint="Your own name for this payment. Leave it empty to get one."
-          value={reference}
-          maxLength={100}
-          error={errors.reference}
-          onInput={(event) => setReference(event.currentTarget.value)}
-        />
-        <SelectField
-          label="The link ends"
-          value={expiresIn}
-          options={EXPIRIES as readonly (readonly [string, string])[]}
-          onChange={setExpiresIn}
-        />
-      </Form>
-    </Dialog>
   )
 }

@@ -55,8 +55,8 @@ function MakeLink({ merchant }: { merchant: CurrentMerchant }) {
       <p>
         {merchant.may('payments') ? (
           <>
-            Choose “New payment link” in <Link href={merchant.path('/payments')}>Payments</Link>, or send this request
-            with an API key.
+            Choose “New link” in <Link href={merchant.path('/links')}>Links</Link>, or send this request with an API
+            key.
           </>
         ) : (
           'Send this request with an API key. The answer has the link.'
