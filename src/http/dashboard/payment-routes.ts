@@ -10,15 +10,8 @@ import { criteriaOf } from '../api/contract/export.ts'
 import { ownPayment } from '../api/payments.ts'
 import type { App } from '../server/framework.ts'
 import { inMerchant, scopeOf } from './guard.ts'
-import {
-  DeliveriesAnswer,
-  DeliveriesQuery,
-  type Delivery,
-  type PaymentRow,
-  PaymentsAnswer,
-  PaymentsQuery,
-  ResyncAnswer,
-} from './payments-contract.ts'
+import { DeliveriesAnswer, DeliveriesQuery, PaymentsAnswer, PaymentsQuery, ResyncAnswer } from './payments-contract.ts'
+import type { Delivery, PaymentRow } from './rows-contract.ts'
 import { OF_MERCHANT } from './shared-routes.ts'
 
 export const DEFAULT_PAGE_SIZE = 50

@@ -1,14 +1,11 @@
 import { type Static, Type } from 'typebox'
-import { ATTEMPT_STATUSES } from '../../payments/state/attempt.ts'
-import { PAYMENT_STATUSES } from '../../payments/state/payment.ts'
-import { Card, ChannelName, Refund } from '../api/contract/attempt.ts'
+import { Card, Refund } from '../api/contract/attempt.ts'
 import { DeliveryFilters, PaymentFilters, RefundFilters } from '../api/contract/export.ts'
 import { listOf, nullable } from '../api/contract/schema.ts'
+import { Delivery, PaymentRow } from './rows-contract.ts'
 
 /** Requests and answers of the dashboard's lists. One payment, its refunds and so on are answered as in the merchants' API. */
 
-const oneOf = <Value extends string>(values: readonly Value[]) =>
-  Type.Unsafe<Value>({ type: 'string', enum: [...values] })
 const Moment = Type.String({ description: 'ISO 8601, UTC' })
 const Limit = Type.Optional(Type.String({ format: 'page-size' }))
 
@@ -19,48 +16,11 @@ export const PaymentsQuery = Type.Object({
 })
 export type PaymentsQuery = Static<typeof PaymentsQuery>
 
-/** A row of the list. `last…`: of the last attempt. */
-const PaymentRow = Type.Object({
-  id: Type.String(),
-  reference: Type.String(),
-  status: oneOf(PAYMENT_STATUSES),
-  late: Type.Boolean(),
-  needsReview: Type.Boolean(),
-  amount: Type.Integer(),
-  currency: Type.String(),
-  amountPaid: Type.Integer(),
-  amountRefunded: Type.Integer(),
-  email: Type.String(),
-  name: nullable(Type.String()),
-  attempts: Type.Integer(),
-  lastStatus: nullable(oneOf(ATTEMPT_STATUSES)),
-  lastProvider: nullable(Type.String()),
-  lastChannel: nullable(ChannelName),
-  lastFailure: nullable(Type.String()),
-  createdAt: Moment,
-  completedAt: nullable(Type.String()),
-})
-export type PaymentRow = Static<typeof PaymentRow>
 /** A page may be short, or empty, and still have a next one: a rare criterion is looked for in steps. */
 export const PaymentsAnswer = listOf(PaymentRow)
 
 export const ResyncAnswer = Type.Object({ data: Type.Object({ checks: Type.Integer() }) })
 
-const Delivery = Type.Object({
-  id: Type.String(),
-  event: Type.String(),
-  payment: Type.String(),
-  type: Type.String(),
-  endpoint: nullable(Type.String()),
-  url: Type.String(),
-  state: oneOf(['waiting', 'delivered', 'exhausted', 'disabled']),
-  tries: Type.Integer(),
-  lastStatus: nullable(Type.Integer()),
-  lastError: nullable(Type.String()),
-  nextTryAt: nullable(Type.String()),
-  createdAt: Moment,
-})
-export type Delivery = Static<typeof Delivery>
 export const DeliveriesAnswer = listOf(Delivery)
 export const DeliveriesQuery = Type.Object({
   ...DeliveryFilters.properties,

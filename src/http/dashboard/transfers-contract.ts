@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { PAYMENT_STATUSES } from '../../payments/state/payment.ts'
+import { PAYMENT_STATUSES } from '../../payments/state/statuses.ts'
 import { dataOf, listOf, nullable } from '../api/contract/schema.ts'
 
 /** Money that does not add up, and what people did with it. */

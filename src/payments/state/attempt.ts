@@ -4,6 +4,9 @@ import type { Mode } from '../../kernel/mode.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import type { Place } from '../../kernel/place.ts'
 import type { Failure, OrderHandle } from '../../providers/provider.ts'
+import type { AttemptStatus } from './statuses.ts'
+
+export { ATTEMPT_STATUSES, type AttemptStatus } from './statuses.ts'
 
 /** One attempt to pay a payment, through one provider and channel. Its statuses and transitions: see payment-state.ts. */
 export interface Attempt {
@@ -68,23 +71,6 @@ export interface CheckSchedule {
   /** The last return of the customer, or the last notice. */
   lastActivityAt: Date | null
 }
-
-/**
- * - pending: the customer has instructions and has not paid yet
- * - processing: the outcome is unknown; money may have moved
- * - abandoned: the payment ended before this attempt was paid
- * - surplus: paid after the payment was successful; the money is refunded
- */
-export type AttemptStatus = 'pending' | 'processing' | 'successful' | 'failed' | 'abandoned' | 'surplus'
-
-export const ATTEMPT_STATUSES: readonly AttemptStatus[] = [
-  'pending',
-  'processing',
-  'successful',
-  'failed',
-  'abandoned',
-  'surplus',
-]
 
 /** How the customer pays. */
 export type Instructions =

@@ -4,6 +4,9 @@ import type { Mode } from '../../kernel/mode.ts'
 import type { Currency } from '../../kernel/money.ts'
 import type { Place } from '../../kernel/place.ts'
 import { Problem } from '../../kernel/problem.ts'
+import type { PaymentStatus } from './statuses.ts'
+
+export { PAYMENT_STATUSES, type PaymentStatus } from './statuses.ts'
 
 /** A payment: one reference, one amount. A checkout is a payment created with POST /checkouts. */
 export interface Payment extends PaymentRequest {
@@ -28,10 +31,6 @@ export interface Payment extends PaymentRequest {
   expiresAt: Date
   completedAt: Date | null
 }
-
-export type PaymentStatus = 'pending' | 'successful' | 'cancelled' | 'expired'
-
-export const PAYMENT_STATUSES: readonly PaymentStatus[] = ['pending', 'successful', 'cancelled', 'expired']
 
 /** The customer. */
 export interface User {
