@@ -1,6 +1,7 @@
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type BenchDatabase, startBenchDatabase } from './bench-database.ts'
+import { judgeDashboard, reportDashboard, runDashboard } from './dashboard.ts'
 import { type DeliveriesPlan, runDeliveries } from './deliveries.ts'
 import { type GrowthPlan, runGrowth } from './growth.ts'
 import { Gauge } from './measure.ts'
@@ -58,7 +59,8 @@ const QUICK: Plan = {
   streams: { rounds: 1, streams: 300 },
 }
 
-const SECTIONS = ['payments', 'creates', 'deliveries', 'notifications', 'pages']
+const SECTIONS = ['payments', 'creates', 'deliveries', 'notifications', 'pages', 'dashboard']
+const DASHBOARD_PAYMENTS = 100_000
 
 const HELP = `Usage: npm run bench [-- --quick] [--only ${SECTIONS.join('|')}] [--rounds N] [--payments N] [--statements]
 
@@ -68,6 +70,7 @@ fast webhooks are delivered, beside two job libraries; what notifications cost; 
 
   --rounds N    rounds of each measurement; --only payments --rounds 1 takes about a minute
   --payments N  also measures payments on a database with N earlier payments
+  --only dashboard  measures each list, filter, search and chart of the dashboard; with 100000 payments, or --payments N. Only on request.
   --statements  lists the SQL statements of a payment
 `
 
@@ -130,6 +133,12 @@ async function main(): Promise<void> {
       const streams = await runStreams(database, plan.streams, say)
       targets.push(...judgePages(pages), ...judgeStreams(streams))
       print('## Streams\n', reportStreams(streams))
+    }
+    if (only === 'dashboard') {
+      const dashboard = { payments: plan.payments.preload || DASHBOARD_PAYMENTS }
+      const results = await runDashboard(database, dashboard, say)
+      targets.push(...judgeDashboard(results, dashboard))
+      print('## Dashboard\n', reportDashboard(results, dashboard))
     }
     print('## Targets\n', reportTargets(targets))
     print(

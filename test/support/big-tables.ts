@@ -18,6 +18,7 @@ export const SMALL_TABLES: Record<string, string> = {
   webhook_secrets: 'one for each merchant and mode',
   secret_keys: 'one for each key of the operator',
   delivery_workers: 'one for each running process',
+  rollup_cursors: 'one for each place',
   gateway_faults: 'one for each merchant that asked for faults',
   members: 'the people of all merchants',
   memberships: 'a few for each member',
@@ -80,6 +81,7 @@ const VALUES: Record<string, string> = {
   'gateway_transactions.status': `case when n % 4 = 0 then 'failed' else 'paid' end`,
   'gateway_notices.state': `case when n % 100 = 0 then 'waiting' else 'sent' end`,
   'gateway_cards.token': `'token-' || n`,
+  'rollup_cursors.place': 'n',
 }
 
 const BY_TYPE: Record<string, string> = {
