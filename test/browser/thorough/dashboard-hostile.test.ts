@@ -10,6 +10,7 @@ import { digestOf } from '../../../src/merchants/credential.ts'
 import { charge, VISA } from '../../support/customer.ts'
 import { MARKUP } from '../../support/hostile.ts'
 import { startListener } from '../../support/listener.ts'
+import { eventually } from '../../support/paying.ts'
 import { joinWithPasskey, newStaff, openDashboard } from '../../support/staff.ts'
 
 const dashboard = await openDashboard()
@@ -74,6 +75,10 @@ async function plant(memberId: MemberId, answering: string): Promise<string[]> {
   await charge(shop, reference, VISA)
   const paid = await shop.payment(reference)
   const all = TEXTS.join('\n')
+  await eventually(
+    () => database.rows(sql`select from delivery_tries`),
+    ({ length }) => length > 0,
+  )
   await shop.call('POST', `/payments/v1/payments/${paid.id}/refunds`, { amount: 100, reason: 'x' })
   await database.rows(sql`update refunds set reason = ${all}, failure = ${all}, needs_review = ${all}`)
   await database.rows(sql`update delivery_tries set answer = ${all}, error = ${all}`)
@@ -102,7 +107,6 @@ test('XSS: texts of others are text on every screen, and nothing runs, loads or 
   const ada = await database.row<{ id: string }>(sql`select id from members`)
   const listener = await startListener()
   const payments = await plant(idOf('member', ada?.id ?? ''), listener.url)
-  await listener.hears(1)
 
   const base = `/${merchantId}/sandbox`
   const screens = [
