@@ -95,6 +95,8 @@ test('branding: read, changed, and refused with every mistake', async () => {
   assert.deepEqual([refused.status, refused.body.errors.length], [400, 4])
   assert.equal((await owner.call('PATCH', path, { logo: null, colour: null })).body.data.logoURL, null)
   assert.deepEqual(await actsOf('merchant.branded'), ['origins colour corners logo', 'colour logo'])
+  for (const language of ['fr', null])
+    assert.equal((await owner.call('PATCH', path, { language })).body.data?.language, language)
   await owner.call('PATCH', path, { corners: 'rounded', origins: [] })
 })
 

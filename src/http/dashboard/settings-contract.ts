@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { CORNERS, LANGUAGES, WIDGET_ACCESS } from '../../merchants/brand.ts'
+import { CORNERS, LANGUAGES, type Language, WIDGET_ACCESS } from '../../merchants/brand.ts'
 import { nullable } from '../api/contract/schema.ts'
 
 /** Requests and answers for branding and settings. The web application imports their types. */
@@ -11,7 +11,8 @@ const branding = {
   name: Type.String({ maxLength: 200 }),
   colour: nullable(Type.String({ maxLength: 7 })),
   corners: oneOf(CORNERS),
-  language: nullable(oneOf(LANGUAGES)),
+  // An enum has to name null, too.
+  language: Type.Unsafe<Language | null>({ type: ['string', 'null'], enum: [...LANGUAGES, null] }),
   returnAfterSeconds: nullable(Type.Integer({ minimum: 0, maximum: 60 })),
   origins: Type.Array(Type.String({ maxLength: 300 }), { maxItems: 20 }),
   widget: oneOf(WIDGET_ACCESS),
