@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import type * as Contract from '../../src/http/dashboard/contract.ts'
+import type * as OperatorContract from '../../src/http/dashboard/operator-contract.ts'
 import type * as OverviewContract from '../../src/http/dashboard/overview-contract.ts'
 import type * as SettingsContract from '../../src/http/dashboard/settings-contract.ts'
 import type { ViewAnswer } from '../../src/http/dashboard/views-contract.ts'
@@ -27,7 +28,12 @@ export type AuditPage = Static<typeof Contract.AuditAnswer>
 export type ApiKeys = Static<typeof Contract.ApiKeysAnswer>['data']
 export type NewApiKey = Static<typeof Contract.NewApiKeyAnswer>['data']
 export type Branding = SettingsContract.BrandingAnswer['data']
+export type Contrast = SettingsContract.ContrastAnswer['data']
 export type Settings = SettingsContract.SettingsAnswer['data']
 export type SavedView = Static<typeof ViewAnswer>['data']
+export type MerchantsPage = OperatorContract.MerchantsAnswer
+export type ListedMerchant = MerchantsPage['data'][number]
+export type NewMerchant = OperatorContract.NewMerchantAnswer['data']
+export type System = OperatorContract.SystemAnswer['data']
 /** A way to prove the identity. `password` counts for a member without a second factor only. */
 export type ProofMethod = SignedIn['methods'][number] | 'password'

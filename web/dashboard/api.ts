@@ -1,6 +1,6 @@
 import type { ProofMethod } from './answers.ts'
 
-const API = '/dashboard/api'
+export const API = '/dashboard/api'
 
 /** A refusal of the server, or no answer at all (`status` 0). */
 export class ApiError extends Error {

@@ -12,6 +12,7 @@ import { Shell } from './shell.tsx'
 const SignIn = lazy(() => import('./screens/sign-in.tsx'))
 const Welcome = lazy(() => import('./screens/welcome.tsx'))
 const Security = lazy(() => import('./screens/security.tsx'))
+const Operator = lazy(() => import('./screens/operator.tsx'))
 const screens = SCREENS.map((route) => ({ ...route, Component: lazy(route.load) }))
 
 export function App() {
@@ -55,6 +56,7 @@ function Screens({ session, location }: { session: Session; location: string }) 
     <Shell session={session} merchant={merchant} isNamed={named !== undefined}>
       <Switch>
         <Route path="/account" component={Security} />
+        {session.member?.operator && <Route path="/operator" component={Operator} />}
         {named &&
           screens.map(({ path, permission, Component }) => (
             <Route key={path} path={`/:merchant/:mode${path}`}>

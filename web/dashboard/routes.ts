@@ -43,6 +43,13 @@ export const SCREENS: ScreenRoute[] = [
     load: () => import('./screens/providers.tsx'),
   },
   {
+    path: '/branding',
+    name: 'Branding',
+    group: 'Merchant',
+    permission: 'settings',
+    load: () => import('./screens/branding.tsx'),
+  },
+  {
     path: '/members',
     name: 'Members',
     group: 'Merchant',

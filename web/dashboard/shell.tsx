@@ -167,6 +167,7 @@ function AccountMenu({ session }: { session: Session }) {
           <span>{email}</span>
         </p>
         <Link href="/account">Security</Link>
+        {session.member?.operator && <Link href="/operator">Operator</Link>}
         <label class="theme">
           Theme
           <select value={theme} onChange={(event) => change(event.currentTarget.value as Theme)}>

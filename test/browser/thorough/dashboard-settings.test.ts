@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { setOperator } from '../../../src/members/manage-members.ts'
 import { findings, loadAxe } from '../../support/axe.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { addMember, signedInBrowser } from '../../support/dashboard.ts'
@@ -13,7 +14,9 @@ const { app, baseUrl } = service
 const shop = await service.addShop()
 const { merchantId } = shop
 const { id: memberId } = await addMember(database, { role: 'owner', merchantId })
-const { cookies } = await signedInBrowser(app, database, memberId, { origin: baseUrl })
+await setOperator({ database }, 'test', memberId, { operator: true, force: false })
+const owner = await signedInBrowser(app, database, memberId, { origin: baseUrl })
+const { cookies } = owner
 const browser = await openBrowser()
 
 interface Look {
@@ -73,5 +76,61 @@ test('settings: a new name is in the bar, and times are shown in the new zone', 
   await page.getByRole('link', { name: 'Audit log' }).click()
   await page.getByText('Times in Asia/Tokyo').waitFor()
   await page.getByText('125050').waitFor()
+  await page.context().close()
+})
+
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGP4z8CAB+GTG8HSALfKY51vT9MCAAAAAElFTkSuQmCC'
+
+test('branding: the real page follows the draft, its contrast is told, and it is saved', async () => {
+  const shownPage = (page: Page) => page.frameLocator('iframe[title="Preview of the payment page"]')
+  await inspect('branding', at('/branding'), async (page) => {
+    await shownPage(page)
+      .getByRole('heading', { name: /Adaeze/, includeHidden: true })
+      .waitFor()
+    await page.getByText('to 1.').first().waitFor()
+  })
+  const page = await open(at('/branding'))
+  const history = await page.evaluate('history.length')
+  await page.getByLabel('Name').fill('Adaeze <b>Foods</b>')
+  await shownPage(page).locator('h1', { hasText: 'Adaeze <b>Foods</b>' }).waitFor()
+  await page.getByLabel('Colour', { exact: true }).fill('#ffee00')
+  await page.getByText('so the button gets a darker border').waitFor()
+  await page.getByText('Black on your colour: 17').waitFor()
+  const file = { name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from(PNG, 'base64') }
+  await page.getByLabel('Logo', { exact: true }).setInputFiles(file)
+  await shownPage(page).locator('img.logo[src^="data:image/png"]').waitFor()
+  await page.getByLabel('Theme').last().selectOption('dark')
+  await shownPage(page).locator('html[data-theme="dark"]').waitFor({ state: 'attached' })
+  await shownPage(page).locator('img.logo[src^="data:image/png"]').waitFor()
+  await picture(page, 'branding-draft')
+  assert.equal(await page.evaluate('history.length'), history, 'the preview adds no step to the history')
+  await page
+    .getByLabel('Logo', { exact: true })
+    .setInputFiles({ ...file, name: 'big.png', buffer: Buffer.alloc(11_000) })
+  await page.getByText('big.png does not fit: it has 11 KB.').waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Branding saved').waitFor()
+  await shownPage(page).locator('img.logo[src*="/logo/mer_"]').waitFor()
+  await page.context().close()
+})
+
+test('operator: a merchant is created, its owner invited, and it is suspended', async () => {
+  await inspect('operator', '/operator', (page) => page.getByText('Payments to expire').waitFor())
+  const page = await open(at(''))
+  await page.getByRole('button', { name: /account of/ }).click()
+  await page.getByRole('link', { name: 'Operator' }).click()
+  await page.getByRole('button', { name: 'New merchant' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('Bola Books')
+  await page.getByLabel('Country').fill('Ghana')
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  await page.getByLabel('E-mail address').fill('bola@example.com')
+  await page.getByRole('button', { name: 'Create invitation' }).click()
+  await page.getByRole('button', { name: 'Copy link' }).waitFor()
+  await picture(page, 'operator-invited')
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('button', { name: 'Suspend Bola Books' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
+  await page.getByText('Bola Books is suspended').waitFor()
+  await page.getByRole('button', { name: 'Resume Bola Books' }).waitFor()
   await page.context().close()
 })
