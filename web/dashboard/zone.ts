@@ -5,6 +5,7 @@ export const BROWSER_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 const FORMATS = {
   moment: { dateStyle: 'medium', timeStyle: 'short' },
   exact: { dateStyle: 'full', timeStyle: 'long' },
+  clock: { timeStyle: 'short' },
 } as const satisfies Record<string, Intl.DateTimeFormatOptions>
 
 // A formatter takes about 50 µs to make, and a list has hundreds of times.

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
+import { formatIn } from '../zone.ts'
 import { ProblemPanel } from './problem.tsx'
-import { Time, ZoneName } from './values.tsx'
+import { useZone, ZoneName } from './values.tsx'
 
 export interface Column<Row> {
   name: string
@@ -127,10 +128,11 @@ function Skeleton({ label, columns }: { label: string; columns: number }) {
 }
 
 function Stale({ since, retry }: { since: number; retry: () => unknown }) {
+  const time = formatIn(useZone(), 'clock').format(since)
   return (
     <div class="stale" role="status">
       <p>
-        Not up to date: this is from <Time at={new Date(since).toISOString()} /> (<ZoneName />
+        Not up to date: this is from {time} (<ZoneName />
         ).
       </p>
       <button type="button" onClick={() => retry()}>
