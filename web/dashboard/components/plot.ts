@@ -30,7 +30,13 @@ const COLOURS = ['--accent-text', '--attention']
 /** Draws on a canvas with uPlot. Its colours are those of the style sheet, in light and dark. */
 export function drawPlot(frame: HTMLElement, content: Content, onPoint: (index: number | null) => void): Plot {
   let shown = content
-  const colour = (name: string) => getComputedStyle(frame).getPropertyValue(name).trim()
+  // A computed `color` is one colour. The custom property itself is the text of a light-dark().
+  const colour = (name: string) => {
+    frame.style.color = `var(${name})`
+    const { color } = getComputedStyle(frame)
+    frame.style.color = ''
+    return color
+  }
   const axis = { font: FONT, stroke: () => colour('--soft'), ticks: { show: false } }
   const dataOf = ({ labels, series }: Content): UPlot.AlignedData => [
     labels.map((_, index) => index),

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { ProofMethod } from '../answers.ts'
 import { send } from '../api.ts'
+import { CodeField, PasskeyButton, PasswordField } from './account-fields.tsx'
 import { useAction } from './data.ts'
 import { Field, Form } from './form.tsx'
 import { signWithPasskey } from './passkey.ts'
-import { ProblemText } from './problem.tsx'
 
 interface Parts<Answer> {
   methods: ProofMethod[]
@@ -34,33 +34,13 @@ export function ProofForm<Answer>({ methods, endpoint, submit, onDone }: Parts<A
   return (
     <>
       {methods.includes('passkey') && (
-        <>
-          <button
-            type="button"
-            class="primary wide first"
-            aria-busy={byPasskey.isPending}
-            onClick={() => byPasskey.mutate()}
-          >
-            Use a passkey
-          </button>
-          <ProblemText error={byPasskey.error} />
-          {typed.length > 0 && <p class="or">or</p>}
-        </>
+        <PasskeyButton action={byPasskey} or={typed.length > 0 && 'or'}>
+          Use a passkey
+        </PasskeyButton>
       )}
       {method && (
         <Form submit={submit} isSecondary={methods.includes('passkey')} action={byText}>
-          {method === 'totp' && (
-            <Field
-              label="Code from your authenticator app"
-              inputMode="numeric"
-              autocomplete="one-time-code"
-              pattern="[0-9 ]*"
-              maxLength={20}
-              required
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-          )}
+          {method === 'totp' && <CodeField value={text} onText={setText} />}
           {method === 'recovery-code' && (
             <Field
               label="Recovery code"
@@ -73,17 +53,7 @@ export function ProofForm<Answer>({ methods, endpoint, submit, onDone }: Parts<A
               onInput={(event) => setText(event.currentTarget.value)}
             />
           )}
-          {method === 'password' && (
-            <Field
-              label="Password"
-              type="password"
-              autocomplete="current-password"
-              maxLength={1000}
-              required
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-          )}
+          {method === 'password' && <PasswordField value={text} onText={setText} />}
         </Form>
       )}
       {typed.length > 1 && (

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import { Redirect, useSearchParams } from 'wouter-preact'
 import type { Session } from '../answers.ts'
 import { send } from '../api.ts'
+import { EmailField, PasskeyButton, PasswordField } from '../components/account-fields.tsx'
 import { useAction } from '../components/data.ts'
-import { Field, Form } from '../components/form.tsx'
+import { Form } from '../components/form.tsx'
 import { canUsePasskeys, signWithPasskey } from '../components/passkey.ts'
-import { ProblemText } from '../components/problem.tsx'
 import { ProofForm } from '../components/proof.tsx'
 import { PublicScreen } from '../components/screen.tsx'
 import { client, refreshSession, useSession } from '../session.ts'
@@ -37,38 +37,13 @@ function FirstFactor({ onForgotten }: { onForgotten: () => void }) {
   return (
     <PublicScreen title="Sign in">
       {canUsePasskeys() && (
-        <>
-          <button
-            type="button"
-            class="primary wide first"
-            aria-busy={byPasskey.isPending}
-            onClick={() => byPasskey.mutate()}
-          >
-            Sign in with a passkey
-          </button>
-          <ProblemText error={byPasskey.error} />
-          <p class="or">or with your password</p>
-        </>
+        <PasskeyButton action={byPasskey} or="or with your password">
+          Sign in with a passkey
+        </PasskeyButton>
       )}
       <Form submit="Sign in" isSecondary={canUsePasskeys()} action={byPassword}>
-        <Field
-          label="E-mail address"
-          type="email"
-          autocomplete="username"
-          maxLength={254}
-          required
-          value={email}
-          onInput={(event) => setEmail(event.currentTarget.value)}
-        />
-        <Field
-          label="Password"
-          type="password"
-          autocomplete="current-password"
-          maxLength={1000}
-          required
-          value={password}
-          onInput={(event) => setPassword(event.currentTarget.value)}
-        />
+        <EmailField value={email} onText={setEmail} />
+        <PasswordField value={password} onText={setPassword} />
       </Form>
       <div class="below">
         <button type="button" class="link" onClick={onForgotten}>
@@ -125,15 +100,7 @@ function Forgotten({ onBack }: { onBack: () => void }) {
   return (
     <PublicScreen title="New password" about="We send you a link with which you set a new password.">
       <Form submit="Send the link" action={action}>
-        <Field
-          label="E-mail address"
-          type="email"
-          autocomplete="username"
-          maxLength={254}
-          required
-          value={email}
-          onInput={(event) => setEmail(event.currentTarget.value)}
-        />
+        <EmailField value={email} onText={setEmail} />
       </Form>
       {back}
     </PublicScreen>

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import type { WelcomeLink } from '../answers.ts'
 import { ApiError, send } from '../api.ts'
+import { EmailField, NewPasswordField } from '../components/account-fields.tsx'
 import { useAction } from '../components/data.ts'
 import { Field, Form, fieldErrors } from '../components/form.tsx'
 import { canUsePasskeys, createPasskey } from '../components/passkey.ts'
@@ -103,31 +104,9 @@ function CreateAccount({ token, link }: { token: string; link: WelcomeLink }) {
           error={errors.name}
           onInput={(event) => setName(event.currentTarget.value)}
         />
-        {link.kind === 'welcome' && (
-          <Field
-            label="E-mail address"
-            type="email"
-            autocomplete="username"
-            maxLength={254}
-            required
-            value={email}
-            error={errors.email}
-            onInput={(event) => setEmail(event.currentTarget.value)}
-          />
-        )}
+        {link.kind === 'welcome' && <EmailField value={email} error={errors.email} onText={setEmail} />}
         {withPassword && (
-          <Field
-            label="Password"
-            type="password"
-            autocomplete="new-password"
-            hint="At least 12 characters."
-            minLength={12}
-            maxLength={1000}
-            required
-            value={password}
-            error={errors.password}
-            onInput={(event) => setPassword(event.currentTarget.value)}
-          />
+          <NewPasswordField label="Password" value={password} error={errors.password} onText={setPassword} />
         )}
       </Form>
       <div class="below">
@@ -179,18 +158,7 @@ function ResetPassword({ token }: { token: string }) {
   return (
     <PublicScreen title="New password" about="All your sessions end when you set it.">
       <Form submit="Set the password" action={action}>
-        <Field
-          label="New password"
-          type="password"
-          autocomplete="new-password"
-          hint="At least 12 characters."
-          minLength={12}
-          maxLength={1000}
-          required
-          value={password}
-          error={fieldErrors(action.error).password}
-          onInput={(event) => setPassword(event.currentTarget.value)}
-        />
+        <NewPasswordField value={password} error={fieldErrors(action.error).password} onText={setPassword} />
       </Form>
     </PublicScreen>
   )

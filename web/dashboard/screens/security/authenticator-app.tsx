@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { RecoveryCodes, SecondFactors, Totp } from '../../answers.ts'
 import { send } from '../../api.ts'
+import { CodeField } from '../../components/account-fields.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { useAction } from '../../components/data.ts'
 import { Dialog } from '../../components/dialog.tsx'
-import { Field, Form } from '../../components/form.tsx'
+import { Form } from '../../components/form.tsx'
 import { ProblemText } from '../../components/problem.tsx'
 import { QrCode } from '../../components/qr-code.tsx'
 import { Section } from '../../components/screen.tsx'
@@ -91,15 +92,7 @@ function SetUp({ totp, onClose, onCodes }: SetUpParts) {
         <Copyable label="key" text={totp.secret} />
       </details>
       <Form submit="Confirm" action={action} onCancel={onClose}>
-        <Field
-          label="Code that the app shows"
-          inputMode="numeric"
-          autocomplete="one-time-code"
-          maxLength={20}
-          required
-          value={code}
-          onInput={(event) => setCode(event.currentTarget.value)}
-        />
+        <CodeField label="Code that the app shows" value={code} onText={setCode} />
       </Form>
     </Dialog>
   )

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
+import { NewPasswordField } from '../../components/account-fields.tsx'
 import { useAction } from '../../components/data.ts'
 import { Dialog } from '../../components/dialog.tsx'
-import { Field, Form, fieldErrors } from '../../components/form.tsx'
+import { Form, fieldErrors } from '../../components/form.tsx'
 import { Section } from '../../components/screen.tsx'
 import { FACTORS } from './paths.ts'
 import { SESSIONS } from './sessions.tsx'
@@ -35,17 +36,11 @@ function ChangePassword({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="New password" onClose={onClose}>
       <Form submit="Save" action={action} onCancel={onClose}>
-        <Field
-          label="New password"
-          type="password"
-          autocomplete="new-password"
+        <NewPasswordField
           hint="At least 12 characters. Your other sessions end."
-          minLength={12}
-          maxLength={1000}
-          required
           value={password}
           error={fieldErrors(action.error).password}
-          onInput={(event) => setPassword(event.currentTarget.value)}
+          onText={setPassword}
         />
       </Form>
     </Dialog>
