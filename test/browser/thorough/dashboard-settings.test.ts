@@ -134,3 +134,32 @@ test('operator: a merchant is created, its owner invited, and it is suspended', 
   await page.getByRole('button', { name: 'Resume Bola Books' }).waitFor()
   await page.context().close()
 })
+
+test('providers: the order is changed by drag and by keyboard, and the focus stays', async () => {
+  const integrations = `/merchants/${merchantId}/sandbox/integrations`
+  const settings = { secretKey: `sk_test_${'a'.repeat(40)}`, publicKey: `pk_test_${'b'.repeat(40)}` }
+  await owner.call('PUT', `${integrations}/paystack`, { settings, baseURL: 'http://127.0.0.1:9' })
+  await inspect('providers', at('/providers'), (page) => page.getByText('Answers normally').first().waitFor())
+  const page = await open(at('/providers'))
+  const names = () => page.getByRole('table', { name: 'Providers in use' }).locator('td .cell-main').allInnerTexts()
+  const row = (name: string) => page.getByRole('row', { name: new RegExp(name) }).first()
+  await row('Paystack').waitFor()
+  const before = await names()
+  await row(before[1] ?? '').dragTo(row(before[0] ?? ''))
+  await page.getByText(`${before[1]} is now number 1 of 2`).waitFor()
+  assert.deepEqual(await names(), before.toReversed())
+  const later = page.getByRole('button', { name: `Use ${before[1]} later` })
+  await later.focus()
+  await page.keyboard.press('Enter')
+  await page.getByText(`${before[1]} is now number 2 of 2`).waitFor()
+  assert.deepEqual(await names(), before)
+  await page.keyboard.press('Enter') // it is the last already
+  assert.ok(await later.evaluate((button) => button === button.ownerDocument.activeElement))
+  await page.getByRole('button', { name: 'No notice yet: show the URL of Paystack' }).click()
+  await page.getByText('Waiting for the first notice').waitFor()
+  await picture(page, 'providers-notices')
+  await page.reload()
+  await row('Paystack').waitFor()
+  assert.deepEqual(await names(), before, 'the order is saved')
+  await page.context().close()
+})

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, HTMLAttributes } from 'preact'
 import { formatIn } from '../zone.ts'
 import { ProblemPanel } from './problem.tsx'
 import { useZone, ZoneName } from './values.tsx'
@@ -33,6 +33,8 @@ interface Parts<Row> {
   clearFilters?: (() => void) | undefined
   /** Where the next and the first page are. */
   pages?: { next?: (() => void) | undefined; first?: (() => void) | undefined }
+  /** For rows that can be dragged. */
+  rowProps?: (row: Row) => HTMLAttributes<HTMLTableRowElement>
   /** Whether times are shown, whose zone is named below. */
   hasTimes?: boolean
 }
@@ -41,7 +43,7 @@ const SKELETON_ROWS = ['1', '2', '3', '4', '5']
 
 /** A list in all its states: loading, rows, empty, no result, error, stale, forbidden. */
 export function List<Row>(parts: Parts<Row>) {
-  const { label, query, columns, keyOf, empty, clearFilters, pages, hasTimes } = parts
+  const { label, query, columns, keyOf, empty, clearFilters, pages, rowProps, hasTimes } = parts
   const { rows, error, refetch, dataUpdatedAt } = query
   if (!rows && error) return <ProblemPanel error={error} retry={refetch} />
   if (!rows) return <Skeleton label={label} columns={columns.length} />
@@ -80,7 +82,7 @@ export function List<Row>(parts: Parts<Row>) {
         </thead>
         <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={keyOf(row)} role="row">
+            <tr key={keyOf(row)} role="row" {...rowProps?.(row)}>
               {columns.map(({ name, show, kind }) => (
                 <td key={name} role="cell" class={kind} data-name={kind === 'actions' ? undefined : name}>
                   {show(row)}

@@ -12,8 +12,9 @@ import { Status } from '../components/status.tsx'
 import { announce } from '../components/toasts.tsx'
 import type { KeysVerdict, ProviderRow } from '../payment-answers.ts'
 import { useMerchant } from '../session.ts'
+import { useOrder } from './provider-order.ts'
 
-type Opened = { what: 'setup' | 'off'; row: ProviderRow }
+type Opened = { what: 'setup' | 'off' | 'notices'; row: ProviderRow }
 
 export default function Providers() {
   const merchant = useMerchant()
@@ -22,64 +23,55 @@ export default function Providers() {
   const [opened, setOpened] = useState<Opened>()
   const close = () => setOpened(undefined)
   const rows = providers.data
-  const used = rows?.filter(({ integration }) => integration?.enabled)
   const others = rows?.filter(({ integration }) => !integration?.enabled)
-  const order = useAction({
-    run: (names: string[]) => send('PUT', merchant.api('/provider-order'), { providers: names }),
-    refresh: [path],
-    done: 'Order saved',
-  })
+  const { used, order, moveTo, rowProps } = useOrder(rows, path)
   const check = useAction({
     run: ({ provider }: ProviderRow) => send<KeysVerdict>('POST', merchant.api(`/integrations/${provider}/check`)),
     onDone: ({ keys, reason }) => announce(keys === 'good' ? 'The keys work' : `The keys do not work: ${reason}`),
   })
-  const move = (index: number, by: -1 | 1) => {
-    const names = (used ?? []).map(({ provider }) => provider)
-    const [name = ''] = names.splice(index, 1)
-    names.splice(index + by, 0, name)
-    order.mutate(names)
-  }
   return (
     <Screen
       title="Providers"
       about={`Who takes the money in ${merchant.mode} mode. The first that fits a payment is used first.`}
     >
       <ProblemText error={order.error ?? check.error} />
-      <Section title="In use">
+      <Section title="In use" about={(used?.length ?? 0) > 1 && 'Drag a row, or use the arrows, to change the order.'}>
         <List
           label="Providers in use"
           query={{ ...providers, rows: used }}
           keyOf={({ provider }) => provider}
+          rowProps={rowProps}
           columns={[
+            { name: 'Order', show: (row) => (used?.indexOf(row) ?? 0) + 1 },
             { name: 'Provider', show: (row) => <Name row={row} /> },
-            { name: 'Health', show: (row) => <Health row={row} /> },
+            {
+              name: 'Health',
+              show: (row) => <Health row={row} onNotices={() => setOpened({ what: 'notices', row })} />,
+            },
             {
               name: 'Actions',
               kind: 'actions',
               show: (row) => {
                 const index = used?.indexOf(row) ?? 0
+                // Not `disabled`, which would take the focus from somebody who presses it again and again.
+                const arrow = (name: string, by: -1 | 1, sign: string) => (
+                  <button
+                    type="button"
+                    aria-label={`Use ${row.title} ${name}`}
+                    aria-disabled={index + by < 0 || index + by === used?.length}
+                    onClick={() => moveTo(row, index + by)}
+                  >
+                    {sign}
+                  </button>
+                )
                 return (
                   <>
-                    <button
-                      type="button"
-                      aria-label={`Use ${row.title} earlier`}
-                      disabled={index === 0 || order.isPending}
-                      onClick={() => move(index, -1)}
-                    >
-                      ↑
-                    </button>
-                    <button
-                      type="button"
-                      aria-label={`Use ${row.title} later`}
-                      disabled={index + 1 === used?.length || order.isPending}
-                      onClick={() => move(index, 1)}
-                    >
-                      ↓
-                    </button>
+                    {arrow('earlier', -1, '↑')}
+                    {arrow('later', 1, '↓')}
                     {row.settings.length > 0 && (
                       <button
                         type="button"
-                        aria-label={`Check the keys of ${row.title}`}
+                        aria-label={`Check keys of ${row.title}`}
                         aria-busy={check.isPending}
                         onClick={() => check.mutate(row)}
                       >
@@ -138,6 +130,11 @@ export default function Providers() {
         </Section>
       )}
       {opened?.what === 'setup' && <SetUpDialog row={opened.row} path={path} onClose={close} />}
+      {opened?.what === 'notices' && (
+        <Dialog title={`Notices of ${opened.row.title}`} onClose={close}>
+          <NoticeAddress row={opened.row} path={path} onClose={close} />
+        </Dialog>
+      )}
       {opened?.what === 'off' && <OffDialog row={opened.row} path={path} onClose={close} />}
     </Screen>
   )
@@ -152,12 +149,52 @@ function Name({ row }: { row: ProviderRow }) {
   )
 }
 
-function Health({ row: { healthy, noticeSeen } }: { row: ProviderRow }) {
+function Health({ row: { healthy, noticeSeen, title }, onNotices }: { row: ProviderRow; onNotices: () => void }) {
   return (
     <div>
-      {healthy ? <Status tone="good">Working</Status> : <Status tone="attention">Failing lately</Status>}
-      <div class="cell-more">{noticeSeen ? 'Notices arrive' : 'No notice yet'}</div>
+      {healthy ? (
+        <Status tone="good">Answers normally</Status>
+      ) : (
+        <>
+          <Status tone="attention">Failing</Status>
+          <div class="cell-more">Its last calls failed. Other providers are used first.</div>
+        </>
+      )}
+      <div class="cell-more">
+        {noticeSeen ? (
+          'First notice seen'
+        ) : (
+          <button type="button" class="link" aria-label={`No notice yet: show the URL of ${title}`} onClick={onNotices}>
+            No notice yet
+          </button>
+        )}
+      </div>
     </div>
+  )
+}
+
+/** The address that the provider's dashboard needs, and whether it has been used. */
+function NoticeAddress({ row, path, onClose }: { row: ProviderRow; path: string; onClose: () => void }) {
+  const isSeen = (rows: ProviderRow[] | undefined) =>
+    rows?.find(({ provider }) => provider === row.provider)?.noticeSeen ?? false
+  const { data } = useData<ProviderRow[]>(path, isSeen)
+  return (
+    <>
+      <p>Enter this address as the webhook URL in the dashboard of {row.title}:</p>
+      <Copyable label="notice URL" text={row.noticeURL} />
+      <p role="status">
+        {isSeen(data) ? (
+          <Status tone="good">First notice seen</Status>
+        ) : (
+          <Status tone="waiting">Waiting for the first notice</Status>
+        )}
+      </p>
+      <div class="form-actions">
+        <button type="button" class="primary first" onClick={onClose}>
+          Done
+        </button>
+      </div>
+    </>
   )
 }
 
@@ -189,13 +226,7 @@ function SetUpDialog({ row, path, onClose }: { row: ProviderRow; path: string; o
     return (
       <Dialog title={`${row.title} is set up`} onClose={onClose}>
         <p>{warning ? <Status tone="attention">{warning}</Status> : <Status tone="good">The keys work.</Status>}</p>
-        <p>Enter this address as the webhook URL in the dashboard of {row.title}:</p>
-        <Copyable label="notice URL" text={row.noticeURL} />
-        <div class="form-actions">
-          <button type="button" class="primary first" onClick={onClose}>
-            Done
-          </button>
-        </div>
+        <NoticeAddress row={row} path={path} onClose={onClose} />
       </Dialog>
     )
   return (
