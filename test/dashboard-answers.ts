@@ -1,12 +1,14 @@
 import type { Static } from 'typebox'
 import type * as attempt from '../src/http/api/contract/attempt.ts'
 import type { CheckoutAnswer } from '../src/http/api/contract/checkout.ts'
+import type { DisputesAnswer } from '../src/http/api/contract/dispute.ts'
 import type { KeysAnswer } from '../src/http/api/contract/integration.ts'
 import type { LinkAnswer, LinksAnswer } from '../src/http/api/contract/link.ts'
 import type { PaymentAnswer } from '../src/http/api/contract/payment.ts'
 import type * as webhook from '../src/http/api/contract/webhook.ts'
 import type * as payments from '../src/http/dashboard/payments-contract.ts'
 import type * as providers from '../src/http/dashboard/providers-contract.ts'
+import type * as money from '../web/dashboard/money-answers.ts'
 import type * as web from '../web/dashboard/payment-answers.ts'
 
 /** Checked by the compiler: each answer of the server has the type that the dashboard's pages expect. */
@@ -27,5 +29,6 @@ export type Checked = [
   Fits<web.NewSecret, Static<typeof webhook.SecretAnswer>['data']>,
   Fits<web.EndpointTest, Static<typeof webhook.TestAnswer>['data']>,
   Fits<web.ProviderRow[], Static<typeof providers.ProvidersAnswer>['data']>,
+  Fits<web.Page<money.Dispute>, Static<typeof DisputesAnswer>>,
   Fits<web.KeysVerdict, Static<typeof KeysAnswer>['data']>,
 ]

@@ -7,6 +7,7 @@ import { Deliveries } from '../components/deliveries.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { Field, Form, fieldErrors } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
+import { openReviews, ReviewDialog, ReviewsOfPayment } from '../components/payment-review.tsx'
 import {
   AttemptStatusMark,
   channelName,
@@ -101,6 +102,7 @@ function Loaded({ payment, path }: { payment: Payment; path: string }) {
               <RefundsOfPayment refunds={payment.refunds} />
             </Section>
           )}
+          <ReviewsOfPayment path={path} />
           <Section title="Webhook deliveries">
             <Deliveries path={`${path}/deliveries`} />
           </Section>
@@ -231,7 +233,7 @@ function RefundsOfPayment({ refunds }: { refunds: Refund[] }) {
 
 function Actions({ payment, path }: { payment: Payment; path: string }) {
   const merchant = useMerchant()
-  const [open, setOpen] = useState<'refund' | 'cancel'>()
+  const [open, setOpen] = useState<'refund' | 'cancel' | 'review'>()
   const close = () => setOpen(undefined)
   const resync = useAction({
     run: () => send<{ checks: number }>('POST', `${path}/resync`),
@@ -242,6 +244,11 @@ function Actions({ payment, path }: { payment: Payment; path: string }) {
   return (
     <>
       <ProblemText error={resync.error} />
+      {merchant.may('refunds') && openReviews(payment).length > 0 && (
+        <button type="button" class="primary" onClick={() => setOpen('review')}>
+          Mark as reviewed
+        </button>
+      )}
       {merchant.may('refunds') && isRefundable && payment.amountRefunded < payment.amountPaid && (
         <button type="button" onClick={() => setOpen('refund')}>
           Refund
@@ -258,6 +265,7 @@ function Actions({ payment, path }: { payment: Payment; path: string }) {
         </button>
       )}
       {open === 'refund' && <RefundDialog payment={payment} path={path} onClose={close} />}
+      {open === 'review' && <ReviewDialog payment={payment} path={path} onClose={close} />}
       {open === 'cancel' && <CancelDialog payment={payment} path={path} onClose={close} />}
     </>
   )

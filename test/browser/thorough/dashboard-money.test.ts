@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { sql } from '../../../src/database/sql.ts'
+import { type PaymentId, uuidOf } from '../../../src/kernel/ids.ts'
+import { findings, loadAxe } from '../../support/axe.ts'
+import { openBrowser } from '../../support/browser.ts'
+import { addMember, signedInBrowser } from '../../support/dashboard.ts'
+import { createDatabase } from '../../support/database.ts'
+import { eventually, startPaying } from '../../support/paying.ts'
+import { madeUpRecord, noticeAbout, notify, paidTransaction } from '../../support/payment-records.ts'
+import { CARD } from '../../support/simulator.ts'
+
+const { url, database } = await createDatabase()
+const service = await startPaying({ database, databaseUrl: url, worker: true })
+const { app, baseUrl } = service
+const shop = await service.addShop()
+const { merchantId } = shop
+const { id: memberId } = await addMember(database, { role: 'owner', merchantId })
+const { cookies } = await signedInBrowser(app, database, memberId, { origin: baseUrl })
+const browser = await openBrowser()
+
+const ADA = { email: 'ada.obi@example.com', name: 'Ada Obi', phoneNumber: '+234 801 555 0001' }
+
+async function transfer(reference: string, paid: number, changes: object = {}) {
+  const { body } = await shop.initialize({
+    ...{ provider: 'gateway-virtual-bank-account', reference, amount: 1_250_000, user: ADA, ...changes },
+  })
+  await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber: body.data.data.accountNumber, amount: paid })
+  return eventually(
+    () => shop.payment(reference),
+    ({ amountPaid }) => amountPaid === paid,
+  )
+}
+
+async function unmatched(amount: number): Promise<void> {
+  const transactions = [paidTransaction({ kind: 'transfer', amount })]
+  const record = madeUpRecord({ channel: 'transfer', requested: amount, amount, transactions })
+  await notify(service, shop, noticeAbout(record, 'transfer.received'))
+  await eventually(
+    () => database.rows(sql`select id from receipts where transaction_id = ${transactions[0].id}`),
+    (rows) => rows.length === 1,
+  )
+}
+
+async function card(reference: string): Promise<string> {
+  const { body } = await shop.initialize({ reference, amount: 480_000, user: ADA })
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: CARD.pays, save: true })
+  const { attempts } = await eventually(
+    () => shop.payment(reference),
+    ({ status }) => status === 'successful',
+  )
+  return attempts[0].providerReference
+}
+
+await transfer('ORDER-2001', 1_300_000)
+await transfer('ORDER-2002', 900_000, { user: { email: 'chidi@example.com' } })
+const order = await card('ORDER-2003')
+await shop.initialize({ reference: 'ORDER-2004', provider: 'gateway-virtual-bank-account', user: ADA })
+await unmatched(1_250_000)
+await shop.call('POST', '/sandbox/gateway/disputes', { reference: order })
+await eventually(
+  () => shop.call('GET', '/payments/v1/disputes'),
+  ({ body }) => body.data.length === 1,
+)
+const reviewed = await shop.payment('ORDER-2002')
+await database.rows(sql`
+  update attempts set needs_review = 'outcome_unknown: the provider never gave a clear answer.'
+   where payment_id = ${uuidOf(reviewed.id as PaymentId)}`)
+
+async function open(path: string, look: { colorScheme?: 'light' | 'dark'; width?: number } = {}): Promise<Page> {
+  const { colorScheme = 'light', width = 1280 } = look
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme })
+  await context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: baseUrl })))
+  const page = await context.newPage()
+  page.setDefaultTimeout(15_000)
+  page.on('pageerror', (error) => assert.fail(error))
+  await page.goto(`${baseUrl}/dashboard/${merchantId}/sandbox${path}`)
+  return page
+}
+
+/** Where PICTURES names a folder, each screen is also kept there. */
+async function picture(page: Page, name: string): Promise<void> {
+  if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/${name}.png`, fullPage: true })
+}
+
+async function assertAccessible(page: Page, name: string): Promise<void> {
+  await picture(page, name)
+  await loadAxe(page)
+  assert.deepEqual(await findings(page), [], name)
+  const sideways = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+  assert.equal(sideways, 0, name)
+}
+
+const LOOKS = [
+  { colorScheme: 'light', width: 1280 },
+  { colorScheme: 'dark', width: 1280 },
+  { colorScheme: 'light', width: 360 },
+  { colorScheme: 'dark', width: 360 },
+] as const
+
+const SCREENS: [path: string, shows: string][] = [
+  ['/transfers', 'text=ORDER-2001'],
+  ['/disputes', 'text=ORDER-2003'],
+]
+
+for (const [path, shows] of SCREENS) {
+  test(`${path}: no accessibility finding and no sideways scrolling, light and dark, phone and desk`, async () => {
+    for (const look of LOOKS) {
+      const page = await open(path, look)
+      await page.locator(shows).first().waitFor()
+      await assertAccessible(page, `${path.slice(1)}-${look.colorScheme}-${look.width}`)
+      await page.context().close()
+    }
+  })
+}
+
+test('unmatched money is matched, too much is returned, the rest is noted; the list says who did it', async () => {
+  const page = await open('/transfers')
+  await page.getByRole('button', { name: /^Match: ₦12,500.00/ }).click()
+  await page.getByLabel('Payment', { exact: true }).fill('ORDER-2004')
+  await assertAccessible(page, 'match-dialog')
+  await page.getByRole('button', { name: 'Match ₦12,500.00' }).click()
+  await page.getByText('Matched: the payment is paid').waitFor()
+  await page.getByRole('button', { name: /^Match:/ }).waitFor({ state: 'detached' })
+
+  await page.getByRole('button', { name: /^Return: ₦500.00, paid too much/ }).click()
+  await page.getByLabel('Note', { exact: true }).fill('The customer sent too much.')
+  await assertAccessible(page, 'return-dialog')
+  await page.keyboard.press('Enter')
+  await page.locator('text=ORDER-2001').waitFor({ state: 'detached' })
+  assert.equal((await shop.payment('ORDER-2001')).amountRefunded, 50_000)
+
+  await page.getByRole('button', { name: /^Note: ₦9,000.00/ }).click()
+  await page.getByLabel('Note', { exact: true }).fill('Chidi sends the rest on Friday.')
+  await assertAccessible(page, 'note-dialog')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'All money adds up' }).waitFor()
+  await page.getByLabel('Show').selectOption('Done')
+  await page.getByText('Chidi sends the rest on Friday.').waitFor()
+  assert.equal(await page.getByRole('row').count(), 4)
+  await page
+    .getByText(/^Member/)
+    .first()
+    .waitFor()
+  for (const { colorScheme, width } of LOOKS) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize({ width, height: 900 })
+    await assertAccessible(page, `transfers-done-${colorScheme}-${width}`)
+  }
+})
+
+test('a payment is marked as reviewed, with a note that stays on its screen', async () => {
+  const page = await open(`/payments/${reviewed.id}`)
+  await page.getByRole('button', { name: 'Mark as reviewed' }).click()
+  await page.getByRole('dialog').getByLabel('Note').fill('The bank confirms: no second transfer.')
+  await assertAccessible(page, 'review-dialog')
+  await page.keyboard.press('Enter')
+  await page.getByRole('table', { name: 'Reviews' }).getByText('The bank confirms: no second transfer.').waitFor()
+  await page.getByRole('button', { name: 'Mark as reviewed' }).waitFor({ state: 'detached' })
+  await assertAccessible(page, 'payment-reviewed')
+})
