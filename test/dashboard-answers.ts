@@ -29,6 +29,9 @@ export type Checked = [
   Fits<web.NewSecret, Static<typeof webhook.SecretAnswer>['data']>,
   Fits<web.EndpointTest, Static<typeof webhook.TestAnswer>['data']>,
   Fits<web.ProviderRow[], Static<typeof providers.ProvidersAnswer>['data']>,
+  Fits<web.Page<money.CustomerRow>, Static<typeof payments.CustomersAnswer>>,
+  Fits<money.Customer, Static<typeof payments.CustomerAnswer>['data']>,
+  Fits<money.Erasure, Static<typeof payments.ErasureAnswer>['data']>,
   Fits<web.Page<money.Dispute>, Static<typeof DisputesAnswer>>,
   Fits<web.KeysVerdict, Static<typeof KeysAnswer>['data']>,
 ]

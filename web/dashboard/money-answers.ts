@@ -16,3 +16,43 @@ export interface Dispute {
   openedAt: string
   resolvedAt: string | null
 }
+
+export interface CustomerRow {
+  email: string
+  name: string | null
+  lastPayment: string
+  lastAt: string
+}
+
+export interface Card {
+  id: string
+  provider: string
+  brand: string
+  last4: string
+  expiryMonth: number
+  expiryYear: number
+  createdAt: string
+}
+
+export interface Customer {
+  email: string
+  name: string | null
+  phoneNumber: string | null
+  userIds: string[]
+  firstAt: string
+  lastAt: string
+  isPartial: boolean
+  totals: {
+    currency: string
+    payments: number
+    successful: number
+    amountPaid: number
+    amountRefunded: number
+  }[]
+  cards: Card[]
+}
+
+export interface Erasure {
+  payments: number
+  isComplete: boolean
+}

@@ -44,7 +44,7 @@ async function unmatched(amount: number): Promise<void> {
 }
 
 async function card(reference: string): Promise<string> {
-  const { body } = await shop.initialize({ reference, amount: 480_000, user: ADA })
+  const { body } = await shop.initialize({ reference, amount: 480_000, user: { ...ADA, id: 'ada-1' }, saveCard: true })
   await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: CARD.pays, save: true })
   const { attempts } = await eventually(
     () => shop.payment(reference),
@@ -102,6 +102,8 @@ const LOOKS = [
 const SCREENS: [path: string, shows: string][] = [
   ['/transfers', 'text=ORDER-2001'],
   ['/disputes', 'text=ORDER-2003'],
+  ['/customers', 'text=chidi@example.com'],
+  [`/customers?email=${ADA.email}`, 'text=ORDER-2001'],
 ]
 
 for (const [path, shows] of SCREENS) {
@@ -109,7 +111,7 @@ for (const [path, shows] of SCREENS) {
     for (const look of LOOKS) {
       const page = await open(path, look)
       await page.locator(shows).first().waitFor()
-      await assertAccessible(page, `${path.slice(1)}-${look.colorScheme}-${look.width}`)
+      await assertAccessible(page, `${path.replaceAll(/\W+/g, '-')}-${look.colorScheme}-${look.width}`)
       await page.context().close()
     }
   })
@@ -140,7 +142,7 @@ test('unmatched money is matched, too much is returned, the rest is noted; the l
   await page.getByText('Chidi sends the rest on Friday.').waitFor()
   assert.equal(await page.getByRole('row').count(), 4)
   await page
-    .getByText(/^Member/)
+    .getByRole('cell', { name: /^Member/ })
     .first()
     .waitFor()
   for (const { colorScheme, width } of LOOKS) {
@@ -159,4 +161,28 @@ test('a payment is marked as reviewed, with a note that stays on its screen', as
   await page.getByRole('table', { name: 'Reviews' }).getByText('The bank confirms: no second transfer.').waitFor()
   await page.getByRole('button', { name: 'Mark as reviewed' }).waitFor({ state: 'detached' })
   await assertAccessible(page, 'payment-reviewed')
+})
+
+test('a saved card is removed, and the customer is erased after typing the address', async () => {
+  const page = await open('/customers')
+  await page.getByLabel('E-mail address').fill(ADA.email)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: ADA.email }).waitFor()
+  await page.getByRole('button', { name: /^Remove .* ending in 4081/ }).click()
+  await assertAccessible(page, 'remove-card-dialog')
+  await page.getByRole('button', { name: 'Remove card' }).click()
+  await page.getByText('No saved cards').waitFor()
+
+  await page.getByRole('button', { name: 'Erase' }).click()
+  await page.getByRole('dialog').getByLabel('E-mail address').fill('chidi@example.com')
+  await page.keyboard.press('Enter')
+  await page.getByText('This is another address.').waitFor()
+  await page.getByRole('dialog').getByLabel('E-mail address').fill(ADA.email)
+  await assertAccessible(page, 'erase-dialog')
+  await page.keyboard.press('Enter')
+  await page.getByText('Customer erased').waitFor()
+  await page.getByRole('heading', { name: 'Customers' }).waitFor()
+  await page.getByText(/@customer.invalid$/).waitFor()
+  assert.equal(await page.getByText(ADA.email).count(), 0)
+  assert.match((await shop.payment('ORDER-2001')).user.email, /@customer\.invalid$/)
 })

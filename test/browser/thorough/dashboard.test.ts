@@ -98,7 +98,16 @@ test('an invited viewer sees only what the role may open; a changed role ends th
 
   const viewer = await newStaff(browser)
   await joinWithPasskey(viewer.page, link, 'Emeka Obi')
-  assert.deepEqual(await navigationOf(viewer.page), ['Overview', 'Payments', 'Refunds', 'Webhooks'])
+  assert.deepEqual(await navigationOf(viewer.page), [
+    'Overview',
+    'Payments',
+    'Links',
+    'Customers',
+    'Transfers',
+    'Refunds',
+    'Disputes',
+    'Webhooks',
+  ])
   await viewer.page.goto(`${baseUrl}/dashboard/${owner.shop.merchantId}/sandbox/members`)
   await viewer.page.getByRole('heading', { name: 'Not allowed' }).waitFor()
   await viewer.page.goto(link)
@@ -112,7 +121,17 @@ test('an invited viewer sees only what the role may open; a changed role ends th
   await viewer.page.goto(`${baseUrl}/dashboard/${owner.shop.merchantId}/live/api-keys`)
   await viewer.page.getByRole('button', { name: 'Sign in with a passkey' }).click()
   await viewer.page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor()
-  assert.deepEqual(await navigationOf(viewer.page), ['Overview', 'Payments', 'Refunds', 'Webhooks', 'API keys'])
+  assert.deepEqual(await navigationOf(viewer.page), [
+    'Overview',
+    'Payments',
+    'Links',
+    'Customers',
+    'Transfers',
+    'Refunds',
+    'Disputes',
+    'Webhooks',
+    'API keys',
+  ])
 
   await owner.page.getByRole('button', { name: 'Manage Emeka Obi' }).click()
   await owner.page.getByRole('button', { name: 'Make owner' }).click()

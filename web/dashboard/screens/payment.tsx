@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Link, useParams } from 'wouter-preact'
-import { newIdempotencyKey, send } from '../api.ts'
+import { newIdempotencyKey, query, send } from '../api.ts'
 import { Copyable } from '../components/copy.tsx'
 import { useAction, useData } from '../components/data.ts'
 import { Deliveries } from '../components/deliveries.tsx'
@@ -37,6 +37,7 @@ export default function PaymentScreen() {
 }
 
 function Loaded({ payment, path }: { payment: Payment; path: string }) {
+  const merchant = useMerchant()
   const { currency, user, metadata } = payment
   return (
     <Screen
@@ -61,7 +62,12 @@ function Loaded({ payment, path }: { payment: Payment; path: string }) {
           <Section title="Customer">
             <Facts
               facts={[
-                ['E-mail', user.email],
+                [
+                  'E-mail',
+                  <Link key="email" href={merchant.path(`/customers${query({ email: user.email })}`)}>
+                    {user.email}
+                  </Link>,
+                ],
                 ['Name', user.name],
                 ['Phone', user.phoneNumber],
                 ['Your id', user.id],
