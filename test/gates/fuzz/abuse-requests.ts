@@ -85,6 +85,13 @@ export const ABUSE: Record<string, Make> = {
     method: 'GET',
     path: random.chance(0.3) ? known.shortPath : `/s/${base58(random, 15)}`,
   }),
+  'reusable link': (random) => ({ method: 'GET', path: `/l/${base58(random, 15)}` }),
+  'reusable link form': (random) => ({
+    method: 'POST',
+    path: `/l/${base58(random, 15)}`,
+    headers: FORM,
+    body: `email=a%40example.com&amount=1000&key=${hex(random, 16)}&token=${hex(random, 32)}`,
+  }),
   'short link qr': (random) => ({ method: 'GET', path: `/s/${base58(random, 15)}/qr.svg` }),
   return: () => ({ method: 'GET', path: `/return/${newId('attempt', new Date(), randomPlace())}` }),
   'widget open': (random, known) => ({

@@ -3,6 +3,7 @@ import { Link } from 'wouter-preact'
 import { query, send } from '../api.ts'
 import { useAction, usePage } from '../components/data.ts'
 import { Dialog } from '../components/dialog.tsx'
+import { Export } from '../components/export.tsx'
 import { useFilters } from '../components/filters.ts'
 import { Field, Form, fieldErrors, SelectField } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
@@ -31,6 +32,7 @@ export default function Transfers() {
     <Screen
       title="Transfers"
       about="Money that does not add up. Each line stays until you match it with a payment, return it, or write a note."
+      actions={<Export list="transfers" filters={{}} />}
     >
       <search class="filters">
         <SelectField label="Show" value={values.view} options={VIEWS} onChange={(view) => set({ view })} />
