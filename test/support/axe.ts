@@ -12,8 +12,13 @@ export async function loadAxe(where: Page | Frame): Promise<void> {
   await where.evaluate(AXE)
 }
 
+/** Colours in the middle of a transition are not those of the page. An animation without end has none. */
+const SETTLED = `Promise.allSettled(document.getAnimations()
+  .filter((each) => Number.isFinite(each.effect.getComputedTiming().endTime)).map((each) => each.finished))`
+
 /** Every accessibility finding in a line of its own. */
 export async function findings(where: Page | Frame): Promise<string[]> {
+  await where.evaluate(SETTLED)
   const { violations } = (await where.evaluate(RUN)) as {
     violations: { id: string; nodes: { html: string; failureSummary: string }[] }[]
   }

@@ -89,7 +89,8 @@ export function drawPlot(frame: HTMLElement, content: Content, onPoint: (index: 
   )
   const resize = new ResizeObserver(() => chart.setSize({ width: frame.clientWidth, height: HEIGHT }))
   resize.observe(frame)
-  const redraw = () => chart.redraw(false, true)
+  // uPlot reads the colours of a series with its paths.
+  const redraw = () => chart.redraw(true, true)
   const scheme = matchMedia('(prefers-color-scheme: dark)')
   scheme.addEventListener('change', redraw)
   const theme = new MutationObserver(redraw)
