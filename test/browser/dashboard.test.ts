@@ -13,7 +13,7 @@ test('the first account: welcome with a passkey, the checklist, a key, sign out,
   const { page, complaints } = await newStaff(browser)
   await joinWithPasskey(page, await dashboard.welcomeLink(), 'Ada Obi', 'ada@example.com')
   assert.equal(new URL(page.url()).pathname, `/dashboard/${shop.merchantId}/sandbox`)
-  assert.equal(await page.title(), 'Overview · Adaeze Kitchen · Manilla')
+  await page.waitForFunction(`document.title === 'Overview · Adaeze Kitchen · Manilla'`)
   assert.deepEqual(await navigationOf(page), [
     ...[
       'Overview',

@@ -638,6 +638,7 @@ test('an attempt has every member of the contract, absent ones as null', async (
     'redirectURL',
     'webhook',
     'metadata',
+    'link',
     'url',
     'shortURL',
     'attempts',
