@@ -87,6 +87,7 @@ export interface Guest {
 const KIB = 1024
 const HOST = /^[\w.:[\]-]+$/
 const MAX_URL_LENGTH = 8 * KIB
+const LOAD_SAMPLE_MS = 500
 const MAX_CONNECTIONS = 20_000 // twice the number of SSE streams, so that streams never use up all connections
 
 /** The HTTP server of merchants, customers and providers. */
@@ -267,15 +268,20 @@ async function registerCallerRoutes(
 }
 
 /**
- * Backpressure: refuses POST requests while the event loop lags or the heap is nearly full. Reads are still answered.
+ * Backpressure: refuses POST requests while the event loop lags or the heap is nearly full. Reads are still answered. The start itself
+ * blocks the loop, which says nothing about the load: the first samples are ignored.
  */
 async function shedLoad(api: App): Promise<void> {
+  let measuresLoadFrom = 0
+  api.addHook('onListen', async () => {
+    measuresLoadFrom = performance.now() + 2 * LOAD_SAMPLE_MS
+  })
   await api.register(underPressure, {
     maxEventLoopDelay: 1_000,
     maxHeapUsedBytes: getHeapStatistics().heap_size_limit * 0.9,
-    sampleInterval: 500,
+    sampleInterval: LOAD_SAMPLE_MS,
     pressureHandler: async ({ method }) => {
-      if (method === 'POST')
+      if (method === 'POST' && performance.now() >= measuresLoadFrom)
         throw new Problem('unavailable', 'The service is overloaded. Try again shortly.', { retryAfterSeconds: 1 })
     },
   })
