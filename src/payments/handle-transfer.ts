@@ -34,7 +34,7 @@ export interface Handling {
   limit?: (total: number) => void
 }
 
-const HANDLED = 'Somebody else has dealt with this money, or it has changed. Read the list again.'
+const HANDLED = 'Another member has handled this money, or it has changed. Read the list again.'
 const UNKNOWN = 'You have no such transfer in this mode.'
 
 /** Finds what the id of a line means. Throws if it is not this merchant's. */

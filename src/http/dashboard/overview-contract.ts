@@ -62,7 +62,7 @@ export type Charts = Static<typeof ChartsAnswer>['data']
 export const OverviewAnswer = Type.Object({
   data: Type.Object({
     reviews: Count,
-    /** Money that does not add up, and that nobody has decided on. */
+    /** Transfers without a decision: see `transfers-contract.ts`. */
     transfers: Count,
     openDisputes: Count,
     failedRefunds: Count,

@@ -27,7 +27,7 @@ const Transfer = Type.Object({
   paymentReference: nullable(Type.String()),
   paymentStatus: nullable(oneOf(PAYMENT_STATUSES)),
   email: nullable(Type.String()),
-  /** What somebody has to deal with. */
+  /** Money that a member has to match, return or note. */
   amount: Type.Integer(),
   currency: Type.String(),
   due: nullable(Type.Integer()),

@@ -33,7 +33,7 @@ export interface OpenMoney {
   attempt: Attempt
 }
 
-/** The money of an attempt that somebody has to deal with; undefined if there is none. */
+/** The money of an attempt that is not handled yet. Undefined if there is none. */
 export function openMoneyOf({ payment }: PaymentState, attempt: Attempt, reviews: Review[]): OpenMoney | undefined {
   const own = reviews.filter(({ attemptId }) => attemptId === attempt.id)
   const isPaid = attempt.status === 'successful'
@@ -45,7 +45,7 @@ export function openMoneyOf({ payment }: PaymentState, attempt: Attempt, reviews
   return { kind, amount, attempt }
 }
 
-/** What a late payment still holds, until somebody has returned or accepted it. */
+/** The money of a late payment, until a member returns or accepts it. */
 export function lateMoneyOf(
   { payment, attempts }: PaymentState,
   reviews: Review[],

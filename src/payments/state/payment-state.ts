@@ -140,7 +140,8 @@ function assertNoneProcessing({ attempts }: PaymentState): void {
 /** A person has dealt with everything that needed a review. The same reasons are not raised again. */
 export function markReviewed(state: PaymentState): Decision {
   const open = state.attempts.filter(({ needsReview }) => needsReview !== null)
-  if (open.length === 0) throw new Problem('conflict', 'This payment needs no review. Somebody else may have done it.')
+  if (open.length === 0)
+    throw new Problem('conflict', 'This payment needs no review. Another member may have reviewed it.')
   const attempts = state.attempts.map((attempt) =>
     attempt.needsReview === null ? attempt : { ...attempt, needsReview: null, reviewed: attempt.needsReview },
   )

@@ -186,7 +186,7 @@ export interface UnmatchedMoney {
   receipt: Receipt
 }
 
-/** Locks unmatched money. `done`: somebody has dealt with it; undefined if this merchant has no such money. */
+/** Locks unmatched money. `done`: it is handled already. Undefined if this merchant has no such money. */
 export async function lockUnmatched(
   tx: Transaction,
   { place, merchantId, mode }: Scope,

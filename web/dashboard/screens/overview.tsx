@@ -31,7 +31,7 @@ export default function OverviewScreen() {
         {steps.error ? <ProblemPanel error={steps.error} retry={steps.refetch} /> : <p class="late">Loading …</p>}
       </Screen>
     )
-  // Somebody who has seen the list open sees its last step ticked off. Others have no need for it.
+  // A member who saw the open checklist also sees its last step ticked off. Others do not see it.
   const checklist = wasOpen.current && <Checklist steps={steps.data} merchant={merchant} />
   return steps.data.madePayment ? (
     <WithPayments merchant={merchant} checklist={checklist} />

@@ -53,7 +53,7 @@ export default function Providers() {
               kind: 'actions',
               show: (row) => {
                 const index = used?.indexOf(row) ?? 0
-                // Not `disabled`, which would take the focus from somebody who presses it again and again.
+                // Not `disabled`: the button would lose the focus between two presses.
                 const arrow = (name: string, by: -1 | 1, sign: string) => (
                   <button
                     type="button"
