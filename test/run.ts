@@ -54,7 +54,7 @@ async function runTests(databaseUrl: string, folder: string, files: string[]): P
   const timeoutMs = files.some((file) => THOROUGH.test(file)) ? 600_000 : 120_000
   const args = [
     `--import=${join(root, 'test/support/blocking-output.ts')}`,
-    ...['--test', '--test-concurrency=2', `--test-timeout=${timeoutMs}`, '--test-force-exit'],
+    ...['--test', '--test-concurrency=3', `--test-timeout=${timeoutMs}`, '--test-force-exit'],
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ...[
       `--test-reporter=${join(root, 'test/support/passed-files-reporter.ts')}`,

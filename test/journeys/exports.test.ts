@@ -225,10 +225,12 @@ test('an export that fails midway ends without its last chunk, so that a client 
   const merchant = await addMerchant(database)
   await addLargePayments(merchant)
   const { response } = await startExport(merchant)
-  await eventually(openSnapshots, (count) => count === 1)
-  await database.rows(sql`
-    select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and state like 'idle in transaction%'`)
+  // Not while it reads a page: then its state is "active".
+  const terminate = () =>
+    database.rows(sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and state like 'idle in transaction%'`)
+  await eventually(terminate, (ended) => ended.length === 1)
   await assert.rejects(async () => {
     for await (const _ of response);
   }, /aborted/)
