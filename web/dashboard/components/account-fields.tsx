@@ -11,41 +11,17 @@ interface Parts {
   onText: (text: string) => void
 }
 
-/** The address that a member signs in with. */
-export function EmailField({ onText, label = 'E-mail address', ...field }: Parts) {
-  return (
-    <Field
-      {...field}
-      label={label}
-      type="email"
-      autocomplete="username"
-      maxLength={254}
-      required
-      onInput={(event) => onText(event.currentTarget.value)}
-    />
-  )
+/** The address that a member signs in with; or somebody else's, which no password manager should fill in. */
+export function EmailField({ label = 'E-mail address', isOther, ...field }: Parts & { isOther?: boolean }) {
+  const autocomplete = isOther ? 'off' : 'username'
+  return <Field {...field} label={label} type="email" autocomplete={autocomplete} maxLength={254} required />
 }
 
-export function PasswordField({ onText, label = 'Password', ...field }: Parts) {
-  return (
-    <Field
-      {...field}
-      label={label}
-      type="password"
-      autocomplete="current-password"
-      maxLength={1000}
-      required
-      onInput={(event) => onText(event.currentTarget.value)}
-    />
-  )
+export function PasswordField({ label = 'Password', ...field }: Parts) {
+  return <Field {...field} label={label} type="password" autocomplete="current-password" maxLength={1000} required />
 }
 
-export function NewPasswordField({
-  onText,
-  label = 'New password',
-  hint = 'At least 12 characters.',
-  ...field
-}: Parts) {
+export function NewPasswordField({ label = 'New password', hint = 'At least 12 characters.', ...field }: Parts) {
   return (
     <Field
       {...field}
@@ -56,13 +32,12 @@ export function NewPasswordField({
       minLength={12}
       maxLength={1000}
       required
-      onInput={(event) => onText(event.currentTarget.value)}
     />
   )
 }
 
 /** A code of an authenticator app. */
-export function CodeField({ onText, label = 'Code from your authenticator app', ...field }: Parts) {
+export function CodeField({ label = 'Code from your authenticator app', ...field }: Parts) {
   return (
     <Field
       {...field}
@@ -72,7 +47,6 @@ export function CodeField({ onText, label = 'Code from your authenticator app', 
       pattern="[0-9 ]*"
       maxLength={20}
       required
-      onInput={(event) => onText(event.currentTarget.value)}
     />
   )
 }

@@ -3,20 +3,27 @@ import { useId } from 'preact/hooks'
 import { ApiError } from '../api.ts'
 import { ProblemText } from './problem.tsx'
 
-interface FieldParts extends Omit<InputHTMLAttributes, 'label'> {
+interface FieldParts extends Omit<InputHTMLAttributes, 'label' | 'onInput'> {
   label: string
   hint?: ComponentChildren
   error?: string | undefined
+  onText?: (text: string) => void
 }
 
 /** A labelled input with its hint and its mistake. */
-export function Field({ label, hint, error, ...input }: FieldParts) {
+export function Field({ label, hint, error, onText, ...input }: FieldParts) {
   const id = useId()
   const described = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <input id={id} aria-invalid={error ? 'true' : undefined} aria-describedby={described || undefined} {...input} />
+      <input
+        id={id}
+        aria-invalid={error ? 'true' : undefined}
+        aria-describedby={described || undefined}
+        onInput={(event) => onText?.(event.currentTarget.value)}
+        {...input}
+      />
       {hint && (
         <p id={`${id}-hint`} class="hint">
           {hint}

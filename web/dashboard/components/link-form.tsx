@@ -4,6 +4,7 @@ import type { PaymentLink } from '../payment-answers.ts'
 import { useMerchant } from '../session.ts'
 import { useAction } from './data.ts'
 import { Field, Form, fieldErrors, SelectField } from './form.tsx'
+import { amountMistake, CurrencyAndCountry } from './money-fields.tsx'
 import { formatPlain, parseMoney } from './values.tsx'
 
 type Options = readonly (readonly [string, string])[]
@@ -71,7 +72,7 @@ export function LinkForm({ link, onClose, onDone }: Parts) {
   })
   const errors = fieldErrors(action.error)
   const wrong = (text: string, error: string | undefined) =>
-    error ?? (isCurrency && text.trim() !== '' && parseMoney(text, currency) === undefined ? EXAMPLE : undefined)
+    error ?? (isCurrency ? amountMistake(text, parseMoney(text, currency)) : undefined)
   return (
     <Form submit={link ? 'Save' : 'Make the link'} action={action} onCancel={onClose}>
       <Field
@@ -81,14 +82,14 @@ export function LinkForm({ link, onClose, onDone }: Parts) {
         maxLength={100}
         value={title}
         error={errors.title}
-        onInput={(event) => setTitle(event.currentTarget.value)}
+        onText={setTitle}
       />
       <Field
         label="Description (optional)"
         maxLength={500}
         value={description}
         error={errors.description}
-        onInput={(event) => setDescription(event.currentTarget.value)}
+        onText={setDescription}
       />
       <SelectField label="Amount" value={kind} options={AMOUNTS} onChange={setKind} />
       {isFixed ? (
@@ -98,7 +99,7 @@ export function LinkForm({ link, onClose, onDone }: Parts) {
           required
           value={amount}
           error={wrong(amount, errors.amount)}
-          onInput={(event) => setAmount(event.currentTarget.value)}
+          onText={setAmount}
         />
       ) : (
         <div class="pair">
@@ -107,36 +108,19 @@ export function LinkForm({ link, onClose, onDone }: Parts) {
             inputMode="decimal"
             value={lowest}
             error={wrong(lowest, errors.minAmount)}
-            onInput={(event) => setLowest(event.currentTarget.value)}
+            onText={setLowest}
           />
           <Field
             label="At most (optional)"
             inputMode="decimal"
             value={highest}
             error={wrong(highest, errors.maxAmount)}
-            onInput={(event) => setHighest(event.currentTarget.value)}
+            onText={setHighest}
           />
         </div>
       )}
       {!link && (
-        <div class="pair">
-          <Field
-            label="Currency"
-            required
-            maxLength={3}
-            value={currency}
-            error={errors.currency}
-            onInput={(event) => setCurrency(event.currentTarget.value.toUpperCase())}
-          />
-          <Field
-            label="Country"
-            required
-            maxLength={60}
-            value={country}
-            error={errors.country}
-            onInput={(event) => setCountry(event.currentTarget.value)}
-          />
-        </div>
+        <CurrencyAndCountry {...{ currency, country, errors }} onCurrency={setCurrency} onCountry={setCountry} />
       )}
       <fieldset class="choices">
         <legend>Ask the customer for</legend>
@@ -150,7 +134,7 @@ export function LinkForm({ link, onClose, onDone }: Parts) {
         maxLength={40}
         value={customField}
         error={errors.customField}
-        onInput={(event) => setCustomField(event.currentTarget.value)}
+        onText={setCustomField}
       />
       <div class="pair">
         <Field
@@ -161,7 +145,7 @@ export function LinkForm({ link, onClose, onDone }: Parts) {
           max={1_000}
           value={most}
           error={errors.maxPayments}
-          onInput={(event) => setMost(event.currentTarget.value)}
+          onText={setMost}
         />
         <SelectField
           label="The link ends"
@@ -176,7 +160,7 @@ export function LinkForm({ link, onClose, onDone }: Parts) {
         placeholder="https://shop.example/thanks"
         value={redirectURL}
         error={errors.redirectURL}
-        onInput={(event) => setRedirectURL(event.currentTarget.value)}
+        onText={setRedirectURL}
       />
       <fieldset class="choices">
         <legend>Fees</legend>
@@ -185,8 +169,6 @@ export function LinkForm({ link, onClose, onDone }: Parts) {
     </Form>
   )
 }
-
-const EXAMPLE = 'Enter an amount, like 1500.00'
 
 interface CheckParts {
   label: string

@@ -5,6 +5,7 @@ import type { Checkout } from '../payment-answers.ts'
 import { useMerchant } from '../session.ts'
 import { useAction } from './data.ts'
 import { Field, Form, fieldErrors, SelectField } from './form.tsx'
+import { amountMistake, CurrencyAndCountry } from './money-fields.tsx'
 import { parseMoney } from './values.tsx'
 
 const DEFAULT_CURRENCY = 'NGN'
@@ -45,34 +46,17 @@ export function NewPayment({ onClose }: { onClose: () => void }) {
         inputMode="decimal"
         required
         value={amount}
-        error={errors.amount ?? (amount !== '' && lowest === undefined ? 'Enter an amount, like 1500.00' : undefined)}
-        onInput={(event) => setAmount(event.currentTarget.value)}
+        error={amountMistake(amount, lowest) ?? errors.amount}
+        onText={setAmount}
       />
-      <div class="filters">
-        <Field
-          label="Currency"
-          required
-          maxLength={3}
-          value={currency}
-          error={errors.currency}
-          onInput={(event) => setCurrency(event.currentTarget.value.toUpperCase())}
-        />
-        <Field
-          label="Country"
-          required
-          maxLength={60}
-          value={country}
-          error={errors.country}
-          onInput={(event) => setCountry(event.currentTarget.value)}
-        />
-      </div>
+      <CurrencyAndCountry {...{ currency, country, errors }} onCurrency={setCurrency} onCountry={setCountry} />
       <Field
         label="Customer's e-mail address"
         type="email"
         required
         value={email}
         error={errors['user/email']}
-        onInput={(event) => setEmail(event.currentTarget.value)}
+        onText={setEmail}
       />
       <Field
         label="Reference"
@@ -80,7 +64,7 @@ export function NewPayment({ onClose }: { onClose: () => void }) {
         value={reference}
         maxLength={100}
         error={errors.reference}
-        onInput={(event) => setReference(event.currentTarget.value)}
+        onText={setReference}
       />
       <SelectField
         label="The link ends"

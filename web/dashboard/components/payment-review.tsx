@@ -45,7 +45,7 @@ export function ReviewDialog({ payment, path, onClose }: Parts) {
           maxLength={500}
           value={note}
           error={fieldErrors(action.error).note}
-          onInput={(event) => setNote(event.currentTarget.value)}
+          onText={setNote}
         />
       </Form>
     </Dialog>

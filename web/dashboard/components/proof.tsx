@@ -50,7 +50,7 @@ export function ProofForm<Answer>({ methods, endpoint, submit, onDone }: Parts<A
               maxLength={50}
               required
               value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
+              onText={setText}
             />
           )}
           {method === 'password' && <PasswordField value={text} onText={setText} />}

@@ -107,7 +107,7 @@ function Editor({ saved, path }: { saved: Branding; path: string }) {
           required
           value={draft.name}
           error={errors.name}
-          onInput={(event) => set({ name: event.currentTarget.value })}
+          onText={(text) => set({ name: text })}
         />
         <LogoField savedURL={saved.logoURL} logo={draft.logo} error={errors.logo} onChange={(logo) => set({ logo })} />
         <ColourField path={path} value={draft.colour} error={errors.colour} onChange={(colour) => set({ colour })} />
@@ -127,7 +127,7 @@ function Editor({ saved, path }: { saved: Branding; path: string }) {
           step={1}
           value={draft.returnAfterSeconds}
           error={errors.returnAfterSeconds}
-          onInput={(event) => set({ returnAfterSeconds: event.currentTarget.value })}
+          onText={(text) => set({ returnAfterSeconds: text })}
         />
         <Section title="The page inside your site">
           <Origins value={draft.origins} error={errors.origins} onChange={(origins) => set({ origins })} />

@@ -233,7 +233,7 @@ function EraseDialog({ email, path, onClose, onErased }: EraseParts) {
           autoComplete="off"
           value={typed}
           error={isWrong && !isSame ? 'This is another address.' : undefined}
-          onInput={(event) => setTyped(event.currentTarget.value)}
+          onText={setTyped}
         />
       </Form>
     </Dialog>

@@ -48,7 +48,7 @@ function AllCustomers({ cursor, set }: ListParts) {
             placeholder="ada@example.com"
             value={text}
             maxLength={254}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onText={setText}
           />
         </form>
       </search>

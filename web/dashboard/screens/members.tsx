@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { Members, OneTimeLink, Role } from '../answers.ts'
 import { send } from '../api.ts'
+import { EmailField } from '../components/account-fields.tsx'
 import { useAction, useData } from '../components/data.ts'
 import { Dialog } from '../components/dialog.tsx'
-import { Field, Form, fieldErrors, SelectField } from '../components/form.tsx'
+import { Form, fieldErrors, SelectField } from '../components/form.tsx'
 import { LinkToCopy } from '../components/link-to-copy.tsx'
 import { List } from '../components/list.tsx'
 import { ProblemText } from '../components/problem.tsx'
@@ -135,16 +136,7 @@ function Invite({ path, onClose }: { path: string; onClose: () => void }) {
   return (
     <Dialog title="Invite a member" onClose={onClose}>
       <Form submit="Create invitation" action={action} onCancel={onClose}>
-        <Field
-          label="E-mail address"
-          type="email"
-          autocomplete="off"
-          maxLength={254}
-          required
-          value={email}
-          error={fieldErrors(action.error).email}
-          onInput={(event) => setEmail(event.currentTarget.value)}
-        />
+        <EmailField isOther value={email} error={fieldErrors(action.error).email} onText={setEmail} />
         <SelectField
           label="Role"
           value={role}

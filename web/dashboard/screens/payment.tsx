@@ -7,6 +7,7 @@ import { Deliveries } from '../components/deliveries.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { Field, Form, fieldErrors } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
+import { amountMistake } from '../components/money-fields.tsx'
 import { openReviews, ReviewDialog, ReviewsOfPayment } from '../components/payment-review.tsx'
 import {
   AttemptStatusMark,
@@ -294,24 +295,34 @@ function RefundDialog({ payment, path, onClose }: DialogParts) {
   const wanted = amount === '' ? undefined : parseMoney(amount, currency)
   const action = useAction({
     run: () =>
-      send('POST', `${path}/refunds`, { ...(amount !== '' && { amount: wanted }), ...(reason && { reason }) }, key),
+      // A text that is no amount is sent as it is, and refused: without an amount, everything would be refunded.
+      send(
+        'POST',
+        `${path}/refunds`,
+        { ...(amount !== '' && { amount: wanted ?? amount }), ...(reason && { reason }) },
+        key,
+      ),
     refresh: [path, `${path}/timeline`, `${path}/deliveries`, merchant.api('/payments'), merchant.api('/refunds')],
     done: 'Refund sent to the provider',
     onDone: onClose,
   })
   const errors = fieldErrors(action.error)
-  const isWrong = amount !== '' && wanted === undefined
   return (
     <Dialog title="Refund" onClose={onClose}>
-      <Form submit={`Refund ${formatMoney(wanted ?? left, currency)}`} isDangerous action={action} onCancel={onClose}>
+      <Form
+        submit={wanted === undefined && amount !== '' ? 'Refund' : `Refund ${formatMoney(wanted ?? left, currency)}`}
+        isDangerous
+        action={action}
+        onCancel={onClose}
+      >
         <Field
           label={`Amount in ${currency}`}
           hint={`Leave it empty to refund everything: ${formatMoney(left, currency)}.`}
           inputMode="decimal"
           value={amount}
-          error={errors.amount ?? (isWrong ? 'Enter an amount, like 1500.00' : undefined)}
-          onInput={(event) => {
-            setAmount(event.currentTarget.value)
+          error={amountMistake(amount, wanted) ?? errors.amount}
+          onText={(text) => {
+            setAmount(text)
             setKey(newIdempotencyKey())
           }}
         />
@@ -321,8 +332,8 @@ function RefundDialog({ payment, path, onClose }: DialogParts) {
           maxLength={200}
           value={reason}
           error={errors.reason}
-          onInput={(event) => {
-            setReason(event.currentTarget.value)
+          onText={(text) => {
+            setReason(text)
             setKey(newIdempotencyKey())
           }}
         />

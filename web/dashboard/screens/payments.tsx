@@ -208,7 +208,7 @@ function SearchField({ value, onSearch }: { value: string; onSearch: (text: stri
         value={text}
         maxLength={254}
         placeholder="Reference, e-mail, account number, last four digits, decline code …"
-        onInput={(event) => setText(event.currentTarget.value)}
+        onText={setText}
       />
     </form>
   )
@@ -235,7 +235,7 @@ function TextFilter({ label, name, values, set, ...input }: TextFilterParts) {
     <Field
       label={label}
       value={text}
-      onInput={(event) => setText(event.currentTarget.value)}
+      onText={setText}
       error={isWrong ? 'This is not valid.' : undefined}
       onChange={(event) => change(event.currentTarget.value)}
       {...input}

@@ -244,7 +244,7 @@ function SetUpDialog({ row, path, onClose }: { row: ProviderRow; path: string; o
             type={secret ? 'password' : 'text'}
             value={values[name] ?? ''}
             error={errors[`settings/${name}`]}
-            onInput={(event) => setValues({ ...values, [name]: event.currentTarget.value })}
+            onText={(text) => setValues({ ...values, [name]: text })}
           />
         ))}
       </Form>

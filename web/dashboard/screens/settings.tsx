@@ -71,7 +71,7 @@ function General({ settings, path }: Part & { settings: Settings }) {
             required
             value={name}
             error={errors.name}
-            onInput={(event) => setName(event.currentTarget.value)}
+            onText={setName}
           />
           <Field
             label="Country"
@@ -80,7 +80,7 @@ function General({ settings, path }: Part & { settings: Settings }) {
             required
             value={country}
             error={errors.country}
-            onInput={(event) => setCountry(event.currentTarget.value)}
+            onText={setCountry}
           />
           <SelectField
             label="Time zone"
@@ -141,7 +141,7 @@ function RefundLimit({ refundLimit, path }: Part & { refundLimit: number }) {
             required
             value={text}
             error={fieldErrors(action.error).refundLimit ?? mistake}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onText={setText}
           />
         </Form>
       </div>

@@ -218,9 +218,9 @@ function MatchDialog(parts: DialogParts) {
           maxLength={120}
           value={payment}
           error={errors.payment}
-          onInput={(event) => setPayment(event.currentTarget.value)}
+          onText={setPayment}
         />
-        <NoteField isOptional value={note} error={errors.note} onInput={setNote} />
+        <NoteField isOptional value={note} error={errors.note} onText={setNote} />
       </Form>
     </Dialog>
   )
@@ -278,7 +278,7 @@ function ReturnDialog(parts: DialogParts) {
             onChange={setWay}
           />
         )}
-        <NoteField value={note} error={errors.note} onInput={setNote} />
+        <NoteField value={note} error={errors.note} onText={setNote} />
       </Form>
     </Dialog>
   )
@@ -300,7 +300,7 @@ function NoteDialog(parts: DialogParts) {
           {formatMoney(transfer.amount, transfer.currency)} stays as it is, and the line moves to “Done”. It comes back
           when more money arrives.
         </p>
-        <NoteField value={note} error={fieldErrors(action.error).note} onInput={setNote} />
+        <NoteField value={note} error={fieldErrors(action.error).note} onText={setNote} />
       </Form>
     </Dialog>
   )
@@ -310,19 +310,17 @@ interface NoteParts {
   value: string
   error: string | undefined
   isOptional?: boolean
-  onInput: (text: string) => void
+  onText: (text: string) => void
 }
 
-function NoteField({ value, error, isOptional, onInput }: NoteParts) {
+function NoteField({ isOptional, ...field }: NoteParts) {
   return (
     <Field
       label={isOptional ? 'Note (optional)' : 'Note'}
       hint="Your colleagues see it."
       required={!isOptional}
       maxLength={500}
-      value={value}
-      error={error}
-      onInput={(event) => onInput(event.currentTarget.value)}
+      {...field}
     />
   )
 }

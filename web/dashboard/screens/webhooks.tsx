@@ -230,14 +230,14 @@ function EndpointDialog({ path, endpoint, onClose, onCreated }: EndpointDialogPa
           placeholder="https://shop.example/webhooks"
           value={url}
           error={errors.url}
-          onInput={(event) => setUrl(event.currentTarget.value)}
+          onText={setUrl}
         />
         <Field
           label="Events"
           hint="Names with spaces between them, such as payment.successful. Leave it empty for all."
           value={events.replaceAll('\n', ' ')}
           error={eventsError}
-          onInput={(event) => setEvents(event.currentTarget.value)}
+          onText={setEvents}
         />
       </Form>
     </Dialog>
@@ -333,13 +333,7 @@ function ResendDialog({ path, onClose }: { path: string; onClose: () => void }) 
     <Dialog title="Resend all since" onClose={onClose}>
       <Form submit="Resend" action={action} onCancel={onClose}>
         <p>Sends again every delivery of that time that was given up. Your server may get an event twice.</p>
-        <Field
-          label="Since"
-          type="datetime-local"
-          required
-          value={since}
-          onInput={(event) => setSince(event.currentTarget.value)}
-        />
+        <Field label="Since" type="datetime-local" required value={since} onText={setSince} />
       </Form>
     </Dialog>
   )

@@ -102,7 +102,7 @@ function CreateAccount({ token, link }: { token: string; link: WelcomeLink }) {
           required
           value={name}
           error={errors.name}
-          onInput={(event) => setName(event.currentTarget.value)}
+          onText={setName}
         />
         {link.kind === 'welcome' && <EmailField value={email} error={errors.email} onText={setEmail} />}
         {withPassword && (

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { ListedMerchant, MerchantsPage, NewMerchant, OneTimeLink } from '../../answers.ts'
 import { query, send } from '../../api.ts'
+import { EmailField } from '../../components/account-fields.tsx'
 import { useAction, usePage } from '../../components/data.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { useFilters } from '../../components/filters.ts'
@@ -128,7 +129,7 @@ function CreateDialog({ onClose, onCreated }: CreateParts) {
           required
           value={name}
           error={errors.name}
-          onInput={(event) => setName(event.currentTarget.value)}
+          onText={setName}
         />
         <Field
           label="Country"
@@ -137,7 +138,7 @@ function CreateDialog({ onClose, onCreated }: CreateParts) {
           required
           value={country}
           error={errors.country}
-          onInput={(event) => setCountry(event.currentTarget.value)}
+          onText={setCountry}
         />
       </Form>
     </Dialog>
@@ -161,16 +162,7 @@ function InviteDialog({ merchant, onClose }: OneMerchant) {
       ) : (
         <Form submit="Create invitation" action={action} onCancel={onClose}>
           <p>The owner invites all other members. You can also do this later.</p>
-          <Field
-            label="E-mail address"
-            type="email"
-            autocomplete="off"
-            maxLength={254}
-            required
-            value={email}
-            error={fieldErrors(action.error).email}
-            onInput={(event) => setEmail(event.currentTarget.value)}
-          />
+          <EmailField isOther value={email} error={fieldErrors(action.error).email} onText={setEmail} />
         </Form>
       )}
     </Dialog>

@@ -72,7 +72,7 @@ function SaveView({ path, filters, onClose }: { path: string; filters: Record<st
           maxLength={60}
           value={name}
           hint="Only you see it, in both modes. The text in the search box is not part of a view."
-          onInput={(event) => setName(event.currentTarget.value)}
+          onText={setName}
         />
       </Form>
     </Dialog>
@@ -97,13 +97,7 @@ function ManageViews({ path, views, onClose }: { path: string; views: SavedView[
     return (
       <Dialog key="rename" title="Rename view" onClose={() => setRenamed(undefined)}>
         <Form submit="Rename" action={rename} onCancel={() => setRenamed(undefined)}>
-          <Field
-            label="Name"
-            required
-            maxLength={60}
-            value={name}
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
+          <Field label="Name" required maxLength={60} value={name} onText={setName} />
         </Form>
       </Dialog>
     )

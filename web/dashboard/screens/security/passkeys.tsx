@@ -72,7 +72,7 @@ function AddPasskey({ onClose }: { onClose: () => void }) {
           maxLength={100}
           required
           value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
+          onText={setName}
         />
       </Form>
     </Dialog>
