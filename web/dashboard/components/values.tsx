@@ -42,11 +42,14 @@ export function formatPlain(amount: number, currency: string): string {
   return (amount / 10 ** digits).toFixed(digits)
 }
 
+/** With or without a comma before each three digits. A comma elsewhere is a mistake: "10,50" could mean 10.50. */
+const AMOUNT = /^(\d{1,12}|\d{1,3}(?:,\d{3}){1,3})(?:\.(\d*))?$/
+
 /** The lowest denomination of an amount that a person typed. Undefined when it is not an amount of this currency. */
 export function parseMoney(text: string, currency: string): number | undefined {
   const digits =
     new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
-  const [, whole, part = ''] = /^(\d{1,12})(?:\.(\d*))?$/.exec(text.trim().replaceAll(/[,\s]/g, '')) ?? []
+  const [, whole, part = ''] = AMOUNT.exec(text.replaceAll(/\s/g, '')) ?? []
   if (whole === undefined || part.length > digits) return undefined
-  return Number(whole + part.padEnd(digits, '0'))
+  return Number(whole.replaceAll(',', '') + part.padEnd(digits, '0'))
 }
