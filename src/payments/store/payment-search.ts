@@ -77,6 +77,7 @@ async function readPayments(
   const { search = '', status = null, provider = null, channel = null, currency = null } = criteria
   const { amountFrom = null, amountTo = null, from = null, to = null, late = false, needsReview = false } = criteria
   const source = sourceOf(criteria, ids)
+  const link = parseId('link', search)
   const first = firstUuidAt(new Date((from?.getTime() ?? 0) - CLOCKS_MAY_DIFFER_MS))
   const last = to ? firstUuidAt(new Date(to.getTime() + CLOCKS_MAY_DIFFER_MS)) : LAST_UUID
   const cursor = before ? uuidOf(before) : LAST_UUID
@@ -98,6 +99,11 @@ async function readPayments(
       union all
       (select ${PAYMENT_COLUMNS} from payments p
         where ${source} = 'e-mail' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and lower(user_email) = lower(${search})
+          and id >= ${first}::uuid and id < ${below}::uuid
+        order by id desc limit ${ROWS_PER_READ})
+      union all
+      (select ${PAYMENT_COLUMNS} from payments p
+        where ${source} = 'link' and place = ${place} and link_id = ${link ? uuidOf(link) : null} and merchant_id = ${merchant} and mode = ${mode}
           and id >= ${first}::uuid and id < ${below}::uuid
         order by id desc limit ${ROWS_PER_READ})
       union all
@@ -155,10 +161,11 @@ async function readPayments(
 // Ids have the time of the process that created them, created_at has the time of the database.
 export const CLOCKS_MAY_DIFFER_MS = 3_600_000
 
-type Source = 'all' | 'finished' | 'late' | 'e-mail' | 'named' | 'review' | 'failure'
+type Source = 'all' | 'finished' | 'late' | 'e-mail' | 'link' | 'named' | 'review' | 'failure'
 
 function sourceOf({ search = '', status, late, needsReview }: PaymentCriteria, ids: string[]): Source {
   if (search.includes('@')) return 'e-mail'
+  if (parseId('link', search)) return 'link'
   if (search !== '') return ids.length > 0 ? 'named' : 'failure'
   if (needsReview) return 'review'
   if (late) return 'late'

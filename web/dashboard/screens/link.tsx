@@ -70,7 +70,12 @@ function Loaded({ link }: { link: PaymentLink }) {
                 ['Description', link.description],
                 ['Amount', linkAmount(link)],
                 ['Asks for', collected(link).join(', ')],
-                ['Paid', timesPaid(link)],
+                [
+                  'Paid',
+                  <span key="paid">
+                    {timesPaid(link)} <Link href={merchant.path(`/payments?q=${link.id}`)}>Show payments</Link>
+                  </span>,
+                ],
                 ['Fees', link.customerBearsCharge ? 'Paid by the customer' : 'Paid by you'],
                 [link.status === 'expired' ? 'Expired' : 'Ends', <Time key="ends" at={link.expiresAt} />],
                 ['Goes to', link.redirectURL],
