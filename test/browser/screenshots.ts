@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { launchBrowser } from '../support/browser.ts'
+import { runCommand } from '../support/command.ts'
 import { fillCard, NO_MONEY, providerFrame, reaches, VISA } from '../support/customer.ts'
 import { PASSWORD } from '../support/dashboard.ts'
 import { request } from '../support/paying.ts'
@@ -21,13 +22,13 @@ await mkdir(IMAGES, { recursive: true })
 const service = await startProcess({ DATA_DIR: folder, LOG_LEVEL: 'warn' })
 const browser = await launchBrowser()
 try {
+  await takeDashboard() // before there are payments of others
   for (const colorScheme of ['light', 'dark'] as const) {
     await takePhone(colorScheme)
     await takeTransfer(colorScheme)
   }
   await takeDesktop()
   await takeShop()
-  await takeDashboard()
 } finally {
   await browser.close()
   service.child.kill('SIGTERM')
@@ -84,13 +85,25 @@ async function takeShop(): Promise<void> {
 }
 
 /** The first account, and the payments of the other pictures. */
+/** With the demo data, as a newcomer sees it. */
 async function takeDashboard(): Promise<void> {
-  const page = await openPage({ viewport: { width: 1280, height: 720 }, colorScheme: 'light' })
+  const { code, output } = await runCommand(['demo-data'], { DATA_DIR: folder })
+  if (code !== 0) throw new Error(output)
+  const page = await openPage({ viewport: { width: 1280, height: 1000 }, colorScheme: 'light' })
   const link = /http\S+\/dashboard\/welcome#\S+/.exec(service.output())?.[0] ?? ''
   await joinWithPassword(page, link, { name: 'Ada Obi', email: 'ada@example.com', password: PASSWORD })
+  await page.locator('canvas').nth(1).waitFor()
+  await page.waitForLoadState('networkidle')
+  await take(page, 'dashboard-overview')
   await page.getByRole('link', { name: 'Payments', exact: true }).click()
   await page.getByRole('row').nth(5).waitFor()
-  await take(page, 'dashboard')
+  await take(page, 'dashboard-payments')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.goto(`${page.url()}?q=insufficient_funds`)
+  await page.getByRole('row').nth(2).getByRole('link').first().click()
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+  await page.waitForLoadState('networkidle')
+  await take(page, 'dashboard-payment-dark')
 }
 
 async function openPage(options: BrowserContextOptions): Promise<Page> {
