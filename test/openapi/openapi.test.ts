@@ -168,8 +168,9 @@ test('the webhooks section has each event with the members that are really sent'
   }
 })
 
+const { baseUrl } = await startPaying()
+
 test('each sandbox path of the document exists and asks for credentials', async () => {
-  const { baseUrl } = await startPaying()
   const paths = Object.entries<Json>(current.paths).filter(([path]) => path.startsWith('/sandbox/'))
   assert.ok(paths.length > 0)
   for (const [path, methods] of paths) {
@@ -178,4 +179,16 @@ test('each sandbox path of the document exists and asks for credentials', async 
       assert.equal(status, 401, `${method} ${path}`)
     }
   }
+})
+
+test('the page at /docs runs scripts of this server only', async () => {
+  const page = await fetch(`${baseUrl}/docs`)
+  assert.match(page.headers.get('content-security-policy') ?? '', /script-src 'self';/)
+  const scripts = [...(await page.text()).matchAll(/<script(.*?)><\/script>/gs)].map(([, attributes]) => attributes)
+  assert.deepEqual(scripts, [' src="/docs/js/scalar.js"', ' src="/docs/js/start.js"'])
+  const [library, start] = await Promise.all(
+    ['/docs/js/scalar.js', '/docs/js/start.js'].map(async (path) => (await fetch(baseUrl + path)).text()),
+  )
+  assert.ok(library?.includes('createApiReference'))
+  assert.match(start ?? '', /^Scalar\.createApiReference\('#reference', \{"url":"\/openapi\.json"/)
 })

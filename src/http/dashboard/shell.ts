@@ -4,7 +4,7 @@ import type { DashboardAssets } from '../../../web/build.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { App } from '../server/framework.ts'
 import { pathOf } from '../server/problems.ts'
-import { type PreparedText, prepareText } from '../server/static-text.ts'
+import { prepareLater, prepareText } from '../server/static-text.ts'
 import { DASHBOARD_API } from './routes.ts'
 
 const SHELL = join(import.meta.dirname, '../../../web/dashboard/index.html')
@@ -46,12 +46,11 @@ export async function shellRoutes(app: App, assets: DashboardAssets): Promise<vo
       'cache-control': 'public, max-age=31536000, immutable',
       'cross-origin-resource-policy': 'same-origin',
     }
-    // Compressed for the first request: most processes, such as those of tests, never serve them.
-    let prepared: Promise<PreparedText> | undefined
-    app.get(`${ASSETS}/${name}`, { schema }, async (request, reply) => {
-      prepared ??= prepareText(text, headers)
-      return (await prepared)(request, reply)
-    })
+    app.get(
+      `${ASSETS}/${name}`,
+      { schema },
+      prepareLater(() => text, headers),
+    )
   }
   app.get('/dashboard', { schema }, shell)
   app.get('/dashboard/*', { schema }, (request, reply) => {

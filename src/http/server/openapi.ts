@@ -1,7 +1,5 @@
 import swagger from '@fastify/swagger'
-import scalar from '@scalar/fastify-api-reference'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Problem } from '../../kernel/problem.ts'
 import { sandboxOperations } from '../../providers/sandbox-servers.ts'
 import {
   Attempt,
@@ -20,18 +18,10 @@ import { Payment, WidgetToken } from '../api/contract/payment.ts'
 import { ProblemAnswer, problemExamples, problemResponse } from '../api/contract/problem.ts'
 import { Endpoint, EndpointChanges, EndpointRequest, RedeliverRequest } from '../api/contract/webhook.ts'
 import { webhookEvents } from '../api/contract/webhook-events.ts'
+import { apiReferenceRoutes } from './api-reference.ts'
 import type { App } from './framework.ts'
 import type { Limits } from './limits.ts'
 import { addExamples } from './openapi-examples.ts'
-
-const DOCS_HEADERS = {
-  // Scalar needs inline script and style. It may connect to this server only.
-  'content-security-policy':
-    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-  'strict-transport-security': 'max-age=31536000; includeSubDomains',
-}
 
 // A manilla: the open bracelet that was money on the West African coast.
 const ICON =
@@ -118,39 +108,7 @@ export async function describeApi(app: App, baseUrl: () => string, limits: Limit
 
   app.get('/favicon.ico', { schema: { hide: true } }, async (_, reply) => reply.type('image/svg+xml').send(ICON))
 
-  // The plugin sends its script as a string of 3.5 MB. Encoding it blocks the event loop for 30 ms, so that is done once.
-  let script: { text: string; bytes: Buffer } | undefined
-  function encoded(text: string): string | Buffer {
-    if (text.length < 1_000_000) return text
-    if (script?.text !== text) script = { text, bytes: Buffer.from(text) }
-    return script.bytes
-  }
-
-  await app.register(async (docs: App) => {
-    docs.addHook('onRequest', onRequest)
-    // The plugin builds its redirect from the Host header, which HTTP/1.0 does not require.
-    docs.addHook('onRequest', async ({ host }) => {
-      if (host === '') throw new Problem('invalid_request', 'The Host header is missing.')
-    })
-    docs.addHook('onSend', async (_, reply, payload) => {
-      reply.headers(DOCS_HEADERS)
-      return typeof payload === 'string' ? encoded(payload) : payload
-    })
-    await docs.register(scalar, {
-      routePrefix: '/docs',
-      configuration: {
-        url: '/openapi.json',
-        pageTitle: 'Manilla API',
-        // No requests to other hosts.
-        withDefaultFonts: false,
-        telemetry: false,
-        hideClientButton: true,
-        showDeveloperTools: 'never',
-        agent: { disabled: true },
-        mcp: { disabled: true },
-      },
-    })
-  })
+  apiReferenceRoutes(app, onRequest)
 }
 
 interface Document {

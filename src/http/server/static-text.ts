@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
-import { brotliCompress, gzip } from 'node:zlib'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 
@@ -8,11 +8,20 @@ const CODINGS = ['br', 'gzip']
 
 /** Route handler for a text that is constant while the process runs. */
 export type PreparedText = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+type Text = string | Uint8Array
 
-/** Compresses the text once, at start, and answers conditional requests by ETag. */
-export async function prepareText(text: string, headers: Record<string, string>): Promise<PreparedText> {
-  const [br, gzipped] = await Promise.all([promisify(brotliCompress)(text), promisify(gzip)(text, { level: 9 })])
-  const tag = createHash('sha256').update(text).digest('base64url').slice(0, 22)
+// The best quality takes several seconds for 3.5 MB (Scalar's script).
+const LARGE_BYTES = 1_000_000
+const LARGE = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
+
+/** Compresses the text once, and answers conditional requests by ETag. */
+export async function prepareText(text: Text, headers: Record<string, string>): Promise<PreparedText> {
+  const bytes = Buffer.from(text)
+  const [br, gzipped] = await Promise.all([
+    promisify(brotliCompress)(bytes, bytes.length > LARGE_BYTES ? LARGE : {}),
+    promisify(gzip)(bytes, { level: 9 }),
+  ])
+  const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
 
   return (request, reply) => {
     const accepted = new Negotiator(request).encodings(CODINGS)
@@ -21,7 +30,16 @@ export async function prepareText(text: string, headers: Record<string, string>)
     reply.headers({ ...headers, etag, vary: 'accept-encoding' })
     if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
     if (coding) reply.header('content-encoding', coding)
-    return reply.send(coding === 'br' ? br : coding === 'gzip' ? gzipped : Buffer.from(text))
+    return reply.send(coding === 'br' ? br : coding === 'gzip' ? gzipped : bytes)
+  }
+}
+
+/** The same at the first request: most processes, such as those of tests, never serve the text. */
+export function prepareLater(read: () => Text | Promise<Text>, headers: Record<string, string>) {
+  let prepared: Promise<PreparedText> | undefined
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    prepared ??= Promise.resolve(read()).then((text) => prepareText(text, headers))
+    return (await prepared)(request, reply)
   }
 }
 
