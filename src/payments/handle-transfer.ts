@@ -1,20 +1,20 @@
 import type { Transaction } from '../database/database.ts'
 import { recordAct, splitActor } from '../events/audit-log-store.ts'
-import { type AttemptId, type PaymentId, parseId } from '../kernel/ids.ts'
+import { type AttemptId, newId, type PaymentId, parseId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { insertPending, returnedBefore, sendRefund } from './refund-payment.ts'
+import { insertPending, returnedBefore, sendRefund, withRefunded, withReturned } from './refund-payment.ts'
 import { settleIn } from './settle-attempt.ts'
 import { type Attempt, MAX_ATTEMPTS } from './state/attempt.ts'
 import { newAttempt } from './state/new-attempt.ts'
 import { lateMoneyOf, type OpenMoney, openMoneyOf, planReturn, type Review } from './state/open-money.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
-import { assertMayRefund, type Refund } from './state/refund.ts'
+import { assertMayRefund, type Refund, refundView } from './state/refund.ts'
 import { findAttempt } from './store/attempts.ts'
 import { findPaymentStateById, lockPaymentState } from './store/payment-states.ts'
 import { allTransactionsOf, transactionsOf } from './store/receipts.ts'
-import { leaseRefund, refundsOf } from './store/refunds.ts'
+import { insertRefund, leaseRefund, refundsOf } from './store/refunds.ts'
 import { insertReview, type NewReview, reviewsOf } from './store/reviews.ts'
 import { lockUnmatched, type UnmatchedMoney } from './store/transfers.ts'
 import { writeDecision } from './write-decision.ts'
@@ -177,15 +177,51 @@ export async function closeTransfer(
       await write(tx, deps, by, { kind: 'unmatched', act, receiptId: name.id, paymentId: null, ...of(unmatched) })
     } else {
       const { state, refunds, reviews, open } = await lockOpenMoney(tx, name, expected)
-      if (act === 'returned_by_hand') by.limit?.(open.amount + returnedBefore(refunds, reviews))
-      const { id: paymentId, currency } = state.payment
-      // The note on a late payment is about the payment: it says nothing about what its attempt holds.
-      const review = { ...reviewOf(open), ...(open.kind === 'late' && act === 'noted' && { attemptId: null }) }
-      await write(tx, deps, by, { ...review, act, paymentId, amount: open.amount, currency })
+      if (act === 'returned_by_hand') {
+        by.limit?.(open.amount + returnedBefore(refunds, reviews))
+        await recordByHand(tx, deps, by, state, open, refunds)
+      } else {
+        const { id: paymentId, currency } = state.payment
+        // The note on a late payment is about the payment: it says nothing about what its attempt holds.
+        const review = { ...reviewOf(open), ...(open.kind === 'late' && { attemptId: null }) }
+        await write(tx, deps, by, { ...review, act, paymentId, amount: open.amount, currency })
+      }
     }
     const subject = name.kind === 'receipt' ? `receipt-${name.id}` : name.kind === 'attempt' ? name.id : name.paymentId
     await recordAct(tx, { actor: by.actor, act: `transfer.${act}`, merchantId: by.scope.merchantId, subject })
   })
+}
+
+/**
+ * Money that a person returned is a refund like one that was made at the provider: it neither pays the payment nor is refunded again. If
+ * the person did it in the provider's dashboard, reconciliation assigns the listed refund to this row.
+ */
+async function recordByHand(
+  tx: Transaction,
+  deps: PaymentDependencies,
+  by: Handling,
+  before: PaymentState,
+  open: OpenMoney,
+  refunds: Refund[],
+): Promise<void> {
+  const { id: paymentId, place, currency } = before.payment
+  const attemptId = open.attempt.id
+  const first = planReturn(before, open, refunds)
+  const rest = { counted: true, amount: open.amount - first.amount }
+  let state = before
+  for (const { amount, counted } of rest.amount > 0 ? [first, rest] : [first]) {
+    const refund = await insertRefund(tx, {
+      ...{ id: newId('refund', deps.clock.now(), place), state, attemptId, amount, counted },
+      ...{ kind: 'provider', reason: by.note, transactionIds: [], isDone: true },
+    })
+    if (!refund) throw new Error('inserting a refund with a new id failed')
+    const after = withRefunded(withReturned(state, attemptId, amount), refund)
+    const decision = decide(after, [{ type: 'refund.successful', attemptId, data: { refund: refundView(refund) } }])
+    await writeDecision(tx, deps, state, decision, { cause: 'returned by hand' })
+    const review = { ...reviewOf(open), act: 'returned_by_hand' as const, refundId: refund.id }
+    await write(tx, deps, by, { ...review, paymentId, amount, currency })
+    state = decision.state
+  }
 }
 
 async function lockOpen(tx: Transaction, scope: Scope, id: number, expected: number): Promise<UnmatchedMoney> {

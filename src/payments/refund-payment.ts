@@ -7,7 +7,7 @@ import type { RefundOutcome } from '../providers/provider.ts'
 import { callProvider } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
-import { type Review, returnedByHand, withoutReturnedByHand } from './state/open-money.ts'
+import { type Review, returnedByHand } from './state/open-money.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
 import { assertNotRepeated, planRefund, type Refund, refundReference, refundView, tryAgain } from './state/refund.ts'
 import { findAttempt } from './store/attempts.ts'
@@ -58,7 +58,7 @@ export async function refundPayment(
     const earlier = await refundsOf(tx, id)
     if (!wanted.mayRepeat) assertNotRepeated(earlier, before, wanted.amount, deps.clock.now())
     const reviews = await reviewsOf(tx, id)
-    const { attempt, amount } = planRefund(withoutReturnedByHand(before, reviews), earlier, wanted.amount)
+    const { attempt, amount } = planRefund(before, earlier, wanted.amount)
     wanted.limit?.(amount + returnedBefore(earlier, reviews))
     const made = await insertPending(tx, deps, before, attempt, {
       amount,

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import type { Currency } from '../../src/kernel/money.ts'
 import type { Role } from '../../src/members/permissions.ts'
 import { auditProvider } from '../../src/payments/audit-provider.ts'
 import { expirePayments } from '../../src/payments/expire-payments.ts'
+import { settleAttempt } from '../../src/payments/settle-attempt.ts'
 import { audit } from '../../src/payments/state/audit.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
+import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { addMember, type DashboardBrowser, signedInBrowser } from '../support/dashboard.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { letPass, madeUpRecord, noticeAbout, notify, paidTransaction, recordsOf } from '../support/payment-records.ts'
@@ -182,6 +185,49 @@ test('money that was returned by hand cannot be refunded as well', async () => {
   const path = '/payments/v1/payments/hand-1/refunds'
   assert.equal((await shop.call('POST', path, { amount: AMOUNT + 1 })).body.code, 'refund_exceeds_payment')
   assert.equal((await shop.call('POST', path, { amount: AMOUNT })).status, 201)
+  await assertAuditIsClean()
+})
+
+test('money that was returned by hand does not pay, and is not refunded when another attempt pays', async () => {
+  const { payment, accountNumber } = await start('hand-2')
+  await pay('hand-2', accountNumber, 4_000, ({ amountPaid }) => amountPaid === 4_000)
+  assert.equal((await act(owner, await openOf('hand-2'), 'return', { byHand: true, note: 'In cash.' })).status, 200)
+  const { status, amountRefunded } = await pay('hand-2', accountNumber, 6_000, (each) => each.amountPaid === AMOUNT)
+  assert.deepEqual([status, amountRefunded], ['pending', 4_000])
+  const card = await start('hand-2', { provider: 'gateway' })
+  await shop.call('POST', `/sandbox/gateway/charges/${card.order}`, { card: CARD.pays })
+  await eventually(() => shop.payment('hand-2'), isPaid)
+  const refunds = (await recordsOf(database, payment)).refunds.map(({ amount, kind }) => `${amount} ${kind}`)
+  assert.deepEqual(refunds.sort(), ['4000 provider', '6000 surplus'])
+  await assertAuditIsClean()
+})
+
+test('unmatched money that was returned by hand does not pay when the provider names its order later', async () => {
+  const { payment } = await start('hand-4')
+  const money = await unmatchedMoney(AMOUNT)
+  assert.equal((await act(owner, money, 'return', { byHand: true, note: 'By bank.' })).status, 200)
+  const [attempt] = (await findPaymentStateById(database, payment.id))?.attempts ?? []
+  const receipt = {
+    transactionId: money.transactionId,
+    amount: { amount: AMOUNT, currency: 'NGN' as Currency },
+    at: new Date(),
+  }
+  const outcome = { kind: 'paid' as const, receipts: [receipt] }
+  await settleAttempt(parts, attempt ?? assert.fail(), { source: 'check', outcome })
+  const { status, attempts } = await shop.payment('hand-4')
+  assert.deepEqual([status, attempts[0].failure.code], ['pending', 'reversed'])
+  await assertAuditIsClean()
+})
+
+test('a return by hand in the provider’s dashboard is one refund', async () => {
+  const { payment, accountNumber, order } = await start('hand-3')
+  await pay('hand-3', accountNumber, AMOUNT + 400, isPaid)
+  assert.equal((await act(owner, await openOf('hand-3'), 'return', { byHand: true, note: 'At theirs.' })).status, 200)
+  await shop.call('POST', '/sandbox/gateway/refunds', { reference: order, amount: 400 })
+  const named = () =>
+    database.rows<{ amount: number; named: boolean }>(sql`
+    select amount, provider_refund_id is not null as named from refunds where payment_id = ${uuidOf(payment.id as PaymentId)}`)
+  assert.deepEqual(await eventually(named, (all) => all.some((each) => each.named)), [{ amount: 400, named: true }])
   await assertAuditIsClean()
 })
 

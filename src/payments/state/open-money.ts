@@ -38,7 +38,7 @@ export function openMoneyOf({ payment }: PaymentState, attempt: Attempt, reviews
   const own = reviews.filter(({ attemptId }) => attemptId === attempt.id)
   const isPaid = attempt.status === 'successful'
   const due = isPaid ? attempt.amountCharged : 0
-  const amount = attempt.amountReceived - attempt.amountReturned - returnedByHand(own) - due
+  const amount = attempt.amountReceived - attempt.amountReturned - due
   const isNoted = own.some(({ act, received }) => act === 'noted' && received === attempt.amountReceived)
   if (amount <= 0 || isNoted) return undefined
   const kind = isPaid ? 'overpaid' : payment.status === 'successful' ? 'surplus' : 'underpaid'
@@ -59,24 +59,12 @@ export function lateMoneyOf(
   const returning = refunds
     .filter(({ counted, status }) => counted && status !== 'failed')
     .reduce((sum, refund) => sum + refund.amount, 0)
-  const amount = payment.amountPaid - returning - returnedByHand(reviews)
+  const amount = payment.amountPaid - returning
   return isDone || amount <= 0 ? undefined : { kind: 'late', amount, attempt }
 }
 
 export function returnedByHand(reviews: Pick<Review, 'act' | 'amount'>[]): number {
   return reviews.filter(({ act }) => act === 'returned_by_hand').reduce((sum, { amount }) => sum + amount, 0)
-}
-
-/** The state without money that was returned by hand: it must not be refunded at the provider as well. */
-export function withoutReturnedByHand(state: PaymentState, reviews: Review[]): PaymentState {
-  return {
-    ...state,
-    attempts: state.attempts.map((attempt) => ({
-      ...attempt,
-      amountReturned:
-        attempt.amountReturned + returnedByHand(reviews.filter(({ attemptId }) => attemptId === attempt.id)),
-    })),
-  }
 }
 
 /** How open money goes back through the provider: whether it counts as refunded of the payment, and how much at once. */

@@ -25,7 +25,7 @@ export interface Refund {
   resolvedAt: Date | null
 }
 
-/** merchant: by API or CLI. surplus: automatic. provider: made at the provider. chargeback: a lost dispute. */
+/** merchant: by API or CLI. surplus: automatic. provider: made at the provider, or by hand. chargeback: a lost dispute. */
 export type RefundKind = 'merchant' | 'surplus' | 'provider' | 'chargeback'
 
 /** The refundable amount of each attempt, without pending refunds. */

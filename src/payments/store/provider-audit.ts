@@ -20,7 +20,7 @@ export interface RecordedTransaction {
   attemptId: string | null
   orderReference: string | null
   providerReference: string | null
-  /** Of the whole attempt: returned, and pending refunds. */
+  /** Of the whole attempt: returned, and refunds that the provider may not have made: pending, and by hand. */
   returned: number
   returning: number
   receiptsOfAttempt: number
@@ -33,7 +33,12 @@ const COLUMNS = new Fixed(`r.id::text as receipt_id, r.transaction_id, r.amount,
   pending.amount as returning, (select count(*)::integer from receipts o where o.place = r.place and o.attempt_id = r.attempt_id) as receipts_of_attempt`)
 const SOURCES = new Fixed(`receipts r left join attempts a on a.place = r.place and a.id = r.attempt_id
   cross join lateral (select coalesce(sum(f.amount), 0)::bigint as amount from refunds f
-                       where f.place = r.place and f.payment_id = r.payment_id and f.attempt_id = r.attempt_id and f.status = 'pending') as pending`)
+                       where f.place = r.place and f.payment_id = r.payment_id and f.attempt_id = r.attempt_id and (
+                         f.status = 'pending'
+                         -- Returned by hand: in the provider's dashboard, or outside of the provider.
+                         or (f.status = 'successful' and f.provider_refund_id is null
+                             and exists (select from reviews v where v.place = f.place and v.payment_id = f.payment_id and v.refund_id = f.id
+                                            and v.act = 'returned_by_hand')))) as pending`)
 
 interface RecordedRow {
   receipt_id: string

@@ -8,17 +8,25 @@ import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { isReversed, returnedOf } from '../state/returned-money.ts'
 
-/** The receipts that are not recorded for an attempt yet. The caller holds the payment's lock. */
+/**
+ * The receipts that are not recorded for an attempt yet. The caller holds the payment's lock. Unmatched money that a person has returned by
+ * hand is returned in full.
+ */
 export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<Receipt[]> {
   if (receipts.length === 0) return []
-  const known = await tx.rows<{ transaction_id: string }>(sql`
-    select transaction_id from receipts
+  const known = await tx.rows<{ id: string; assigned: boolean; by_hand: boolean }>(sql`
+    select transaction_id as id, attempt_id is not null as assigned,
+           exists (select from reviews v where v.place = r.place and v.receipt_id = r.id and v.act = 'returned_by_hand') as by_hand
+      from receipts r
      where place = ${attempt.place} and merchant_id = ${uuidOf(attempt.merchantId)} and mode = ${attempt.mode}
        and provider = ${attempt.provider} and account = ${attempt.account}
-       and transaction_id = any(${receipts.map(({ transactionId }) => transactionId)}) and attempt_id is not null`)
-  const ids = new Set(known.map(({ transaction_id }) => transaction_id))
+       and transaction_id = any(${receipts.map(({ transactionId }) => transactionId)})`)
+  const assigned = new Set(known.filter((each) => each.assigned).map(({ id }) => id))
+  const byHand = new Set(known.filter((each) => each.by_hand).map(({ id }) => id))
   const byId = new Map(receipts.map((receipt) => [receipt.transactionId, receipt])) // a transaction that occurs twice in one answer counts once
-  return [...byId.values()].filter(({ transactionId }) => !ids.has(transactionId))
+  return [...byId.values()]
+    .filter(({ transactionId }) => !assigned.has(transactionId))
+    .map((receipt) => (byHand.has(receipt.transactionId) ? { ...receipt, returned: receipt.amount.amount } : receipt))
 }
 
 /** Records new receipts. A receipt that was unmatched before is assigned to the attempt. */

@@ -134,16 +134,12 @@ async function listHolding(
 ): Promise<Transfer[]> {
   const rows = await db.rows<HeldRow>(sql`
     select a.id, a.payment_id, p.reference, p.status as payment_status, p.user_email, a.provider, a.status, a.currency,
-           a.amount_received - a.amount_returned - by_hand.amount - case when a.status = 'successful' then a.amount_charged else 0 end as amount,
+           a.amount_received - a.amount_returned - case when a.status = 'successful' then a.amount_charged else 0 end as amount,
            a.amount_charged as due, a.amount_received as received, a.created_at as at,
            (select f.failure from refunds f where f.place = a.place and f.attempt_id = a.id and f.status = 'failed' order by f.id desc limit 1) as failure
       from attempts a join payments p on p.place = a.place and p.id = a.payment_id
-      cross join lateral (
-        select coalesce(sum(v.amount), 0)::bigint as amount from reviews v
-         where v.place = a.place and v.attempt_id = a.id and v.act = 'returned_by_hand') by_hand
      where a.place = ${place} and a.merchant_id = ${uuidOf(merchantId)} and a.mode = ${mode} and a.id < ${before}::uuid
        and a.amount_received - a.amount_returned > case when a.status = 'successful' then a.amount_charged else 0 end
-       and a.amount_received - a.amount_returned - by_hand.amount > case when a.status = 'successful' then a.amount_charged else 0 end
        and not exists (select from reviews v
                         where v.place = a.place and v.attempt_id = a.id and v.act = 'noted' and v.received = a.amount_received)
      order by a.id desc limit ${limit}`)
@@ -163,17 +159,15 @@ async function listLate(
 ): Promise<Transfer[]> {
   const rows = await db.rows<HeldRow>(sql`
     select p.id, p.id as payment_id, p.reference, p.status as payment_status, p.user_email, a.provider, a.status, p.currency,
-           p.amount_paid - gone.refunded - gone.by_hand as amount, a.amount_charged as due, p.amount_paid as received,
+           p.amount_paid - gone.refunded as amount, a.amount_charged as due, p.amount_paid as received,
            p.completed_at as at,
            (select f.failure from refunds f where f.place = p.place and f.attempt_id = a.id and f.status = 'failed' order by f.id desc limit 1) as failure
       from payments p join attempts a on a.place = p.place and a.payment_id = p.id and a.status = 'successful'
       cross join lateral (
-        select coalesce((select sum(f.amount) from refunds f
-                          where f.place = p.place and f.payment_id = p.id and f.counted and f.status <> 'failed'), 0)::bigint as refunded,
-               coalesce((select sum(v.amount) from reviews v
-                          where v.place = p.place and v.payment_id = p.id and v.act = 'returned_by_hand'), 0)::bigint as by_hand) gone
+        select coalesce(sum(f.amount), 0)::bigint as refunded from refunds f
+         where f.place = p.place and f.payment_id = p.id and f.counted and f.status <> 'failed') gone
      where p.place = ${place} and p.merchant_id = ${uuidOf(merchantId)} and p.mode = ${mode} and p.late and p.id < ${before}::uuid
-       and p.amount_paid > gone.refunded + gone.by_hand
+       and p.amount_paid > gone.refunded
        and not exists (select from reviews v left join refunds f on f.place = v.place and f.id = v.refund_id
                         where v.place = p.place and v.payment_id = p.id and v.kind = 'late' and f.status is distinct from 'failed')
      order by p.id desc limit ${limit}`)

@@ -156,7 +156,7 @@ export const Refund = Type.Object(
       type: 'string',
       enum: ['merchant', 'surplus', 'provider', 'chargeback'],
       description:
-        '`merchant`: requested through this API. `surplus`: made by Manilla, because the payment had already been paid. `provider`: made at the provider, for example in its dashboard. `chargeback`: taken by the customer’s bank after a lost dispute.',
+        '`merchant`: requested through this API. `surplus`: made by Manilla, because the payment had already been paid. `provider`: made at the provider, for example in its dashboard, or by hand. `chargeback`: taken by the customer’s bank after a lost dispute.',
     }),
     status: Type.Unsafe<string>({ type: 'string', enum: ['pending', 'successful', 'failed'] }),
     reason: nullable(Type.String()),
