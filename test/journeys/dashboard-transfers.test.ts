@@ -266,9 +266,12 @@ test('every line is on one page; roles and the limit of support are respected', 
   const { accountNumber } = await start('page-1')
   await pay('page-1', accountNumber, 100, ({ amountPaid }) => amountPaid === 100)
   await shop.call('POST', '/payments/v1/payments/page-1/cancel')
-  const late = await start('page-2')
-  await shop.call('POST', '/payments/v1/payments/page-2/cancel')
-  await pay('page-2', late.accountNumber, AMOUNT, isPaid)
+  // The older of two late payments was paid after the newer one.
+  const [older, newer] = [await start('page-2'), await start('page-3')]
+  for (const { payment, accountNumber: number } of [newer, older]) {
+    await shop.call('POST', `/payments/v1/payments/${payment.reference}/cancel`)
+    await pay(payment.reference, number, AMOUNT, isPaid)
+  }
   await unmatchedMoney(50)
   const all = (await open()).map(({ id }) => id)
   const paged: string[] = []
@@ -277,6 +280,7 @@ test('every line is on one page; roles and the limit of support are respected', 
     paged.push(...body.data.map(({ id }: Json) => id))
     cursor = body.nextCursor
   }
+  assert.equal((await owner.call('GET', `${base}/transfers?cursor=1.${'-'.repeat(36)}.${'-'.repeat(36)}`)).status, 400)
   assert.ok(all.length >= 4)
   assert.deepEqual([...paged].sort(), [...all].sort())
   const money = await unmatchedMoney(6_000_000)

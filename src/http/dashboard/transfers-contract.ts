@@ -14,9 +14,10 @@ const Limit = Type.Optional(Type.String({ format: 'page-size' }))
 const Note = Type.String({ format: 'plain-text', minLength: 1, maxLength: 500 })
 const Amount = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
+const UUID = '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}'
 export const TransfersQuery = Type.Object({
   limit: Limit,
-  cursor: Type.Optional(Type.String({ pattern: '^\\d{1,16}\\.[0-9a-f-]{36}\\.[0-9a-f-]{36}$' })),
+  cursor: Type.Optional(Type.String({ pattern: `^\\d{1,16}\\.${UUID}\\.${UUID}$` })),
 })
 const Transfer = Type.Object({
   id: Type.String(),

@@ -41,7 +41,10 @@ export interface TransferCursor {
 
 export const FIRST_PAGE: TransferCursor = { receipt: Number.MAX_SAFE_INTEGER, attempt: LAST_UUID, payment: LAST_UUID }
 
-/** Newest first. Each source is read in the order of its index; the page is made of the newest of all. */
+/**
+ * Newest first. Each source is read in the order of its index, and the page takes the newest of their first lines. A line never passes another
+ * one of its source, even if it is newer (a late payment): the cursor would skip the other one.
+ */
 export async function listTransfers(
   db: Queries,
   scope: Scope,
@@ -53,23 +56,30 @@ export async function listTransfers(
     listHolding(db, scope, cursor.attempt, limit + 1),
     listLate(db, scope, cursor.payment, limit + 1),
   ])
-  const all = [
-    ...unmatched.map((money) => ({ transfer: unmatchedOf(money), passed: { receipt: money.id } })),
-    ...holding.map((transfer) => ({ transfer, passed: { attempt: uuidOf(transfer.id as AttemptId) } })),
-    ...late.map((transfer) => ({ transfer, passed: { payment: uuidOf(transfer.id as PaymentId) } })),
-  ].sort((a, b) => b.transfer.at.getTime() - a.transfer.at.getTime())
-  const page = all.slice(0, limit)
-  const next = page.reduce<TransferCursor>((before, { passed }) => lower(before, passed), cursor)
-  return { transfers: page.map(({ transfer }) => transfer), next: all.length > limit ? next : null }
+  const sources: Line[][] = [
+    unmatched.map((money) => ({ transfer: unmatchedOf(money), passed: { receipt: money.id } })),
+    holding.map((transfer) => ({ transfer, passed: { attempt: uuidOf(transfer.id as AttemptId) } })),
+    late.map((transfer) => ({ transfer, passed: { payment: uuidOf(transfer.id as PaymentId) } })),
+  ]
+  const transfers: Transfer[] = []
+  let next = cursor
+  for (let line = takeNewest(sources); line; line = takeNewest(sources)) {
+    if (transfers.length === limit) return { transfers, next }
+    transfers.push(line.transfer)
+    next = { ...next, ...line.passed }
+  }
+  return { transfers, next: null }
 }
 
-function lower(cursor: TransferCursor, passed: Partial<TransferCursor>): TransferCursor {
-  const min = <Value extends number | string>(a: Value, b: Value | undefined) => (b !== undefined && b < a ? b : a)
-  return {
-    receipt: min(cursor.receipt, passed.receipt),
-    attempt: min(cursor.attempt, passed.attempt),
-    payment: min(cursor.payment, passed.payment),
-  }
+interface Line {
+  transfer: Transfer
+  passed: Partial<TransferCursor>
+}
+
+/** Removes the newest of the first lines. */
+function takeNewest(sources: Line[][]): Line | undefined {
+  const timeOf = ([first]: Line[]) => first?.transfer.at.getTime() ?? 0
+  return sources.toSorted((a, b) => timeOf(b) - timeOf(a))[0]?.shift()
 }
 
 function unmatchedOf({
