@@ -26,7 +26,7 @@ const NAME = 'Zéphyrine "Zee" Quill'
 const PHONE = '+234 801 555 0199'
 const EMAIL = 'Zephyrine.Quill@Example.com'
 const USER = { email: EMAIL, name: NAME, phoneNumber: PHONE, id: 'quill-77' }
-const TRACES = [/zephyrine\.quill(@|%40)/i, /Quill/i, /801\D{0,3}555\D{0,3}0199/, /quill-77/i]
+const TRACES = [/zephyrine\.quill(@|%40)/i, /Quill/i, /801\D{0,3}555\D{0,3}0199/, /quill-77/i, /Slessor/]
 
 // The merchant's server repeats what it gets, and its answers are kept.
 const hook = await startListener((_request, response) => response.writeHead(200).end(`Thank you, ${NAME} (${EMAIL})`))
@@ -91,7 +91,10 @@ test('customers by their newest payment, each once, page by page', async () => {
 
 test('an erased customer leaves no trace in any column; amounts, references and other customers stay', async () => {
   const paid = await pay('erase-1')
-  const again = await pay('erase-2', { user: { ...USER, email: EMAIL.toLowerCase() }, card: CARD.insufficientFunds })
+  const again = await pay('erase-2', {
+    user: { ...USER, name: 'Zee', email: EMAIL.toLowerCase() },
+    card: CARD.insufficientFunds,
+  })
   await pay('other-1', { user: { email: 'quinn@example.com' }, metadata: {}, redirectURL: null, webhook: null })
   const refund = { amount: 1_000, reason: `${NAME} did not want it` }
   assert.equal(
@@ -113,7 +116,12 @@ test('an erased customer leaves no trace in any column; amounts, references and 
      where merchant_id = ${merchant} and reference like 'erase-2-%'`)
   await database.rows(sql`
     update provider_calls c set detail = ${`customer ${PHONE}`} from attempts a where a.id = c.attempt_id and a.reference like 'erase-%'`)
-  const review = { note: `Called ${NAME}.` }
+  // An answer on the page of a link.
+  const own = { order: '', note: '', data: '' }
+  const link = await shop.call('POST', '/payments/v1/links', { title: 'Class', country: 'NG', metadata: own })
+  await database.rows(sql`
+    update payments set link_id = ${uuidOf(link.body.data.id)}, metadata = metadata || '{"Pupil": "Mary Slessor"}' where reference = 'erase-1'`)
+  const review = { note: `Called ${NAME}. ${'Zee '.repeat(120)}`.slice(0, 500) } // longer when it is erased
   assert.equal((await owner.call('POST', `${base}/payments/erase-1/review`, review)).status, 204)
   const before = (await owner.call('GET', `${base}/customers/${encodeURIComponent(EMAIL)}`)).body.data
   assert.equal(before.cards.length, 1)
@@ -140,7 +148,8 @@ test('an erased customer leaves no trace in any column; amounts, references and 
     [erased.id, erased.status, erased.amount, erased.amountPaid, erased.amountRefunded],
     [paid.id, 'successful', 5_000, 5_000, 1_000],
   )
-  assert.deepEqual(erased.metadata, { order: '1042', note: 'For erased, call erased', data: 'kept' })
+  const metadata = { order: '1042', note: 'For erased, call erased', data: 'kept', Pupil: 'erased' }
+  assert.deepEqual(erased.metadata, metadata)
   assert.equal((await shop.payment('erase-2')).id, again.id)
   assert.equal((await shop.payment('other-1')).user.email, 'quinn@example.com')
   const { body } = await owner.call('GET', `${base}/customers/${encodeURIComponent(erased.user.email)}`)

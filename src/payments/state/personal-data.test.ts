@@ -3,7 +3,13 @@ import { test } from 'node:test'
 import { eraserOf } from './personal-data.ts'
 
 const eraser = eraserOf(
-  { emails: ['Ada@Example.com'], names: ['Data', 'Ada (Obi)'], phoneNumbers: ['+234 801'], userIds: ['user.1', '42'] },
+  {
+    emails: ['Ada@Example.com'],
+    names: ['Data', 'Ada (Obi)'],
+    phoneNumbers: ['+234 801'],
+    userIds: ['user.1', '42'],
+    answers: ['Table'],
+  },
   'erased-1@customer.invalid',
 )
 
@@ -28,8 +34,8 @@ test('JSON keeps its keys, ids, references and amounts, even when a name is one 
         status: 'successful',
         amount: 5,
         user: { id: 'user.1', email: 'ada@example.com', phoneNumber: '+234 801', name: 'Data' },
-        metadata: { data: 'for Data' },
-        attempts: [{ reference: 'Data-1', failure: { code: 'other', message: 'Declined: Ada (Obi)' } }],
+        metadata: { data: 'for Data', Table: 'Twelve' },
+        attempts: [{ reference: 'Data-1', failure: { code: 'data', message: 'Declined: Ada (Obi)' } }],
       },
     },
   }
@@ -41,8 +47,8 @@ test('JSON keeps its keys, ids, references and amounts, even when a name is one 
         status: 'successful',
         amount: 5,
         user: { id: null, email: 'erased-1@customer.invalid', phoneNumber: null, name: null },
-        metadata: { data: 'for erased' },
-        attempts: [{ reference: 'Data-1', failure: { code: 'other', message: 'Declined: erased' } }],
+        metadata: { data: 'for erased', Table: 'erased' },
+        attempts: [{ reference: 'Data-1', failure: { code: 'data', message: 'Declined: erased' } }],
       },
     },
   })

@@ -4,6 +4,8 @@ export interface PersonalData {
   names: string[]
   phoneNumbers: string[]
   userIds: string[]
+  /** Names of metadata that the customer filled in on the page of a link. */
+  answers: string[]
 }
 
 export const ERASED = 'erased'
@@ -39,7 +41,7 @@ const FREE_TEXT = new Set([
 /** A shorter id of a customer, such as 42, is an ordinary word in other texts. */
 const MIN_ID_LENGTH = 6
 
-export function eraserOf({ emails, names, phoneNumbers, userIds }: PersonalData, email: string): Eraser {
+export function eraserOf({ emails, names, phoneNumbers, userIds, answers }: PersonalData, email: string): Eraser {
   const ids = userIds.filter(({ length }) => length >= MIN_ID_LENGTH)
   const values = [...emails, ...names, ...phoneNumbers, ...ids].map((value) => value.trim()).filter(Boolean)
   const forms = [...new Set(values.flatMap((value) => [value, encodeURIComponent(value), inQuery(value)]))]
@@ -53,11 +55,13 @@ export function eraserOf({ emails, names, phoneNumbers, userIds }: PersonalData,
   )
   const text = (original: string) => original.replaceAll(expression, ERASED)
 
-  function everyText(value: unknown): unknown {
+  function everyText(value: unknown, hidden: string[] = []): unknown {
     if (typeof value === 'string') return text(value)
-    if (Array.isArray(value)) return value.map(everyText)
+    if (Array.isArray(value)) return value.map((each) => everyText(each))
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, everyText(each)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => [key, hidden.includes(key) ? ERASED : everyText(each)]),
+    )
   }
   function json(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(json)
@@ -65,7 +69,9 @@ export function eraserOf({ emails, names, phoneNumbers, userIds }: PersonalData,
     return Object.fromEntries(
       Object.entries(value).map(([key, each]) => {
         if (key === 'user' && isUser(each)) return [key, { ...each, id: null, email, phoneNumber: null, name: null }]
-        return [key, FREE_TEXT.has(key) ? everyText(each) : json(each)]
+        // The failure of a refund is a text; that of an attempt has a code of ours, which stays.
+        const isFreeText = FREE_TEXT.has(key) && !(key === 'failure' && typeof each === 'object')
+        return [key, isFreeText ? everyText(each, key === 'metadata' ? answers : []) : json(each)]
       }),
     )
   }

@@ -8,6 +8,8 @@ import { ERASED, type Eraser, eraserOf, type PersonalData } from '../state/perso
 /** A shop may use one address for all its customers. */
 const MAX_READ = 1_000
 const MAX_DISTINCT = 100
+/** The limit of the column: what replaces a short name is longer. */
+const MAX_NOTE = 500
 
 /** The personal data of a customer, from their newest payments. Undefined if there is no payment with this address. */
 export async function findPersonalData(db: Queries, scope: Scope, email: string): Promise<PersonalData | undefined> {
@@ -33,6 +35,7 @@ function personalDataOf(rows: PersonalRow[]): PersonalData {
     names: rows.flatMap(({ user_name }) => user_name ?? []),
     phoneNumbers: rows.flatMap(({ user_phone_number }) => user_phone_number ?? []),
     userIds: [...new Set(rows.flatMap(({ user_id }) => user_id ?? []))],
+    answers: [],
   }
 }
 
@@ -50,6 +53,7 @@ interface ErasedPayment extends PersonalRow {
   webhook_url: string | null
   metadata: Record<string, string>
   idempotency_key: string | null
+  answers: string[]
 }
 
 /**
@@ -65,7 +69,12 @@ export async function eraseNextPayments(
 ): Promise<number> {
   const { place } = scope
   const payments = await tx.rows<ErasedPayment>(sql`
-    select id, reference, redirect_url, webhook_url, metadata, idempotency_key, user_email, user_name, user_phone_number, user_id from payments
+    select id, reference, redirect_url, webhook_url, metadata, idempotency_key, user_email, user_name, user_phone_number, user_id,
+           -- The label of a custom field may have changed, so it is all metadata that is not the link's own.
+           array(select name from jsonb_object_keys(metadata) as m (name)
+                  where link_id is not null
+                    and not exists (select from links l where l.place = ${place} and l.id = p.link_id and l.metadata ? name)) as answers
+      from payments p
      where place = ${place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(user_email) = lower(${email})
      order by id limit ${limit} for update`)
   if (payments.length === 0) return 0
@@ -76,6 +85,7 @@ export async function eraseNextPayments(
       names: [...personal.names, ...own.names],
       phoneNumbers: [...personal.phoneNumbers, ...own.phoneNumbers],
       userIds: [...personal.userIds, ...own.userIds],
+      answers: payments.flatMap(({ answers }) => answers),
     },
     pseudonym,
   )
@@ -169,7 +179,7 @@ async function eraseTexts(tx: Transaction, place: Place, ids: string[], { patter
     update disputes d set reason = regexp_replace(d.reason, ${pattern}, ${ERASED}, 'gi')
      where d.place = ${place} and d.payment_id = any(${ids}::uuid[])`)
   await tx.rows(sql`
-    update reviews v set note = regexp_replace(v.note, ${pattern}, ${ERASED}, 'gi')
+    update reviews v set note = left(regexp_replace(v.note, ${pattern}, ${ERASED}, 'gi'), ${MAX_NOTE})
      where v.place = ${place} and v.payment_id = any(${ids}::uuid[])`)
   await tx.rows(sql`
     update deliveries d set url = regexp_replace(d.url, ${pattern}, ${ERASED}, 'gi')
