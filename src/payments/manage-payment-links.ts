@@ -1,20 +1,28 @@
 import { recordAct } from '../events/audit-log-store.ts'
-import { type LinkId, newId, newShortCode } from '../kernel/ids.ts'
+import { type LinkId, newId, newShortCode, parseId } from '../kernel/ids.ts'
 import { Problem, refuse } from '../kernel/problem.ts'
 import type { Caller } from '../merchants/merchant.ts'
 import { assertPayable, type CreateDependencies } from './create-payment.ts'
+import type { CallContext } from './idempotent-call.ts'
 import { type LinkTerms, linkMistakes, MAX_LINKS, type PaymentLink } from './state/payment-link.ts'
+import { saveStartedId } from './store/idempotent-calls.ts'
 import { countLinks, findLink, insertLink, lockLink, setLinkExpiry, updateLink } from './store/payment-links.ts'
 
 type Dependencies = Omit<CreateDependencies, 'paymentBatch'>
 
-/** The limit can be passed by calls that run at the same time: it is there against scripts. */
+/**
+ * The limit can be passed by calls that run at the same time: it is there against scripts. With `startedId`, an earlier run of the same call
+ * has made the link.
+ */
 export async function createLink(
   deps: Dependencies,
   caller: Caller,
   terms: LinkTerms,
   expiresInSeconds: number | null,
+  { startedId, startedBy }: Pick<CallContext, 'startedId' | 'startedBy'>,
 ): Promise<PaymentLink> {
+  const started = startedId === null ? undefined : parseId('link', startedId)
+  if (started) return own(await findLink(deps.database, caller, started))
   const mistakes = linkMistakes(terms)
   if (mistakes.length > 0) refuse(mistakes)
   await assertPayable(deps, caller, terms)
@@ -24,6 +32,7 @@ export async function createLink(
     const now = deps.clock.now()
     const id = newId('link', now, caller.place)
     await insertLink(tx, caller, { ...terms, id, code: newShortCode(now, caller.place), expiresInSeconds })
+    if (startedBy) await saveStartedId(tx, startedBy, id)
     await recordAct(tx, { actor: caller.actor, act: 'link.created', merchantId: caller.merchantId, subject: id })
     return own(await findLink(tx, caller, id))
   })

@@ -90,6 +90,9 @@ test('the same Idempotency-Key makes one link', async () => {
   const again = await shop.call('POST', links, LINK, key)
   assert.equal(again.body.data.id, first.body.data.id)
   assert.equal(again.headers['idempotent-replayed'], 'true')
+  // The process died before it stored the answer.
+  await database.rows(sql`update idempotent_calls set answer = null, running_until = '-infinity' where key = 'link-1'`)
+  assert.equal((await shop.call('POST', links, LINK, key)).body.data.id, first.body.data.id)
   const other = await shop.call('POST', links, { ...LINK, amount: 5 }, key)
   assert.equal(other.body.code, 'idempotency_key_reused')
 })

@@ -53,8 +53,8 @@ export function linkRoutes(app: App, parts: CreateDependencies & { links: Links 
     async (request, reply) => {
       const body = readBody<LinkRequest>(request, KNOWN)
       const call = { endpoint: 'links', reference: undefined, idempotency: readIdempotencyKey(request) }
-      const { answer, replayed } = await withIdempotencyKey(parts, request.caller, call, async () =>
-        linkView(await createLink(parts, request.caller, termsOf(body), body.expiresIn ?? null), links),
+      const { answer, replayed } = await withIdempotencyKey(parts, request.caller, call, async (context) =>
+        linkView(await createLink(parts, request.caller, termsOf(body), body.expiresIn ?? null, context), links),
       )
       if (replayed) reply.header('idempotent-replayed', 'true')
       return reply.code(201).header('location', answer.url).send({ data: answer })
