@@ -177,6 +177,7 @@ export interface ProviderRow {
     enabled: boolean
     settings: Record<string, string>
     secretsSet: string[]
+    baseURL: string | null
     priority: number
     updatedAt: string
   } | null

@@ -202,6 +202,7 @@ function NoticeAddress({ row, path, onClose }: { row: ProviderRow; path: string;
 function SetUpDialog({ row, path, onClose }: { row: ProviderRow; path: string; onClose: () => void }) {
   const merchant = useMerchant()
   const [values, setValues] = useState<Record<string, string>>(row.integration?.settings ?? {})
+  const [baseURL, setBaseURL] = useState('')
   const [warning, setWarning] = useState<string>()
   const [isSaved, setSaved] = useState(false)
   const isSet = (name: string) => row.integration?.secretsSet.includes(name) ?? false
@@ -210,6 +211,7 @@ function SetUpDialog({ row, path, onClose }: { row: ProviderRow; path: string; o
       const given = Object.entries(values).filter(([name, value]) => value !== '' || !isSet(name))
       await send('PUT', merchant.api(`/integrations/${row.provider}`), {
         settings: Object.fromEntries(given.filter(([, value]) => value !== '')),
+        ...(baseURL.trim() && { baseURL: baseURL.trim() }),
       })
       return row.settings.length > 0
         ? send<KeysVerdict>('POST', merchant.api(`/integrations/${row.provider}/check`))
@@ -247,6 +249,21 @@ function SetUpDialog({ row, path, onClose }: { row: ProviderRow; path: string; o
             onText={(text) => setValues({ ...values, [name]: text })}
           />
         ))}
+        {row.settings.length > 0 && (
+          <details open={errors.baseURL !== undefined}>
+            <summary>Another server</summary>
+            <Field
+              label="Base URL"
+              hint={`For a test server or a proxy. Enter all keys again with it: they are sent there. Leave it empty to keep ${row.integration?.baseURL ?? `the server of ${row.title}`}.`}
+              type="url"
+              autocomplete="off"
+              maxLength={2_048}
+              value={baseURL}
+              error={errors.baseURL}
+              onText={setBaseURL}
+            />
+          </details>
+        )}
       </Form>
     </Dialog>
   )
