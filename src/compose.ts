@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { type Assets, buildAssets } from '../web/build.ts'
 import type { Config } from './config.ts'
 import { checkSecretKey } from './database/check-secret-key.ts'
+import { checkSessions, type DatabaseUrls, isPooled } from './database/check-sessions.ts'
 import { connect, type Database } from './database/database.ts'
 import { databaseClock } from './database/database-clock.ts'
 import type { Purpose } from './database/embedded.ts'
@@ -38,29 +39,45 @@ const SANDBOX_OWNER = { merchantId: SANDBOX_MERCHANT_ID, mode: 'sandbox' as cons
 /** The dependencies of every command. */
 export interface Dependencies {
   database: Database
-  databaseUrl: string
+  /** Of PostgreSQL itself, for LISTEN, migrations and advisory locks. */
+  directUrl: string
   clock: Clock
   close(): Promise<void>
 }
 
+/** One connection in five is kept for settling and notices. */
+const RESERVED_SHARE = 5
+
 /** Connects to DATABASE_URL, or starts the embedded PostgreSQL. */
 export async function openDependencies(config: Config, purpose: Purpose, log?: Logger): Promise<Dependencies> {
-  const server = config.databaseUrl
-    ? { url: config.databaseUrl, stop: async () => {} }
-    : await startEmbedded(config, purpose, log)
+  const own = ownDatabase(config)
+  const server = own ? { ...own, stop: async () => {} } : await startEmbedded(config, purpose, log)
+  const reservedConnections = Math.ceil(config.databasePool / RESERVED_SHARE)
   const database = connect({
-    url: server.url,
+    ...server,
+    connections: config.databasePool - reservedConnections,
+    reservedConnections,
+    isPooled: own !== undefined && isPooled(own),
     onIdleError: (err) => log?.warn({ err }, 'idle database connection lost'),
   })
   return {
     database,
-    databaseUrl: server.url,
+    directUrl: own?.directUrl ?? server.url,
     clock: systemClock,
     async close() {
       await database.close()
       await server.stop()
     },
   }
+}
+
+/** Where DATABASE_URL and its companions lead; undefined for the embedded PostgreSQL. */
+export function ownDatabase({
+  databaseUrl: url,
+  databaseDirectUrl,
+  databaseReadUrl,
+}: Config): DatabaseUrls | undefined {
+  return url === undefined ? undefined : { url, directUrl: databaseDirectUrl ?? url, readUrl: databaseReadUrl }
 }
 
 async function startEmbedded(config: Config, purpose: Purpose, log?: Logger) {
@@ -94,7 +111,9 @@ const DISCONNECT_AFTER_MS = 5_000
 export async function startService(config: Config, log: Logger): Promise<Service> {
   const dependencies = await openDependencies(config, 'own', log)
   try {
-    const migrations = await migrate(dependencies.databaseUrl)
+    const own = ownDatabase(config)
+    if (own) await checkSessions(own)
+    const migrations = await migrate(dependencies.directUrl)
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
     const keys = await loadKeys(config)
     const clock = await databaseClock(dependencies.database)
@@ -189,7 +208,7 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
     ...(config.role !== 'worker' && { [PAYMENTS_CHANNEL]: { heard: live.changed, missed: live.missed } }),
   }
   dependencies.database.onNotify((channel, payload) => listeners[channel]?.heard(payload))
-  const listening = listenTo(dependencies.databaseUrl, listeners, dependencies.database.isOwnBackend)
+  const listening = listenTo(dependencies.directUrl, listeners, dependencies.database.isOwnBackend)
   const dashboardUrl =
     config.role === 'worker' ? undefined : await dashboardLink({ ...dependencies, baseUrl: () => baseUrl })
   log.info({ port }, 'listening')

@@ -12,6 +12,12 @@ export interface Config {
   /** `{base_url}` of every link; absent: http://localhost:{port}. */
   publicUrl: string | undefined
   databaseUrl: string | undefined
+  /** PostgreSQL itself, where DATABASE_URL leads to a pooler: for LISTEN, migrations and advisory locks. */
+  databaseDirectUrl: string | undefined
+  /** A streaming replica, for lists, charts and exports. */
+  databaseReadUrl: string | undefined
+  /** Connections of a process, without those for exports (2) and LISTEN (1). */
+  databasePool: number
   dataDir: string
   sandboxClientId: string | undefined
   sandboxClientSecret: string | undefined
@@ -81,6 +87,13 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   }
 
   const databaseUrl = url('DATABASE_URL', ['postgres:', 'postgresql:'])
+  for (const name of ['DATABASE_DIRECT_URL', 'DATABASE_READ_URL']) {
+    url(name, ['postgres:', 'postgresql:'])
+    if (given(name) !== undefined && given('DATABASE_URL') === undefined) wrong(name, 'needs DATABASE_URL')
+  }
+  const pool = given('DATABASE_POOL') ?? '10'
+  if (!/^\d{1,3}$/.test(pool) || Number(pool) < 2)
+    wrong('DATABASE_POOL', `"${pool}" is not a number of connections from 2 to 999`)
   const secretKey = given('SECRET_KEY')
   if (secretKey !== undefined && !isKey(secretKey)) {
     wrong('SECRET_KEY', 'must be 32 bytes in base64 (create one with: openssl rand -base64 32)')
@@ -134,8 +147,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const workers = given('WORKERS') ?? '1'
   if (workers !== 'auto' && !/^[1-9]\d{0,2}$/.test(workers))
     wrong('WORKERS', `"${workers}" is not a number of processes from 1 to 999, or auto (one for each core)`)
-  // The embedded PostgreSQL has 100 connections, and each process uses up to 12.
-  const mostWorkers = given('DATABASE_URL') === undefined ? 8 : 999
+  // The embedded PostgreSQL has 100 connections, 3 of them for the superuser.
+  const mostWorkers = given('DATABASE_URL') === undefined ? Math.floor(97 / (Number(pool) + 2)) : 999
   if (Number(workers) > mostWorkers && /^\d{1,3}$/.test(workers))
     wrong('WORKERS', `the embedded PostgreSQL serves ${mostWorkers} processes at most: set DATABASE_URL for more`)
   const isCluster = workers !== '1'
@@ -158,6 +171,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     host,
     publicUrl: publicUrl?.href.replace(/\/+$/, ''),
     databaseUrl: databaseUrl ? given('DATABASE_URL') : undefined,
+    databaseDirectUrl: given('DATABASE_DIRECT_URL'),
+    databaseReadUrl: given('DATABASE_READ_URL'),
+    databasePool: Number(pool),
     dataDir: given('DATA_DIR') ?? '.data',
     sandboxClientId: clientId,
     sandboxClientSecret: clientSecret,

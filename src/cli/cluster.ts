@@ -35,7 +35,7 @@ export async function startCluster(config: Config, log: Logger): Promise<Cluster
   try {
     const { secretKey } = await loadKeys(config) // generated before a worker looks for them
     const env = {
-      DATABASE_URL: dependencies.databaseUrl,
+      DATABASE_URL: config.databaseUrl ?? dependencies.directUrl,
       SECRET_KEY: secretKey.toString('base64'),
       WEBHOOK_ALLOW_PRIVATE: config.webhookAllowPrivate, // its default depends on DATABASE_URL
     }

@@ -12,7 +12,7 @@ import { type SecretBox, secretBox } from '../kernel/secret-box.ts'
 export async function withDatabase<Result>(work: (parts: Dependencies) => Promise<Result>): Promise<Result> {
   const parts = await openDependencies(readConfig(process.env), 'join')
   try {
-    await migrate(parts.databaseUrl)
+    await migrate(parts.directUrl)
     return await work(parts)
   } finally {
     await parts.close()

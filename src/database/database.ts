@@ -1,8 +1,9 @@
 import { channel } from 'node:diagnostics_channel'
-import pg from 'pg'
-import { Problem } from '../kernel/problem.ts'
+import type pg from 'pg'
 import { breaksConnection, isAway, isTransactionConflict } from './failure.ts'
 import { notifier } from './notifier.ts'
+import { clientOf, discard, openPool, type SessionOptions, sessionConfig, unavailable, withClient } from './pool.ts'
+import { followReplica, type Reads } from './replica.ts'
 import { type Statement, sql } from './sql.ts'
 
 export interface Queries {
@@ -25,6 +26,8 @@ export interface Snapshot extends Queries {
 
 export interface Database extends Queries {
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
+  /** For lists and charts: what they read may be some seconds old. See replica.ts. */
+  reads: Queries
   /** For exports. There are connections for two at a time, so that the pool of the payments never waits for one. */
   openSnapshot(): Promise<Snapshot>
   /** Resolves when PostgreSQL answers. Throws `unavailable` after one second. */
@@ -37,117 +40,94 @@ export interface Database extends Queries {
   close(): Promise<void>
 }
 
-export interface DatabaseOptions {
-  url: string
+export interface DatabaseOptions extends SessionOptions {
+  /** A streaming replica, for lists, charts and exports. */
+  readUrl?: string | undefined
   connections?: number
-  poolWaitMs?: number
-  statementTimeoutMs?: number
+  /** Further connections that only `reservedOf` uses. */
+  reservedConnections?: number
   /** Called when PostgreSQL closed an idle connection. For logging only. */
   onIdleError?: (error: Error) => void
 }
 
 const MAX_CONFLICT_RETRIES = 3
 export const MAX_SNAPSHOTS = 2
+// A burst after a quiet minute would otherwise first wait for new connections, which cost both sides 10 ms of CPU each.
+const IDLE_MS = 600_000
+const SNAPSHOT_IDLE_MS = 10_000
+const SNAPSHOT_WAIT_MS = 30_000
 
 /** Each statement, right before it is sent. For tests: without a subscriber it costs nothing. */
 export const STATEMENT_SENT = channel('manilla:statement-sent')
 
-// bigint columns hold minor units and counters. The schema keeps them below 2^53, so that numbers are exact.
-const types = {
-  getTypeParser: ((oid: number, format: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+const reserved = new WeakMap<Database, Database>()
+
+/** The same database with the connections that are reserved for settling and notices, so that no other work delays them. */
+export function reservedOf(database: Database): Database {
+  return reserved.get(database) ?? database
 }
 
 export function connect(options: DatabaseOptions): Database {
-  const statementTimeoutMs = options.statementTimeoutMs ?? 5_000
-  const settings: pg.PoolConfig = {
-    connectionString: options.url,
-    // pg has no timeouts by default.
-    connectionTimeoutMillis: options.poolWaitMs ?? 1_000,
-    // A burst after a quiet minute would otherwise first wait for new connections, which cost both sides 10 ms of CPU each.
-    idleTimeoutMillis: 600_000,
-    statement_timeout: statementTimeoutMs,
-    lock_timeout: 2_000,
-    idle_in_transaction_session_timeout: 10_000,
-    // A frozen server does not apply its own statement timeout, so the client has a slightly later one.
-    query_timeout: statementTimeoutMs + 500,
-    keepAlive: true,
-    application_name: 'manilla',
-    // Overrides settings of the role or database: a 2xx response means that the data is on disk.
-    options: '-c synchronous_commit=on',
-    types,
-  }
-  const pool = new pg.Pool({ ...settings, max: options.connections ?? 10 })
-  // A snapshot waits for a client that reads slowly, but not for ever: it keeps PostgreSQL from removing old rows.
-  const snapshots = new pg.Pool({
-    ...settings,
-    max: MAX_SNAPSHOTS,
-    idleTimeoutMillis: 10_000,
-    idle_in_transaction_session_timeout: 30_000,
-  })
-  // Without error listeners on the pool and on each client, a killed backend would end our process.
-  for (const each of [pool, snapshots]) {
-    each.on('error', (error) => options.onIdleError?.(error))
-    each.on('connect', (client) => client.on('error', () => {}))
-  }
+  const { readUrl, connections = 10, reservedConnections = 0, onIdleError } = options
+  const open = (url: string, max: number, idleMs = IDLE_MS) =>
+    openPool(sessionConfig({ ...options, url }), { max, idleMs }, onIdleError)
+  const pool = open(options.url, connections)
+  const reservedPool = open(options.url, reservedConnections)
+  const snapshots = open(options.url, MAX_SNAPSHOTS, SNAPSHOT_IDLE_MS)
+  // The pools open no connection before the first query.
+  const readPool = open(readUrl ?? options.url, connections)
+  const readSnapshots = open(readUrl ?? options.url, MAX_SNAPSHOTS, SNAPSHOT_IDLE_MS)
   const backends = new Map<pg.PoolClient, number>()
-  pool.on('connect', (client) => {
-    backends.set(client, (client as pg.PoolClient & { processID: number }).processID) // not in the types
-  })
-  pool.on('remove', (client) => backends.delete(client))
-
-  async function withClient<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await clientOf(pool)
-    try {
-      const result = await work(client)
-      client.release()
-      return result
-    } catch (error) {
-      if (breaksConnection(error)) discard(client, error as Error)
-      else client.release()
-      throw isAway(error) ? unavailable(error) : error
-    }
+  // The process ids that a pooler tells its clients are not those of PostgreSQL.
+  if (!options.isPooled) {
+    pool.on('connect', (client) => {
+      backends.set(client, (client as pg.PoolClient & { processID: number }).processID) // not in the types
+    })
+    pool.on('remove', (client) => backends.delete(client))
   }
 
-  const rows = <Row>(statement: Statement) => {
-    STATEMENT_SENT.publish(statement)
-    return withClient(async (client) => (await client.query(statement)).rows as Row[])
-  }
+  const primary = readsFrom(() => pool)
+  const replica = readUrl
+    ? followReplica(
+        primary,
+        readsFrom(() => readPool),
+      )
+    : undefined
   const notifications = notifier((channels, payloads) =>
-    rows(
+    primary.rows(
       sql`select pg_notify(channel, payload) from unnest(${channels}::text[], ${payloads}::text[]) as n (channel, payload)`,
     ),
   )
 
-  return {
-    rows,
-    row: async <Row>(statement: Statement) => (await rows<Row>(statement))[0],
+  async function transactionOn<Result>(choose: () => pg.Pool, work: (tx: Transaction) => Promise<Result>) {
+    for (let lost = 0; ; lost++) {
+      try {
+        const { result, notified } = await withClient(choose(), (client) => runTransaction(client, work))
+        for (const [channel, payload] of notified) notifications.notify(channel, payload)
+        return result
+      } catch (error) {
+        if (!isTransactionConflict(error)) throw error
+        if (lost === MAX_CONFLICT_RETRIES) throw unavailable(error)
+        await pauseAfterConflict(lost)
+      }
+    }
+  }
+
+  const database: Database = {
+    ...primary,
     notify: notifications.notify,
     onNotify: notifications.onNotify,
     isOwnBackend: (processId) => [...backends.values()].includes(processId),
-
-    async transaction(work) {
-      for (let lost = 0; ; lost++) {
-        try {
-          const { result, notified } = await withClient((client) => runTransaction(client, work))
-          for (const [channel, payload] of notified) notifications.notify(channel, payload)
-          return result
-        } catch (error) {
-          if (!isTransactionConflict(error)) throw error
-          if (lost === MAX_CONFLICT_RETRIES) throw unavailable(error)
-          await pauseAfterConflict(lost)
-        }
-      }
-    },
-
-    openSnapshot: async () => openSnapshot(await clientOf(snapshots)),
+    transaction: (work) => transactionOn(() => pool, work),
+    reads: { ...(replica?.reads ?? primary), notify: notifications.notify },
+    openSnapshot: async () => openSnapshot(await clientOf(replica?.isFresh() ? readSnapshots : snapshots)),
 
     async ping() {
       let timer: NodeJS.Timeout | undefined
       const tooSlow = new Promise<never>((_, reject) => {
         timer = setTimeout(() => reject(unavailable(new Error('PostgreSQL did not answer within a second'))), 1_000)
       })
-      const asked = withClient(async (client) => {
+      const asked = withClient(pool, async (client) => {
         const { rows } = await client.query('show transaction_read_only')
         if (rows[0].transaction_read_only === 'on') throw unavailable(new Error('PostgreSQL is read-only'))
       })
@@ -155,20 +135,35 @@ export function connect(options: DatabaseOptions): Database {
       await Promise.race([asked, tooSlow]).finally(() => clearTimeout(timer))
     },
 
-    connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    connections: () => ({
+      total: pool.totalCount + reservedPool.totalCount,
+      idle: pool.idleCount + reservedPool.idleCount,
+      waiting: pool.waitingCount + reservedPool.waitingCount,
+    }),
     async close() {
+      replica?.stop()
       await notifications.stop()
-      await Promise.all([pool.end(), snapshots.end()])
+      await Promise.all([pool, reservedPool, snapshots, readPool, readSnapshots].map((each) => each.end()))
     },
   }
+  if (reservedConnections > 0) {
+    // An idle connection of the others first, so that settling is not limited to the reserved ones.
+    const choose = () => (pool.idleCount > pool.waitingCount ? pool : reservedPool)
+    reserved.set(database, {
+      ...database,
+      ...readsFrom(choose),
+      transaction: (work) => transactionOn(choose, work),
+    })
+  }
+  return database
 }
 
-async function clientOf(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect()
-  } catch (error) {
-    throw unavailable(error)
+function readsFrom(choose: () => pg.Pool): Reads {
+  const rows = <Row>(statement: Statement) => {
+    STATEMENT_SENT.publish(statement)
+    return withClient(choose(), async (client) => (await client.query(statement)).rows as Row[])
   }
+  return { rows, row: async <Row>(statement: Statement) => (await rows<Row>(statement))[0] }
 }
 
 async function openSnapshot(client: pg.PoolClient): Promise<Snapshot> {
@@ -194,7 +189,10 @@ async function openSnapshot(client: pg.PoolClient): Promise<Snapshot> {
     else client.release()
   }
   try {
-    await query('begin isolation level repeatable read read only')
+    // A snapshot waits for a client that reads slowly, but not for ever: it keeps PostgreSQL from removing old rows.
+    await query(
+      `begin isolation level repeatable read read only; set local idle_in_transaction_session_timeout = ${SNAPSHOT_WAIT_MS}`,
+    )
   } catch (error) {
     await close()
     throw error
@@ -238,21 +236,6 @@ async function runTransaction<Result>(
   // retry from doing the work twice.
   await client.query('commit')
   return { result, notified }
-}
-
-/** Closes the socket at once. `release(error)` alone waits for the server, and a frozen one never answers. */
-function discard(client: pg.PoolClient, error: Error): void {
-  client.release(error)
-  const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } }
-  connection?.stream?.destroy()
-}
-
-export function unavailable(cause: unknown): Problem {
-  if (cause instanceof Problem) return cause
-  return new Problem('unavailable', 'The database cannot be reached right now. Nothing is lost; try again shortly.', {
-    retryAfterSeconds: 1,
-    cause,
-  })
 }
 
 /** Exponential backoff with jitter, so that two conflicting transactions do not meet again. */

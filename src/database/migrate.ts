@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
+import type pg from 'pg'
 import { OperatorError } from '../kernel/operator-error.ts'
+import { withSession } from './check-sessions.ts'
 
 export interface Migration {
   number: number
@@ -42,23 +43,15 @@ export class DatabaseIsNewer extends OperatorError {
 export async function migrate(url: string, migrations?: Migration[]): Promise<string[]> {
   const known = migrations ?? (await readMigrations())
   const newest = known.at(-1)?.number ?? 0
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, application_name: 'manilla' })
-  client.on('error', () => {}) // the running query reports it
-  await client.connect().catch((error: Error) => {
-    throw new OperatorError(
-      `PostgreSQL at ${new URL(url).host} cannot be used: ${error.message || 'connection refused'}. Check DATABASE_URL, and that the server is up.`,
-    )
-  })
-  try {
+  return withSession('DATABASE_URL', { connectionString: url }, async (client) => {
+    await client.query('set statement_timeout = 0; set lock_timeout = 0') // the role may have the short ones of the service
     const applied: string[] = []
     for (;;) {
       const name = await applyNext(client, known, newest)
       if (name === undefined) return applied
       applied.push(name)
     }
-  } finally {
-    await client.end()
-  }
+  })
 }
 
 async function applyNext(client: pg.Client, known: Migration[], newest: number): Promise<string | undefined> {

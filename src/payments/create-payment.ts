@@ -1,6 +1,7 @@
 import { batch } from '../database/batch.ts'
-import { type Database, pauseAfterConflict, unavailable } from '../database/database.ts'
+import { type Database, pauseAfterConflict } from '../database/database.ts'
 import { isBadRow, isTransactionConflict, lostConnection } from '../database/failure.ts'
+import { unavailable } from '../database/pool.ts'
 import { canTake, describeIntegrations, type Integration } from '../integrations/integration.ts'
 import type { IntegrationCache } from '../integrations/integration-cache.ts'
 import { listEnabledIntegrations } from '../integrations/integration-store.ts'

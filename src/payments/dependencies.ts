@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Database } from '../database/database.ts'
+import { type Database, reservedOf } from '../database/database.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { Providers } from '../providers/provider.ts'
@@ -13,4 +13,9 @@ export interface PaymentDependencies {
   links: Links
   providers: Providers
   secrets: SecretBox
+}
+
+/** The same, with the connections that are reserved for settling and notices. */
+export function withReserved(deps: PaymentDependencies): PaymentDependencies {
+  return { ...deps, database: reservedOf(deps.database) }
 }

@@ -1,8 +1,9 @@
+import { reservedOf } from '../database/database.ts'
 import { NO_ACCOUNT } from '../integrations/provider-account.ts'
 import type { Owner, Scope } from '../kernel/scope.ts'
 import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
 import type { NoticeReading, RawNotice } from '../providers/provider.ts'
-import type { PaymentDependencies } from './dependencies.ts'
+import { type PaymentDependencies, withReserved } from './dependencies.ts'
 import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
 import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
 import { checkAttempt, noticeResult, settleAttempt } from './settle-attempt.ts'
@@ -61,7 +62,12 @@ export async function receiveNotice(
   if (reading.kind === 'hint') return { ...reading, scope }
   return {
     kind: 'kept',
-    ...(await insertNotice(deps.database, deps.secrets, scope, { provider, account, body: raw.body, reading })),
+    ...(await insertNotice(reservedOf(deps.database), deps.secrets, scope, {
+      provider,
+      account,
+      body: raw.body,
+      reading,
+    })),
   }
 }
 
@@ -121,7 +127,8 @@ const RETURN_NOTICES = new Set<string>(['refund', 'dispute', 'refunded', 'charge
  * A notice only triggers a check: the provider's answer to the check is applied, not what the notice says. The exception is a signed
  * "processing" about the attempt's own account.
  */
-export async function processNotice(deps: PaymentDependencies, notice: Notice): Promise<void> {
+export async function processNotice(parts: PaymentDependencies, notice: Notice): Promise<void> {
+  const deps = withReserved(parts)
   const { database } = deps
   const { reading } = notice
   if (reading.kind !== 'notice') {

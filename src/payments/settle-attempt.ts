@@ -2,7 +2,7 @@ import type { Transaction } from '../database/database.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Outcome, Receipt, SavedCard } from '../providers/provider.ts'
 import { askProvider } from './call-provider.ts'
-import type { PaymentDependencies } from './dependencies.ts'
+import { type PaymentDependencies, withReserved } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
 import { isReversed, withoutKnownReturns } from './state/returned-money.ts'
@@ -31,11 +31,12 @@ export type Signal = Pick<OutcomeReport, 'outcome' | 'source' | 'noticeSays' | '
  * payment's row lock serializes signals that arrive at the same time, and all results are written in one transaction.
  */
 export async function settleAttempt(
-  deps: PaymentDependencies,
+  parts: PaymentDependencies,
   attempt: Attempt,
   signal: Signal,
   snapshot?: Snapshot,
 ): Promise<PaymentState> {
+  const deps = withReserved(parts)
   let quick = snapshot && (await trySettle(deps, attempt, signal, snapshot))
   // Usually the notice and the customer's return are settled at the same time. The later one changes nothing, so it needs no lock.
   const current = quick === 'changed' ? await findPaymentStateById(deps.database, attempt.paymentId) : undefined

@@ -1,4 +1,4 @@
-import type { Database, Queries, Transaction } from '../database/database.ts'
+import { type Database, type Queries, reservedOf, type Transaction } from '../database/database.ts'
 import { isTransactionConflict, isUniqueViolation } from '../database/failure.ts'
 import { type Event, isAnnounced } from '../events/event.ts'
 import { ensureDefaultSecret } from '../events/webhook-secret-store.ts'
@@ -65,7 +65,7 @@ export async function tryWriteDecision(
   const changesRefunds = surplus.length > 0 || uncounted.length > 0 || returned.length > 0
   if (before.hasRefunds || changesRefunds) return false
   try {
-    return await writerOf(deps.database)(await planWrite(deps.database, deps, before, decision, [], more))
+    return await writerOf(reservedOf(deps.database))(await planWrite(deps.database, deps, before, decision, [], more))
   } catch (error) {
     // Another payment has the transaction, another submit the form, or another process was faster.
     if (isUniqueViolation(error) || isTransactionConflict(error)) return false

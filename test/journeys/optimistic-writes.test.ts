@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Database, type Queries, type Transaction, unavailable } from '../../src/database/database.ts'
+import type { Database, Queries, Transaction } from '../../src/database/database.ts'
+import { unavailable } from '../../src/database/pool.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
 import { ensureDefaultSecret } from '../../src/events/webhook-secret-store.ts'
 import { type AttemptId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'

@@ -1,7 +1,8 @@
 import { access, constants, stat, statfs } from 'node:fs/promises'
 import pg from 'pg'
-import { type Dependencies, openDependencies } from '../../compose.ts'
+import { type Dependencies, openDependencies, ownDatabase } from '../../compose.ts'
 import { type Config, ConfigError, readConfig } from '../../config.ts'
+import { checkSessions } from '../../database/check-sessions.ts'
 import { currentMigration, readMigrations } from '../../database/migrate.ts'
 import type { Command } from '../command.ts'
 import { print } from '../print.ts'
@@ -53,7 +54,7 @@ async function examine(): Promise<Finding[]> {
     return [...findings, { what: 'database', ok: false, says: (error as Error).message }]
   }
   try {
-    findings.push(...(await database(parts.databaseUrl)))
+    findings.push(...(await database(parts.directUrl)), ...(await sessions(config)))
   } finally {
     await parts.close()
   }
@@ -96,6 +97,17 @@ async function database(url: string): Promise<Finding[]> {
   } finally {
     await client.end()
   }
+}
+
+/** Only asked where PostgreSQL answers: a server that is down has a finding already. */
+async function sessions(config: Config): Promise<Finding[]> {
+  const own = ownDatabase(config)
+  if (!own) return []
+  const what = 'connections'
+  return checkSessions(own).then(
+    () => [{ what, ok: true, says: 'timeouts and durable commits are in force' }],
+    (error: Error) => [{ what, ok: false, says: error.message }],
+  )
 }
 
 async function version(client: pg.Client): Promise<Finding> {

@@ -11,7 +11,7 @@ export const migrateCommand: Command = {
   async run(options) {
     const parts = await openDependencies(readConfig(process.env), 'join')
     try {
-      const applied = await migrate(parts.databaseUrl)
+      const applied = await migrate(parts.directUrl)
       print(
         options.json,
         { applied },

@@ -120,7 +120,7 @@ async function follow(
       const named = owner.merchantId === SANDBOX_MERCHANT_ID ? ` ${secret}` : ', the default one of this merchant'
       show.note(`Forwarding to ${url}, signed with the webhook secret${named}`)
     }
-    listening = listen(parts.databaseUrl, { [DELIVERIES_CHANNEL]: { heard: wakeUp.notify, missed: wakeUp.notify } })
+    listening = listen(parts.directUrl, { [DELIVERIES_CHANNEL]: { heard: wakeUp.notify, missed: wakeUp.notify } })
     while (!signal.aborted) {
       await wakeUp.wait(POLL_EVERY_MS, signal)
       await look()

@@ -31,7 +31,7 @@ export function disputeRoutes(app: App, { database }: { database: Database }): v
     async ({ caller, query }) => {
       const { status, payment, limit, cursor } = query
       const pageSize = limit === undefined ? DEFAULT_PAGE_SIZE : Number(limit)
-      const found = await listDisputes(database, caller, {
+      const found = await listDisputes(payment === undefined ? database.reads : database, caller, {
         status,
         paymentId: payment === undefined ? undefined : await ownPaymentId(database, caller, payment),
         before: cursor === undefined ? undefined : readCursor('dispute', cursor),

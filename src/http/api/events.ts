@@ -40,7 +40,7 @@ export function eventRoutes(app: App, parts: DeliveryDependencies): void {
       if (payment !== undefined && !state)
         throw new Problem('not_found', 'You have no payment with this reference or id in this mode.')
       const pageSize = limit === undefined ? DEFAULT_PAGE_SIZE : Number(limit)
-      const found = await listEvents(database, caller, {
+      const found = await listEvents(state ? database : database.reads, caller, {
         paymentId: state?.payment.id,
         type,
         before: cursor === undefined ? undefined : readCursor('event', cursor),

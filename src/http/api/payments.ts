@@ -108,7 +108,7 @@ export function paymentListRoutes(app: App, parts: PaymentDependencies): void {
     async (request) => {
       const { status, email, userId, from, to, limit, cursor } = request.query
       const pageSize = limit === undefined ? DEFAULT_PAGE_SIZE : Number(limit)
-      const found = await listPayments(database, request.caller, {
+      const found = await listPayments(database.reads, request.caller, {
         status: status as PaymentStatus | undefined,
         email: email || undefined,
         userId,
@@ -119,8 +119,8 @@ export function paymentListRoutes(app: App, parts: PaymentDependencies): void {
       })
       const page = found.slice(0, pageSize)
       const last = page.at(-1)
-      const states = await withAttempts(database, page)
-      const refunds = await refundsOfAll(database, states)
+      const states = await withAttempts(database.reads, page)
+      const refunds = await refundsOfAll(database.reads, states)
       return {
         data: states.map((state) => viewOf(state, refunds.get(state.payment.id) ?? [], links)),
         nextCursor: found.length > pageSize && last ? makeCursor(last.id) : null,

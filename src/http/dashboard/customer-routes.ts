@@ -24,7 +24,7 @@ export function customerRoutes(app: App, { database }: PaymentDependencies): voi
     { config, schema: { querystring: CustomersQuery, response: { 200: CustomersAnswer } } },
     async (request) => {
       const { limit, cursor } = request.query
-      const { customers, nextBefore } = await listCustomers(database, scopeOf(request), {
+      const { customers, nextBefore } = await listCustomers(database.reads, scopeOf(request), {
         before: cursor === undefined ? undefined : readCursor('payment', cursor),
         limit: Number(limit ?? DEFAULT_PAGE_SIZE),
       })

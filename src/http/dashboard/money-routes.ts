@@ -29,7 +29,7 @@ export function moneyRoutes(app: App, { database }: PaymentDependencies): void {
       const { status, limit, cursor } = request.query
       const pageSize = Number(limit ?? DEFAULT_PAGE_SIZE)
       const before = cursor === undefined ? undefined : readCursor('refund', cursor)
-      const found = await listRefunds(database, scopeOf(request), { status, before, limit: pageSize + 1 })
+      const found = await listRefunds(database.reads, scopeOf(request), { status, before, limit: pageSize + 1 })
       const page = found.slice(0, pageSize)
       const last = page.at(-1)
       return {

@@ -74,8 +74,8 @@ export function overviewRoutes(app: App, { database, clock, providers }: Payment
       const range = rangeOf({ from, to, zone })
       const recent = new Date(clock.now().getTime() - RECENT_MS)
       const [sums, behind] = await Promise.all([
-        chartSums(database, scope, { ...range, recent }),
-        isBehind(database, scope.place, recent),
+        chartSums(database.reads, scope, { ...range, recent }),
+        isBehind(database.reads, scope.place, recent),
       ])
       return { data: { ...chartsOf(sums, range, currency), isBehind: behind } }
     },

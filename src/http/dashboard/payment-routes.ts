@@ -27,11 +27,11 @@ export function paymentSearchRoutes(app: App, parts: PaymentDependencies): void 
     { config, schema: { querystring: PaymentsQuery, response: { 200: PaymentsAnswer } } },
     async (request) => {
       const { limit, cursor, ...filters } = request.query
-      const { payments, nextBefore } = await searchPayments(database, scopeOf(request), criteriaOf(filters), {
+      const { payments, nextBefore } = await searchPayments(database.reads, scopeOf(request), criteriaOf(filters), {
         before: cursor === undefined ? undefined : readCursor('payment', cursor),
         limit: Number(limit ?? DEFAULT_PAGE_SIZE),
       })
-      const states = await withAttempts(database, payments)
+      const states = await withAttempts(database.reads, payments)
       return { data: states.map(rowOf), nextCursor: nextBefore && makeCursor(nextBefore) }
     },
   )
@@ -68,7 +68,7 @@ export function paymentSearchRoutes(app: App, parts: PaymentDependencies): void 
     async (request) => {
       const { state, limit, cursor } = request.query
       const pageSize = Number(limit ?? DEFAULT_PAGE_SIZE)
-      const found = await listDeliveries(database, scopeOf(request), {
+      const found = await listDeliveries(database.reads, scopeOf(request), {
         filter: state,
         before: cursor === undefined ? undefined : readCursor('delivery', cursor),
         limit: pageSize + 1,
