@@ -110,8 +110,55 @@ export const ADDRESSES: Record<string, Make> = {
       headers: credentials,
     }),
 
+  link: ({ random, credentials, index }) => {
+    const odd = () =>
+      random.pick([null, '', 0, -1, 1.5, 2 ** 53, '1000', [], {}, true, random.pick(PAYLOADS), unicode(random, 300)])
+    const good: Record<string, unknown> = { title: `Link ${index}`, amount: 1_000, country: 'NG' }
+    const fields = [
+      'title',
+      'description',
+      'amount',
+      'minAmount',
+      'maxAmount',
+      'customField',
+      'maxPayments',
+      'expiresIn',
+    ]
+    const more = [...fields, 'redirectURL', 'metadata', 'currency', 'country', 'active', 'collectName', 'unknown']
+    for (let left = random.between(0, 3); left > 0; left--) good[random.pick(more)] = odd()
+    const target = random.chance(0.7)
+      ? `${V1}/links`
+      : `${V1}/links/${random.pick(['x', 'lnk_x', '%00', 'lnk_'.repeat(50)])}`
+    const method = target.endsWith('/links') ? 'POST' : random.pick(['GET', 'PATCH'])
+    const headers = [...credentials, ['content-type', 'application/json'] as const]
+    return whole([200, 201, 400, 404, 415], { method, target, headers, body: JSON.stringify(good) })
+  },
+  'list links': ({ random, credentials }) =>
+    whole([200, 400], { method: 'GET', target: `${V1}/links?${random.pick(ODD_QUERIES)}`, headers: credentials }),
+  export: ({ random, credentials }) => {
+    const list = random.pick(['payments', 'refunds', 'transfers', 'deliveries', 'keys', '%00'])
+    const query = random.pick([
+      ...ODD_QUERIES,
+      'columns=id',
+      'columns=id,id',
+      'columns=',
+      'columns=__proto__',
+      'bom=1',
+      'status=expired',
+    ])
+    return whole([200, 400, 404, 429], {
+      method: 'GET',
+      target: `${V1}/exports/${list}?${query}`,
+      headers: credentials,
+    })
+  },
+
   'payment page': ({ random, known }) => {
-    const [folder, names] = random.pick([['pay', known.ids] as const, ['s', known.codes] as const])
+    const [folder, names] = random.pick([
+      ['pay', known.ids] as const,
+      ['s', known.codes] as const,
+      ['l', known.codes] as const,
+    ])
     const name = names.length > 0 && random.chance(0.8) ? random.pick(names) : 'x'.repeat(random.between(1, 1_500))
     return whole([200, 302, 404], { method: random.pick(['GET', 'HEAD']), target: `/${folder}/${name}` })
   },
