@@ -17,7 +17,7 @@ import { migrateCommand } from './commands/migrate.ts'
 import { openapi } from './commands/openapi.ts'
 import { paymentResync, paymentShow, paymentTimeline } from './commands/payment.ts'
 import { serve } from './commands/serve.ts'
-import { unmatchedList } from './commands/unmatched.ts'
+import { unmatchedList, unmatchedMatch } from './commands/unmatched.ts'
 import { webhooksListen } from './commands/webhooks-listen.ts'
 import { webhooksSecret } from './commands/webhooks-secret.ts'
 import { webhooksTrigger } from './commands/webhooks-trigger.ts'
@@ -45,6 +45,7 @@ const COMMANDS: Command[] = [
   paymentTimeline,
   paymentResync,
   unmatchedList,
+  unmatchedMatch,
   webhooksListen,
   webhooksTrigger,
   webhooksVerify,

@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts'
+import type { AttemptId } from '../kernel/ids.ts'
 import type { ListedTransaction, Providers } from '../providers/provider.ts'
 import { type AuditScope, findRecorded, pageOfRecorded, type RecordedTransaction } from './store/provider-audit.ts'
 
@@ -21,7 +22,18 @@ export interface Difference {
   /** Our reference of the order; null when neither side has one. */
   reference: string | null
   finding: string
+  /** What `repairDifference` can do about it; null: a person must decide. */
+  repair: Repair | null
 }
+
+export type Repair =
+  /** Money at the provider that is not on record. */
+  | { kind: 'money'; listed: Listed }
+  /** Refunds and disputes of the attempt that are not on record. */
+  | { kind: 'returns'; attemptId: AttemptId }
+
+/** A listed transaction, and the account that lists it. */
+export type Listed = ListedTransaction & { account: number }
 
 /** A provider's calls may report times of one transaction that differ by hours, so the list is read with a margin. */
 const MARGIN_MS = 24 * 3_600_000
@@ -52,7 +64,8 @@ export async function auditProvider(
       if (ours) seen.add(ours.receiptId)
       const isInRange = theirs.at >= range.from && theirs.at < range.to
       const finding = compareTaken(ours, theirs)
-      if (finding && isInRange) differences.push({ ...nameOf(ours, theirs), finding })
+      const repair = ours ? null : { kind: 'money' as const, listed: theirs }
+      if (finding && isInRange) differences.push({ ...nameOf(ours, theirs), finding, repair })
       else if (isInRange) agreed++
       if (!ours?.attemptId) continue
       const sum = returned.get(ours.attemptId) ?? { recorded: ours, theirs: 0, listed: new Set() }
@@ -64,15 +77,16 @@ export async function auditProvider(
     // Some transactions of the attempt are outside the range, so the sum of its returns is not known.
     if (listed.size < recorded.receiptsOfAttempt) continue
     const finding = compareReturned(recorded, theirs)
-    if (finding)
-      differences.push({ transactionId: recorded.transactionId, reference: recorded.orderReference, finding })
+    const { transactionId, orderReference: reference, attemptId } = recorded
+    const repair = attemptId && { kind: 'returns' as const, attemptId }
+    if (finding) differences.push({ transactionId, reference, finding, repair })
   }
   if (listing.incomplete === null) differences.push(...(await findUnlisted(database, scope, range, seen)))
   return { ...scope, agreed, differences, incomplete: listing.incomplete }
 }
 
 interface Listing {
-  transactions: ListedTransaction[]
+  transactions: Listed[]
   incomplete: string | null
 }
 
@@ -82,7 +96,7 @@ async function listAll(
   { provider, ...scope }: AuditScope,
   { from, to }: Range,
 ): Promise<Listing> {
-  const found = new Map<string, ListedTransaction>()
+  const found = new Map<string, Listed>()
   const range = { from: new Date(from.getTime() - MARGIN_MS), to: new Date(to.getTime() + MARGIN_MS) }
   for (const account of await providers.accounts(scope, provider)) {
     const connection = await providers.connect(scope, provider, { account })
@@ -92,7 +106,10 @@ async function listAll(
       if (page === MAX_PAGES) return incomplete(found, `${provider} lists more than ${MAX_PAGES} pages`)
       const answer = await connection.listTransactions(range, cursor)
       if (answer.kind !== 'page') return incomplete(found, answer.because)
-      for (const each of answer.transactions) found.set(`${each.transactionId} ${each.reference}`, each)
+      for (const each of answer.transactions) {
+        const name = `${each.transactionId} ${each.reference}`
+        if (!found.has(name)) found.set(name, { ...each, account }) // the current account comes first
+      }
       if (answer.nextCursor === null) break
       cursor = answer.nextCursor
     }
@@ -100,7 +117,7 @@ async function listAll(
   return { transactions: [...found.values()], incomplete: null }
 }
 
-function incomplete(found: Map<string, ListedTransaction>, because: string): Listing {
+function incomplete(found: Map<string, Listed>, because: string): Listing {
   return { transactions: [...found.values()], incomplete: because }
 }
 
@@ -125,7 +142,10 @@ function compareReturned(ours: RecordedTransaction, theirs: number): string | un
   return `the provider gave back ${theirs} ${ours.currency}, our records have ${ours.returned}`
 }
 
-function nameOf(ours: RecordedTransaction | undefined, theirs: ListedTransaction): Omit<Difference, 'finding'> {
+function nameOf(
+  ours: RecordedTransaction | undefined,
+  theirs: ListedTransaction,
+): Pick<Difference, 'transactionId' | 'reference'> {
   return { transactionId: theirs.transactionId, reference: ours?.orderReference ?? theirs.reference }
 }
 
@@ -141,7 +161,7 @@ async function findUnlisted(
     for (const { receiptId, transactionId, orderReference, amount, currency, takenAt } of page) {
       if (takenAt < range.from || takenAt >= range.to || seen.has(receiptId)) continue
       const finding = `our records have ${amount} ${currency}, the provider does not list it`
-      found.push({ transactionId, reference: orderReference, finding })
+      found.push({ transactionId, reference: orderReference, finding, repair: null })
     }
     after = page.at(-1)
     if (after === undefined) return found

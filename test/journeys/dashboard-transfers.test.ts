@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
-import type { Currency } from '../../src/kernel/money.ts'
+import { type Currency, money } from '../../src/kernel/money.ts'
 import type { Role } from '../../src/members/permissions.ts'
 import { auditProvider } from '../../src/payments/audit-provider.ts'
 import { expirePayments } from '../../src/payments/expire-payments.ts'
+import { repairDifference } from '../../src/payments/repair-difference.ts'
 import { settleAttempt } from '../../src/payments/settle-attempt.ts'
 import { audit } from '../../src/payments/state/audit.ts'
+import { hasChecksDue } from '../../src/payments/store/attempts.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { addMember, type DashboardBrowser, signedInBrowser } from '../support/dashboard.ts'
@@ -323,6 +325,27 @@ test('a payment that needs a review is marked as reviewed, with a note, once', a
   const { eventTypes } = await recordsOf(database, payment)
   assert.equal(eventTypes.at(-1), 'attempt.reviewed')
   await assertAuditIsClean()
+})
+
+test('money that a restored database does not know is checked, or listed as unmatched', async () => {
+  const scope = { place: shop.place, merchantId, mode: 'sandbox' as const, provider: 'gateway', account: 0 }
+  const { payment } = await start('restored-1')
+  const attempt = await database.row<{ order_reference: string }>(sql`
+    update attempts set next_check_at = null where payment_id = ${uuidOf(payment.id as PaymentId)} returning order_reference`)
+  const listedAs = (transactionId: string, reference: string | null) => ({
+    ...{ transactionId, reference, account: 0, at: new Date(), amount: money(7_000, 'NGN' as Currency) },
+  })
+  const repair = (listed: ReturnType<typeof listedAs>) =>
+    repairDifference({ database, actor: 'cli:test' }, scope, { kind: 'money', listed })
+  assert.equal(await repair(listedAs('restored-a', attempt?.order_reference ?? '')), 'check due')
+  assert.equal(await hasChecksDue(database, payment.id as PaymentId), true)
+  for (const reference of ['nobody-s', null])
+    assert.equal(await repair(listedAs('restored-b', reference)), 'recorded as unmatched')
+  const lines = (await open()).filter(({ transactionId }: Json) => transactionId === 'restored-b')
+  assert.deepEqual(
+    lines.map(({ amount, kind }: Json) => [amount, kind]),
+    [[7_000, 'unmatched']],
+  )
 })
 
 test('the comparison with the provider names only money that it does not list', async () => {

@@ -1,8 +1,9 @@
 import { readConfig } from '../../config.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
-import { auditProvider, type ProviderAudit, type Range } from '../../payments/audit-provider.ts'
+import { auditProvider, type Difference, type ProviderAudit, type Range } from '../../payments/audit-provider.ts'
 import { auditRollups } from '../../payments/audit-rollups.ts'
 import { rebuildRollups } from '../../payments/fold-rollups.ts'
+import { type Repaired, repairDifference } from '../../payments/repair-difference.ts'
 import { audit as examine } from '../../payments/state/audit.ts'
 import { recordsAfter } from '../../payments/store/audit-records.ts'
 import { listAuditScopes } from '../../payments/store/provider-audit.ts'
@@ -10,7 +11,7 @@ import { PROVIDERS } from '../../providers/registry.ts'
 import { type Command, type Options, UsageError } from '../command.ts'
 import { print } from '../print.ts'
 import { openProviders } from '../provider-connections.ts'
-import { openSecrets, withDatabase } from '../with-database.ts'
+import { actor, openSecrets, withDatabase } from '../with-database.ts'
 import { merchantOption } from './merchant.ts'
 
 const PAGE = 500
@@ -24,6 +25,10 @@ export const audit: Command = {
     'rebuild-rollups': { summary: 'First make the hourly sums of the charts again' },
     provider: {
       summary: 'Compare our records with the providers’ lists of transactions, refunds and disputes (reconciliation)',
+    },
+    repair: {
+      summary:
+        'With --provider: let the service check orders and refunds that differ, and record unknown money as unmatched',
     },
     only: { value: 'NAME', summary: 'With --provider: only this provider; may be repeated', repeats: true },
     merchant: { value: 'mer_…', summary: 'With --provider: only this merchant' },
@@ -90,8 +95,17 @@ async function auditProviders(options: Options): Promise<void> {
         (only.length === 0 || only.includes(scope.provider)) &&
         (merchantId === undefined || scope.merchantId === merchantId),
     )
-    const done: ProviderAudit[] = []
-    for (const scope of scopes) done.push(await auditProvider({ database, providers }, scope, range))
+    const done: Audited[] = []
+    for (const scope of scopes) {
+      const found = await auditProvider({ database, providers }, scope, range)
+      const differences: Handled[] = []
+      for (const { repair, ...difference } of found.differences) {
+        const repaired =
+          repair && options.on('repair') ? await repairDifference({ database, actor: actor() }, scope, repair) : null
+        differences.push({ ...difference, repaired })
+      }
+      done.push({ ...found, differences })
+    }
     return done
   })
   const lines = audits.flatMap(linesOf)
@@ -103,12 +117,15 @@ async function auditProviders(options: Options): Promise<void> {
   if (differences > 0 || !isWhole) process.exitCode = 1
 }
 
-function linesOf({ merchantId, mode, provider, agreed, differences, incomplete }: ProviderAudit): string[] {
+type Handled = Omit<Difference, 'repair'> & { repaired: Repaired | null }
+type Audited = Omit<ProviderAudit, 'differences'> & { differences: Handled[] }
+
+function linesOf({ merchantId, mode, provider, agreed, differences, incomplete }: Audited): string[] {
   const name = `${merchantId} ${mode} ${provider}`
   return [
     ...differences.map(
-      ({ transactionId, reference, finding }) =>
-        `${name}: transaction ${transactionId}${reference ? ` of order ${reference}` : ''}: ${finding}`,
+      ({ transactionId, reference, finding, repaired }) =>
+        `${name}: transaction ${transactionId}${reference ? ` of order ${reference}` : ''}: ${finding}${repaired ? ` (${repaired})` : ''}`,
     ),
     ...(incomplete === null ? [] : [`${name}: incomplete: ${incomplete}`]),
     `${name}: ${agreed} transactions agree, ${differences.length} differ`,

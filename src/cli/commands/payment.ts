@@ -22,8 +22,8 @@ export const paymentShow: Command = {
   options: OPTIONS,
   word: 'payment',
   async run(options) {
-    const state = await withDatabase(({ database }) => findOne(database, options))
-    print(options.json, state, describe(state))
+    const state = await withDatabase(({ database }) => findNamedPayment(database, options))
+    print(options.json, state, describePayment(state))
   },
 }
 
@@ -34,7 +34,7 @@ export const paymentTimeline: Command = {
   word: 'payment',
   async run(options) {
     const timeline = await withDatabase(async ({ database }) => {
-      const { payment } = await findOne(database, options)
+      const { payment } = await findNamedPayment(database, options)
       return timelineOf(database, payment.id)
     })
     const lines = timeline.map(
@@ -53,11 +53,11 @@ export const paymentResync: Command = {
   word: 'payment',
   async run(options) {
     const state = await withDatabase(async ({ database }) => {
-      const { payment } = await findOne(database, options)
+      const { payment } = await findNamedPayment(database, options)
       if ((await makeChecksDue(database, payment.id)) > 0) await untilChecked(database, payment.id)
-      return findOne(database, options)
+      return findNamedPayment(database, options)
     })
-    print(options.json, state, describe(state))
+    print(options.json, state, describePayment(state))
   },
 }
 
@@ -74,7 +74,8 @@ async function untilChecked(database: Database, id: PaymentState['payment']['id'
   }
 }
 
-async function findOne(database: Database, options: Options): Promise<PaymentState> {
+/** The payment that `--payment` names. */
+export async function findNamedPayment(database: Database, options: Options): Promise<PaymentState> {
   const name = options.required('payment')
   const merchant = options.text('merchant') === undefined ? undefined : merchantOption(options)
   const found = await findPaymentStatesByName(database, name)
@@ -88,7 +89,7 @@ async function findOne(database: Database, options: Options): Promise<PaymentSta
   return state
 }
 
-function describe({ payment, attempts }: PaymentState): string {
+export function describePayment({ payment, attempts }: PaymentState): string {
   const { currency } = payment
   const facts = {
     id: payment.id,

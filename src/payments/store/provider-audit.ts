@@ -1,6 +1,6 @@
 import type { Queries } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
-import { idOf, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, idOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import type { Scope } from '../../kernel/scope.ts'
 
@@ -17,7 +17,7 @@ export interface RecordedTransaction {
   amount: number
   currency: string
   takenAt: Date
-  attemptId: string | null
+  attemptId: AttemptId | null
   orderReference: string | null
   providerReference: string | null
   /** Of the whole attempt: returned, and refunds that the provider may not have made: pending, and by hand. */
@@ -54,14 +54,14 @@ interface RecordedRow {
   receipts_of_attempt: number
 }
 
-function recordedOf(row: RecordedRow): RecordedTransaction {
+function recordedOf({ place }: AuditScope, row: RecordedRow): RecordedTransaction {
   return {
     receiptId: row.receipt_id,
     transactionId: row.transaction_id,
     amount: row.amount,
     currency: row.currency,
     takenAt: row.taken_at,
-    attemptId: row.attempt_id,
+    attemptId: row.attempt_id === null ? null : idOf('attempt', row.attempt_id, place),
     orderReference: row.order_reference,
     providerReference: row.provider_reference,
     returned: row.returned,
@@ -72,15 +72,16 @@ function recordedOf(row: RecordedRow): RecordedTransaction {
 
 export async function findRecorded(
   db: Queries,
-  { place, merchantId, mode, provider, account }: AuditScope,
+  scope: AuditScope,
   transactionIds: string[],
 ): Promise<RecordedTransaction[]> {
+  const { place, merchantId, mode, provider, account } = scope
   const accounts = Array.from({ length: account + 1 }, (_, version) => version)
   const rows = await db.rows<RecordedRow>(sql`
     select ${COLUMNS} from ${SOURCES}
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and r.account = any(${accounts}::integer[]) and r.transaction_id = any(${transactionIds})`)
-  return rows.map(recordedOf)
+  return rows.map((row) => recordedOf(scope, row))
 }
 
 const PAGE = 1_000
@@ -88,16 +89,17 @@ const PAGE = 1_000
 /** All receipts of a provider, ordered by account and transaction id (keyset pagination). */
 export async function pageOfRecorded(
   db: Queries,
-  { place, merchantId, mode, provider }: AuditScope,
+  scope: AuditScope,
   after: { account: number; transactionId: string } | undefined,
 ): Promise<(RecordedTransaction & { account: number })[]> {
+  const { place, merchantId, mode, provider } = scope
   const { account, transactionId } = after ?? { account: -1, transactionId: '' }
   const rows = await db.rows<RecordedRow & { account: number }>(sql`
     select ${COLUMNS}, r.account from ${SOURCES}
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and (r.account, r.transaction_id) > (${account}, ${transactionId})
      order by r.account, r.transaction_id limit ${PAGE}`)
-  return rows.map((row) => ({ ...recordedOf(row), account: row.account }))
+  return rows.map((row) => ({ ...recordedOf(scope, row), account: row.account }))
 }
 
 /** All providers of all merchants, including removed integrations, whose money is still on record. */

@@ -95,6 +95,8 @@ export async function allTransactionsOf(db: Queries, attemptId: AttemptId): Prom
 }
 
 export interface UnmatchedReceipt {
+  /** `receipt-12`, as in the dashboard's list of transfers. */
+  id: string
   provider: string
   merchantId: MerchantId
   mode: Mode
@@ -106,6 +108,7 @@ export interface UnmatchedReceipt {
 
 export async function listUnmatchedReceipts(db: Queries, limit: number): Promise<UnmatchedReceipt[]> {
   const rows = await db.rows<{
+    id: number
     provider: string
     merchant_id: string
     mode: Mode
@@ -114,9 +117,10 @@ export async function listUnmatchedReceipts(db: Queries, limit: number): Promise
     currency: string
     recorded_at: Date
   }>(sql`
-    select provider, merchant_id, mode, transaction_id, amount, currency, recorded_at from receipts
+    select id, provider, merchant_id, mode, transaction_id, amount, currency, recorded_at from receipts
      where attempt_id is null and place between ${ALL_PLACES.first} and ${ALL_PLACES.last} order by recorded_at desc limit ${limit}`)
   return rows.map((row) => ({
+    id: `receipt-${row.id}`,
     provider: row.provider,
     merchantId: idOf('merchant', row.merchant_id),
     mode: row.mode,

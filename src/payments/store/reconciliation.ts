@@ -43,3 +43,9 @@ export async function saveReconciliation(db: Queries, due: DueReconciliation, ne
      where place = ${placeOf(due.attemptId)} and id = ${uuidOf(due.attemptId)}
        and (reconcile_until is null or date_trunc('milliseconds', reconcile_until) <= ${due.until})`)
 }
+
+/** Makes the listing of an attempt's refunds and disputes due now. */
+export async function makeReconciliationDue(db: Queries, attemptId: AttemptId): Promise<void> {
+  await db.rows(sql`
+    update attempts set reconcile_at = now() where place = ${placeOf(attemptId)} and id = ${uuidOf(attemptId)}`)
+}

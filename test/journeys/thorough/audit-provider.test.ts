@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../../src/database/sql.ts'
 import { auditProvider } from '../../../src/payments/audit-provider.ts'
+import { checkDueAttempts } from '../../../src/payments/check-attempts.ts'
+import { reconcileDueReturns } from '../../../src/payments/reconcile-due.ts'
+import { repairDifference } from '../../../src/payments/repair-difference.ts'
 import { listAuditScopes } from '../../../src/payments/store/provider-audit.ts'
 import { eventually } from '../../support/paying.ts'
 import { withEach } from '../../support/provider-journey.ts'
@@ -14,17 +17,32 @@ const { database, parts } = world
 const HOUR_MS = 3_600_000
 const range = () => ({ from: new Date(Date.now() - HOUR_MS), to: new Date(Date.now() + HOUR_MS) })
 
-async function auditOf({ shop, name }: Pick<At, 'shop' | 'name'>) {
+async function scopeOf({ shop, name }: Pick<At, 'shop' | 'name'>) {
   const scope = (await listAuditScopes(database)).find(
     ({ merchantId, provider }) => merchantId === shop.merchantId && provider === name,
   )
-  assert.ok(scope)
+  return scope ?? assert.fail()
+}
+
+async function auditOf(place: Pick<At, 'shop' | 'name'>) {
   const { agreed, differences, incomplete } = await auditProvider(
     { database, providers: parts.providers },
-    scope,
+    await scopeOf(place),
     range(),
   )
   return { agreed, incomplete, findings: differences.map(({ finding }) => finding) }
+}
+
+/** As `manilla audit --provider --repair`. Then the worker does what it was asked to do. */
+async function repair(place: Pick<At, 'shop' | 'name'>) {
+  const scope = await scopeOf(place)
+  const { differences } = await auditProvider({ database, providers: parts.providers }, scope, range())
+  const repaired: string[] = []
+  for (const { repair } of differences)
+    if (repair) repaired.push(await repairDifference({ database, actor: 'cli:test' }, scope, repair))
+  while ((await checkDueAttempts(parts, 10)) > 0);
+  while ((await reconcileDueReturns(parts, 10)) > 0);
+  return repaired
 }
 
 await withEach(world, 'the audit against the provider’s own list', (_way, place) => {
@@ -62,6 +80,27 @@ await withEach(world, 'the audit against the provider’s own list', (_way, plac
     fake.takeNotices()
     const { findings } = await auditOf(place)
     assert.ok(findings.includes(`the provider gave back ${part} ${currency}, our records have 0`), findings.join('\n'))
+  })
+
+  test('the repair checks orders and refunds that are not on record, and records unknown money as unmatched', async () => {
+    const { reference, order } = await started()
+    await fake.customer.payByCard(order, { save: false })
+    fake.takeNotices()
+    // As in a restored database: the order of this attempt is not known.
+    const lost = await started()
+    await fake.customer.payByCard(lost.order, { save: false })
+    fake.takeNotices()
+    await database.rows(sql`
+      update attempts set order_reference = 'unknown', provider_reference = 'unknown' where order_reference = ${lost.order}`)
+    const repaired = await repair(place)
+    assert.ok(repaired.includes('check due'))
+    assert.equal(repaired.filter((each) => each === 'listing of refunds due').length, 1)
+    assert.equal(repaired.filter((each) => each === 'recorded as unmatched').length, 1)
+    assert.equal((await payment(reference)).status, 'successful')
+    assert.deepEqual((await auditOf(place)).findings, [])
+    const unmatched = await database.rows(sql`
+      select id from receipts where attempt_id is null and merchant_id = ${place.shop.merchantUuid}`)
+    assert.equal(unmatched.length, 1)
   })
 
   test('an amount that differs, and money that the provider does not list, are differences', async () => {

@@ -1,0 +1,48 @@
+import type { Database, Transaction } from '../database/database.ts'
+import { recordAct } from '../events/audit-log-store.ts'
+import type { Repair } from './audit-provider.ts'
+import { makeChecksDue } from './store/attempts.ts'
+import { findStateByOrder } from './store/payment-states.ts'
+import type { AuditScope } from './store/provider-audit.ts'
+import { insertUnmatched } from './store/receipts.ts'
+import { makeReconciliationDue } from './store/reconciliation.ts'
+
+/** What was done about a difference. */
+export type Repaired = 'check due' | 'recorded as unmatched' | 'listing of refunds due'
+
+/**
+ * Repairs what a restored database does not know. The running service does the work: it checks the order of a known attempt with the
+ * provider, or lists its refunds again. Money of an unknown order is recorded as unmatched, for a person to match with a payment.
+ */
+export function repairDifference(
+  { database, actor }: { database: Database; actor: string },
+  scope: AuditScope,
+  repair: Repair,
+): Promise<Repaired> {
+  return database.transaction(async (tx) => {
+    const { repaired, subject } = await apply(tx, scope, repair)
+    await recordAct(tx, { actor, act: 'audit.repaired', merchantId: scope.merchantId, subject })
+    return repaired
+  })
+}
+
+async function apply(
+  tx: Transaction,
+  scope: AuditScope,
+  repair: Repair,
+): Promise<{ repaired: Repaired; subject: string }> {
+  if (repair.kind === 'returns') {
+    await makeReconciliationDue(tx, repair.attemptId)
+    return { repaired: 'listing of refunds due', subject: repair.attemptId }
+  }
+  const { listed } = repair
+  const { provider } = scope
+  const found =
+    listed.reference === null
+      ? undefined
+      : await findStateByOrder(tx, scope, { provider, account: listed.account }, listed.reference)
+  if (found && (await makeChecksDue(tx, found.attempt.paymentId)) > 0)
+    return { repaired: 'check due', subject: found.attempt.id }
+  await insertUnmatched(tx, scope, { provider, account: listed.account }, [listed])
+  return { repaired: 'recorded as unmatched', subject: `${provider} ${listed.transactionId}` }
+}
