@@ -264,4 +264,4 @@ export class Visit {
 }
 
 /** Our reference at the provider, which merchants do not see. */
-const orderOf = ({ id }: AttemptSeen) => uuidOf(id as AttemptId).replaceAll('-', '')
+export const orderOf = ({ id }: AttemptSeen) => uuidOf(id as AttemptId).replaceAll('-', '')

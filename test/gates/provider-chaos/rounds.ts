@@ -22,7 +22,7 @@ export function hurry({ database }: PaymentDependencies): () => Promise<void> {
 
 // Eleven minutes: then "no such order" is believed. Not `created_at`, which is when the provider was first asked, by its own clock too. And
 // nothing that was begun just now: its first call may still be on its way.
-async function hasten(database: Database): Promise<void> {
+export async function hasten(database: Database): Promise<void> {
   await database.rows(sql`
     update attempts set watched_since = least(watched_since, now() - interval '11 minutes'), next_check_at = now()
      where status = 'processing' and next_check_at > now() and check_leased_until < now()
@@ -74,7 +74,7 @@ async function makeAllDue(database: Database): Promise<void> {
   await database.rows(sql`update attempts set reconcile_at = now() where reconcile_at is not null`)
 }
 
-async function countOpen(database: Database): Promise<Open> {
+export async function countOpen(database: Database): Promise<Open> {
   const row = await database.row<Open>(sql`
     select (select count(*) from attempts where status = 'processing') as attempts,
            (select count(*) from refunds where status = 'pending') as refunds,

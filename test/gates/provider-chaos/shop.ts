@@ -11,6 +11,9 @@ export interface Answer {
   body: Json
 }
 
+/** Where the service answers. */
+export type Reachable = Pick<Copies, 'pick' | 'isOurs'>
+
 /** The outcome of the call is unknown: the copy was killed. */
 const BROKEN_OFF = 599
 const SOMEBODY_WITHIN_MS = 60_000
@@ -18,11 +21,11 @@ const SOMEBODY_WITHIN_MS = 60_000
 /** The merchant's backend and the customers' browsers, calling any copy that is up, with counts of the answers. */
 export class Shop {
   readonly tally = new Map<string, Record<CallOutcome, number>>()
-  readonly #copies: Copies
+  readonly #copies: Reachable
   readonly #random: Random
   readonly #merchant: Merchant
 
-  constructor(copies: Copies, random: Random, merchant: Merchant) {
+  constructor(copies: Reachable, random: Random, merchant: Merchant) {
     this.#copies = copies
     this.#random = random
     this.#merchant = merchant

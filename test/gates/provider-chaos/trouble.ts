@@ -103,13 +103,13 @@ export class Courier {
   readonly refused: string[] = []
   readonly #random: Random
   readonly #fake: FakeProvider
-  readonly #copies: Copies
+  readonly #copies: Pick<Copies, 'pick'>
   readonly #path: string
   readonly #underWay = new Set<Promise<void>>()
   readonly #timer: NodeJS.Timeout
   #isReliable = false
 
-  constructor(random: Random, fake: FakeProvider, copies: Copies, path: string) {
+  constructor(random: Random, fake: FakeProvider, copies: Pick<Copies, 'pick'>, path: string) {
     this.#random = random
     this.#fake = fake
     this.#copies = copies
