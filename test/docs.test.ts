@@ -475,9 +475,60 @@ test('the table of settings lists exactly the settings that are read', () => {
   const documented = [...table.matchAll(/^\| (.+?) \|/gm)].flatMap(([, cell]) =>
     [...(cell as string).matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name as string),
   )
+  assert.deepEqual(new Set(documented), settingsRead())
+})
+
+function settingsRead(): Set<string> {
   const asked = new Set<string>()
   readConfig(new Proxy({}, { get: (_, name) => void asked.add(String(name)) }))
-  assert.deepEqual(new Set(documented), asked)
+  return asked
+}
+
+test('the settings of docs/operations/deployment.md are valid', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-'))
+  after(() => rm(folder, { recursive: true }))
+  await run(`cd ${folder}\n${blocksOf('docs/operations/deployment.md', 'sh').join('\n')}`, {})
+  const lines = readFileSync(join(folder, 'manilla.env'), 'utf8').trim().split('\n')
+  const config = readConfig(
+    Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)])),
+  )
+  assert.equal(config.publicUrl, 'https://pay.example.com')
+})
+
+test('the image, compose.yaml, the Kubernetes manifests and the systemd unit fit this version', () => {
+  const { version, devDependencies } = JSON.parse(read('package.json'))
+  const [image, compose, unit] = [read('Dockerfile'), read('compose.yaml'), read('ops/systemd/manilla.service')]
+  const kubernetes = globSync('ops/kubernetes/*.yaml', { cwd: ROOT }).map(read).join('\n')
+  const page = read('docs/operations/deployment.md')
+  const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name as string)
+  const linesOf = (text: string, start: string) =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith(start))
+      .join('\n')
+  const settings = [
+    ...namesIn(linesOf(image, 'ENV '), /\b([A-Z_]+)=/g),
+    ...namesIn(compose, /^ +([A-Z_]+):/gm),
+    ...namesIn(kubernetes, /^ {2}([A-Z_]+):/gm),
+    ...namesIn(kubernetes, /name: ([A-Z_]+),/g),
+    ...namesIn(linesOf(unit, 'Environment='), /\b([A-Z_]+)=/g),
+    ...namesIn(page, /^([A-Z_]+)=/gm),
+  ]
+  const others = /^(POSTGRES_\w+|NODE_\w+)$/ // of the database's image and of Node
+  const known = settingsRead()
+  assert.ok(settings.length > 20, 'the reader of settings works')
+  assert.deepEqual(
+    settings.filter((name) => !known.has(name) && !others.test(name)),
+    [],
+  )
+  assert.deepEqual([...new Set(namesIn(compose + kubernetes, /image: manilla:(\S+)/g))], [version])
+  assert.deepEqual(namesIn(image, /node:([\d.]+)-/g), [devDependencies.node])
+  const ports = namesIn(image + kubernetes, /(?:EXPOSE |PORT=|containerPort: )(\d+)/g)
+  assert.deepEqual([...new Set(ports)], ['3000'])
+  const routes = read('src/http/server/operations.ts')
+  for (const path of new Set(namesIn(image + kubernetes, /(\/\w+z)\b/g))) assert.ok(routes.includes(`'${path}'`), path)
+  for (const folder of namesIn(image, /^COPY (\w+) /gm)) assert.ok(read('.dockerignore').includes(`!${folder}\n`))
+  assert.equal(kubernetes.match(/kind: PodDisruptionBudget/g)?.length, kubernetes.match(/kind: Deployment/g)?.length)
 })
 
 test('each link and each file name in the docs exists', () => {
