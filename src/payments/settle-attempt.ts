@@ -1,5 +1,5 @@
 import type { Transaction } from '../database/database.ts'
-import { newId } from '../kernel/ids.ts'
+import { type AttemptId, newId } from '../kernel/ids.ts'
 import type { Outcome, Receipt, SavedCard } from '../providers/provider.ts'
 import { askProvider } from './call-provider.ts'
 import { type PaymentDependencies, withReserved } from './dependencies.ts'
@@ -222,12 +222,35 @@ function causeOf({ source, noticeSays, outcome }: Signal): string {
   return `${source}${noticeSays ? ` (${noticeSays})` : ''}: ${outcome.kind}`
 }
 
+type Why = Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts' | 'noticeId'>
+
+/** Checks in this process because of a notice of success, by attempt. */
+const checksOfNotices = new Map<AttemptId, Promise<PaymentState>>()
+
 /** Asks the provider for the outcome and applies it. `snapshot`: the payment, if it has been read already. */
 export async function checkAttempt(
   deps: PaymentDependencies,
   attempt: Attempt,
-  why: Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts' | 'noticeId'>,
+  why: Why,
   snapshot?: Snapshot,
+): Promise<PaymentState> {
+  const { id } = attempt
+  // Usually the notice and the customer arrive at the same time: one question answers both.
+  const underWay = why.source === 'return' ? checksOfNotices.get(id) : undefined
+  if (underWay) return underWay
+  const checked = askAndSettle(deps, attempt, why, snapshot)
+  if (why.noticeSays !== 'paid') return checked
+  checksOfNotices.set(id, checked)
+  return checked.finally(() => {
+    if (checksOfNotices.get(id) === checked) checksOfNotices.delete(id)
+  })
+}
+
+async function askAndSettle(
+  deps: PaymentDependencies,
+  attempt: Attempt,
+  why: Why,
+  snapshot: Snapshot | undefined,
 ): Promise<PaymentState> {
   const before = snapshot ?? (await findPaymentStateById(deps.database, attempt.paymentId))
   if (!before) throw new Error(`payment ${attempt.paymentId} not found`)

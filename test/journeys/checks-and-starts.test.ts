@@ -3,11 +3,14 @@ import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
+import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
+import { findStateByAttempt } from '../../src/payments/store/payment-states.ts'
 import { type Asked, startUpstream } from '../fakes/upstream.ts'
 import { acmeAt, KEYS } from '../support/acme.ts'
 import { startBetween } from '../support/between.ts'
-import { request, type Shop, startPaying } from '../support/paying.ts'
+import { charge, VISA } from '../support/customer.ts'
+import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import { letPass } from '../support/payment-records.ts'
 import { startOn } from '../support/service.ts'
 
@@ -89,4 +92,35 @@ test('a return of the customer asks the provider at most once in 3 seconds per p
   assert.equal(questions(), 2, 'a check was due when the 3 seconds were over')
   await comeBack()
   assert.equal(questions(), 3)
+})
+
+test('a customer who returns while a notice is checked waits for that check, and the provider is asked once', async (t) => {
+  const gateway = await startPaying()
+  const between = await startBetween(t, gateway)
+  const { shop, asked } = between
+  assert.equal((await shop.initialize({ reference: 'both' })).status, 200)
+  await charge(shop, 'both', VISA)
+  const id = (await shop.payment('both')).attempts[0].id
+  const { attempt, state } = (await findStateByAttempt(gateway.database, id)) ?? assert.fail()
+  const answer = Promise.withResolvers<undefined>()
+  const isAsked = Promise.withResolvers<void>()
+  between.meanwhile = async () => {
+    isAsked.resolve()
+    return answer.promise
+  }
+  const notice = checkAttempt(between.parts, attempt, { source: 'notice', noticeSays: 'paid' }, state)
+  await isAsked.promise
+  const before = asked.length
+  const returned = request(`${between.baseUrl}/return/${id}`, 'GET')
+  await eventually(
+    () =>
+      gateway.database.rows(
+        sql`select from payments where id = ${uuidOf(attempt.paymentId)} and provider_asked_at is not null`,
+      ),
+    (rows) => rows.length === 1,
+  )
+  answer.resolve(undefined)
+  assert.equal((await notice).payment.status, 'successful')
+  assert.equal((await returned).status, 302)
+  assert.equal(asked.length, before)
 })
