@@ -1,4 +1,5 @@
 import { ANNOUNCED, type AnnouncedType } from '../../../events/event.ts'
+import { Dispute } from './dispute.ts'
 import { attemptExample, disputeExample, eventExample, failedAttemptExample, refundExample } from './examples.ts'
 
 interface WebhookEvent {
@@ -15,10 +16,17 @@ const MONEY = {
 }
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
+const { payment: _ofPayment, attempt: _ofAttempt, ...disputeMembers } = Dispute.properties
+
 const DATA = {
   attempt: reference('Attempt'),
   refund: reference('Refund'),
-  dispute: { ...reference('Dispute'), description: 'Without `payment` and `attempt`, which stand beside it.' },
+  dispute: {
+    type: 'object',
+    required: Object.keys(disputeMembers),
+    properties: disputeMembers,
+    description: 'A dispute without `payment` and `attempt`, which stand beside it.',
+  },
   missing: MONEY,
   excess: MONEY,
   surplus: MONEY,
