@@ -38,7 +38,7 @@ import { openWidgetShop } from './support/widget-shop.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
-const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT })
+const pages = globSync(['*.md', 'docs/**/*.md', 'clients/*/README.md'], { cwd: ROOT })
 
 function run(script: string, env: Record<string, string>): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -449,7 +449,10 @@ test('docs/errors.md lists each error code with its status, and each failure cod
 })
 
 test('lines of Markdown sources have fewer than 120 columns', () => {
-  const SOURCES = ['{README,ARCHITECTURE,CHANGELOG,SECURITY}.md', 'docs/**/*.md', 'src/providers/*/README.md']
+  const SOURCES = [
+    ...['{README,ARCHITECTURE,CHANGELOG,SECURITY}.md', 'docs/**/*.md', 'src/providers/*/README.md'],
+    'clients/*/README.md',
+  ]
   const sources = globSync(SOURCES, { cwd: ROOT })
   const long = sources.flatMap((page) =>
     read(page)

@@ -26,6 +26,7 @@ async function main(): Promise<number> {
       run('biome', ['check', '--error-on-warnings', '.']),
       run('tsc', ['--noEmit']),
       run('tsc', ['--noEmit', '-p', 'web']),
+      run('tsc', ['--noEmit', '-p', 'clients/typescript']),
     ])
     if (checks.some((status) => status !== 0)) return 1
   }

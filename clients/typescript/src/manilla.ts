@@ -1,0 +1,213 @@
+import type { Initialized as InitializedOfApi, Integration, Operations, WebhookEvent } from './api-types.ts'
+import { type ErrorCode, ManillaApiError } from './errors.ts'
+import { List, type Page } from './list.ts'
+import { type Call, type CallOptions, type ManillaOptions, transport } from './transport.ts'
+import { verifyWebhook } from './verify-webhook.ts'
+
+export type Query<Name extends keyof Operations> = Operations[Name] extends { query: infer Given } ? Given : never
+export type Body<Name extends keyof Operations> = Operations[Name] extends { body: infer Given } ? Given : never
+export type Data<Name extends keyof Operations> = Operations[Name]['answer'] extends { data: infer Given }
+  ? Given
+  : never
+
+export interface CardInstructions {
+  /** HTML for the customer, with all values escaped. */
+  message: string
+  link: string
+  /** The provider's reference. */
+  reference: string
+  /** `null` while a saved card waits for a PIN or code. */
+  publicKey: string | null
+}
+
+export interface TransferInstructions {
+  /** HTML for the customer, with all values escaped. */
+  message: string
+  accountName: string
+  accountNumber: string
+  bankName: string
+  expiresAt: string | null
+  amountToTransfer: number
+}
+
+/** What the customer does next: follow a link, or make a transfer. */
+export type Initialized = Omit<InitializedOfApi, 'channel' | 'data'> &
+  ({ channel: 'card'; data: CardInstructions } | { channel: 'virtual-bank-account'; data: TransferInstructions })
+
+export interface EventWithDeliveries {
+  event: WebhookEvent
+  deliveries: Data<'getEvent'>['deliveries']
+}
+
+const V1 = '/payments/v1'
+
+/** `new Manilla({ clientId, clientSecret, baseUrl })`. Reference: {baseUrl}/docs */
+export class Manilla {
+  readonly checkouts
+  readonly payments
+  readonly refunds
+  readonly disputes
+  readonly cards
+  readonly fees
+  readonly integrations
+  readonly links
+  readonly webhookEndpoints
+  readonly events
+  readonly exports
+  readonly webhooks = { verify: verifyWebhook }
+
+  constructor(options: ManillaOptions) {
+    const { json, response } = transport(options)
+
+    async function call<Answer>(wanted: Call, options?: CallOptions): Promise<Answer> {
+      return (await json<{ data: Answer }>({ ...wanted, path: V1 + wanted.path }, options)).data
+    }
+
+    function list<Item>(path: string, query: { cursor?: string } = {}, options?: CallOptions): List<Item> {
+      return new List((defaults, cursor = query.cursor) =>
+        json<Page<Item>>({ method: 'GET', path: V1 + path, query: { ...defaults, ...query, cursor } }, options),
+      )
+    }
+
+    const get = <Answer>(path: string, options?: CallOptions, query?: object) =>
+      call<Answer>({ method: 'GET', path, query }, options)
+    const post = <Answer>(path: string, body: unknown, options?: CallOptions) =>
+      call<Answer>({ method: 'POST', path, body }, options)
+    const postOnce = <Answer>(path: string, body: unknown, options?: CallOptions) =>
+      call<Answer>({ method: 'POST', path, body, once: true }, options)
+    const remove = (path: string, options?: CallOptions) =>
+      call<unknown>({ method: 'DELETE', path }, options)
+        .then(() => {})
+        .catch(doneByFirstTry('not_found', () => {}))
+    const csv = (path: string, query: object | undefined, options?: CallOptions) =>
+      response({ method: 'GET', path: V1 + path, query }, options)
+
+    const payment = (reference: string) => `/payments/${encodeURIComponent(reference)}`
+    const retrievePayment = (reference: string, options?: CallOptions) =>
+      get<Data<'getPayment'>>(payment(reference), options)
+
+    this.checkouts = {
+      create: (body: Body<'createCheckout'>, options?: CallOptions) =>
+        post<Data<'createCheckout'>>('/checkouts', body, options),
+    }
+
+    /** `reference`: of the payment or of one of its attempts, or the `chk_` id. */
+    this.payments = {
+      /** Starts a payment with a provider of your choice. */
+      initialize: (body: Body<'initializePayment'>, options?: CallOptions) =>
+        post<Initialized>('/payments/initialize', body, options),
+      retrieve: retrievePayment,
+      /** Newest first. */
+      list: (query?: Query<'listPayments'>, options?: CallOptions) =>
+        list<Data<'getPayment'>>('/payments', query, options),
+      cancel: (reference: string, options?: CallOptions) =>
+        post<Data<'cancelPayment'>>(`${payment(reference)}/cancel`, undefined, options).catch(
+          doneByFirstTry('payment_cancelled', () => retrievePayment(reference, options)),
+        ),
+      timeline: (reference: string, options?: CallOptions) =>
+        get<Data<'getTimeline'>>(`${payment(reference)}/timeline`, options),
+      /** In full, or the `amount` that you give. */
+      refund: (reference: string, body: Body<'refundPayment'> = {}, options?: CallOptions) =>
+        post<Data<'refundPayment'>>(`${payment(reference)}/refunds`, body, options),
+      refunds: (reference: string, options?: CallOptions) =>
+        get<Data<'listRefunds'>>(`${payment(reference)}/refunds`, options),
+      /** For `Pay.open({ reference, token })` in the browser. */
+      createWidgetToken: (reference: string, options?: CallOptions) =>
+        post<Data<'createWidgetToken'>>(`${payment(reference)}/widget-token`, undefined, options),
+    }
+
+    this.refunds = {
+      retrieve: (id: string, options?: CallOptions) =>
+        get<Data<'getRefund'>>(`/refunds/${encodeURIComponent(id)}`, options),
+    }
+
+    this.disputes = {
+      list: (query?: Query<'listDisputes'>, options?: CallOptions) =>
+        list<Data<'getDispute'>>('/disputes', query, options),
+      retrieve: (id: string, options?: CallOptions) =>
+        get<Data<'getDispute'>>(`/disputes/${encodeURIComponent(id)}`, options),
+    }
+
+    this.cards = {
+      /** Saved cards of a `userId`, or those that were saved without one under an `email`. */
+      list: (query: Query<'listCards'>, options?: CallOptions) => get<Data<'listCards'>>('/cards', options, query),
+      delete: (id: string, options?: CallOptions) => remove(`/cards/${encodeURIComponent(id)}`, options),
+    }
+
+    this.fees = {
+      quote: (body: Body<'quoteFees'>, options?: CallOptions) => post<Data<'quoteFees'>>('/fees/quote', body, options),
+    }
+
+    const integration = (provider: string) => `/integrations/${encodeURIComponent(provider)}`
+    this.integrations = {
+      list: (query?: Query<'listIntegrations'>, options?: CallOptions) =>
+        get<Data<'listIntegrations'>>('/integrations', options, query),
+      retrieve: (provider: string, options?: CallOptions) => get<Integration>(integration(provider), options),
+      /** `warning`: the provider rejects the keys or did not answer. They are saved in any case. */
+      set: (provider: string, body: Body<'setIntegration'>, options?: CallOptions) =>
+        json<Operations['setIntegration']['answer']>(
+          { method: 'PUT', path: V1 + integration(provider), body },
+          options,
+        ),
+      delete: (provider: string, options?: CallOptions) => remove(integration(provider), options),
+      check: (provider: string, options?: CallOptions) =>
+        post<Data<'checkIntegration'>>(`${integration(provider)}/check`, undefined, options),
+    }
+
+    const link = (id: string) => `/links/${encodeURIComponent(id)}`
+    this.links = {
+      create: (body: Body<'createLink'>, options?: CallOptions) => post<Data<'createLink'>>('/links', body, options),
+      retrieve: (id: string, options?: CallOptions) => get<Data<'getLink'>>(link(id), options),
+      list: (query?: Query<'listLinks'>, options?: CallOptions) => list<Data<'getLink'>>('/links', query, options),
+      update: (id: string, body: Body<'changeLink'>, options?: CallOptions) =>
+        call<Data<'changeLink'>>({ method: 'PATCH', path: link(id), body }, options),
+    }
+
+    const endpoint = (id: string) => `/webhook-endpoints/${encodeURIComponent(id)}`
+    this.webhookEndpoints = {
+      /** The answer has the `secret`; it is shown only once. */
+      create: (body: Body<'createWebhookEndpoint'>, options?: CallOptions) =>
+        postOnce<Data<'createWebhookEndpoint'>>('/webhook-endpoints', body, options),
+      list: (options?: CallOptions) => get<Data<'listWebhookEndpoints'>>('/webhook-endpoints', options),
+      update: (id: string, body: Body<'changeWebhookEndpoint'>, options?: CallOptions) =>
+        call<Data<'changeWebhookEndpoint'>>({ method: 'PATCH', path: endpoint(id), body }, options),
+      delete: (id: string, options?: CallOptions) => remove(endpoint(id), options),
+      /** Both secrets sign for 24 hours: pass both to `webhooks.verify`. */
+      rotateSecret: (id: string, options?: CallOptions) =>
+        postOnce<Data<'rotateWebhookEndpointSecret'>>(`${endpoint(id)}/rotate-secret`, undefined, options),
+      /** Of the secret for the `webhook` of a request. */
+      rotateDefaultSecret: (options?: CallOptions) =>
+        postOnce<Data<'rotateWebhookSecret'>>('/webhook-secret/rotate', undefined, options),
+      test: (id: string, options?: CallOptions) =>
+        postOnce<Data<'testWebhookEndpoint'>>(`${endpoint(id)}/test`, undefined, options),
+    }
+
+    const event = (id: string) => `/events/${encodeURIComponent(id)}`
+    this.events = {
+      list: (query?: Query<'listEvents'>, options?: CallOptions) => list<WebhookEvent>('/events', query, options),
+      retrieve: (id: string, options?: CallOptions) => get<EventWithDeliveries>(event(id), options),
+      redeliver: (id: string, options?: CallOptions) =>
+        postOnce<Data<'redeliverEvent'>>(`${event(id)}/redeliver`, undefined, options),
+      /** All events whose deliveries were exhausted since `from`. */
+      redeliverExhausted: (body: Body<'redeliverGivenUp'>, options?: CallOptions) =>
+        postOnce<Data<'redeliverGivenUp'>>('/events/redeliver', body, options),
+    }
+
+    /** CSV files, as a `Response` to stream: `.body`, or `.text()`. */
+    this.exports = {
+      payments: (query?: Query<'exportPayments'>, options?: CallOptions) => csv('/exports/payments', query, options),
+      refunds: (query?: Query<'exportRefunds'>, options?: CallOptions) => csv('/exports/refunds', query, options),
+      transfers: (query?: Query<'exportTransfers'>, options?: CallOptions) => csv('/exports/transfers', query, options),
+      deliveries: (query?: Query<'exportDeliveries'>, options?: CallOptions) =>
+        csv('/exports/deliveries', query, options),
+    }
+  }
+}
+
+/** The answer to the first try was lost, and a retry is refused because the first one had its effect. */
+function doneByFirstTry<Result>(code: ErrorCode, then: () => Result) {
+  return (error: unknown): Result => {
+    if (error instanceof ManillaApiError && error.code === code && error.retries > 0) return then()
+    throw error
+  }
+}

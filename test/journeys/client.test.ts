@@ -1,0 +1,449 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { inspect } from 'node:util'
+import { fastify } from 'fastify'
+import {
+  Manilla,
+  ManillaApiError,
+  ManillaConnectionError,
+  ManillaError,
+  type ManillaOptions,
+  verifyWebhook,
+  WebhookVerificationError,
+} from '../../clients/typescript/src/index.ts'
+import {
+  expressWebhook,
+  fastifyWebhook,
+  type HandleEvent,
+  honoWebhook,
+  nextWebhook,
+} from '../../clients/typescript/src/webhooks.ts'
+import { sql } from '../../src/database/sql.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import { createDatabase } from '../support/database.ts'
+import { closedPort, type Heard, type Manner, startListener, takes } from '../support/listener.ts'
+import { eventually, startPaying } from '../support/paying.ts'
+import { startService } from '../support/service.ts'
+
+const { url: databaseUrl, database } = await createDatabase()
+const { baseUrl, addShop } = await startPaying({ database, databaseUrl, deliver: true })
+const CLIENT = join(import.meta.dirname, '../../clients/typescript')
+const ORDER = { amount: 1_250_000, country: 'NG', user: { email: 'ada@example.com' } }
+const PAYS = '4084 0840 8408 4081'
+
+async function openClient(changes: Partial<ManillaOptions> = {}) {
+  const shop = await addShop()
+  const { 'client-id': clientId, 'client-secret': clientSecret } = shop.headers
+  const manilla = new Manilla({ baseUrl, clientId, clientSecret, ...changes })
+  return { shop, clientSecret, manilla }
+}
+
+/** Loses the answers to the first tries: the service has carried out the call, and the client does not know. */
+function losing(answers: number) {
+  const sent: { method: string; key: string | null }[] = []
+  const lossy: typeof fetch = async (url, request) => {
+    sent.push({ method: request?.method ?? '', key: new Headers(request?.headers).get('idempotency-key') })
+    const response = await fetch(url, request)
+    if (sent.length > answers) return response
+    await response.arrayBuffer()
+    throw new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } })
+  }
+  return { fetch: lossy, sent }
+}
+
+/** A client of a server that behaves badly. */
+async function clientOf(manner: Manner, changes: Partial<ManillaOptions> = {}) {
+  const listener = await startListener(manner)
+  const { origin } = new URL(listener.url)
+  return { listener, manilla: new Manilla({ baseUrl: origin, clientId: 'cid_x', clientSecret: 'sec_x', ...changes }) }
+}
+
+async function refusal(call: Promise<unknown>): Promise<ManillaApiError> {
+  const error = await call.then(
+    () => assert.fail('it was not refused'),
+    (error: unknown) => error,
+  )
+  assert.ok(error instanceof ManillaApiError, inspect(error))
+  return error
+}
+
+test('a payment from the first call to the refund, with every resource', async () => {
+  const { manilla, shop } = await openClient()
+  const checkout = await manilla.checkouts.create({ ...ORDER, reference: 'ORD/1' })
+  assert.equal(checkout.amount, ORDER.amount)
+  assert.equal((await manilla.payments.cancel('ORD/1')).status, 'cancelled')
+  const card = await manilla.payments.initialize({ ...ORDER, provider: 'gateway', reference: 'ORD-2' })
+  assert.ok(card.channel === 'card' && card.data.link.startsWith(baseUrl))
+  const account = await manilla.payments.initialize({ ...ORDER, provider: 'gateway-virtual-bank-account' })
+  assert.ok(account.channel === 'virtual-bank-account' && account.data.amountToTransfer === ORDER.amount)
+  await shop.call('POST', `/sandbox/gateway/charges/${card.data.reference}`, { card: PAYS })
+  await eventually(
+    () => manilla.payments.retrieve('ORD-2'),
+    ({ status }) => status === 'successful',
+  )
+  assert.equal((await manilla.payments.timeline('ORD-2'))[0]?.what, 'payment created')
+  const refund = await manilla.payments.refund('ORD-2', { amount: 50_000 })
+  assert.deepEqual(
+    (await manilla.payments.refunds('ORD-2')).map(({ id }) => id),
+    [refund.id],
+  )
+  assert.equal((await manilla.refunds.retrieve(refund.id)).amount, 50_000)
+  assert.match((await manilla.payments.createWidgetToken('ORD-2')).token, /^wgt_/)
+  const events = await manilla.events.list({ payment: 'ORD-2', type: 'payment.successful' }).page()
+  const paid = events.data[0] ?? assert.fail()
+  assert.equal((await manilla.events.retrieve(paid.id)).event.id, paid.id)
+  assert.deepEqual(await manilla.events.redeliver(paid.id), { deliveries: 0 })
+  assert.deepEqual(await manilla.events.redeliverExhausted({ from: '2026-01-01' }), { deliveries: 0 })
+  assert.deepEqual((await manilla.disputes.list().page()).data, [])
+  assert.deepEqual(await manilla.cards.list({ email: 'ada@example.com' }), [])
+  const [quote] = await manilla.fees.quote({ amount: 1_000_000, country: 'NG' })
+  assert.equal(quote?.provider, 'gateway')
+  assert.equal((await manilla.integrations.list({ currency: 'NGN' }))[0]?.provider, 'gateway')
+  assert.deepEqual(await manilla.integrations.check('gateway'), { keys: 'good', reason: null })
+  const { data, warning } = await manilla.integrations.set('gateway', { priority: 5 })
+  assert.deepEqual([data.priority, warning], [5, null])
+  assert.equal((await manilla.integrations.retrieve('gateway')).priority, 5)
+  const link = await manilla.links.create({ title: 'Class', country: 'NG', amount: 100 })
+  assert.equal((await manilla.links.update(link.id, { active: false })).status, 'inactive')
+  assert.equal((await manilla.links.retrieve(link.id)).status, 'inactive')
+  assert.equal((await manilla.links.list().page()).data.length, 1)
+  const csv = await (await manilla.exports.payments({ columns: 'reference,amount' })).text()
+  assert.match(csv, /^reference,amount\r\n/)
+})
+
+test('a refused call is an error with its code, the request id, all mistakes and what exists already', async () => {
+  const { manilla } = await openClient()
+  const first = await manilla.checkouts.create({ ...ORDER, reference: 'ORD-1' })
+  const used = await refusal(manilla.checkouts.create({ ...ORDER, reference: 'ORD-1' }))
+  assert.ok(used.is('duplicate_reference') && used.existing.url === first.url)
+  assert.deepEqual([used.status, used.retryable, used.retries], [409, false, 0])
+  const wrong = await refusal(manilla.checkouts.create({ ...ORDER, amount: 1.5, user: { email: '' } }))
+  assert.deepEqual(wrong.errors.map(({ pointer }) => pointer).sort(), ['/amount', '/user/email'])
+  assert.equal(wrong.code, 'invalid_request')
+  assert.ok(wrong.requestId && wrong.message.includes(wrong.requestId))
+  const stranger = new Manilla({ baseUrl, clientId: 'cid_sandbox_x', clientSecret: 'sec_sandbox_x' })
+  assert.equal((await refusal(stranger.payments.retrieve('ORD-1'))).code, 'invalid_credentials')
+  assert.equal((await refusal(manilla.payments.retrieve('none'))).code, 'not_found')
+})
+
+test('after a lost answer the call is repeated with the same key, and there is one payment', async () => {
+  const { fetch, sent } = losing(2)
+  const { manilla } = await openClient({ fetch })
+  const { id } = await manilla.checkouts.create(ORDER)
+  const [first, second, third] = sent
+  assert.ok(first?.key)
+  assert.deepEqual([second?.key, third?.key, sent.length], [first.key, first.key, 3])
+  const payments = await manilla.payments.list().page()
+  assert.deepEqual(
+    payments.data.map((each) => each.id),
+    [id],
+  )
+  await manilla.checkouts.create(ORDER)
+  assert.notEqual(sent.at(-1)?.key, first.key, 'another call has another key')
+})
+
+test('cancelling and deleting succeed when only the answer was lost', async () => {
+  const { shop, manilla } = await openClient()
+  const { 'client-id': clientId, 'client-secret': clientSecret } = shop.headers
+  const { reference } = await manilla.checkouts.create(ORDER)
+  const lossy = () => new Manilla({ baseUrl, clientId, clientSecret, fetch: losing(1).fetch })
+  assert.equal((await lossy().payments.cancel(reference)).status, 'cancelled')
+  assert.equal((await refusal(manilla.payments.cancel(reference))).code, 'payment_cancelled')
+  const { id } = await manilla.webhookEndpoints.create({ url: 'http://127.0.0.1:9/hook' })
+  await lossy().webhookEndpoints.delete(id)
+  assert.deepEqual(await manilla.webhookEndpoints.list(), [])
+})
+
+test('a call that must not be carried out twice is not repeated: rotating twice would end the secret in use', async () => {
+  const { fetch, sent } = losing(1)
+  const { manilla } = await openClient({ fetch })
+  await assert.rejects(manilla.webhookEndpoints.rotateDefaultSecret(), ManillaConnectionError)
+  assert.equal(sent.length, 1)
+})
+
+test('429 is repeated after Retry-After, not before', async () => {
+  const { manilla, listener } = await clientOf((heard, response) => {
+    const isFirst = listener.heard.length === 1
+    const manner = isFirst
+      ? takes.with(429, { 'retry-after': '1' })
+      : takes.with(200, {}, '{"data":{"secret":"whsec_"}}')
+    manner(heard, response)
+  })
+  await manilla.webhookEndpoints.rotateDefaultSecret() // a refused call has done nothing, so every call is repeated
+  const [first, second] = listener.heard as [Heard, Heard]
+  assert.ok(second.at - first.at >= 990, `after ${second.at - first.at} ms`)
+})
+
+test('the rate limit of the service is an error that says when to come back', async () => {
+  const { app } = await startService({ rateLimit: true })
+  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 })
+  const stranger = new Manilla({ baseUrl, clientId: 'cid_sandbox_x', clientSecret: 'x', maxRetries: 0 })
+  let error = await refusal(stranger.payments.retrieve('x'))
+  for (let guess = 0; error.code === 'invalid_credentials' && guess < 20; guess++)
+    error = await refusal(stranger.payments.retrieve('x'))
+  assert.deepEqual([error.code, error.status, error.retryable], ['rate_limited', 429, true])
+  assert.ok((error.retryAfterSeconds ?? 0) >= 1)
+})
+
+test('502, 503 and 504 of a proxy are repeated a limited number of times', async () => {
+  let calls = 0
+  const { manilla, listener } = await clientOf((heard, response) => {
+    const status = [502, 503][calls++] ?? 200
+    takes.with(status, {}, status === 200 ? '{"data":{"id":"chk_1"}}' : '<html>')(heard, response)
+  })
+  assert.equal((await manilla.checkouts.create(ORDER)).id, 'chk_1')
+  assert.equal(new Set(listener.heard.map(({ headers }) => headers['idempotency-key'])).size, 1)
+  assert.equal(listener.heard.length, 3)
+  listener.answer = takes.with(504)
+  const error = await refusal(manilla.payments.retrieve('x', { maxRetries: 1 }))
+  assert.deepEqual([error.code, error.status, error.retries], ['http_error', 504, 1])
+})
+
+test('it is not repeated: a wait beyond the deadline, a provider that did not answer, a mistake of the caller', async () => {
+  const problem = (code: string) => JSON.stringify({ code, detail: 'No.', requestId: 'r1', attempt: 'a1' })
+  const { manilla, listener } = await clientOf(takes.with(503, { 'retry-after': '3600' }, problem('unavailable')))
+  assert.equal((await refusal(manilla.payments.retrieve('x'))).retryAfterSeconds, 3600)
+  listener.answer = takes.with(504, {}, problem('provider_timeout'))
+  assert.equal((await refusal(manilla.payments.initialize({ ...ORDER, provider: 'gateway' }))).attempt, 'a1')
+  listener.answer = takes.with(400, {}, problem('invalid_request'))
+  await refusal(manilla.checkouts.create(ORDER))
+  assert.equal(listener.heard.length, 3)
+})
+
+test('a call ends at its timeout, at its deadline, and when its signal is aborted', async () => {
+  const { manilla, listener } = await clientOf(takes.inSilence)
+  const slow = await manilla.checkouts.create(ORDER, { timeoutMs: 50, maxRetries: 1 }).catch((error: unknown) => error)
+  assert.ok(slow instanceof ManillaConnectionError && slow.timedOut && slow.idempotencyKey)
+  assert.equal(listener.heard.length, 2)
+  const late = await manilla.checkouts.create(ORDER, { deadlineMs: 50 }).catch((error: unknown) => error)
+  assert.ok(late instanceof ManillaConnectionError && late.retries === 0)
+  const stop = new AbortController()
+  const call = manilla.payments.list({}, { signal: stop.signal }).page()
+  await listener.hears(4)
+  stop.abort(new Error('the customer left'))
+  await assert.rejects(call, /the customer left/)
+  await assert.rejects(manilla.payments.retrieve('x', { signal: stop.signal }), /the customer left/)
+})
+
+test('a redirect is not followed: it would carry the secret to another host', async () => {
+  const other = await startListener()
+  const { manilla } = await clientOf(takes.with(302, { location: other.url }))
+  assert.equal((await refusal(manilla.payments.retrieve('x'))).status, 302)
+  assert.equal(other.heard.length, 0)
+})
+
+test('for await reads all pages of 1 000 payments, each once and newest first', async () => {
+  const { shop, manilla } = await openClient()
+  await database.rows(sql`
+    insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge,
+                          user_email, metadata, expires_at)
+    select ${shop.place}, uuidv7(), ${uuidOf(shop.merchantId)}, 'sandbox', 'r' || n, ${shop.merchantUuid} || n, n, 'NGN', 'NG', false,
+           'a@b.co', '{}', now() + interval '1 day' from generate_series(1, 1000) n`)
+  const seen = new Set<string>()
+  for await (const { reference } of manilla.payments.list({ status: 'pending' })) seen.add(reference)
+  assert.equal(seen.size, 1000)
+  const page = await manilla.payments.list({ limit: 7 }).page()
+  const next = await manilla.payments.list({ limit: 7, cursor: page.nextCursor ?? '' }).page()
+  assert.deepEqual([page.data.length, next.data.length], [7, 7])
+  assert.deepEqual(
+    [...page.data, ...next.data].map(({ reference }) => reference),
+    [...seen].slice(0, 14),
+  )
+})
+
+async function cancelledEvent(manilla: Manilla): Promise<void> {
+  const { reference } = await manilla.checkouts.create(ORDER)
+  await manilla.payments.cancel(reference)
+}
+
+test('a webhook is verified by its raw body; forged, altered, old and early ones are rejected, each with its reason', async () => {
+  const { manilla } = await openClient()
+  const listener = await startListener()
+  const { secret, id } = await manilla.webhookEndpoints.create({ url: listener.url })
+  await cancelledEvent(manilla)
+  const [{ body, headers }] = (await listener.hears(1)) as [Heard]
+  const event = await manilla.webhooks.verify(body, headers, secret)
+  assert.ok(event.type === 'payment.cancelled' && event.data.payment.status === 'cancelled')
+  assert.deepEqual(await verifyWebhook(new TextEncoder().encode(body), new Headers(headers as never), secret), event)
+  assert.equal((await manilla.webhookEndpoints.test(id)).delivered, true)
+  const tested = listener.heard[1] as Heard
+  assert.equal((await verifyWebhook(tested.body, tested.headers, secret)).type, 'endpoint.test')
+
+  const other = `whsec_${Buffer.alloc(24, 1).toString('base64')}`
+  const at = (seconds: number) => ({ now: new Date((Number(headers['webhook-timestamp']) + seconds) * 1000) })
+  const cases: [string, RegExp, () => Promise<unknown>][] = [
+    ['missing_headers', /webhook-signature/, () => verifyWebhook(body, {}, secret)],
+    ['no_match', /secret is that of another/, () => verifyWebhook(body, headers, other)],
+    ['no_match', /altered/, () => verifyWebhook(body.replace('cancelled', 'successful'), headers, secret)],
+    ['no_match', /./, () => verifyWebhook(body, { ...headers, 'webhook-signature': 'v1,%% v1a,x v1,' }, secret)],
+    ['too_old', /replay.*clock/, () => verifyWebhook(body, headers, secret, at(301))],
+    ['in_future', /future.*clock/, () => verifyWebhook(body, headers, secret, at(-301))],
+    ['body_not_raw', /express\.raw/, () => verifyWebhook(JSON.parse(body), headers, secret)],
+    ['body_not_raw', /undefined/, () => verifyWebhook(undefined as never, headers, secret)],
+    [
+      'body_not_raw',
+      /serialised it again/,
+      () => verifyWebhook(JSON.stringify(JSON.parse(body), null, 2), headers, secret),
+    ],
+  ]
+  for (const [reason, message, verify] of cases) {
+    const error = await verify().catch((error: unknown) => error)
+    assert.ok(error instanceof WebhookVerificationError, `${reason}: ${error}`)
+    assert.equal(error.reason, reason)
+    assert.match(error.message, message)
+    assert.ok(!error.message.includes(secret) && !error.message.includes(other))
+  }
+  await verifyWebhook(body, headers, secret, at(299))
+  await verifyWebhook(body, headers, secret, { ...at(900), toleranceSeconds: 1_000 })
+})
+
+test('during a rotation the old, the new and both secrets verify', async () => {
+  const { manilla } = await openClient()
+  const listener = await startListener()
+  const { secret: old, id } = await manilla.webhookEndpoints.create({ url: listener.url })
+  await cancelledEvent(manilla)
+  await listener.hears(1)
+  const { secret: fresh } = await manilla.webhookEndpoints.rotateSecret(id)
+  await cancelledEvent(manilla)
+  const [before, during] = (await listener.hears(2)) as [Heard, Heard]
+  for (const secrets of [old, fresh, [fresh, old]]) await verifyWebhook(during.body, during.headers, secrets)
+  await verifyWebhook(before.body, before.headers, [fresh, old])
+  await assert.rejects(verifyWebhook(before.body, before.headers, fresh), WebhookVerificationError)
+})
+
+test('the helpers for Express, Fastify, Next.js and Hono accept a real webhook and answer 401 to an altered one', async () => {
+  const { manilla } = await openClient()
+  const listener = await startListener()
+  const { secret } = await manilla.webhookEndpoints.create({ url: listener.url })
+  await cancelledEvent(manilla)
+  const [{ body, headers }] = (await listener.hears(1)) as [Heard]
+  const seen: string[] = []
+  const handle: HandleEvent = ({ type }) => seen.push(type)
+
+  const inFastify = fastify()
+  after(() => inFastify.close())
+  await inFastify.register(fastifyWebhook('/hook', secret, handle))
+  inFastify.post('/json', async (request) => request.body)
+  // The request of Express is Node's own.
+  const express = expressWebhook(secret, handle)
+  const failed: unknown[] = []
+  const server = createServer((request, response) =>
+    express(request, response, (error) => response.end(`failed ${failed.push(error)}`)),
+  )
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  after(() => server.close())
+
+  const sent = Object.fromEntries(
+    ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'content-type'].map((name) => [
+      name,
+      String(headers[name]),
+    ]),
+  )
+  const request = (body: string) => new Request('http://shop.test/hook', { method: 'POST', headers: sent, body })
+  const next = nextWebhook(secret, handle)
+  const hono = honoWebhook(secret, handle)
+  const statusOf: Record<string, (body: string) => Promise<number>> = {
+    fastify: async (payload) =>
+      (await inFastify.inject({ method: 'POST', url: '/hook', headers: sent, payload })).statusCode,
+    express: async (body) =>
+      (
+        await fetch(`http://127.0.0.1:${(server.address() as { port: number }).port}`, {
+          method: 'POST',
+          headers: sent,
+          body,
+        })
+      ).status,
+    next: async (body) => (await next(request(body))).status,
+    hono: async (body) => (await hono({ req: { raw: request(body) } })).status,
+  }
+  for (const [name, status] of Object.entries(statusOf)) {
+    assert.equal(await status(body), 200, name)
+    assert.equal(await status(body.replace('cancelled', 'successful')), 401, name)
+  }
+  assert.deepEqual(seen, Array(4).fill('payment.cancelled'))
+  assert.deepEqual(failed, [])
+  const untouched = await inFastify.inject({ method: 'POST', url: '/json', payload: { a: 1 } })
+  assert.deepEqual(untouched.json(), { a: 1 }, 'other routes still parse JSON')
+
+  let thrown: unknown
+  await express({ headers: sent, body: JSON.parse(body) } as never, {} as never, (error) => {
+    thrown = error
+  })
+  assert.ok(thrown instanceof WebhookVerificationError && thrown.reason === 'body_not_raw')
+})
+
+test('a secret is in no text of the client or of an error', async () => {
+  const { manilla, clientSecret } = await openClient()
+  const fails = (changes: Partial<ManillaOptions>) =>
+    new Manilla({ baseUrl, clientId: 'cid_x', clientSecret, maxRetries: 0, ...changes }).payments
+      .retrieve('x')
+      .catch((error: unknown) => error)
+  const things: unknown[] = [
+    manilla,
+    await fails({}),
+    await fails({ baseUrl: new URL(await closedPort()).origin }),
+    await fails({ fetch: () => Promise.reject(new Error(`bad header ${clientSecret}`)) }),
+  ]
+  for (const wrong of [{ clientSecret: `${clientSecret}\n` }, { baseUrl: `http://x:${clientSecret}@pay.test` }]) {
+    assert.throws(
+      () => new Manilla({ baseUrl, clientId: 'cid_x', clientSecret, ...wrong }),
+      (error) => things.push(error) > 0 && error instanceof ManillaError,
+    )
+  }
+  const whsec = 'whsec_***not base64***'
+  things.push(
+    await verifyWebhook(
+      '{}',
+      { 'webhook-id': '1', 'webhook-timestamp': '1', 'webhook-signature': 'v1,x' },
+      whsec,
+    ).catch((error: unknown) => error),
+  )
+  for (const thing of things) {
+    const texts = [inspect(thing, { showHidden: true, depth: 20 }), JSON.stringify(thing), String(thing)]
+    for (const text of texts) assert.ok(!text.includes(clientSecret) && !text.includes('not base64'), text)
+  }
+})
+
+test('the program of the README creates a payment, verifies its webhook and explains a used reference', async () => {
+  const { shop } = await openClient()
+  const text = readFileSync(join(CLIENT, 'README.md'), 'utf8')
+  const blocks = [...text.matchAll(/<!-- run by test\/journeys\/client\.test\.ts -->\n```ts\n([\s\S]*?)```/g)]
+  assert.equal(blocks.length, 5)
+  const port = new URL(await closedPort()).port
+  const program = blocks
+    .map(([, block]) => block)
+    .join('')
+    .replaceAll("'@manilla/client/webhooks'", `'${join(CLIENT, 'src/webhooks.ts')}'`)
+    .replaceAll("'@manilla/client'", `'${join(CLIENT, 'src/index.ts')}'`)
+    .replaceAll('http://localhost:3000', baseUrl)
+    .replaceAll('8080', port)
+  const { secret: WEBHOOK_SECRET } = (await shop.call('POST', '/payments/v1/webhook-secret/rotate')).body.data
+  const { 'client-id': CLIENT_ID, 'client-secret': CLIENT_SECRET } = shop.headers
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', program], {
+    env: { PATH: process.env.PATH, CLIENT_ID, CLIENT_SECRET, WEBHOOK_SECRET },
+  })
+  after(() => child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk
+    })
+  }
+  const says = (wanted: string) =>
+    eventually(
+      async () => output,
+      (said) => said.includes(wanted),
+    )
+  await says('It exists: ')
+  assert.match(
+    output,
+    /Send the customer to http.*\/pay\/chk_\w+\nYour payment is pending\.\nORD-20931 1250000\n1 null\n/,
+  )
+  const { body } = await shop.initialize({ reference: 'ORD-20931' })
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: PAYS })
+  await says('ORD-20931 is paid')
+})
