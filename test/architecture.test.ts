@@ -142,10 +142,15 @@ test('an adapter is reached through the registry alone, and a simulator through 
   )
 })
 
-test('the demo shop is a merchant: it knows the service over HTTP alone, and shares only the kernel', () => {
+test('the demo shop is a merchant: it has the client library, shares only the kernel, and nothing else uses either', () => {
   const isDemo = (file: string) => moduleOf(file) === 'demo'
+  const isClient = (file: string) => file.startsWith('clients/')
   assert.deepEqual(
-    offenders(({ from, to }) => !isDemo(from) || isDemo(to) || moduleOf(to) === 'kernel'),
+    offenders(({ from, to }) => !isDemo(from) || isDemo(to) || moduleOf(to) === 'kernel' || isClient(to)),
+    [],
+  )
+  assert.deepEqual(
+    offenders(({ from, to }) => !isClient(to) || (isDemo(from) && to === 'clients/typescript/src/index.ts')),
     [],
   )
   assert.deepEqual(

@@ -1,33 +1,15 @@
+import {
+  type Attempt,
+  Manilla,
+  ManillaApiError,
+  ManillaConnectionError,
+  type Payment,
+  type TransferInstructions,
+} from '../../clients/typescript/src/index.ts'
 import type { LiveLog } from './live-log.ts'
 
-/** The fields of API responses that the shop uses. */
-export interface Payment {
-  reference: string
-  status: 'pending' | 'successful' | 'cancelled' | 'expired'
-  amount: number
-  amountPaid: number
-  currency: string
-  url: string
-  metadata: Record<string, string>
-  attempts: Attempt[]
-}
-
-interface Attempt {
-  channel: 'card' | 'virtual-bank-account'
-  status: string
-  amountCharged: number
-  amountReceived: number
-  fee: number
-  failure: { message: string } | null
-  instructions: Partial<Account> | null
-}
-
-export interface Account {
-  bankName: string
-  accountNumber: string
-  accountName: string
-  amountToTransfer: number
-}
+export type { Attempt, Payment }
+export type Account = Pick<TransferInstructions, 'bankName' | 'accountNumber' | 'accountName' | 'amountToTransfer'>
 
 /** The service refused the call or did not answer. */
 export class Refused extends Error {
@@ -54,7 +36,7 @@ const PROVIDER = 'gateway'
 
 export type PaymentsApi = ReturnType<typeof paymentsApi>
 
-/** The shop's API client. It calls the service over HTTP with a merchant's credential. */
+/** The shop's calls, through the client library that merchants use. Each request is a line of the log. */
 export function paymentsApi({
   address,
   credential,
@@ -64,63 +46,66 @@ export function paymentsApi({
   credential: { clientId: string; clientSecret: string }
   log: LiveLog
 }) {
-  const secrets = { 'client-id': credential.clientId, 'client-secret': credential.clientSecret }
+  function logged(reference: string): typeof fetch {
+    return async (url, request) => {
+      const title = `${request?.method} ${new URL(String(url)).pathname}`
+      const line = { kind: 'request' as const, title, reference }
+      const sent = typeof request?.body === 'string' ? [{ label: 'sent', body: JSON.parse(request.body) }] : []
+      const response = await fetch(url, request).catch((error: unknown) => {
+        log.add({ ...line, ok: false, outcome: 'no answer', bodies: sent })
+        throw error
+      })
+      const answer = (await response
+        .clone()
+        .json()
+        .catch(() => ({}))) as { data?: { status?: string } }
+      const { status } = answer.data ?? {}
+      log.add({
+        ...line,
+        ok: response.ok,
+        outcome: status ? `${response.status}, ${status}` : String(response.status),
+        bodies: [...sent, { label: 'answered', body: answer }],
+      })
+      return response
+    }
+  }
 
-  async function call<Data>(method: 'GET' | 'POST', path: string, reference: string, body?: unknown): Promise<Data> {
-    const line = { kind: 'request' as const, title: `${method} ${path}`, reference }
-    const sent = body === undefined ? [] : [{ label: 'sent', body }]
-    const response = await fetch(address() + path, {
-      method,
-      headers: { ...secrets, ...(body !== undefined && { 'content-type': 'application/json' }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(PATIENCE_MS),
-    }).catch(() => {
-      log.add({ ...line, ok: false, outcome: 'no answer', bodies: sent })
-      throw new Refused(502, 'The payment service did not answer.')
-    })
-    const answer = (await response.json().catch(() => ({}))) as Answer<Data>
-    const { status } = answer.data ?? {}
-    log.add({
-      ...line,
-      ok: response.ok,
-      outcome: status ? `${response.status}, ${status}` : String(response.status),
-      bodies: [...sent, { label: 'answered', body: answer }],
-    })
-    if (!response.ok || !answer.data) throw new Refused(response.status, refusalIn(answer))
-    return answer.data
+  async function call<Data>(reference: string, make: (manilla: Manilla) => Promise<Data>): Promise<Data> {
+    const deadlineMs = PATIENCE_MS // a customer waits for the page
+    try {
+      return await make(new Manilla({ baseUrl: address(), ...credential, deadlineMs, fetch: logged(reference) }))
+    } catch (error) {
+      if (error instanceof ManillaConnectionError) throw new Refused(502, 'The payment service did not answer.')
+      if (!(error instanceof ManillaApiError)) throw error
+      throw new Refused(error.status, error.errors.map(({ message }) => message).join(' ') || error.detail)
+    }
   }
 
   return {
     createCheckout: (order: Order) =>
-      call<{ url: string; reference: string }>('POST', '/payments/v1/checkouts', order.reference, {
-        ...order,
-        country: 'NG',
-      }),
+      call(order.reference, ({ checkouts }) => checkouts.create({ ...order, country: 'NG' })),
 
     /** Opens an account number for this order. */
     openAccount: (order: Order) =>
-      call<{ data: Account }>('POST', '/payments/v1/payments/initialize', order.reference, {
-        provider: `${PROVIDER}-virtual-bank-account`,
-        ...order,
-      }),
+      call(order.reference, ({ payments }) =>
+        payments.initialize({ provider: `${PROVIDER}-virtual-bank-account`, ...order }),
+      ),
 
-    payment: (reference: string) =>
-      call<Payment>('GET', `/payments/v1/payments/${encodeURIComponent(reference)}`, reference),
+    payment: (reference: string) => call(reference, ({ payments }) => payments.retrieve(reference)),
 
-    /** Simulates the customer's bank. Sandbox only. */
-    sendTransfer: (reference: string, accountNumber: string, amount: number) =>
-      call<unknown>('POST', `/sandbox/${PROVIDER}/transfers`, reference, { accountNumber, amount }),
+    /** Simulates the customer's bank. Sandbox only, so the client library has no such call. */
+    async sendTransfer(reference: string, accountNumber: string, amount: number): Promise<void> {
+      const response = await logged(reference)(`${address()}/sandbox/${PROVIDER}/transfers`, {
+        method: 'POST',
+        headers: {
+          'client-id': credential.clientId,
+          'client-secret': credential.clientSecret,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify({ accountNumber, amount }),
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      }).catch(() => undefined)
+      if (!response?.ok) throw new Refused(502, 'The simulated bank did not make the transfer.')
+    },
   }
-}
-
-type Answer<Data> = {
-  data?: Data & { status?: string }
-  detail?: string
-  errors?: { message: string }[]
-  error?: { message: string }
-}
-
-function refusalIn({ detail, errors, error }: Answer<unknown>): string {
-  const mistakes = errors?.map(({ message }) => message).join(' ')
-  return mistakes || detail || error?.message || 'The payment service refused.'
 }
