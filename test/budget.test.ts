@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliCompressSync, gunzipSync } from 'node:zlib'
+import { PAGES } from '../src/http/guides/contents.ts'
 import { buildAssets } from '../web/build.ts'
 import { startPaying } from './support/paying.ts'
 
@@ -13,6 +14,9 @@ const BUDGET = {
   status: 300,
   dashboard: 60 * KB,
   dashboardScreen: 30 * KB,
+  guide: 10 * KB,
+  guideAssets: 4 * KB,
+  guideSearch: 40 * KB,
 }
 
 const { addShop, baseUrl } = await startPaying()
@@ -123,4 +127,14 @@ test('the dashboard names no other host, has a strict CSP, and its assets are im
     assert.doesNotMatch(await asset.text(), /\bstyle:\{/, 'no inline style attributes')
   }
   assert.equal((await fetch(`${baseUrl}/dashboard/assets/main-OLD.js`)).status, 404)
+})
+
+test('a guide is at most 10 KB, its style and script 4 KB, and the search index, loaded on demand, 40 KB', async () => {
+  const sizeOf = async (path: string) => brotliCompressSync(await (await fetch(baseUrl + path)).text()).length
+  const pages = await Promise.all(PAGES.map(async ({ name }) => [name, await sizeOf(`/guides/${name}`)] as const))
+  const [largest, size] = pages.reduce((most, each) => (each[1] > most[1] ? each : most))
+  const shared = (await sizeOf('/guides/style.css')) + (await sizeOf('/guides/script.js'))
+  const search = await sizeOf('/guides/search.json')
+  console.log(`guides: largest ${largest} ${size} bytes, style and script ${shared}, search index ${search}`)
+  assert.ok(size <= BUDGET.guide && shared <= BUDGET.guideAssets && search <= BUDGET.guideSearch)
 })

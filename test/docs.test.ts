@@ -16,6 +16,7 @@ import { ensureDefaultSecret, findDefaultSecret } from '../src/events/webhook-se
 import { IntegrationRequest } from '../src/http/api/contract/integration.ts'
 import { LinkRequest } from '../src/http/api/contract/link.ts'
 import { readWidgetToken } from '../src/http/checkout/embed.ts'
+import { PAGES } from '../src/http/guides/contents.ts'
 import { STATUS } from '../src/http/server/problems.ts'
 import { PROBLEMS, type ProblemCode } from '../src/kernel/problem.ts'
 import { findBranding } from '../src/merchants/branding-store.ts'
@@ -308,7 +309,7 @@ test('each command of docs/branding.md works as described', async () => {
   assert.deepEqual(['merchant', ...options], Object.keys(merchantBrand.options), 'the table names every option')
 })
 
-test('each snippet of docs/widget.md opens the payment page', async () => {
+test('each snippet of docs/widget.md and of the migration from Paystack opens the payment page', async () => {
   const { baseUrl, addShop, parts } = await startPaying()
   const shop = await addShop()
   const { body } = await shop.call('POST', '/payments/v1/checkouts', {
@@ -324,8 +325,8 @@ test('each snippet of docs/widget.md opens the payment page', async () => {
       .replaceAll('cid_sandbox_…', clientId)
       .replaceAll('chk_…', body.data.id)
   const { stock } = await openWidgetShop(baseUrl)
-  const snippets = blocksOf('docs/widget.md', 'html')
-  assert.equal(snippets.length, 3)
+  const snippets = ['docs/widget.md', 'docs/migrate-from-paystack.md'].flatMap((page) => blocksOf(page, 'html'))
+  assert.equal(snippets.length, 4)
   const browser = await openBrowser()
   for (const [index, snippet] of snippets.entries()) {
     const page = await browser.newPage()
@@ -433,6 +434,70 @@ test('the curl of docs/exports.md writes a file', async () => {
   assert.match(file, /^payments-sandbox-\d{4}-\d\d-\d\d\.csv$/)
   assert.deepEqual(others, [])
   assert.equal(readFileSync(join(folder, file), 'utf8'), 'reference,amount,currency,createdAt\r\n')
+})
+
+test('each curl of the quickstart, of idempotency and of the migrations works as described', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const env = { CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] }
+  const answersOf = async (script: string) =>
+    (await run(script.replaceAll('http://localhost:3000', baseUrl), env))
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).data)
+  const [create = '', ...later] = blocksOf('docs/quickstart.md', 'sh')
+  const [made] = await answersOf(create)
+  const { body } = await shop.initialize({ reference: made.reference })
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+  await eventually(() => shop.payment(made.reference), isPaid)
+  const [payment, refund, account, ...others] = await answersOf(later.join('\necho\n'))
+  assert.equal(others.length, 0)
+  assert.deepEqual([payment.id, payment.status], [made.id, 'successful'])
+  assert.equal(refund.amount, 250_000)
+  assert.equal(account.data.amountToTransfer, 500_000)
+
+  const [first, again] = await answersOf(blocksOf('docs/idempotency.md', 'sh').join('\n'))
+  assert.deepEqual(again, first)
+  for (const page of ['docs/migrate-from-paystack.md', 'docs/migrate-from-stripe.md']) {
+    const [checkout] = await answersOf(blocksOf(page, 'sh').join('\n'))
+    assert.match(checkout.url, /\/pay\/chk_/, page)
+  }
+})
+
+test('each guide is served with its navigation, and each link and anchor in it leads somewhere', async () => {
+  const { baseUrl } = await startPaying()
+  const load = async (path: string) => {
+    const answer = await fetch(baseUrl + path)
+    assert.equal(answer.status, 200, path)
+    return answer.text()
+  }
+  const files = globSync(['docs/*.md', 'docs/{providers,operations}/*.md'], { cwd: ROOT }).map((file) =>
+    file.slice(5, -3),
+  )
+  const notGuides = ['guarantees'] // for contributors: it names tests
+  assert.deepEqual(
+    PAGES.map(({ name }) => name).sort(),
+    files.filter((name) => !notGuides.includes(name)).sort(),
+    'docs/ and src/http/guides/contents.ts list the same pages',
+  )
+  const paths = ['/guides', ...PAGES.map(({ name }) => `/guides/${name}`)]
+  const texts = new Map(await Promise.all(paths.map(async (path) => [path, await load(path)] as const)))
+  for (const [path, text] of texts) {
+    assert.doesNotMatch(text, /<script(?! type="module" src=")|<style| style="| on\w+="/, `${path} has nothing inline`)
+    for (const [, target = ''] of text.matchAll(/href="([/#][^"]*)"/g)) {
+      const [page = '', anchor] = target.split('#')
+      const linked = page === '' ? text : texts.get(page)
+      if (page.startsWith('/guides/') && !/\.css$/.test(page)) assert.ok(linked, `${path}: ${target}`)
+      if (anchor) assert.ok(linked?.includes(` id="${anchor}"`), `${path}: ${target}`)
+    }
+  }
+  assert.match(texts.get('/guides/errors') ?? '', /<tr id="rate_limited">/, 'a link can name an error code')
+  assert.ok(texts.get('/guides/quickstart')?.includes(`curl</span> -sS ${baseUrl}/payments/v1/checkouts`))
+
+  const rows: string[][] = JSON.parse(await load('/guides/search.json'))
+  assert.ok(rows.every(([address = '']) => texts.has(address.split('#')[0] ?? '')))
+  assert.ok(rows.some(([address, , heading]) => address === '/guides/sandbox#faults' && heading === 'Faults'))
+  assert.ok(rows.some(([address, , , text]) => address === '/guides/webhooks#events' && text?.includes('dispute.lost')))
 })
 
 test('docs/errors.md lists each error code with its status, and each failure code', () => {

@@ -14,6 +14,8 @@ export interface Assets {
   widgetTypes: string
   demoScript: string
   demoStyle: string
+  guidesScript: string
+  guidesStyle: string
   dashboard: DashboardAssets
 }
 
@@ -41,8 +43,10 @@ const ENTRIES: Record<Exclude<keyof Assets, 'widgetTypes' | 'dashboard'>, { file
   widgetModule: { file: 'widget/module.ts', format: 'esm' },
   demoScript: { file: 'demo/shop.ts', format: 'iife' },
   demoStyle: { file: 'demo/style.css' },
+  guidesScript: { file: 'guides/script.ts', format: 'esm' },
+  guidesStyle: { file: 'guides/style.css' },
 }
-const FOLDERS = ['checkout', 'widget', 'demo', 'dashboard']
+const FOLDERS = ['checkout', 'widget', 'demo', 'guides', 'dashboard']
 const LOCKFILE = join(import.meta.dirname, '../package-lock.json')
 // Supports old phones.
 const TARGET = ['chrome100', 'safari15.4', 'firefox100']

@@ -11,6 +11,7 @@ export function banner(service: Omit<Service, 'stop'>, { databaseUrl, dataDir }:
   client-id       ${sandbox.clientId}
   client-secret   ${sandbox.clientSecret}
   webhook secret  ${sandboxWebhookSecret}
+  Guides          ${baseUrl}/guides
   API docs        ${baseUrl}/docs${demoUrl ? `\n  Demo shop       ${demoUrl}` : ''}
   Database        ${databaseUrl ? 'yours (DATABASE_URL)' : `embedded PostgreSQL in ${dataDir}`}
 

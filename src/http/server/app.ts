@@ -39,6 +39,7 @@ import { isLink, pageRoutes, sendUnknownPayment } from '../checkout/page-routes.
 import { widgetRoutes } from '../checkout/widget-routes.ts'
 import { DASHBOARD_API, dashboardRoutes } from '../dashboard/routes.ts'
 import { shellRoutes } from '../dashboard/shell.ts'
+import { guideRoutes } from '../guides/routes.ts'
 import { authentication } from './authenticate.ts'
 import type { App } from './framework.ts'
 import { parseJsonBody } from './json-body.ts'
@@ -263,6 +264,7 @@ async function registerCallerRoutes(
   const forMembers = { ...parts, limits, links, documents, exportSlots }
   await app.register(async (dashboard: App) => dashboardRoutes(dashboard, forMembers), { prefix: DASHBOARD_API })
   await app.register(async (shell: App) => shellRoutes(shell, parts.assets.dashboard))
+  await app.register(async (guides: App) => guideRoutes(guides, parts))
   const paymentIdOf = (text: string) => pageOf(parts, text)?.id
   await app.register(async (live: App) => liveRoutes(live, { live: parts.live, limits, paymentIdOf }))
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { findings, loadAxe } from '../../support/axe.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { addMerchant, checkout, startService } from '../../support/service.ts'
 
@@ -64,4 +65,47 @@ test('/docs opens, lists the calls, and asks no other host for anything', async 
   await page.goto(`${base}/docs`)
   await page.getByText('Create a checkout').first().waitFor()
   assert.deepEqual(complaints, [])
+})
+
+test('/guides: a search finds headings and text and opens them; without scripts the pages are plain navigation', async () => {
+  const { page, complaints } = await newPage()
+  await page.goto(`${base}/guides`)
+  await page.keyboard.press('/')
+  await page.keyboard.type('strict mode')
+  await page.getByRole('link', { name: 'The widget › Strict mode' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`${base}/guides/widget#strict-mode`)
+  await page.getByRole('searchbox').fill('no such word at all')
+  await page.getByText('Nothing found.').waitFor()
+  await page.getByRole('searchbox').fill('orphaned\\ [')
+  await page.getByText('Nothing found.').waitFor()
+  assert.deepEqual(complaints, [])
+
+  const plain = await newPage({ javaScriptEnabled: false })
+  await plain.page.goto(`${base}/guides`)
+  assert.equal(await plain.page.getByRole('searchbox').count(), 0)
+  await plain.page.getByRole('main').getByRole('link', { name: 'Errors by code' }).click()
+  await plain.page.getByRole('heading', { name: 'Failure codes' }).waitFor()
+})
+
+test('/guides fits a phone of 320 px and has no accessibility findings, in light and dark', async () => {
+  const { page } = await newPage({ viewport: { width: 320, height: 640 } })
+  const found: string[] = []
+  for (const path of ['', '/quickstart', '/errors', '/going-live', '/providers/stripe']) {
+    for (const [colorScheme, width] of [
+      ['light', 320],
+      ['dark', 1280],
+    ] as const) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: 800 })
+      await page.goto(`${base}/guides${path}`)
+      await loadAxe(page)
+      found.push(...(await findings(page)).map((finding) => `${path} ${colorScheme}: ${finding}`))
+      const excess = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      if (excess > 0) found.push(`${path} ${width}: ${excess} px too wide`)
+    }
+  }
+  assert.deepEqual(found, [])
 })

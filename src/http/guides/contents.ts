@@ -1,0 +1,76 @@
+/** The guides, in the order of the navigation. A page is `docs/{name}.md`, and is served at `/guides/{name}`. */
+export interface Entry {
+  name: string
+  /** For the navigation; the page has its own heading. */
+  label: string
+  summary: string
+}
+
+export const CONTENTS: { heading: string; pages: Entry[] }[] = [
+  {
+    heading: 'Start',
+    pages: [
+      { name: 'quickstart', label: 'Quickstart', summary: 'The whole way of a payment, call by call' },
+      { name: 'sandbox', label: 'Test cards and faults', summary: 'Declines, slow providers, lost notices' },
+    ],
+  },
+  {
+    heading: 'Take payments',
+    pages: [
+      { name: 'returning', label: 'The customer returns', summary: 'Return parameters, and a complete shop' },
+      { name: 'widget', label: 'The widget', summary: 'The payment page in a window over your shop' },
+      { name: 'links', label: 'Payment links', summary: 'One link for many customers' },
+      { name: 'branding', label: 'Branding', summary: 'Your name, logo and colour on the page' },
+    ],
+  },
+  {
+    heading: 'Know what happened',
+    pages: [
+      { name: 'webhooks', label: 'Webhooks', summary: 'Events, signatures, retries; handlers to copy' },
+      { name: 'refunds-and-disputes', label: 'Refunds and disputes', summary: 'Money that goes back' },
+      { name: 'exports', label: 'Exports', summary: 'Payments, refunds and deliveries as CSV' },
+      { name: 'dashboard', label: 'The dashboard', summary: 'Screens, roles and sign-in' },
+    ],
+  },
+  {
+    heading: 'Rules of the API',
+    pages: [
+      { name: 'errors', label: 'Errors by code', summary: 'What each code means, and what to do' },
+      { name: 'idempotency', label: 'Idempotency', summary: 'Repeat a request without paying twice' },
+      { name: 'versioning', label: 'Versioning', summary: 'What can change, and what never does' },
+    ],
+  },
+  {
+    heading: 'Go live',
+    pages: [
+      { name: 'going-live', label: 'Checklist', summary: 'What to do before you take real money' },
+      { name: 'integrations', label: 'Integrations', summary: 'Provider keys, order, notice URLs' },
+      { name: 'providers/paystack', label: 'Paystack', summary: 'Cards in five countries, account numbers in NGN' },
+      {
+        name: 'providers/flutterwave',
+        label: 'Flutterwave',
+        summary: 'Cards in four countries, account numbers in NGN',
+      },
+      { name: 'providers/monnify', label: 'Monnify', summary: 'Cards and account numbers in Nigeria' },
+      { name: 'providers/stripe', label: 'Stripe', summary: 'Cards from all countries' },
+    ],
+  },
+  {
+    heading: 'Operate',
+    pages: [
+      { name: 'operations/deployment', label: 'Deployment', summary: 'Processes, roles, updates' },
+      { name: 'operations/database', label: 'Database', summary: 'Connections, PgBouncer, a replica for reading' },
+      { name: 'operations/backup', label: 'Backup and restore', summary: 'What to keep, and how to get it back' },
+      { name: 'operations/failover', label: 'Failover', summary: 'PostgreSQL that survives the loss of a machine' },
+    ],
+  },
+  {
+    heading: 'Migrate',
+    pages: [
+      { name: 'migrate-from-paystack', label: 'From Paystack', summary: 'Popup and inline, call by call' },
+      { name: 'migrate-from-stripe', label: 'From Stripe Checkout', summary: 'Sessions and events, call by call' },
+    ],
+  },
+]
+
+export const PAGES: Entry[] = CONTENTS.flatMap(({ pages }) => pages)
