@@ -26,8 +26,11 @@ export class DidNotStart extends Error {
 }
 
 /** The real program, as `npm start` runs it, on its own port. The caller must stop it. */
-export async function startProcess(env: Record<string, string>, { cwd = ROOT } = {}): Promise<ServiceProcess> {
-  const child = spawn(join(ROOT, 'node_modules/.bin/node'), [join(ROOT, 'src/cli/main.ts'), 'serve'], {
+export async function startProcess(
+  env: Record<string, string>,
+  { root = ROOT, cwd = root }: { root?: string; cwd?: string } = {},
+): Promise<ServiceProcess> {
+  const child = spawn(join(root, 'node_modules/.bin/node'), [join(root, 'src/cli/main.ts'), 'serve'], {
     cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, PORT: '0', LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
