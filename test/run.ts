@@ -3,6 +3,8 @@
 // `npm run browser`: every state and error of the page in a real browser; ten minutes, so not part of `npm test`.
 // RETRY_FAILED_FILES=1, as CI sets it: each file that failed runs once more. One that passes then is reported as flaky.
 // `npm run scale`: every statement, claims and pauses on tables with a million rows; some minutes, not part of CI.
+// `npm run pgbouncer`: the journeys through PgBouncer in transaction mode. PGBOUNCER names the program.
+// `npm run roles`: journeys that need a worker, with ROLE=worker in a process of its own.
 // `npm run providers`: money, failover and secrets with the fake of every real provider; a minute or two.
 import { spawn } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
@@ -13,10 +15,12 @@ import pg from 'pg'
 import { startEmbedded } from '../src/database/embedded.ts'
 import { migrate } from '../src/database/migrate.ts'
 import { TEMPLATE, urlOfDatabase } from './support/database.ts'
+import { startPgbouncer } from './support/pgbouncer.ts'
 
 const root = join(import.meta.dirname, '..')
+const { PGBOUNCER } = process.env
 const chosen = process.argv.slice(2).map((file) => relative(root, resolve(file)))
-const THOROUGH = /^test\/(\w+\/thorough|processes|scale)\//
+const THOROUGH = /^test\/(\w+\/thorough|pgbouncer|processes|scale)\//
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root }).sort()
 const files = chosen.length > 0 ? chosen : all.filter((file) => !THOROUGH.test(file))
 
@@ -32,6 +36,8 @@ async function main(): Promise<number> {
   }
   const folder = await mkdtemp(join(tmpdir(), 'manilla-test-'))
   const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
+  const pooler = PGBOUNCER ? await startPgbouncer(PGBOUNCER, server.url, join(folder, 'pgbouncer')) : undefined
+  if (pooler) process.env.TEST_POOLER_URL = pooler.url
   try {
     await makeTemplate(server.url)
     const failed = await runTests(server.url, folder, files)
@@ -43,6 +49,7 @@ async function main(): Promise<number> {
     for (const file of flaky) process.stdout.write(`FLAKY: ${file} failed, then passed. Find the cause.\n`)
     return failedAgain.length === 0 ? 0 : 1
   } finally {
+    await pooler?.stop()
     await server.stop()
     await rm(folder, { recursive: true, force: true })
   }

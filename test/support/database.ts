@@ -19,8 +19,16 @@ export function serverUrl(): string {
 }
 
 export interface TestDatabase {
+  /** Of PostgreSQL itself. */
   url: string
+  /** Through PgBouncer with `npm run pgbouncer`. */
   database: Database
+}
+
+/** The URL through PgBouncer, with `npm run pgbouncer`. */
+export function pooledUrl(url: string): string | undefined {
+  const pooler = process.env.TEST_POOLER_URL
+  return pooler && urlOfDatabase(pooler, new URL(url).pathname.slice(1))
 }
 
 /** A migrated database for this test file, dropped at its end. `empty`: not migrated. */
@@ -29,7 +37,8 @@ export async function createDatabase({ empty = false } = {}): Promise<TestDataba
   await onServer(`create database ${name} ${empty ? '' : `template ${TEMPLATE}`}`)
   const url = urlOfDatabase(serverUrl(), name)
   // On a slow machine a connection may take longer than the second that the service waits. Tests of that wait open their own.
-  const database = connect({ url, poolWaitMs: 10_000 })
+  const pooled = pooledUrl(url)
+  const database = connect({ url: pooled ?? url, isPooled: pooled !== undefined, poolWaitMs: 10_000 })
   after(async () => {
     await database.close()
     await onServer(`drop database ${name} with (force)`)

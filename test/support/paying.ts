@@ -30,6 +30,7 @@ import { startWorker } from '../../src/worker/worker.ts'
 import { buildAssets } from '../../web/build.ts'
 import { createDatabase } from './database.ts'
 import type { Answer } from './service.ts'
+import { startWorkerProcess } from './worker-process.ts'
 
 /** The service on a real port with the sandbox provider, for payments over HTTP. A worker runs only if a test asks for one. */
 export interface PayingService {
@@ -136,8 +137,10 @@ export async function openPaying(
   })
   await app.listen({ host: '127.0.0.1', port: changes.port ?? 0 })
   baseUrl = `http://${changes.host ?? '127.0.0.1'}:${(app.server.address() as { port: number }).port}`
-  const worker = changes.worker ? startWorker(parts) : undefined
-  const delivering = changes.deliver ? startDelivering({ ...parts, http, allowPrivate }) : undefined
+  const apart =
+    databaseUrl && runsApart(changes) ? await startWorkerProcess(databaseUrl, masterKey, baseUrl) : undefined
+  const worker = changes.worker && !apart ? startWorker(parts) : undefined
+  const delivering = changes.deliver && !apart ? startDelivering({ ...parts, http, allowPrivate }) : undefined
   const listening =
     databaseUrl &&
     listen(databaseUrl, {
@@ -155,12 +158,18 @@ export async function openPaying(
     addShop: (name, options) => addShop(parts, baseUrl, name, options),
     async stop() {
       if (listening) await listening.stop()
-      await Promise.all([worker?.stop(), delivering?.stop()])
+      await Promise.all([worker?.stop(), delivering?.stop(), apart?.stop()])
       http.close()
       await Promise.all(guests.map((guest) => guest.stop()))
       await app.close()
     },
   }
+}
+
+/** With `npm run roles`, unless the test replaces a part of the worker, which another process would not have. */
+function runsApart({ worker, deliver, clock, log, providers, providerHttp, healthNow }: Changes): boolean {
+  const isReplaced = [clock, log, providers, providerHttp, healthNow].some((each) => each !== undefined)
+  return process.env.TEST_ROLES === 'apart' && Boolean(worker || deliver) && !isReplaced
 }
 
 async function addShop(
