@@ -60,6 +60,7 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
     pages: [
       { name: 'operations/deployment', label: 'Deployment', summary: 'Processes, roles, updates' },
       { name: 'operations/database', label: 'Database', summary: 'Connections, PgBouncer, a replica for reading' },
+      { name: 'operations/upgrade', label: 'Upgrade', summary: 'Without a pause, and how to write a migration' },
       { name: 'operations/backup', label: 'Backup and restore', summary: 'What to keep, and how to get it back' },
       { name: 'operations/failover', label: 'Failover', summary: 'PostgreSQL that survives the loss of a machine' },
     ],
