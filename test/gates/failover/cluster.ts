@@ -51,17 +51,40 @@ export class Cluster {
     return node
   }
 
-  /** Until there is a leader and both others follow, one of them synchronously. Returns how long it took. */
+  /**
+   * Until both others follow the leader, one of them synchronously. Returns how long it took. The primary is asked, because a node that
+   * comes back may still be listed with its former state.
+   */
   async untilHealthy(): Promise<number> {
     const startedAt = performance.now()
     let members: Member[] = []
     for (const deadline = startedAt + HEALTHY_WITHIN_MS; performance.now() < deadline; await pause(500)) {
       members = await this.#members()
       const roles = members.filter(({ state }) => state === 'running' || state === 'streaming').map(({ role }) => role)
-      if (roles.length === NAMES.length && roles.includes('leader') && roles.includes('sync_standby'))
-        return performance.now() - startedAt
+      const isListed = roles.length === NAMES.length && roles.includes('leader') && roles.includes('sync_standby')
+      if (isListed && (await this.#standbys()) === 'streaming 2, synchronous 1') return performance.now() - startedAt
     }
     throw new Error(`the cluster is not healthy after ${HEALTHY_WITHIN_MS} ms: ${JSON.stringify(members)}`)
+  }
+
+  async #standbys(): Promise<string | undefined> {
+    const client = new pg.Client({
+      connectionString: this.#admin,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 5_000,
+    })
+    client.on('error', () => {}) // the query reports it
+    try {
+      await client.connect()
+      const { rows } = await client.query(`
+        select format('streaming %s, synchronous %s', count(*), count(*) filter (where sync_state = 'sync')) as found
+          from pg_stat_replication where state = 'streaming'`)
+      return rows[0].found
+    } catch {
+      return undefined // it is being replaced
+    } finally {
+      await client.end().catch(() => {})
+    }
   }
 
   /** As the first node that answers sees it; all have it from etcd. */
@@ -80,22 +103,9 @@ export class Cluster {
   async #createDatabase(): Promise<void> {
     const { username, password } = new URL(this.url)
     const client = new pg.Client({ connectionString: this.#admin, connectionTimeoutMillis: 10_000 })
-    for (let tries = 0; tries < 20; tries++) {
-      if (await isOpen(this.#admin)) break
-      await pause(500)
-    }
     await client.connect()
     await client.query(`create role ${username} login password '${password}'`)
     await client.query(`create database manilla owner ${username}`)
     await client.end()
   }
-}
-
-async function isOpen(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-  client.on('error', () => {})
-  return client.connect().then(
-    () => client.end().then(() => true),
-    () => false,
-  )
 }
