@@ -7,6 +7,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { integrationCommands } from '../src/cli/commands/integration.ts'
 import { merchantBrand } from '../src/cli/commands/merchant-brand.ts'
 import { gradeHandler } from '../src/cli/grade-handler.ts'
@@ -83,6 +85,16 @@ test('each curl of the README works as described', async () => {
   assert.equal(refund.data.amount, 250_000)
 })
 
+/** `@manilla/client` in the docs is the library of this repository. */
+const withClient = (program: string) =>
+  program.replaceAll("'@manilla/client'", `'${pathToFileURL(join(ROOT, 'clients/typescript/src/index.ts'))}'`)
+
+const runTypeScript = async (program: string, env: Record<string, string>) => {
+  const args = ['--input-type=module-typescript', '--eval', withClient(program)]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, ...env } })
+  return stdout
+}
+
 const blocksOf = (page: string, language: string) =>
   [
     ...read(page).matchAll(
@@ -101,7 +113,12 @@ async function startHandler(
   assert.ok(program.includes('8080'))
   const text = program.replaceAll('8080', String(port))
   const [command, args] =
-    language === 'js' ? [process.execPath, ['--input-type=module', '--eval', text]] : ['python3', ['-c', text]]
+    language === 'python'
+      ? ['python3', ['-c', text]]
+      : [
+          process.execPath,
+          [`--input-type=${language === 'ts' ? 'module-typescript' : 'module'}`, '--eval', withClient(text)],
+        ]
   const child = spawn(command, args, { cwd: ROOT, env: { PATH: process.env.PATH, ...env } })
   after(() => child.kill('SIGKILL'))
   let output = ''
@@ -367,35 +384,41 @@ test('docs/webhooks.md shows a body of the real shape and lists each event', asy
 
 const isPaid = ({ status }: { status: string }) => status === 'successful'
 
-test('the shop in the docs creates a checkout, verifies the webhook and shows the result', async () => {
-  const { baseUrl, addShop, database, parts } = await startPaying({ deliver: true })
-  const shop = await addShop()
-  const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
-  await ensureDefaultSecret(database, parts.secrets, owner)
-  const [program = '', ...others] = blocksOf('docs/returning.md', 'js')
-  assert.equal(others.length, 0)
-  const handler = await startHandler(
-    { language: 'js', program },
-    {
-      ...{ CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'], MANILLA: baseUrl },
-      WEBHOOK_SECRET: (await findDefaultSecret(database, parts.secrets, owner)) as string,
-    },
-  )
-  const bought = await fetch(new URL('/buy', handler.url), { redirect: 'manual' })
-  assert.equal(bought.status, 303)
-  const [, id] = (bought.headers.get('location') ?? '').split('/pay/')
-  const { reference, amount, user } = await shop.payment(id as string)
-  const thanks = new URL(`/thanks?status=successful&reference=${reference}`, handler.url)
-  assert.equal(await (await fetch(thanks)).text(), 'Your payment is pending.', 'a forged return proves nothing')
-  const { body } = await shop.initialize({ reference, amount, user: { email: user.email } })
-  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
-  await eventually(
-    async () => handler.output(),
-    (output) => output.includes(`${reference} is paid`),
-  )
-  assert.equal(await (await fetch(thanks)).text(), 'Thank you!')
-  assert.equal(handler.output().match(/is paid/g)?.length, 1)
-})
+const SHOPS = [
+  { page: 'docs/returning.md', language: 'js' },
+  { page: 'docs/accept-a-payment.md', language: 'ts' },
+]
+
+for (const { page, language } of SHOPS)
+  test(`the shop of ${page} creates a checkout, verifies the webhook and shows the result`, async () => {
+    const { baseUrl, addShop, database, parts } = await startPaying({ deliver: true })
+    const shop = await addShop()
+    const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+    await ensureDefaultSecret(database, parts.secrets, owner)
+    const [program = '', ...others] = blocksOf(page, language)
+    assert.equal(others.length, 0)
+    const handler = await startHandler(
+      { language, program },
+      {
+        ...{ CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'], MANILLA: baseUrl },
+        WEBHOOK_SECRET: (await findDefaultSecret(database, parts.secrets, owner)) as string,
+      },
+    )
+    const bought = await fetch(new URL('/buy', handler.url), { redirect: 'manual' })
+    assert.equal(bought.status, 303)
+    const [, id] = (bought.headers.get('location') ?? '').split('/pay/')
+    const { reference, amount, user } = await shop.payment(id as string)
+    const thanks = new URL(`/thanks?status=successful&reference=${reference}`, handler.url)
+    assert.equal(await (await fetch(thanks)).text(), 'Your payment is pending.', 'a forged return proves nothing')
+    const { body } = await shop.initialize({ reference, amount, user: { email: user.email } })
+    await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+    await eventually(
+      async () => handler.output(),
+      (output) => output.includes(`${reference} is paid`),
+    )
+    assert.equal(await (await fetch(thanks)).text(), 'Thank you!')
+    assert.equal(handler.output().match(/is paid/g)?.length, 1)
+  })
 
 test('each curl of docs/sandbox.md works, and its tables list each card and fault', async () => {
   const { baseUrl, addShop } = await startPaying()
@@ -436,7 +459,7 @@ test('the curl of docs/exports.md writes a file', async () => {
   assert.equal(readFileSync(join(folder, file), 'utf8'), 'reference,amount,currency,createdAt\r\n')
 })
 
-test('each curl of the quickstart, of idempotency and of the migrations works as described', async () => {
+test('each snippet of the quickstart, of idempotency and of the migrations works as described', async () => {
   const { baseUrl, addShop } = await startPaying()
   const shop = await addShop()
   const env = { CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] }
@@ -445,20 +468,39 @@ test('each curl of the quickstart, of idempotency and of the migrations works as
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line).data)
+  const [setUp = '', createInTs = '', ...laterInTs] = blocksOf('docs/quickstart.md', 'ts')
+  const inTs = async (...blocks: string[]) =>
+    (await runTypeScript([setUp, ...blocks].join('\n').replaceAll('http://localhost:3000', baseUrl), env))
+      .trim()
+      .split('\n')
+  const pay = async (reference: string) => {
+    const { body } = await shop.initialize({ reference })
+    await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+    await eventually(() => shop.payment(reference), isPaid)
+  }
   const [create = '', ...later] = blocksOf('docs/quickstart.md', 'sh')
   const [made] = await answersOf(create)
-  const { body } = await shop.initialize({ reference: made.reference })
-  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
-  await eventually(() => shop.payment(made.reference), isPaid)
+  const [url] = await inTs(createInTs)
+  assert.match(url ?? '', /\/pay\/chk_/)
+  await Promise.all([pay(made.reference), pay('ORD-1002')])
   const [payment, refund, account, ...others] = await answersOf(later.join('\necho\n'))
   assert.equal(others.length, 0)
   assert.deepEqual([payment.id, payment.status], [made.id, 'successful'])
   assert.equal(refund.amount, 250_000)
   assert.equal(account.data.amountToTransfer, 500_000)
 
+  const [status, refunded, bank] = await inTs(...laterInTs)
+  assert.equal(status, 'successful 1250000')
+  assert.match(refunded ?? '', /^(pending|successful)$/)
+  assert.match(bank ?? '', /^\S.* \d{10}$/)
+
   const [first, again] = await answersOf(blocksOf('docs/idempotency.md', 'sh').join('\n'))
   assert.deepEqual(again, first)
-  for (const page of ['docs/migrate-from-paystack.md', 'docs/migrate-from-stripe.md']) {
+  const compared = ['docs/idempotency.md', 'docs/migrate-from-paystack.md', 'docs/migrate-from-stripe.md']
+  const [same, ...urls] = await inTs(...compared.flatMap((page) => blocksOf(page, 'ts')))
+  assert.equal(same, 'true')
+  assert.equal(urls.filter((each) => /\/pay\/chk_/.test(each)).length, 2)
+  for (const page of compared.slice(1)) {
     const [checkout] = await answersOf(blocksOf(page, 'sh').join('\n'))
     assert.match(checkout.url, /\/pay\/chk_/, page)
   }

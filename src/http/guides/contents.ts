@@ -10,7 +10,8 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
   {
     heading: 'Start',
     pages: [
-      { name: 'quickstart', label: 'Quickstart', summary: 'The whole way of a payment, call by call' },
+      { name: 'quickstart', label: 'Quickstart', summary: 'The whole way of a payment, in curl and TypeScript' },
+      { name: 'accept-a-payment', label: 'Accept a payment', summary: 'A shop that takes money, in five minutes' },
       { name: 'sandbox', label: 'Test cards and faults', summary: 'Declines, slow providers, lost notices' },
     ],
   },
