@@ -52,11 +52,13 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
       const { payment } = await ownPayment(database, request.caller, request.params.reference)
       const idempotency = readIdempotencyKey(request)
       const call = { endpoint: `refunds of ${payment.id}`, reference: undefined, idempotency }
+      const { limitRefunds } = request.caller
       const wanted = {
         amount: amount ?? undefined,
         reason: reason ?? null,
-        mayRepeat: idempotency !== undefined || allowDuplicate === true,
-        limit: request.caller.limitRefunds,
+        // Of a member, a key protects one form only: another member, or the same one in a new form, may refund the same.
+        mayRepeat: allowDuplicate === true || (idempotency !== undefined && !limitRefunds),
+        limit: limitRefunds,
       }
       const { answer, replayed } = await withIdempotencyKey(parts, request.caller, call, async ({ reference }) =>
         refundView(
