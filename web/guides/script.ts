@@ -69,7 +69,10 @@ function resultOf([address, page, heading, text]: Row, words: string[]): HTMLEle
   title.textContent = heading ? `${page} › ${heading}` : page
   const at = Math.max(0, ...words.map((word) => text.toLowerCase().indexOf(word)))
   const excerpt = document.createElement('small')
-  excerpt.append(...withMarks(text.slice(Math.max(0, at - AROUND), at + 2 * AROUND), words))
+  // Whole words only.
+  const start = at > AROUND ? text.indexOf(' ', at - AROUND) + 1 : 0
+  const end = text.lastIndexOf(' ', at + 2 * AROUND)
+  excerpt.append(...withMarks(text.slice(start, text.length > at + 2 * AROUND ? end : undefined), words))
   link.append(title, excerpt)
   return link
 }

@@ -118,6 +118,7 @@ const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>
 
 function plainText(markup: string): string {
   return markup
+    .replaceAll(/<span class="box".*?<\/span>/g, '')
     .replaceAll(/<\/?(?:p|li|td|th|tr|pre|h\d|figcaption|div|ul|ol)\b[^>]*>/g, ' ')
     .replaceAll(/<[^>]+>/g, '')
     .replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? '')

@@ -36,8 +36,7 @@ export function contentsPage(): string {
     'Guides',
     html`<article>
 <h1>Guides</h1>
-<p>Learn Manilla by doing. A test runs every snippet on these pages. All calls are in the
-<a href="/docs">API reference</a>.</p>
+<p>Learn Manilla by doing. All calls are in the <a href="/docs">API reference</a>.</p>
 <div class="contents">${join(parts)}</div>
 </article>`,
   )
