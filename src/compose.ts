@@ -294,7 +294,10 @@ export async function describeService(): Promise<unknown> {
     paymentBatch: { insert: nothing },
     live: livePayments(dependencies),
     assets: await buildAssets(),
-    providers: { find: nothing, isHealthy: nothing, recordResult: nothing, connect: nothing, accounts: nothing },
+    providers: {
+      ...{ find: nothing, isHealthy: nothing, recordResult: nothing },
+      ...{ connect: nothing, accounts: nothing, breakers: nothing },
+    },
     secrets: { keyId: '', seal: nothing, open: nothing, sign: nothing, verify: nothing },
     http: { post: nothing },
     allowPrivate: () => false,

@@ -8,8 +8,8 @@ const ROOT = join(import.meta.dirname, '..')
 const ENTRY_POINTS = ['http', 'worker', 'cli']
 /** A folder imports itself and the folders before it, so there are no cycles, and a change affects only what comes after. */
 const ORDER = [
-  ...['kernel', 'database', 'outbound', 'events', 'merchants', 'members'],
-  ...['providers', 'integrations', 'payments', 'webhooks'],
+  ...['kernel', 'metrics', 'database', 'outbound', 'events', 'merchants', 'members'],
+  ...['providers', 'integrations', 'payments', 'webhooks', 'status'],
   ...ENTRY_POINTS,
 ]
 const PROVIDER_PORT = 'src/providers/provider.ts'

@@ -6,6 +6,7 @@ import type { NewCredential } from '../merchants/credential.ts'
 export type Api = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<any>
 
 const TIMEOUT_MS = 35_000
+const METRICS_TIMEOUT_MS = 5_000
 
 export function apiOf(baseUrl: string, { clientId, clientSecret }: NewCredential): Api {
   return async (method, path, body) => {
@@ -32,6 +33,17 @@ export function apiOf(baseUrl: string, { clientId, clientSecret }: NewCredential
       )
     const said = [answer.detail ?? answer.error?.message, ...(answer.errors ?? []).map(wordsOf)].filter(Boolean)
     throw new OperatorError(`${method} ${path} was refused with ${response.status}: ${said.join(' ')}`)
+  }
+}
+
+/** The metrics of the running service, as text. Undefined: none answers. */
+export async function readMetrics(serverUrl: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${serverUrl}/metrics`, { signal: AbortSignal.timeout(METRICS_TIMEOUT_MS) })
+    const text = await response.text()
+    return response.ok && text.includes('manilla_') ? text : undefined
+  } catch {
+    return undefined
   }
 }
 

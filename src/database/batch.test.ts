@@ -17,6 +17,7 @@ test('calls that arrive during a write are written together by the next one', as
   const sizes: number[] = []
   const first = gate()
   const write = batch<number, number>({
+    name: 'test',
     maxItems: 100,
     maxWaiting: 100,
     tooMany,
@@ -38,6 +39,7 @@ test('calls that arrive during a write are written together by the next one', as
 
 test('a single call is written in the same turn of the event loop, without a timer', async () => {
   const write = batch<string, string>({
+    name: 'test',
     maxItems: 10,
     maxWaiting: 10,
     tooMany,
@@ -54,6 +56,7 @@ test('a single call is written in the same turn of the event loop, without a tim
 test('a write that fails fails for all of its callers, and the next one works', async () => {
   let writes = 0
   const write = batch<string, string>({
+    name: 'test',
     maxItems: 10,
     maxWaiting: 10,
     tooMany,
@@ -73,6 +76,7 @@ test('a write that fails fails for all of its callers, and the next one works', 
 
 test('an error as result fails only that caller', async () => {
   const write = batch<string, string>({
+    name: 'test',
     maxItems: 10,
     maxWaiting: 10,
     tooMany,
@@ -89,6 +93,7 @@ test('an error as result fails only that caller', async () => {
 test('no batch exceeds the maximum, and every item is written', async () => {
   const sizes: number[] = []
   const write = batch<number, number>({
+    name: 'test',
     maxItems: 7,
     maxWaiting: 100,
     tooMany,
@@ -106,6 +111,7 @@ test('no batch exceeds the maximum, and every item is written', async () => {
 test('E1: a call beyond the queue limit is refused at once (backpressure)', async () => {
   const never = gate()
   const write = batch<number, number>({
+    name: 'test',
     maxItems: 1,
     maxWaiting: 2,
     tooMany,
@@ -126,6 +132,7 @@ test('E1: a call beyond the queue limit is refused at once (backpressure)', asyn
 test('when the database is unavailable, waiting calls fail at once', async () => {
   let writes = 0
   const write = batch<number, number>({
+    name: 'test',
     maxItems: 1,
     maxWaiting: 100,
     tooMany,

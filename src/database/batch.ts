@@ -1,3 +1,5 @@
+import { batchItems } from '../metrics/instruments.ts'
+
 /**
  * Batch writer (group commit). While one write is running, calls queue up; the next write takes them all. So a hundred callers share
  * one commit, and each gets its own result after that commit.
@@ -5,6 +7,8 @@
  * There is no timer: without a running write, a call is written in the same turn of the event loop. A single caller never waits.
  */
 export interface BatchOptions<Item, Result> {
+  /** For the metrics. */
+  name: string
   /** One result per item, in order. An Error as result fails only that item. */
   write(items: Item[]): Promise<(Result | Error)[]>
   /** Larger batches make a statement slower without a gain. */
@@ -42,6 +46,7 @@ export function batch<Item, Result>(options: BatchOptions<Item, Result>): (item:
     const group = waiting.slice(0, options.maxItems)
     waiting = waiting.slice(options.maxItems)
     writing = true
+    batchItems.observe({ batch: options.name }, group.length)
     options.write(group.map(({ item }) => item)).then(
       (results) => {
         writing = false

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { Problem } from '../kernel/problem.ts'
+import { databaseWaitFailures, databaseWaitSeconds } from '../metrics/instruments.ts'
 import { breaksConnection, isAway } from './failure.ts'
 
 /** Limits of every session, in milliseconds. */
@@ -58,9 +59,13 @@ export function openPool(
 }
 
 export async function clientOf(pool: pg.Pool): Promise<pg.PoolClient> {
+  const start = performance.now()
   try {
-    return await pool.connect()
+    const client = await pool.connect()
+    databaseWaitSeconds.observe((performance.now() - start) / 1_000)
+    return client
   } catch (error) {
+    databaseWaitFailures.inc()
     throw unavailable(error)
   }
 }

@@ -3,6 +3,7 @@ import { uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { Owner } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
+import type { Breaker } from '../outbound/circuit-breaker.ts'
 import { type ProviderHttpOptions, providerHttp } from '../outbound/provider-http.ts'
 import {
   type Account,
@@ -46,12 +47,12 @@ const MAX_NOTICE_ACCOUNTS = 11
  */
 export function providerConnections(deps: ConnectionDependencies): Providers {
   const { database, secrets, providers = PROVIDERS } = deps
-  const connections = new Map<string, Connection>()
+  const connections = new Map<string, Opened>()
   const health = createHealth(deps.now)
   const nameOf = ({ merchantId, mode }: Owner, name: string) => `${merchantId} ${mode} ${name}`
   const find = (name: string) => providers.find(({ capabilities }) => capabilities.name === name)
 
-  function open(provider: Provider, { mode }: Owner, account: ResolvedAccount, purpose: Purpose): Connection {
+  function open(provider: Provider, { mode }: Owner, account: ResolvedAccount, purpose: Purpose): Opened {
     const { answersWithinMs: deadlineMs } = provider.capabilities
     // SSRF: a base URL that the merchant set is checked at every call. The provider's own URL is trusted.
     const isPublicOnly = account.hasCustomURL && !deps.allowPrivate(mode)
@@ -62,13 +63,14 @@ export function providerConnections(deps: ConnectionDependencies): Providers {
       addresses: isPublicOnly ? 'public' : 'any',
     })
     const { settings, baseURL } = account
-    return redactErrors(provider.connect({ mode, settings, baseURL, http: redactCredentials(http) }))
+    const connection = redactErrors(provider.connect({ mode, settings, baseURL, http: redactCredentials(http) }))
+    return { connection, provider: provider.capabilities.name, mode, breaker: http.breaker }
   }
 
-  function cache(key: string, connection: Connection): Connection {
-    connections.set(key, connection)
+  function cache(key: string, opened: Opened): Connection {
+    connections.set(key, opened)
     if (connections.size > MAX_CACHED) connections.delete(connections.keys().next().value as string)
-    return connection
+    return opened.connection
   }
 
   async function connect(owner: Owner, name: string, options: ConnectOptions = {}): Promise<Connection> {
@@ -78,22 +80,22 @@ export function providerConnections(deps: ConnectionDependencies): Providers {
     const { purpose = 'check' } = options
     const key = `${nameOf(owner, name)} ${version} ${purpose}`
     const known = connections.get(key)
-    if (known) return known
+    if (known) return known.connection
 
     const record = version === NO_ACCOUNT ? undefined : await findAccount(database, secrets, owner, name, version)
     // A concurrent call may have opened it meanwhile. Two connections would have two circuit breakers.
     const rival = connections.get(key)
-    if (rival) return rival
-    const connection = open(provider, owner, accountOf(deps, provider, owner, version, record), purpose)
-    if (version === NO_ACCOUNT) return cache(key, connection)
-    return cache(
-      key,
-      withRotatedKeys(connection, async () => {
+    if (rival) return rival.connection
+    const opened = open(provider, owner, accountOf(deps, provider, owner, version, record), purpose)
+    if (version === NO_ACCOUNT) return cache(key, opened)
+    return cache(key, {
+      ...opened,
+      connection: withRotatedKeys(opened.connection, async () => {
         const current = await findCurrentAccount(database, owner, name)
         if (current === version || current === NO_ACCOUNT) return undefined
         return connect(owner, name, { account: current, purpose })
       }),
-    )
+    })
   }
 
   return {
@@ -101,12 +103,21 @@ export function providerConnections(deps: ConnectionDependencies): Providers {
     isHealthy: (owner, name) => health.isHealthy(nameOf(owner, name)),
     recordResult: (owner, name, result) => health.recordResult(nameOf(owner, name), result),
     connect,
+    breakers: () =>
+      [...connections.values()].map(({ provider, mode, breaker }) => ({ provider, mode, state: breaker.state() })),
     async accounts(owner, name) {
       const versions = await listAccountVersions(database, owner, name, MAX_NOTICE_ACCOUNTS)
       const needsNoAccount = owner.mode === 'sandbox' && find(name)?.sandboxAccount !== undefined
       return versions.filter((version) => version !== NO_ACCOUNT || needsNoAccount)
     },
   }
+}
+
+interface Opened {
+  connection: Connection
+  provider: string
+  mode: Mode
+  breaker: Pick<Breaker, 'state'>
 }
 
 type Purpose = NonNullable<ConnectOptions['purpose']>

@@ -135,3 +135,14 @@ test('a probe that was not sent lets the next call probe', () => {
   permitOf(breaker).succeeded()
   assert.equal(isRefused(breaker), false)
 })
+
+test('its state is for the metrics: closed, open, and half-open once the wait has passed', () => {
+  const { breaker, time, fail } = setUp()
+  assert.equal(breaker.state(), 'closed')
+  fail(8)
+  assert.equal(breaker.state(), 'open')
+  time.now += 60_000
+  assert.equal(breaker.state(), 'half_open')
+  permitOf(breaker).succeeded()
+  assert.equal(breaker.state(), 'closed')
+})

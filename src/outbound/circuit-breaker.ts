@@ -9,7 +9,10 @@
 export interface Breaker {
   /** Asks for a permit for one call. A refusal says why. */
   ask(): Permit | { refused: string }
+  state(): BreakerState
 }
+
+export type BreakerState = 'closed' | 'open' | 'half_open'
 
 /** Each permit must be settled once, by one of these methods. */
 export interface Permit {
@@ -82,6 +85,10 @@ export function createBreaker(options: BreakerOptions = {}): Breaker {
       if (open.probing || now() < open.until) return { refused: open.because }
       open.probing = true
       return permit(true)
+    },
+    state() {
+      if (!open) return 'closed'
+      return open.probing || now() >= open.until ? 'half_open' : 'open'
     },
   }
 }

@@ -1,4 +1,4 @@
-import { type BreakerOptions, createBreaker } from './circuit-breaker.ts'
+import { type Breaker, type BreakerOptions, createBreaker } from './circuit-breaker.ts'
 import type { Resolve } from './dns-resolve.ts'
 import type { HttpFailure, HttpResponse } from './exchange.ts'
 import { createHttpClient, type HttpClientOptions } from './http-client.ts'
@@ -49,7 +49,7 @@ export interface ProviderHttpOptions {
  * Calls to one account at a provider, with a circuit breaker. A failure says whether the provider can have received the request: only a
  * call that was never sent may be repeated. Redirects are not followed, because they would carry the key to another host.
  */
-export function providerHttp(options: ProviderHttpOptions = {}): ProviderHttp {
+export function providerHttp(options: ProviderHttpOptions = {}): ProviderHttp & { breaker: Pick<Breaker, 'state'> } {
   const { deadlineMs = 30_000, connectMs = 5_000, maxAnswerBytes = 1024 * 1024, maxConnections = 64 } = options
   const { addresses = 'any', resolve } = options
   const breaker = createBreaker(options.breaker)
@@ -62,6 +62,7 @@ export function providerHttp(options: ProviderHttpOptions = {}): ProviderHttp {
   })
 
   return {
+    breaker,
     async request(call) {
       const permit = breaker.ask()
       if ('refused' in permit) {

@@ -1,3 +1,4 @@
+import { providerCallSeconds, providerCalls } from '../metrics/instruments.ts'
 import type { Connection, Unknown } from '../providers/provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import type { Attempt } from './state/attempt.ts'
@@ -62,6 +63,8 @@ export async function askProvider<Answer extends { kind: string }>(
     deps.providers.recordResult(attempt, provider, result)
   }
   const outcome = answer.kind
+  providerCalls.inc({ provider, mode: attempt.mode, call, outcome })
+  providerCallSeconds.observe({ provider, call }, tookMs / 1_000)
   deps.log.info({ paymentId, attemptId, provider, call, outcome, tookMs: Math.round(tookMs) }, 'provider called')
   const detail = 'because' in answer ? String(answer.because) : null
   return { answer, record: { attemptId, call, outcome, detail, tookMs, at: deps.clock.now() } }

@@ -61,6 +61,7 @@ export interface PaymentBatch {
 
 export function paymentBatch(database: Database): PaymentBatch {
   const insert = batch<NewPayment, boolean>({
+    name: 'create payments',
     write: (payments) => insertTogether(database, payments),
     maxItems: MAX_BATCH_ITEMS,
     maxWaiting: MAX_WAITING,

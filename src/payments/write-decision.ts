@@ -3,6 +3,7 @@ import { isTransactionConflict, isUniqueViolation } from '../database/failure.ts
 import { type Event, isAnnounced } from '../events/event.ts'
 import { ensureDefaultSecret } from '../events/webhook-secret-store.ts'
 import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
+import { attempts, payments } from '../metrics/instruments.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { attemptView, viewOf } from './payment-view.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
@@ -40,6 +41,7 @@ export async function writeDecision(
   const refunds = (await refundsOfAll(tx, [decision.state])).get(before.payment.id) ?? []
   const isWritten = await writePayment(tx, await planWrite(tx, deps, before, decision, refunds, more))
   if (!isWritten) throw new Error(`payment ${before.payment.id} changed although it should be locked`)
+  countChanges(decision)
 }
 
 /** One writer for each database, so that all decisions of this process can share its commits. */
@@ -65,7 +67,10 @@ export async function tryWriteDecision(
   const changesRefunds = surplus.length > 0 || uncounted.length > 0 || returned.length > 0
   if (before.hasRefunds || changesRefunds) return false
   try {
-    return await writerOf(reservedOf(deps.database))(await planWrite(deps.database, deps, before, decision, [], more))
+    const writer = writerOf(reservedOf(deps.database))
+    const isWritten = await writer(await planWrite(deps.database, deps, before, decision, [], more))
+    if (isWritten) countChanges(decision)
+    return isWritten
   } catch (error) {
     // Another payment has the transaction, another submit the form, or another process was faster.
     if (isUniqueViolation(error) || isTransactionConflict(error)) return false
@@ -148,6 +153,26 @@ async function planWrite(
     receipts,
     events,
     at: now,
+  }
+}
+
+const COUNTED_OUTCOMES: ReadonlySet<string> = new Set([
+  'started',
+  'successful',
+  'failed',
+  'abandoned',
+  'surplus',
+  'needs_review',
+])
+
+/** For the metrics. A change in a transaction that is rolled back later is counted, too. */
+function countChanges({ state: { payment, attempts: all }, changes }: Decision): void {
+  const { mode } = payment
+  for (const { type, attemptId } of changes) {
+    const [what, outcome = ''] = type.split('.')
+    if (what === 'payment') payments.inc({ mode, outcome })
+    const provider = all.find(({ id }) => id === attemptId)?.provider
+    if (what === 'attempt' && provider && COUNTED_OUTCOMES.has(outcome)) attempts.inc({ provider, mode, outcome })
   }
 }
 

@@ -336,6 +336,8 @@ export interface Providers {
   connect(owner: Owner, name: string, options?: ConnectOptions): Promise<Connection>
   /** The accounts whose keys may have signed a notice, the current one first. Empty: never set up. */
   accounts(owner: Owner, name: string): Promise<number[]>
+  /** The circuit breakers of the open connections. */
+  breakers(): { provider: string; mode: Mode; state: string }[]
 }
 
 export interface ConnectOptions {

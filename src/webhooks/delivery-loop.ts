@@ -319,6 +319,7 @@ class DeliveryLoop implements DeliveryEngine {
   }
 
   readonly #recordInBatch = batch<TryResult, void>({
+    name: 'record tries',
     write: async (results) => {
       const { log } = this.#dependencies
       const disabled = await recordResults(this.#dependencies, results).catch((err) => {

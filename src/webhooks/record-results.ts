@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../database/database.ts'
 import { recordAct } from '../events/audit-log-store.ts'
 import type { EndpointId } from '../kernel/ids.ts'
+import { webhookTries, webhookTrySeconds } from '../metrics/instruments.ts'
 import type { TryResult } from './delivery-store.ts'
 import { disableEndpoint, recordHealth } from './endpoint-store.ts'
 import { holdDeliveries } from './hold-deliveries.ts'
@@ -15,6 +16,7 @@ export async function recordResults(
   results: TryResult[],
 ): Promise<EndpointId[]> {
   await recordTries(database, results)
+  for (const result of results) count(result)
   const configured = results.filter(({ delivery }) => delivery.endpointId !== null)
   if (configured.length === 0) return []
   const idsOf = (some: TryResult[]) => [...new Set(some.map(({ delivery }) => delivery.endpointId as EndpointId))]
@@ -39,4 +41,10 @@ export async function recordResults(
     }
     return disabled
   })
+}
+
+function count({ state, delivery: { mode }, tookMs }: TryResult): void {
+  const outcome = state === 'delivered' ? 'delivered' : state === 'waiting' ? 'failed' : 'given_up'
+  webhookTries.inc({ mode, outcome })
+  webhookTrySeconds.observe({ outcome }, tookMs / 1_000)
 }

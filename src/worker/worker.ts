@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { deleteExpired } from '../members/session-store.ts'
+import { jobFailures } from '../metrics/instruments.ts'
 import { type AccountLimits, accountLimits, type Started } from '../outbound/account-limits.ts'
 import { startDueChecks } from '../payments/check-attempts.ts'
 import type { PaymentDependencies } from '../payments/dependencies.ts'
@@ -113,6 +114,7 @@ function repeat(job: Job, log: Logger): Worker {
     try {
       more = await job.run()
     } catch (err) {
+      jobFailures.inc({ task: job.name })
       log.warn({ err, job: job.name }, 'job failed; retrying')
     }
     if (!stopped) timer = setTimeout(next, more ? 0 : job.everyMs)

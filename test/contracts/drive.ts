@@ -41,7 +41,7 @@ export async function driveEveryCall(fake: FakeProvider, made: Made[]): Promise<
 function watchedConnection({ provider, settings, upstream }: FakeProvider, made: Made[]): Connection {
   let during: keyof Connection = 'verifyKeys'
   const http = providerHttp({ deadlineMs: 5_000 })
-  const watched: typeof http = {
+  const watched: Pick<typeof http, 'request'> = {
     request(call) {
       made.push({ during, call })
       return http.request(call)

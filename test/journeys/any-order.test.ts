@@ -200,6 +200,7 @@ class Scene {
         isHealthy: () => true,
         accounts: async () => [0],
         recordResult: () => {},
+        breakers: () => [],
         connect: async () => this.adversary.connection(met),
       },
       secrets: secretBox(Buffer.alloc(32)),

@@ -130,7 +130,7 @@ test('migrate reports what it did, and nothing to do the second time', async () 
 test('doctor reports a healthy service as healthy', async () => {
   const { code, out } = await manilla(['doctor'])
   assert.equal(code, 0, out)
-  for (const what of ['settings', 'data folder', 'database', 'migrations', 'clock'])
+  for (const what of ['settings', 'data folder', 'database', 'migrations', 'clock', 'work', 'service'])
     assert.match(out, new RegExp(`✓ ${what}`))
 })
 

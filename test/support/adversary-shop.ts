@@ -48,6 +48,7 @@ export async function adversaryShop(database: Database, adversary: Adversary) {
         isHealthy: () => true,
         accounts: async () => [0],
         recordResult: () => {},
+        breakers: () => [],
         connect: async () => adversary.connection(met),
       },
       secrets: secretBox(Buffer.alloc(32)),

@@ -65,6 +65,7 @@ function providersAt(baseURL: string, masterKey: Buffer, deadlineMs: number): Pr
     isHealthy: () => true,
     accounts: async () => [0],
     recordResult: () => {},
+    breakers: () => [],
     async connect({ merchantId, mode }) {
       const known = connections.get(merchantId)
       if (known) return known

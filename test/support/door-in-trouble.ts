@@ -37,6 +37,7 @@ export async function doorInTrouble(
     isHealthy: () => true,
     accounts: async () => [0],
     recordResult: () => {},
+    breakers: () => [],
     connect: async ({ mode, merchantId }) => {
       const merchantUuid = uuidOf(merchantId)
       const account = gateway.sandboxAccount?.({ masterKey, merchantUuid, serverUrl: upstream.url })

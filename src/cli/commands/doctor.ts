@@ -3,9 +3,16 @@ import pg from 'pg'
 import { type Dependencies, openDependencies, ownDatabase } from '../../compose.ts'
 import { type Config, ConfigError, readConfig } from '../../config.ts'
 import { checkSessions } from '../../database/check-sessions.ts'
+import type { Queries } from '../../database/database.ts'
 import { currentMigration, readMigrations } from '../../database/migrate.ts'
+import { findingsOf, processFindings } from '../../status/findings.ts'
+import { readStatus } from '../../status/read-status.ts'
+import { readMetrics } from '../api.ts'
 import type { Command } from '../command.ts'
 import { print } from '../print.ts'
+import { findServiceUrls } from '../running-service.ts'
+
+const MAX_COUNTED = 1_000
 
 interface Finding {
   what: string
@@ -15,7 +22,7 @@ interface Finding {
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Check settings, database, migrations, clock and data folder',
+  summary: 'Check settings, data folder, database, migrations, clock, waiting work and the running service',
   options: {},
   async run(options) {
     const findings = await examine()
@@ -54,12 +61,35 @@ async function examine(): Promise<Finding[]> {
     return [...findings, { what: 'database', ok: false, says: (error as Error).message }]
   }
   try {
-    findings.push(...(await database(parts.directUrl)), ...(await sessions(config)))
+    const found = [...(await database(parts.directUrl)), ...(await sessions(config))]
+    findings.push(...found)
+    if (found.every(({ ok }) => ok)) findings.push(...(await work(parts.database)))
   } finally {
     await parts.close()
   }
-  return findings
+  return [...findings, ...(await runningService(config))]
 }
+
+/** What the alerts report, as far as the database tells. */
+async function work(db: Queries): Promise<Finding[]> {
+  const what = 'work'
+  const found = findingsOf(await readStatus(db, MAX_COUNTED), new Date())
+  if (found.length === 0) return [{ what, ok: true, says: 'nothing is late, and nothing needs a person' }]
+  return found.map(({ alert, says }) => ({ what, ok: false, says: `${says} (${incident(alert)})` }))
+}
+
+/** What the alerts report, as far as the running service tells in its metrics. */
+async function runningService(config: Config): Promise<Finding[]> {
+  const what = 'service'
+  const { serverUrl } = await findServiceUrls(config)
+  const metrics = await readMetrics(serverUrl)
+  if (metrics === undefined) return [{ what, ok: true, says: `none answers at ${serverUrl}` }]
+  const findings = processFindings(metrics)
+  if (findings.length === 0) return [{ what, ok: true, says: `answers at ${serverUrl}` }]
+  return findings.map(({ alert, says }) => ({ what, ok: false, says: `${says} (${incident(alert)})` }))
+}
+
+const incident = (alert: string) => `see ${alert} in docs/operations/incidents.md`
 
 async function dataFolder({ dataDir }: Config): Promise<Finding> {
   const what = 'data folder'

@@ -66,6 +66,7 @@ export function livePayments({ database, log, ...options }: LiveParts): LivePaym
   const listeners: (() => void)[] = []
 
   const stateOf = batch<PaymentId, PaymentVersion | undefined>({
+    name: 'read versions',
     async write(ids) {
       const states = new Map<PaymentId, PaymentVersion>()
       for (const state of await findPaymentVersions(database, [...new Set(ids)])) states.set(state.id, state)

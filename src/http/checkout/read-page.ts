@@ -39,6 +39,7 @@ export function pageReader(
 ): PageReader {
   const { database, clock, links, providers, secrets, findBranding, integrationCache } = parts
   const readPayment = batch<PaymentId, PaymentOnPage | undefined>({
+    name: 'read pages',
     write: async (ids) => {
       const found = await findPaymentsForPage(database, ids)
       return ids.map((id) => found.get(id))

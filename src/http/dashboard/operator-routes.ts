@@ -14,7 +14,7 @@ import { createInvitation } from '../../members/one-time-links.ts'
 import { RULES } from '../../merchants/branding.ts'
 import { setMerchantStatus } from '../../merchants/manage-merchants.ts'
 import { parseMerchantName } from '../../merchants/merchant.ts'
-import { MAX_COUNTED, type Queue, readPaymentQueues } from '../../payments/store/queues.ts'
+import { type Queue, readPaymentQueues } from '../../payments/store/queues.ts'
 import { readDeliveryQueue } from '../../webhooks/queue-store.ts'
 import type { App } from '../server/framework.ts'
 import { OneTimeLinkAnswer } from './contract.ts'
@@ -31,6 +31,8 @@ import {
 
 const MERCHANTS = '/operator/merchants'
 const DEFAULT_PAGE_SIZE = 50
+/** A longer queue is not counted to its end. */
+const MAX_COUNTED = 1_000
 const PACKAGE = join(import.meta.dirname, '../../../package.json')
 
 /** All merchants and the state of the installation, for members with the operator flag. */
@@ -91,7 +93,7 @@ export function operatorRoutes(app: App, deps: MemberDependencies): void {
 
   app.get('/operator/system', { config, schema: { response: { 200: SystemAnswer } } }, async () => {
     const [payments, deliveries, status, operators, known, version] = await Promise.all([
-      readPaymentQueues(database),
+      readPaymentQueues(database, MAX_COUNTED),
       readDeliveryQueue(database, MAX_COUNTED),
       readDatabaseStatus(database),
       listOperators(database),

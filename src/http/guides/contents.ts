@@ -64,6 +64,8 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
       { name: 'operations/upgrade', label: 'Upgrade', summary: 'Without a pause, and how to write a migration' },
       { name: 'operations/backup', label: 'Backup and restore', summary: 'What to keep, and how to get it back' },
       { name: 'operations/failover', label: 'Failover', summary: 'PostgreSQL that survives the loss of a machine' },
+      { name: 'operations/metrics', label: 'Metrics', summary: 'Prometheus, alerts and a Grafana dashboard' },
+      { name: 'operations/incidents', label: 'Incidents', summary: 'What to do for each alert' },
     ],
   },
   {

@@ -150,7 +150,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   // Node's own answer to an unknown Expect header has no body; the header is ignored instead.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
-  const metrics = new Metrics(database, parts.live)
+  const metrics = new Metrics(parts)
   const links = linksOn(parts.baseUrl)
   const methods = collectMethods(app)
 

@@ -1,55 +1,80 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import { metricsReader } from '../../cluster-metrics.ts'
 import type { Database } from '../../database/database.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { MODES } from '../../kernel/mode.ts'
+import { counter, gauge, histogram, processMetrics } from '../../metrics/instruments.ts'
+import { METRICS } from '../../metrics/list.ts'
+import type { Providers } from '../../providers/provider.ts'
+import { QUEUES, readStatus, type Status } from '../../status/read-status.ts'
 
-const REQUEST_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** A count ends here, so that reading it stays cheap when much is waiting. */
+const MAX_COUNTED = 10_000
+/** Scrapes within this time get the same numbers from the database. */
+const STATUS_AGE_MS = 5_000
+/** A scrape does not wait longer for the database. */
+const STATUS_TIMEOUT_MS = 2_000
 
-/** Prometheus metrics. Labels have few values: no merchant and no reference, which would make the number of series unbounded. */
+export interface MetricsParts {
+  database: Database
+  clock: Clock
+  providers: Pick<Providers, 'breakers'>
+  live: { streams(): number }
+}
+
+/** Prometheus metrics: those of this HTTP server, of the process, and of the database. metrics/list.ts describes each. */
 export class Metrics {
-  readonly #registry = new Registry()
+  readonly #own = new Registry()
+  readonly #all: Registry
   /** The metrics as text; of all processes with WORKERS. */
-  readonly read = metricsReader(this.#registry)
-  readonly #requestSeconds: Histogram<'method' | 'route' | 'status'>
-  readonly wrongCredentials: Counter
-  readonly forgedNotices: Counter
+  readonly read: () => Promise<string>
+  readonly #requestSeconds = histogram(METRICS.httpRequestSeconds, this.#own)
+  readonly wrongCredentials = counter(METRICS.wrongCredentials, this.#own)
+  readonly forgedNotices = counter(METRICS.forgedNotices, this.#own)
 
-  constructor(database: Database, live: { streams(): number }) {
-    const registers = [this.#registry]
-    collectDefaultMetrics({ register: this.#registry })
-    this.#requestSeconds = new Histogram({
-      name: 'manilla_http_request_seconds',
-      help: 'Time to answer a request, by route and status.',
-      labelNames: ['method', 'route', 'status'],
-      buckets: REQUEST_BUCKETS_SECONDS,
-      registers,
+  constructor({ database, clock, providers, live }: MetricsParts) {
+    collectDefaultMetrics({ register: this.#own })
+    gauge(METRICS.liveStreams, this.#own, (streams) => streams.set(live.streams()))
+    gauge(METRICS.databaseConnections, this.#own, (connections) => {
+      for (const [state, count] of Object.entries(database.connections())) connections.set({ state }, count)
     })
-    this.wrongCredentials = new Counter({
-      name: 'manilla_wrong_credentials_total',
-      help: 'API calls refused because of wrong credentials.',
-      registers,
+    gauge(METRICS.breakers, this.#own, (breakers) => {
+      breakers.reset()
+      for (const { provider, mode, state } of providers.breakers()) breakers.inc({ provider, mode, state })
     })
-    this.forgedNotices = new Counter({
-      name: 'manilla_forged_notices_total',
-      help: 'Provider notices with an invalid signature.',
-      registers,
+    this.#addStatus(statusReader(database), clock)
+    this.#all = Registry.merge([this.#own, processMetrics])
+    this.read = metricsReader(this.#all)
+  }
+
+  /** A gauge has no value when the database cannot be read. */
+  #addStatus(read: () => Promise<Status | undefined>, clock: Clock): void {
+    gauge(METRICS.queueDepth, this.#own, async (depth) => {
+      const status = await read()
+      depth.reset()
+      for (const queue of status ? QUEUES : []) depth.set({ queue }, status?.queues[queue].due ?? 0)
     })
-    new Gauge({
-      name: 'manilla_live_streams',
-      help: 'Open server-sent event streams of payment pages.',
-      registers,
-      collect() {
-        this.set(live.streams())
-      },
+    gauge(METRICS.queueOldestSeconds, this.#own, async (age) => {
+      const status = await read()
+      age.reset()
+      const now = clock.now().getTime()
+      for (const queue of status ? QUEUES : []) {
+        const oldest = status?.queues[queue].oldestAt?.getTime() ?? now
+        age.set({ queue }, Math.max(0, now - oldest) / 1_000)
+      }
     })
-    new Gauge({
-      name: 'manilla_database_connections',
-      help: 'Connections to PostgreSQL: open, idle, and callers waiting for one.',
-      labelNames: ['state'],
-      registers,
-      collect() {
-        for (const [state, count] of Object.entries(database.connections())) this.set({ state }, count)
-      },
+    gauge(METRICS.deliveryWorkers, this.#own, async (workers) => {
+      const status = await read()
+      if (status) workers.set(status.workers)
+      else workers.remove()
     })
+    for (const name of ['needsReview', 'unmatchedMoney', 'unmatchedNotices', 'refundsPending', 'refundsStuck'] as const)
+      gauge(METRICS[name], this.#own, async (cases) => {
+        const status = await read()
+        cases.reset()
+        for (const mode of status ? MODES : []) cases.set({ mode }, status?.cases[mode][name] ?? 0)
+      })
   }
 
   answered(method: string, route: string, status: number, seconds: number): void {
@@ -57,6 +82,20 @@ export class Metrics {
   }
 
   get contentType(): string {
-    return this.#registry.contentType
+    return this.#all.contentType
+  }
+}
+
+/** All gauges of a scrape share one reading. Undefined: the database did not answer. */
+function statusReader(database: Database): () => Promise<Status | undefined> {
+  let readAt = Number.NEGATIVE_INFINITY
+  let reading: Promise<Status | undefined> = Promise.resolve(undefined)
+  return () => {
+    if (performance.now() - readAt > STATUS_AGE_MS) {
+      readAt = performance.now()
+      const tooLate = sleep(STATUS_TIMEOUT_MS, undefined, { ref: false })
+      reading = Promise.race([readStatus(database, MAX_COUNTED).catch(() => undefined), tooLate])
+    }
+    return reading
   }
 }

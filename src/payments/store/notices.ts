@@ -88,7 +88,11 @@ const inserters = new WeakMap<Database, (notice: NewNotice) => Promise<Inserted>
 function inserterOf(database: Database) {
   const inserter =
     inserters.get(database) ??
-    batch<NewNotice, Inserted>({ ...GROUP_COMMIT, write: (notices) => insertAll(database, notices) })
+    batch<NewNotice, Inserted>({
+      ...GROUP_COMMIT,
+      name: 'store notices',
+      write: (notices) => insertAll(database, notices),
+    })
   inserters.set(database, inserter)
   return inserter
 }

@@ -198,7 +198,9 @@ export function paymentWriter(db: Queries): (write: PaymentWrite) => Promise<boo
   const batches = new Map<string, (write: PaymentWrite) => Promise<boolean>>()
   return (write) => {
     const parts = partsOf(write)
-    const add = batches.get(parts) ?? batch({ ...GROUP_COMMIT, write: (writes) => writeAll(db, parts, writes) })
+    const add =
+      batches.get(parts) ??
+      batch({ ...GROUP_COMMIT, name: 'write decisions', write: (writes) => writeAll(db, parts, writes) })
     batches.set(parts, add)
     return add(write)
   }

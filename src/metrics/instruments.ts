@@ -1,0 +1,51 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { MODES } from '../kernel/mode.ts'
+import { METRICS, type Metric } from './list.ts'
+
+type LabelOf<One extends Metric> = One['labels'][number]
+
+function settingsOf({ name, help, labels }: Metric, register: Registry) {
+  return { name, help, labelNames: [...labels], registers: [register] }
+}
+
+export function counter<One extends Metric>(metric: One, register: Registry): Counter<LabelOf<One>> {
+  return new Counter(settingsOf(metric, register))
+}
+
+export function histogram<One extends Metric & { buckets: readonly number[] }>(
+  metric: One,
+  register: Registry,
+): Histogram<LabelOf<One>> {
+  return new Histogram({ ...settingsOf(metric, register), buckets: [...metric.buckets] })
+}
+
+/** `collect` sets the gauge when it is read. */
+export function gauge<One extends Metric & { of: 'max' | 'sum' }>(
+  metric: One,
+  register: Registry,
+  collect: (gauge: Gauge<LabelOf<One>>) => void | Promise<void>,
+): void {
+  const made: Gauge<LabelOf<One>> = new Gauge({
+    ...settingsOf(metric, register),
+    aggregator: metric.of,
+    collect: () => collect(made),
+  })
+}
+
+/** What any code of this process counts. Each HTTP server adds its own metrics: http/server/metrics.ts. */
+export const processMetrics = new Registry()
+
+export const attempts = counter(METRICS.attempts, processMetrics)
+export const payments = counter(METRICS.payments, processMetrics)
+export const jobFailures = counter(METRICS.jobFailures, processMetrics)
+export const providerCalls = counter(METRICS.providerCalls, processMetrics)
+export const providerCallSeconds = histogram(METRICS.providerCallSeconds, processMetrics)
+export const webhookTries = counter(METRICS.webhookTries, processMetrics)
+export const webhookTrySeconds = histogram(METRICS.webhookTrySeconds, processMetrics)
+export const databaseWaitSeconds = histogram(METRICS.databaseWaitSeconds, processMetrics)
+export const databaseWaitFailures = counter(METRICS.databaseWaitFailures, processMetrics)
+export const batchItems = histogram(METRICS.batchItems, processMetrics)
+
+// Prometheus sees a counter rise only if it was there before.
+for (const mode of MODES)
+  for (const outcome of ['delivered', 'failed', 'given_up']) webhookTries.inc({ mode, outcome }, 0)
