@@ -34,10 +34,10 @@ export type ErrorCode = ProblemCode | 'http_error'
 type Existing<Code> = Code extends 'duplicate_reference' ? Checkout : Code extends 'duplicate_refund' ? Refund : unknown
 
 /** The service refused the call. `code` says why: https://www.rfc-editor.org/rfc/rfc9457 */
-export class ManillaApiError<Code extends ErrorCode = ErrorCode> extends ManillaError implements FailedCall {
+export class ManillaApiError extends ManillaError implements FailedCall {
   override name = 'ManillaApiError'
   readonly status: number
-  readonly code: Code
+  readonly code: ErrorCode
   /** For people, in English. It may change; use `code` in programs. */
   readonly detail: string
   /** Quote it when you ask the operator about this error. */
@@ -48,7 +48,7 @@ export class ManillaApiError<Code extends ErrorCode = ErrorCode> extends Manilla
   readonly retryable: boolean
   readonly retryAfterSeconds: number | undefined
   /** `duplicate_reference`: the checkout that has the reference. `duplicate_refund`: the first refund. */
-  readonly existing: Existing<Code>
+  readonly existing: unknown
   /** The reference of the attempt that is in progress. */
   readonly attempt: string | undefined
   /** The amount that can still be refunded. */
@@ -63,13 +63,13 @@ export class ManillaApiError<Code extends ErrorCode = ErrorCode> extends Manilla
     const code = problem.code ?? 'http_error'
     super(`${detail} (${code}${requestId ? `, request ${requestId}` : ''})`)
     this.status = response.status
-    this.code = code as Code
+    this.code = code
     this.detail = detail
     this.requestId = requestId
     this.errors = problem.errors ?? []
     this.retryable = problem.retryable ?? response.status >= 500
     this.retryAfterSeconds = retryAfterOf(response)
-    this.existing = problem.existing as Existing<Code>
+    this.existing = problem.existing
     this.attempt = problem.attempt as string | undefined
     this.refundable = problem.refundable as number | undefined
     this.idempotencyKey = idempotencyKey
@@ -77,7 +77,7 @@ export class ManillaApiError<Code extends ErrorCode = ErrorCode> extends Manilla
   }
 
   /** Narrows the type: `if (error.is('duplicate_reference')) error.existing.url`. */
-  is<Wanted extends Code>(code: Wanted): this is ManillaApiError<Wanted> {
+  is<Code extends ErrorCode>(code: Code): this is this & { code: Code; existing: Existing<Code> } {
     return this.code === code
   }
 }

@@ -134,10 +134,18 @@ export function transport(given: ManillaOptions): Transport {
 }
 
 function baseOf(baseUrl: string): string {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  const url = parsedUrl(baseUrl)
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
     throw new ManillaError('baseUrl must be the address of your Manilla, like https://pay.example.com.')
   return url.href.replace(/\/+$/, '')
+}
+
+function parsedUrl(text: string): URL | undefined {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
 }
 
 function queryText(query: object = {}): string {
