@@ -30,8 +30,8 @@ const TOOLS: Tool[] = [
 ]
 
 /**
- * Up to 3.0.2 (Debian 12), a frozen primary takes the leadership back from its successor, and acknowledged commits are lost:
- * https://github.com/patroni/patroni/pull/2689. This gate found it.
+ * With 3.0.2 (Debian 12) this gate lost acknowledged commits after a freeze. Probably a frozen primary takes the leadership back from
+ * its successor: https://github.com/patroni/patroni/pull/2689.
  */
 function requirePatroni(): void {
   const { stdout } = spawnSync('patroni', ['--version'], { encoding: 'utf8' })
