@@ -39,6 +39,19 @@ test('it is OpenAPI 3.1, and each operation has an id, a summary, a response and
   }
 })
 
+test('each reference in the document leads to a part of it', () => {
+  const references = [...JSON.stringify(current).matchAll(/"\$ref":"([^"]*)"/g)].map(([, name = '']) => name)
+  assert.ok(references.length > 100, `${references.length} references`)
+  for (const name of new Set(references)) {
+    const [root, ...path] = name.split('/')
+    assert.equal(root, '#', name)
+    assert.ok(
+      path.reduce<Record<string, never> | undefined>((part, key) => part?.[key], current),
+      name,
+    )
+  }
+})
+
 test('each kind of breaking change is detected', () => {
   // biome-ignore lint/suspicious/noExplicitAny: the document is changed by name
   type Loose = Record<string, any>

@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ProblemCode } from '../../kernel/problem.ts'
 import { sandboxOperations } from '../../providers/sandbox-servers.ts'
 import {
   Attempt,
@@ -125,9 +126,9 @@ function completeDocument({ openapiObject }: { openapiObject: Document }): Docum
 
 function sandboxPaths() {
   const problems = {
-    401: problemResponse(['invalid_credentials']),
-    404: problemResponse(['not_found']),
-    default: problemResponse(['invalid_request']),
+    401: sandboxProblem('invalid_credentials'),
+    404: sandboxProblem('not_found'),
+    default: sandboxProblem('invalid_request'),
   }
   return mapValues(sandboxOperations(), (operations) =>
     mapValues(operations, ({ body, status, answer, ...operation }) => ({
@@ -137,6 +138,13 @@ function sandboxPaths() {
       responses: { [status]: { description: 'Done', content: jsonContent(answerSchema(answer)) }, ...problems },
     })),
   )
+}
+
+/** The generator resolves references of routes only. */
+function sandboxProblem(code: ProblemCode) {
+  const { content, ...response } = problemResponse([code])
+  const schema = { $ref: '#/components/schemas/Problem' }
+  return { ...response, content: mapValues(content, (media) => ({ ...media, schema })) }
 }
 
 function answerSchema(answer: object) {
