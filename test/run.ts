@@ -58,11 +58,14 @@ async function main(): Promise<number> {
 /** Returns the files that did not pass. */
 async function runTests(databaseUrl: string, folder: string, files: string[]): Promise<string[]> {
   const list = join(folder, 'passed-files')
+  const isThorough = files.some((file) => THOROUGH.test(file))
   // The limit is for a whole file, and a thorough one may take minutes.
-  const timeoutMs = files.some((file) => THOROUGH.test(file)) ? 600_000 : 120_000
+  const timeoutMs = isThorough ? 600_000 : 120_000
+  // Quick tests wait a third of their time. Thorough ones are busy: browsers, several processes.
+  const concurrency = isThorough ? 2 : 3
   const args = [
     `--import=${join(root, 'test/support/blocking-output.ts')}`,
-    ...['--test', '--test-concurrency=3', `--test-timeout=${timeoutMs}`, '--test-force-exit'],
+    ...['--test', `--test-concurrency=${concurrency}`, `--test-timeout=${timeoutMs}`, '--test-force-exit'],
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ...[
       `--test-reporter=${join(root, 'test/support/passed-files-reporter.ts')}`,

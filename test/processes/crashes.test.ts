@@ -313,10 +313,14 @@ test('C1: two copies are killed with -9, again and again, while payments are sta
 
 /** For all that is under way at once, the provider's own notices included. */
 async function passFor(records: typeof database, seconds: number): Promise<void> {
-  await records.rows(sql`
-    update attempts set created_at = created_at - past, watched_since = watched_since - past,
-           next_check_at = next_check_at - past, check_leased_until = check_leased_until - past
-      from make_interval(secs => ${seconds}) as past`)
-  await records.rows(sql`update notices set due_at = due_at - make_interval(secs => ${seconds})`)
-  await records.rows(sql`update gateway_notices set due_at = due_at - make_interval(secs => ${seconds})`)
+  const statements = [
+    sql`
+      update attempts set created_at = created_at - past, watched_since = watched_since - past,
+             next_check_at = next_check_at - past, check_leased_until = check_leased_until - past
+        from make_interval(secs => ${seconds}) as past`,
+    sql`update notices set due_at = due_at - make_interval(secs => ${seconds})`,
+    sql`update gateway_notices set due_at = due_at - make_interval(secs => ${seconds})`,
+  ]
+  // The service writes the same rows, in another order. A transaction is repeated after a deadlock.
+  for (const statement of statements) await records.transaction((tx) => tx.rows(statement))
 }
