@@ -37,14 +37,21 @@ function Loaded({ link }: { link: PaymentLink }) {
     refresh: [path, `${path}/${link.id}`],
     done: link.active ? 'Link switched off' : 'Link switched on',
   })
-  const actions = merchant.may('payments') && (
+  const actions = (
     <>
-      <button type="button" aria-busy={toggle.isPending} onClick={() => toggle.mutate()}>
-        {link.active ? 'Switch off' : 'Switch on'}
-      </button>
-      <button type="button" onClick={() => setChanging(true)}>
-        Change
-      </button>
+      <Link class="button" href={merchant.path(`/payments?q=${link.id}`)}>
+        Its payments
+      </Link>
+      {merchant.may('payments') && (
+        <>
+          <button type="button" aria-busy={toggle.isPending} onClick={() => toggle.mutate()}>
+            {link.active ? 'Switch off' : 'Switch on'}
+          </button>
+          <button type="button" onClick={() => setChanging(true)}>
+            Change
+          </button>
+        </>
+      )}
     </>
   )
   return (
@@ -70,12 +77,7 @@ function Loaded({ link }: { link: PaymentLink }) {
                 ['Description', link.description],
                 ['Amount', linkAmount(link)],
                 ['Asks for', collected(link).join(', ')],
-                [
-                  'Paid',
-                  <span key="paid">
-                    {timesPaid(link)} <Link href={merchant.path(`/payments?q=${link.id}`)}>Show payments</Link>
-                  </span>,
-                ],
+                ['Paid', timesPaid(link)],
                 ['Fees', link.customerBearsCharge ? 'Paid by the customer' : 'Paid by you'],
                 [link.status === 'expired' ? 'Expired' : 'Ends', <Time key="ends" at={link.expiresAt} />],
                 ['Goes to', link.redirectURL],
