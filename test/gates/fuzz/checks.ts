@@ -22,7 +22,7 @@ export function faultsOf(sent: FuzzCase, answer: RawAnswer, dependable: boolean)
 
 /** Errors on customer paths are HTML pages. */
 function isPage({ target }: FuzzCase, headers: Map<string, string>): boolean {
-  return /^\/(pay|s|return|widget)\//.test(target) && headers.get('content-type') === 'text/html; charset=utf-8'
+  return /^\/(pay|s|l|return|widget)\//.test(target) && headers.get('content-type') === 'text/html; charset=utf-8'
 }
 
 const MEMBERS = {
