@@ -1,5 +1,6 @@
 import type { Country } from '../kernel/country.ts'
 import type { MerchantId } from '../kernel/ids.ts'
+import type { Money } from '../kernel/money.ts'
 import type { Place } from '../kernel/place.ts'
 import type { Scope } from '../kernel/scope.ts'
 
@@ -42,5 +43,5 @@ export interface Caller extends Scope {
   suspended: boolean
   merchantName: string
   /** Of a member: throws when the refunds of one payment, all together, are above what the member may do. */
-  limitRefunds?: (total: number) => void
+  limitRefunds?: (total: Money) => void
 }

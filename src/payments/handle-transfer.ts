@@ -1,6 +1,7 @@
 import type { Transaction } from '../database/database.ts'
 import { recordAct, splitActor } from '../events/audit-log-store.ts'
 import { type AttemptId, newId, type PaymentId, parseId } from '../kernel/ids.ts'
+import { type Money, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { PaymentDependencies } from './dependencies.ts'
@@ -31,7 +32,7 @@ export interface Handling {
   actor: string
   note: string | null
   /** Throws when this is more than the member may return of one payment, all together. Runs under the lock. */
-  limit?: (total: number) => void
+  limit?: (total: Money) => void
 }
 
 const HANDLED = 'Another member has handled this money, or it has changed. Read the list again.'
@@ -73,7 +74,7 @@ export async function matchTransfer(
     const before = await lockPaymentState(tx, paymentId)
     const unmatched = await lockOpen(tx, scope, id, expected)
     const { receipt } = unmatched
-    limit?.(receipt.amount.amount)
+    limit?.(receipt.amount)
     const { payment } = before
     if (payment.status === 'successful')
       throw new Problem('conflict', `Payment ${payment.reference} is paid already. Return this money instead.`)
@@ -144,7 +145,7 @@ export async function returnTransfer(
       throw new Problem('payment_not_completed', `Payment ${reference} is still open. Cancel it first.`)
     assertMayRefund(refunds)
     const { counted, amount } = planReturn(state, open, refunds)
-    by.limit?.(amount + returnedBefore(refunds, reviews))
+    by.limit?.(money(amount + returnedBefore(refunds, reviews), currency))
     const made = await insertPending(tx, deps, state, open.attempt, {
       amount,
       counted,
@@ -173,12 +174,12 @@ export async function closeTransfer(
   await deps.database.transaction(async (tx) => {
     if (name.kind === 'receipt') {
       const unmatched = await lockOpen(tx, by.scope, name.id, expected)
-      if (act === 'returned_by_hand') by.limit?.(expected)
+      if (act === 'returned_by_hand') by.limit?.(unmatched.receipt.amount)
       await write(tx, deps, by, { kind: 'unmatched', act, receiptId: name.id, paymentId: null, ...of(unmatched) })
     } else {
       const { state, refunds, reviews, open } = await lockOpenMoney(tx, name, expected)
       if (act === 'returned_by_hand') {
-        by.limit?.(open.amount + returnedBefore(refunds, reviews))
+        by.limit?.(money(open.amount + returnedBefore(refunds, reviews), state.payment.currency))
         await recordByHand(tx, deps, by, state, open, refunds)
       } else {
         const { id: paymentId, currency } = state.payment

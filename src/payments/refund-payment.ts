@@ -1,7 +1,7 @@
 import type { Transaction } from '../database/database.ts'
 import { recordAct } from '../events/audit-log-store.ts'
 import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
-import { type Currency, money } from '../kernel/money.ts'
+import { type Currency, type Money, money } from '../kernel/money.ts'
 import { type AccountLimits, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
 import type { RefundOutcome } from '../providers/provider.ts'
 import { callProvider } from './call-provider.ts'
@@ -38,7 +38,7 @@ export interface RefundRequest {
   /** Allows the same amount again within a minute: `allowDuplicate`, or an idempotency key of its own. */
   mayRepeat?: boolean
   /** Throws when the refunds of this payment, with this one, are too much. Runs under the lock of the payment. */
-  limit?: ((total: number) => void) | undefined
+  limit?: ((total: Money) => void) | undefined
 }
 
 /**
@@ -59,7 +59,7 @@ export async function refundPayment(
     if (!wanted.mayRepeat) assertNotRepeated(earlier, before, wanted.amount, deps.clock.now())
     const reviews = await reviewsOf(tx, id)
     const { attempt, amount } = planRefund(before, earlier, wanted.amount)
-    wanted.limit?.(amount + returnedBefore(earlier, reviews))
+    wanted.limit?.(money(amount + returnedBefore(earlier, reviews), before.payment.currency))
     const made = await insertPending(tx, deps, before, attempt, {
       amount,
       kind: 'merchant',

@@ -229,6 +229,12 @@ test('refunds: support up to the limit of one payment, others above it with a st
   assert.equal((await refund(await browserOf('developer'), { amount: 1 }, 'd')).status, 403)
   assert.equal((await refund(await browserOf('admin'), { amount: 5_000 }, 'e')).status, 201)
 
+  assert.equal((await owner.call('PUT', limit, { refundLimit: 600_000 })).status, 200)
+  await database.rows(sql`update payments set currency = 'XOF' where id = ${uuidOf(paid.payment.id)}`)
+  assert.equal((await refund(support, { amount: 1 }, 'f')).status, 403, '6 001 of a currency without hundredths')
+  await database.rows(sql`update payments set currency = 'NGN' where id = ${uuidOf(paid.payment.id)}`)
+  assert.equal((await owner.call('PUT', limit, { refundLimit: 1_000 })).status, 200)
+
   await database.rows(sql`update payments set mode = 'live' where id = ${uuidOf(paid.payment.id)}`)
   const live = `/merchants/${merchantId}/live/payments/PAID-1/refunds`
   await database.rows(sql`update sessions set confirmed_at = now() - interval '11 minutes'`)

@@ -1,14 +1,15 @@
 import type { FastifyRequest } from 'fastify'
+import { decimalsOf, type Money } from '../../kernel/money.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { checkStepUp, inMerchant } from './guard.ts'
 
 /**
  * The merchant's limit is for all refunds of one payment together, so that small ones do not get around it. Above it, support is refused
- * and others prove their identity, in live mode.
+ * and others prove their identity, in live mode. It is stored in hundredths of a unit, also for currencies that have none.
  */
-export function checkRefundLimit(request: FastifyRequest, total: number): void {
+export function checkRefundLimit(request: FastifyRequest, { amount, currency }: Money): void {
   const { membership, session } = inMerchant(request)
-  if (total <= membership.refundLimit) return
+  if (amount * 100 <= membership.refundLimit * 10 ** decimalsOf(currency)) return
   if (membership.role === 'support')
     throw new Problem(
       'forbidden',

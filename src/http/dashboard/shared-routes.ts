@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { recordAct } from '../../events/audit-log-store.ts'
 import type { IntegrationCache } from '../../integrations/integration-cache.ts'
+import type { Money } from '../../kernel/money.ts'
 import type { PaymentBatch } from '../../payments/create-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import type { DeliveryDependencies } from '../../webhooks/delivery-loop.ts'
@@ -93,7 +94,7 @@ export function sharedRoutes(app: App, parts: SharedParts): void {
       shared.addHook('onRequest', async (request) => {
         const { actor, membership } = inMerchant(request)
         const { suspended, merchantName } = membership
-        const limitRefunds = (total: number) => checkRefundLimit(request, total)
+        const limitRefunds = (total: Money) => checkRefundLimit(request, total)
         request.caller = { ...scopeOf(request), actor, suspended, merchantName, limitRefunds }
       })
       // Before the answer is sent: an act that cannot be written is an error.

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Database } from '../../database/database.ts'
 import { type MemberId, parseId } from '../../kernel/ids.ts'
+import type { Money } from '../../kernel/money.ts'
 import { findMemberNames } from '../../members/member-store.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import {
@@ -140,7 +141,7 @@ export function transferRoutes(app: App, parts: PaymentDependencies): void {
 }
 
 function handlingOf(request: FastifyRequest, note: string | null): Handling {
-  const limit = (total: number) => checkRefundLimit(request, total)
+  const limit = (total: Money) => checkRefundLimit(request, total)
   return { scope: scopeOf(request), actor: inMerchant(request).actor, note, limit }
 }
 
