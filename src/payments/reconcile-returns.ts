@@ -70,6 +70,9 @@ async function recordDifferences(work: Reconciliation, { refunds, disputes }: Re
   for (const refund of known) await takeRefund(work, refund, done, waits)
   for (const dispute of disputes.toSorted((a, b) => a.openedAt.getTime() - b.openedAt.getTime()))
     await takeDispute(work, dispute, listed, waits)
+  // Of money that was returned before we saw it, large refunds first: a small one must not take a part of their row.
+  for (const refund of others.toSorted((a, b) => b.amount.amount - a.amount.amount))
+    if (matchRefund(work, refund, false).kind === 'adopts') await takeRefund(work, refund, done, waits)
   for (const refund of others) await takeRefund(work, refund, done, waits)
   return {
     kind: 'reconciled',

@@ -9,6 +9,7 @@ import { processNotice, receiveNotice } from '../../src/payments/receive-notice.
 import { reconcileDueReturns } from '../../src/payments/reconcile-due.ts'
 import { reconcileReturns } from '../../src/payments/reconcile-returns.ts'
 import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
+import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { refundReference } from '../../src/payments/state/refund.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
@@ -293,6 +294,42 @@ test('money that was given back before we first saw it is not counted again when
     update refunds set created_at = created_at - interval '1 hour' where payment_id = ${uuidOf(id as PaymentId)}`)
   await list()
   assert.equal(await refunded(shop, payment), 700_000, 'a later refund of the same amount is another')
+})
+
+test('returns of several transfers that were made before we saw them are counted once, in any order of the list', async () => {
+  const shop = await service.addShop()
+  for (const amounts of [
+    [300, 400],
+    [200, 300, 200],
+  ]) {
+    const { data } = (await shop.initialize({ provider: 'gateway-virtual-bank-account', amount: 1_000 })).body
+    const { id, reference } = await shop.payment(data.reference)
+    const payment: Paid = { id, reference, order: data.reference }
+    const [attempt] = (await findPaymentStateById(database, id))?.attempts ?? []
+    assert.ok(attempt)
+    const receipt = (transactionId: string, amount: number, returned: number) => ({
+      ...{ transactionId: `${reference}-${transactionId}`, amount: money(amount, 'NGN' as Currency), returned },
+      at: new Date(),
+    })
+    const receipts = [receipt('a', 400, 400), receipt('b', 1_000, 300), receipt('c', 1_000, 0)]
+    const check: Connection['check'] = async () => ({ kind: 'paid', receipts })
+    await checkAttempt(withProvider({ check }), attempt, { source: 'check' })
+    const before = await shop.payment(reference)
+    assert.equal(before.status, 'successful')
+    const answer = await reconcileWith(
+      payment,
+      amounts.map((amount, index) => listed(`${reference}-${index}`, amount)),
+    )
+    assert.deepEqual(answer, { kind: 'reconciled', changes: 0, waits: null, isOpen: false })
+    const rows = await database.rows<{ amount: number }>(sql`
+      select amount from refunds where payment_id = ${uuidOf(id as PaymentId)} and kind = 'provider' and amount > 0
+       order by provider_refund_id`)
+    assert.deepEqual(
+      rows.map(({ amount }) => amount),
+      amounts,
+    )
+    assert.equal(await refunded(shop, payment), before.amountRefunded)
+  }
 })
 
 test('the sandbox provider lists every payment of a range once, page by page, with what went back of it', async () => {

@@ -60,6 +60,9 @@ function matchUnknownRefund({ attempt, refunds, disputes }: OnRecord, listed: Li
   if (settled) return { kind: 'settles', dispute: settled }
   const unnamed = covering(refunds, amount, listed.at)
   if (unnamed) return { kind: 'adopts', refund: unnamed }
+  const early = refunds.filter((refund) => isUnnamed(refund) && mayBeBefore(listed.at, refund.createdAt))
+  if (early.reduce((sum, refund) => sum + refund.amount, 0) >= amount)
+    return { kind: 'unfit', because: `a refund of ${amount} is listed, and several earlier returns may include it` }
   const exceeded = whyExceeded({ attempt, refunds }, amount)
   return exceeded ?? { kind: 'new' }
 }
@@ -71,12 +74,15 @@ function isUnnamed({ kind, status, providerRefundId }: Refund): boolean {
 
 const CLOCKS_DIFFER_BY_MS = 5 * 60_000
 
-/** The row of such money that covers this amount and time. One row may stand for several refunds. */
+/** The row of such money that covers this amount and time, with the least left over. One row may stand for several refunds. */
 function covering(refunds: Refund[], amount: number, at: Date): Refund | undefined {
-  return refunds.find(
-    (refund) =>
-      isUnnamed(refund) && refund.amount >= amount && at.getTime() <= refund.createdAt.getTime() + CLOCKS_DIFFER_BY_MS,
-  )
+  return refunds
+    .filter((refund) => isUnnamed(refund) && refund.amount >= amount && mayBeBefore(at, refund.createdAt))
+    .toSorted((a, b) => a.amount - b.amount)[0]
+}
+
+function mayBeBefore(at: Date, seen: Date): boolean {
+  return at.getTime() <= seen.getTime() + CLOCKS_DIFFER_BY_MS
 }
 
 /** A refund that the provider made before our request is not ours. */
