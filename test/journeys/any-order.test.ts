@@ -176,17 +176,6 @@ const SEEN: Step[][] = [
     { do: 'ask', which: 0, source: 'check', fate: 'honest' },
     hear('honest'),
   ],
-  // Parts of two transfers went back before we saw them. The list named the smaller part first, and 400 was recorded twice.
-  [
-    { do: 'start', channel: 'virtual-bank-account', fate: 'honest' },
-    { do: 'transfer', which: 0, amount: 400, returned: 400 },
-    { do: 'transfer', which: 0, amount: PRICE, returned: 300 },
-    { do: 'transfer', which: 0, amount: PRICE, returned: 0 },
-    hear('honest'),
-    { do: 'transfer', which: 0, amount: 400, returned: 0 },
-    { do: 'refund', amount: 300, fate: 'honest' },
-    hear('honest'),
-  ],
 ]
 
 /** One payment, its provider, and a clock that only a step moves. */
