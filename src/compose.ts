@@ -109,6 +109,7 @@ const DRAIN_MS = 500
 const DISCONNECT_AFTER_MS = 5_000
 
 export async function startService(config: Config, log: Logger): Promise<Service> {
+  const tracing = config.otlpEndpoint ? await openTracing(config.otlpEndpoint) : undefined
   const dependencies = await openDependencies(config, 'own', log)
   try {
     const own = ownDatabase(config)
@@ -124,11 +125,24 @@ export async function startService(config: Config, log: Logger): Promise<Service
     // A rotated secret stays, unless the configuration sets one.
     const sandboxWebhookSecret = config.sandboxWebhookSecret ?? inUse ?? keys.sandboxWebhookSecret
     await setDefaultSecret({ ...dependencies, secrets }, SANDBOX_OWNER, sandboxWebhookSecret)
-    return await startHttp(config, log, { ...dependencies, clock }, { ...keys, sandboxWebhookSecret })
+    const service = await startHttp(config, log, { ...dependencies, clock }, { ...keys, sandboxWebhookSecret })
+    return {
+      ...service,
+      async stop(patient) {
+        await service.stop(patient)
+        await tracing?.stop().catch((err) => log.warn({ err }, 'the last traces were not exported'))
+      },
+    }
   } catch (error) {
     await dependencies.close()
     throw error
   }
+}
+
+/** Loaded lazily: most installations export no traces. */
+async function openTracing(endpoint: string) {
+  const { startTracing } = await import('./tracing/start-tracing.ts')
+  return startTracing(endpoint)
 }
 
 async function startHttp(config: Config, log: Logger, dependencies: Dependencies, keys: Keys): Promise<Service> {

@@ -40,6 +40,7 @@ test('with nothing set there is a default for everything', () => {
       logLevel: 'info',
       smtpUrl: undefined,
       smtpFrom: undefined,
+      otlpEndpoint: undefined,
       trustProxy: [],
     },
   )

@@ -35,6 +35,8 @@ export interface Config {
   /** Sends invitations and links for a new password. Absent: they are only shown. */
   smtpUrl: string | undefined
   smtpFrom: string | undefined
+  /** Base URL of an OpenTelemetry collector. Absent: no traces. */
+  otlpEndpoint: string | undefined
   /** Proxies whose X-Forwarded-For header is trusted. */
   trustProxy: string[]
 }
@@ -129,6 +131,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (smtpFrom !== undefined && !/^[^\r\n]*@[^\r\n]+$/.test(smtpFrom))
     wrong('SMTP_FROM', 'must be an address like no-reply@example.com, or Manilla <no-reply@example.com>')
 
+  const otlpEndpoint = url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:'])
+
   const trustProxy = (given('TRUST_PROXY') ?? '')
     .split(',')
     .map((entry) => entry.trim())
@@ -187,6 +191,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     logLevel,
     smtpUrl: smtpUrl?.href,
     smtpFrom,
+    otlpEndpoint: otlpEndpoint?.href,
     trustProxy,
   }
 }

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '..')
 const ENTRY_POINTS = ['http', 'worker', 'cli']
 /** A folder imports itself and the folders before it, so there are no cycles, and a change affects only what comes after. */
 const ORDER = [
-  ...['kernel', 'metrics', 'database', 'outbound', 'events', 'merchants', 'members'],
+  ...['kernel', 'metrics', 'database', 'tracing', 'outbound', 'events', 'merchants', 'members'],
   ...['providers', 'integrations', 'payments', 'webhooks', 'status'],
   ...ENTRY_POINTS,
 ]

@@ -1,5 +1,6 @@
 import { providerCallSeconds, providerCalls } from '../metrics/instruments.ts'
 import type { Connection, Unknown } from '../providers/provider.ts'
+import { markFailed, startProviderSpan } from '../tracing/payment-traces.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import type { Attempt } from './state/attempt.ts'
 import { recordCall } from './store/attempts.ts'
@@ -41,6 +42,7 @@ export async function askProvider<Answer extends { kind: string }>(
 ): Promise<{ answer: Answer | Unknown; record: CallRecord }> {
   const { id: attemptId, paymentId, provider, account } = attempt
   const isStart = START_CALLS.has(call)
+  const span = await startProviderSpan(deps.database, paymentId, `${call} at ${provider}`)
   const start = performance.now()
   let answer: Answer | Unknown
   let isConnected = false
@@ -67,6 +69,9 @@ export async function askProvider<Answer extends { kind: string }>(
   providerCallSeconds.observe({ provider, call }, tookMs / 1_000)
   deps.log.info({ paymentId, attemptId, provider, call, outcome, tookMs: Math.round(tookMs) }, 'provider called')
   const detail = 'because' in answer ? String(answer.because) : null
+  span?.setAttributes({ 'manilla.payment.id': paymentId, 'manilla.attempt.id': attemptId, 'manilla.outcome': outcome })
+  if (span && outcome === 'unknown') markFailed(span, detail ?? outcome)
+  span?.end()
   return { answer, record: { attemptId, call, outcome, detail, tookMs, at: deps.clock.now() } }
 }
 

@@ -1,10 +1,14 @@
 import type { KeyObject } from 'node:crypto'
+import type { Span } from '@opentelemetry/api'
 import type { Logger } from 'pino'
+import type { Queries } from '../database/database.ts'
 import { defaultSecretContext } from '../events/webhook-secret-store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Mode } from '../kernel/mode.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { WebhookAnswer, WebhookHttp } from '../outbound/webhook-http.ts'
+import { markFailed, startDeliverySpan } from '../tracing/payment-traces.ts'
+import { traceparentOf } from '../tracing/spans.ts'
 import type { DueDelivery } from './claim-store.ts'
 import { judge } from './delivery.ts'
 import type { TryResult } from './delivery-store.ts'
@@ -12,6 +16,7 @@ import { endpointSecretContext } from './endpoint-store.ts'
 import { signingKeys, webhookHeaders } from './signature.ts'
 
 export interface SendDependencies {
+  database: Queries
   clock: Clock
   log: Logger
   secrets: SecretBox
@@ -22,7 +27,7 @@ export interface SendDependencies {
 
 /** Signs deliveries and sends them. The result never throws. */
 export function deliverySender(dependencies: SendDependencies): (delivery: DueDelivery) => Promise<WebhookAnswer> {
-  const { clock, log, secrets, http, allowPrivate } = dependencies
+  const { database, clock, log, secrets, http, allowPrivate } = dependencies
   const keyOf = signingKeys((sealed, context) => secrets.open(sealed, context))
 
   /** One key for each secret that is valid now. */
@@ -37,13 +42,27 @@ export function deliverySender(dependencies: SendDependencies): (delivery: DueDe
   return async (delivery) => {
     const { eventId: id, body, url, mode, destination } = delivery
     try {
+      const span = await startDeliverySpan(database, id)
+      const traceparent = span && traceparentOf(span)
       const headers = webhookHeaders(keysOf(delivery), { id, body, at: clock.now() })
-      return await http.post({ url, headers, body, allowPrivate: allowPrivate(mode, url), destination })
+      if (traceparent) headers.traceparent = traceparent
+      const answer = await http.post({ url, headers, body, allowPrivate: allowPrivate(mode, url), destination })
+      if (span) endSpan(span, answer)
+      return answer
     } catch (err) {
       log.error({ err, eventId: id }, 'sending a delivery failed unexpectedly')
       return { kind: 'failed', because: 'other', detail: 'it could not be sent; the log has the reason', tookMs: 0 }
     }
   }
+}
+
+function endSpan(span: Span, answer: WebhookAnswer): void {
+  if (answer.kind === 'failed') markFailed(span, answer.because)
+  else {
+    span.setAttribute('http.response.status_code', answer.status)
+    if (answer.status >= 300) markFailed(span, String(answer.status))
+  }
+  span.end()
 }
 
 export function resultOf(delivery: DueDelivery, answer: WebhookAnswer): TryResult {

@@ -9,6 +9,7 @@ import {
 } from '../../payments/create-payment.ts'
 import type { Links } from '../../payments/links.ts'
 import type { PaymentRequest } from '../../payments/state/payment.ts'
+import { keepTrace } from '../../tracing/payment-traces.ts'
 import type { App } from '../server/framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
 import { type AllowPrivate, knownFields, readBody } from '../server/read-body.ts'
@@ -57,6 +58,7 @@ export function checkoutRoutes(app: App, dependencies: Dependencies): void {
           idempotency,
         })
         if (replayed) reply.header('idempotent-replayed', 'true')
+        else await keepTrace(dependencies.database, ticket.id)
         const checkout = checkoutOf(ticket, links)
         return reply.code(201).header('location', checkout.url).send({ data: checkout })
       } catch (error) {

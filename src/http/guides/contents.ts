@@ -65,6 +65,7 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
       { name: 'operations/backup', label: 'Backup and restore', summary: 'What to keep, and how to get it back' },
       { name: 'operations/failover', label: 'Failover', summary: 'PostgreSQL that survives the loss of a machine' },
       { name: 'operations/metrics', label: 'Metrics', summary: 'Prometheus, alerts and a Grafana dashboard' },
+      { name: 'operations/traces', label: 'Traces', summary: 'From your request to your webhook, with OpenTelemetry' },
       { name: 'operations/incidents', label: 'Incidents', summary: 'What to do for each alert' },
     ],
   },

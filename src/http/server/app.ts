@@ -51,6 +51,7 @@ import { handleInTurn } from './pipelining.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { answerLog } from './response-log.ts'
 import { serializerOf } from './serializer.ts'
+import { traceRequests } from './trace-requests.ts'
 import { mistakesOf } from './validation-errors.ts'
 
 export interface HttpParts
@@ -234,6 +235,7 @@ async function registerCallerRoutes(
         done()
       })
       if (parts.shedsLoad !== false) await shedLoad(api)
+      traceRequests(api)
       checkoutRoutes(api, { ...parts, links })
       linkRoutes(api, { ...parts, links })
       initializeRoutes(api, { ...parts, links })

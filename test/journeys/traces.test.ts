@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startTracing } from '../../src/tracing/start-tracing.ts'
+import { startListener } from '../support/listener.ts'
+import { startPaying } from '../support/paying.ts'
+
+const service = await startPaying({ deliver: true })
+const shop = await service.addShop()
+const endpoint = await startListener()
+const CARD = { card: '4084 0840 8408 4081' }
+
+interface ExportedSpan {
+  name: string
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+}
+
+/** Pays by `initialize` and returns the headers of the webhook. */
+async function pay(reference: string, headers: Record<string, string> = {}) {
+  const before = endpoint.heard.length
+  const started = await shop.initialize({ reference, webhook: endpoint.url }, headers)
+  assert.equal(started.status, 200)
+  await shop.call('POST', `/sandbox/gateway/charges/${started.body.data.data.reference}`, CARD)
+  return (await endpoint.hears(before + 1))[before]?.headers ?? {}
+}
+
+test('without tracing no trace is stored or sent', async () => {
+  const trace = '0af7651916cd43dd8448eb211c80319c'
+  const { traceparent } = await pay('untraced', { traceparent: `00-${trace}-b7ad6b7169203331-01` })
+  assert.equal(traceparent, undefined)
+})
+
+test('one trace leads from the caller over the provider calls to the webhook, in every way to pay', async () => {
+  const collector = await startListener()
+  const tracing = await startTracing(new URL('/', collector.url).href)
+
+  const trace = '0af7651916cd43dd8448eb211c80319c'
+  const caller = 'b7ad6b7169203331'
+  const byCaller = await pay('traced', { traceparent: `00-${trace}-${caller}-01` })
+  const [, webhookTrace, webhookSpan] = String(byCaller.traceparent).split('-')
+  assert.equal(webhookTrace, trace)
+
+  const [, ownTrace] = String((await pay('own')).traceparent).split('-')
+  const [, replaced] = String((await pay('malformed', { traceparent: '00-0-0-01' })).traceparent).split('-')
+  for (const made of [ownTrace, replaced]) assert.match(made ?? '', /^[0-9a-f]{32}$/)
+
+  const unsampled = '11111111111111111111111111111111'
+  const notRecorded = await pay('unsampled', { traceparent: `00-${unsampled}-${caller}-00` })
+  assert.match(String(notRecorded.traceparent), new RegExp(`^00-${unsampled}-[0-9a-f]{16}-00$`))
+
+  const checkout = { country: 'NG', amount: 5_000, user: { email: 'ada@example.com' }, webhook: endpoint.url }
+  const checkoutTrace = '22222222222222222222222222222222'
+  const created = await shop.call('POST', '/payments/v1/checkouts', checkout, {
+    traceparent: `00-${checkoutTrace}-${caller}-01`,
+  })
+  const before = endpoint.heard.length
+  await shop.call('POST', `/payments/v1/payments/${created.body.data.reference}/cancel`)
+  const cancelled = (await endpoint.hears(before + 1))[before]?.headers.traceparent
+  assert.ok(String(cancelled).startsWith(`00-${checkoutTrace}-`), 'the event of a later request')
+
+  await tracing.stop()
+  const spans: ExportedSpan[] = collector.heard
+    .flatMap(({ body }) => JSON.parse(body).resourceSpans)
+    .flatMap(({ scopeSpans }) => scopeSpans)
+    .flatMap((scope) => scope.spans)
+  const traced = spans.filter(({ traceId }) => traceId === trace)
+  const request = traced.find(({ name }) => name === 'POST /payments/v1/payments/initialize')
+  assert.equal(request?.parentSpanId, caller)
+  const children = traced.filter(({ parentSpanId }) => parentSpanId === request?.spanId)
+  assert.deepEqual(children.map(({ name }) => name).sort(), [
+    'check at gateway',
+    'send webhook',
+    'start card at gateway',
+  ])
+  assert.equal(children.find(({ name }) => name === 'send webhook')?.spanId, webhookSpan)
+  assert.equal(spans.filter(({ traceId }) => traceId === ownTrace).length, 4, 'all of a payment without a caller')
+  assert.equal(spans.filter(({ traceId }) => traceId === unsampled).length, 0)
+  assert.equal(collector.heard[0]?.headers['content-type'], 'application/json')
+})
