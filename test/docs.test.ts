@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { parse, parseAllDocuments } from 'yaml'
 import { integrationCommands } from '../src/cli/commands/integration.ts'
 import { merchantBrand } from '../src/cli/commands/merchant-brand.ts'
 import { gradeHandler } from '../src/cli/grade-handler.ts'
@@ -30,6 +31,7 @@ import { FAULT_KINDS } from '../src/providers/gateway/simulator/faults.ts'
 import { FAILURE_CODES } from '../src/providers/provider.ts'
 import { PROVIDERS } from '../src/providers/registry.ts'
 import { WIDGET_VERSION } from '../web/build.ts'
+import { PROOFS } from './gates/proof/list.ts'
 import { withProviderTable } from './readme/provider-table.ts'
 import { openBrowser } from './support/browser.ts'
 import { createDatabase } from './support/database.ts'
@@ -639,6 +641,59 @@ test('the image, compose.yaml, the Kubernetes manifests and the systemd unit fit
   for (const path of new Set(namesIn(image + kubernetes, /(\/\w+z)\b/g))) assert.ok(routes.includes(`'${path}'`), path)
   for (const folder of namesIn(image, /^COPY (\w+) /gm)) assert.ok(read('.dockerignore').includes(`!${folder}\n`))
   assert.equal(kubernetes.match(/kind: PodDisruptionBudget/g)?.length, kubernetes.match(/kind: Deployment/g)?.length)
+})
+
+test('compose.yaml and the Kubernetes manifests run both roles without privileges, and stop them in time', () => {
+  const compose = parse(read('compose.yaml'), { merge: true })
+  for (const role of ['api', 'worker']) {
+    const { environment, read_only, tmpfs, cap_drop, security_opt, stop_grace_period } = compose.services[role]
+    assert.equal(environment.ROLE, role)
+    assert.deepEqual([read_only, tmpfs, cap_drop], [true, ['/tmp'], ['ALL']], role)
+    assert.deepEqual([security_opt, stop_grace_period], [['no-new-privileges:true'], '15s'], role)
+    const kubernetes = parseAllDocuments(read(`ops/kubernetes/${role}.yaml`)).map((each) => each.toJS())
+    const [{ spec }, { spec: budget }] = kubernetes
+    const [container] = spec.template.spec.containers
+    assert.deepEqual(container.env, [{ name: 'ROLE', value: role }])
+    assert.deepEqual(container.securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
+    assert.equal(spec.template.spec.securityContext.runAsNonRoot, true)
+    assert.equal(container.livenessProbe.httpGet.path, '/healthz')
+    assert.equal(container.readinessProbe.httpGet.path, '/readyz')
+    const [, pause = '0'] = container.lifecycle?.preStop.exec.command ?? []
+    assert.equal(role === 'api', Number(pause) > 0, 'requests come for some seconds after a pod was told to stop')
+    assert.ok(spec.template.spec.terminationGracePeriodSeconds >= Number(pause) + 10, 'and it exits within 10 s')
+    assert.ok(budget.minAvailable < spec.replicas)
+    for (const labels of [spec.template.metadata.labels, budget.selector.matchLabels])
+      assert.deepEqual(labels, spec.selector.matchLabels)
+  }
+})
+
+test('the workflows of CI call scripts and proofs that exist, with pinned actions and without secrets', () => {
+  const { scripts } = JSON.parse(read('package.json'))
+  const files = globSync('.github/workflows/*.yml', { cwd: ROOT })
+  assert.equal(files.length, 4)
+  for (const file of files) {
+    const text = read(file)
+    const { permissions, jobs } = parse(text)
+    assert.deepEqual(permissions, { contents: 'read' }, file)
+    assert.doesNotMatch(text, /secrets\./, file)
+    for (const job of Object.values<{ steps: { uses?: string; run?: string }[] }>(jobs)) {
+      for (const { uses, run = '' } of job.steps) {
+        if (uses) assert.match(uses, /^actions\/[a-z-]+@[0-9a-f]{40}$/, file)
+        else assert.match(run, /npm |\.ci\/run|apt-get/, file)
+        if (run.includes('.ci/run')) assert.ok(existsSync(join(ROOT, '.ci/run')))
+      }
+    }
+  }
+  const commands = [...files, '.ci/run'].map(read).join('\n')
+  for (const [, script = ''] of commands.matchAll(/npm run ([a-z-]+)/g)) assert.ok(scripts[script], script)
+  const names = PROOFS.map(({ name }) => name)
+  assert.deepEqual(parse(read('.github/workflows/nightly.yml')).jobs.proof.strategy.matrix.proof, names)
+  for (const { script } of PROOFS) assert.ok(scripts[script]?.endsWith(`test/gates/${script}/main.ts`), script)
+  for (const name of names) assert.ok(read('docs/proof.md').includes(`\n## ${name}\n`), `docs/proof.md: ${name}`)
 })
 
 test('each link and each file name in the docs exists', () => {

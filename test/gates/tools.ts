@@ -13,6 +13,9 @@ export interface OsUser {
   gid: number
 }
 
+/** Exit code of a gate that cannot run on this machine. */
+export const CANNOT_RUN = 2
+
 /** Ends the process with the names of the missing packages. */
 export function requireTools(tools: Tool[]): void {
   const missing = tools.filter(({ path }) => !existsSync(path))
@@ -20,7 +23,7 @@ export function requireTools(tools: Tool[]): void {
   const names = missing.map(({ name }) => name).join(', ')
   const packages = [...new Set(missing.map((tool) => tool.package))].join(' ')
   process.stderr.write(`Missing: ${names}. Install on Debian: apt-get install --no-install-recommends ${packages}\n`)
-  process.exit(1)
+  process.exit(CANNOT_RUN)
 }
 
 /** The folder with the programs of the newest PostgreSQL server of this machine. The embedded one has no pg_basebackup. */

@@ -1,27 +1,32 @@
 // `npm run chaos`: customers pay while the provider times out, fails, loses, doubles and reorders its notices and takes wrong amounts, and
 // while both copies of the service are killed repeatedly. Then our records must equal the provider's ledger, to the unit,
 // and `manilla audit --provider` must find no difference.
-// --payments 2000, --kills 10, --clients 50; --seed N to repeat a run.
+// --payments 2000, --kills 10, --clients 50; --hours 24 of simulated time, in jumps of the clocks; --seed N to repeat a run.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type Database } from '../../../src/database/database.ts'
-import { startEmbedded } from '../../../src/database/embedded.ts'
+import { type EmbeddedServer, startEmbedded } from '../../../src/database/embedded.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { numbersFrom } from '../arguments.ts'
 import { Slot } from '../crash/copies.ts'
+import { recordFigures } from '../figures.ts'
 import { type Random, randomOf } from '../random.ts'
+import { requireTools } from '../tools.ts'
 import { type Comparison, compare } from './check.ts'
+import { CLOCK_TOOL, Clocks, JUMPS_PER_HOUR } from './clocks.ts'
 import { type Told, visit } from './customers.ts'
 import { Door, pause } from './door.ts'
 import { auditByCommand } from './provider-audit.ts'
-import { type ChaosOutcome, differencesOf, printChaos, readInjected } from './report.ts'
+import { type ChaosOutcome, differencesOf, figuresOf, printChaos, readInjected } from './report.ts'
 
 export interface ChaosOptions {
   payments: number
   kills: number
   clients: number
+  /** Simulated: the wall clocks of PostgreSQL and of the copies jump. 0: the true time. */
+  hours: number
   seed: number
   /** Maximum time until the records agree, after the faults end. */
   settleSeconds: number
@@ -31,6 +36,7 @@ export interface ChaosOptions {
 
 export interface ChaosReport {
   clean: boolean
+  figures: Record<string, number>
   print(): string
 }
 
@@ -50,16 +56,25 @@ const FAULTS = {
 
 export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   const folder = await mkdtemp(join(tmpdir(), 'manilla-chaos-'))
-  const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
+  const clocks = options.hours > 0 ? new Clocks(folder, COPIES, randomOf(options.seed, 3)) : undefined
+  const server = await startServer(folder, clocks?.envOf('database'))
   const database = connect({ url: server.url, statementTimeoutMs: 30_000 })
   const env = settings(server.url, folder)
-  const slots = Array.from({ length: COPIES }, () => new Slot(env))
+  const slots = Array.from({ length: COPIES }, (_, copy) => new Slot({ ...env, ...clocks?.envOf(copy) }))
   const door = new Door(randomOf(options.seed, 1), () => slots.flatMap((slot) => slot.copy ?? []))
   try {
     await allOf(slots.map((slot) => slot.start()))
-    const outcome = await run(options, slots, door, database)
-    outcome.records.differences.push(...(await auditByCommand(env, `http://127.0.0.1:${slots[0]?.copy?.port}`)))
-    return { clean: differencesOf(outcome.records).length === 0, print: () => printChaos(outcome) }
+    const outcome = await run(options, slots, door, database, clocks)
+    if (clocks) await requireJumps(database, options.hours)
+    const envOfCommand = { ...env, ...clocks?.envOf('database') }
+    outcome.records.differences.push(
+      ...(await auditByCommand(envOfCommand, `http://127.0.0.1:${slots[0]?.copy?.port}`)),
+    )
+    return {
+      clean: differencesOf(outcome.records).length === 0,
+      figures: figuresOf(outcome),
+      print: () => printChaos(outcome),
+    }
   } finally {
     door.close()
     await Promise.all(slots.map((slot) => slot.end()))
@@ -69,32 +84,57 @@ export async function chaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
-async function run(options: ChaosOptions, slots: Slot[], door: Door, database: Database): Promise<ChaosOutcome> {
-  const { payments, seed } = options
+/** The server inherits the environment of this process. */
+async function startServer(dataDir: string, env: Record<string, string> = {}): Promise<EmbeddedServer> {
+  Object.assign(process.env, env)
+  try {
+    return await startEmbedded({ dataDir, purpose: 'own' })
+  } finally {
+    for (const name of Object.keys(env)) delete process.env[name]
+  }
+}
+
+async function run(
+  options: ChaosOptions,
+  slots: Slot[],
+  door: Door,
+  database: Database,
+  clocks: Clocks | undefined,
+): Promise<ChaosOutcome> {
+  const { payments, seed, hours } = options
   const startedAt = performance.now()
   await setFaults(door, { ...FAULTS, seed })
   const told: Told = { checkouts: [], attempts: [], cancelled: [], moved: [], refunded: [] }
-  const kills = await payAndKill(options, slots, door, told)
+  const kills = await payAndKill(options, slots, door, told, clocks)
   await setFaults(door, {})
   const paidAt = performance.now()
   const records = await settled(database, door, told, options)
   const injected = await readInjected(database)
   const seconds = (from: number, to: number) => Math.round((to - from) / 1_000)
   const tookSeconds = { paying: seconds(startedAt, paidAt), settling: seconds(paidAt, performance.now()) }
-  return { seed, payments, kills, tookSeconds, calls: door.tally, injected, records }
+  return { seed, payments, kills, hours, tookSeconds, calls: door.tally, injected, records }
 }
 
-/** Runs the customers with bounded concurrency. After each share of them a copy is killed, sometimes both. */
+/** Without the library in the server, the gate would show nothing. */
+async function requireJumps(database: Database, hours: number): Promise<void> {
+  const row = await database.row<{ now: Date }>(sql`select clock_timestamp() as now`)
+  const aheadMinutes = ((row?.now.getTime() ?? 0) - Date.now()) / 60_000
+  if (Math.abs(aheadMinutes - hours * 60) > 1) throw new Error(`PostgreSQL's clock is ${aheadMinutes} minutes ahead`)
+}
+
+/** Runs the customers with bounded concurrency. After each share of them a copy is killed, sometimes both, or the clocks jump. */
 async function payAndKill(
-  { payments, kills, clients, seed }: ChaosOptions,
+  { payments, kills, clients, hours, seed }: ChaosOptions,
   slots: Slot[],
   door: Door,
   told: Told,
+  clocks: Clocks | undefined,
 ): Promise<number> {
   const random = randomOf(seed, 2)
-  const moments = new Set(
-    Array.from({ length: kills }, (_, index) => Math.ceil(((index + 1) * payments) / (kills + 1))),
-  )
+  const shares = (count: number) =>
+    Array.from({ length: count }, (_, index) => Math.ceil(((index + 1) * payments) / (count + 1)))
+  const moments = new Set(shares(kills))
+  const jumps = shares(hours * JUMPS_PER_HOUR)
   const restarts: Promise<void>[] = []
   const broken = Promise.withResolvers<never>()
   let next = 0
@@ -103,7 +143,9 @@ async function payAndKill(
     while (next < payments) {
       const number = next++
       await visit(door, randomOf(seed, 100 + number), number, told)
-      if (!moments.has(++done) || restarts.length >= kills) continue
+      done++
+      for (; jumps.length > 0 && done >= (jumps[0] as number); jumps.shift()) clocks?.jump()
+      if (!moments.has(done) || restarts.length >= kills) continue
       const restarted = killSome(random, slots, kills - restarts.length)
       for (const each of restarted) each.catch(broken.reject)
       restarts.push(...restarted)
@@ -174,9 +216,12 @@ function settings(databaseUrl: string, folder: string): Record<string, string> {
 }
 
 if (import.meta.main) {
-  const options = numbersFrom({ payments: 2_000, kills: 10, clients: 50, settleSeconds: 600, refundSeconds: 660 })
+  const patience = { settleSeconds: 600, refundSeconds: 660 }
+  const options = numbersFrom({ payments: 2_000, kills: 10, clients: 50, hours: 0, ...patience })
+  if (options.hours > 0) requireTools([CLOCK_TOOL])
   process.stdout.write(`seed ${options.seed}\n`)
   const report = await chaos(options)
   process.stdout.write(report.print())
+  recordFigures(report.figures)
   process.exitCode = report.clean ? 0 : 1
 }

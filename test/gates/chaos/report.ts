@@ -19,6 +19,8 @@ export interface ChaosOutcome {
   seed: number
   payments: number
   kills: number
+  /** Of simulated time. */
+  hours: number
   tookSeconds: { paying: number; settling: number }
   calls: Map<string, Record<CallOutcome, number>>
   injected: Injected
@@ -43,12 +45,28 @@ export function differencesOf({ differences, refundDifferences }: Comparison): s
   return [...differences, ...refundDifferences]
 }
 
-export function printChaos({ seed, payments, kills, tookSeconds, calls, injected, records }: ChaosOutcome): string {
+export function figuresOf({ payments, kills, hours, injected, records }: ChaosOutcome): Record<string, number> {
+  return {
+    payments,
+    'simulated hours': hours,
+    'kill -9': kills,
+    'notices lost, doubled or late': injected.noticesLost + injected.noticesDoubled + injected.noticesSentLate,
+    'provider calls that failed': injected.callsUnanswered + injected.callsFailed,
+    'records in the ledger': records.ledgerRecords,
+    'charged, in kobo': records.taken.theirs,
+    'refunded, in kobo': records.refunded.theirs,
+    differences: differencesOf(records).length,
+  }
+}
+
+export function printChaos(outcome: ChaosOutcome): string {
+  const { seed, payments, kills, hours, tookSeconds, calls, injected, records } = outcome
   const { taken, refunded } = records
   const differences = differencesOf(records)
   const rows: [string, string][] = [
     ['customers', `${payments}, paying for ${tookSeconds.paying} s; then ${tookSeconds.settling} s without load`],
     ['kills', `${kills} × kill -9`],
+    ...(hours > 0 ? [['clocks', `${hours} h of simulated time`] satisfies [string, string]] : []),
     ...[...calls].map(([name, counts]): [string, string] => [`calls: ${name}`, listOf(Object.entries(counts))]),
     [
       'provider calls',

@@ -84,6 +84,7 @@ export class Load {
       }
       if (answer === 'unknown' || answer.status >= 500 || isInProgress(answer)) {
         reached = true
+        await pause() // the copy or its database is down
         continue
       }
       return this.#note(call, answer, reached)

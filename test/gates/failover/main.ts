@@ -7,8 +7,9 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { numbersFrom, wordFrom } from '../arguments.ts'
+import { recordFigures } from '../figures.ts'
 import { compare } from '../provider-chaos/check.ts'
-import { postgresTools, requireTools, type Tool } from '../tools.ts'
+import { CANNOT_RUN, postgresTools, requireTools, type Tool } from '../tools.ts'
 import { type Market, openMarket, untilSettled } from '../whole-payments/market.ts'
 import { Processes } from '../whole-payments/processes.ts'
 import { Cluster } from './cluster.ts'
@@ -40,7 +41,7 @@ function requirePatroni(): void {
   process.stderr.write(
     `Patroni 3.0.3 or newer is needed, and this is ${stdout.trim()}: see docs/operations/failover.md\n`,
   )
-  process.exit(1)
+  process.exit(CANNOT_RUN)
 }
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
@@ -58,9 +59,12 @@ async function failover(faults: Fault[], rounds: number, clients: number, seed: 
     market = await openMarket(processes, seed)
     load = new Load(market, seed, clients)
     await load.untilWriting(performance.now())
+    const startedAt = performance.now()
     const slow: string[] = []
     for (let round = 0; round < rounds; round++) slow.push(...(await runRound(round, faults, cluster, load)))
+    const longestMs = Math.round(load.longestGapMs(startedAt))
     await load.stop()
+    recordFigures({ faults: rounds, payments: load.payments, 'longest time without writes, ms': longestMs })
     return [...slow, ...processes.ended(), ...(await examine(market, load))]
   } finally {
     await load?.stop()

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
+import { CANNOT_RUN } from '../tools.ts'
 
 /** Set in the process that runs inside the namespaces. */
 const INSIDE = 'MANILLA_FAILOVER_INSIDE'
@@ -12,7 +13,7 @@ export function enterNamespaces(): void {
   if (process.env[INSIDE]) return
   if (process.getuid?.() !== 0) {
     process.stderr.write('Run it as root: it makes network namespaces. It changes nothing outside of them.\n')
-    process.exit(1)
+    process.exit(CANNOT_RUN)
   }
   const isolated = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
   const again = ['sh', '-c', '"$@"; exit $?', 'sh', process.execPath, ...process.argv.slice(1)]

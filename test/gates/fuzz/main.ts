@@ -1,6 +1,7 @@
 // `npm run fuzz`: broken, hostile and odd requests to the real program over real sockets, mixed with valid ones so that there is
 // data to damage. --requests 20000, --seed N to repeat a run, --only INDEX to send a single case of that seed.
-// Then the abuse part: unauthenticated traffic on every public path. --only abuse runs it alone, --rate N is its speed per second.
+// Then the abuse part: unauthenticated traffic on every public path. --only abuse runs it alone, --rate N is its speed per second, and
+// --rate 0 leaves it out.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,6 +10,7 @@ import { idOf } from '../../../src/kernel/ids.ts'
 import { gatewayKeys } from '../../../src/providers/gateway/keys.ts'
 import type { ServiceProcess } from '../../support/process.ts'
 import { numbersFrom } from '../arguments.ts'
+import { recordFigures } from '../figures.ts'
 import { loopbackOf, residentMiB, startWithin } from '../processes.ts'
 import { type Address, NoAnswer, type RawAnswer, RawClient } from '../raw-http.ts'
 import { abuse } from './abuse.ts'
@@ -209,8 +211,9 @@ if (import.meta.main) {
     const report = await fuzz({ requests, seed, only })
     process.stdout.write(report.print())
     failed = report.failures.length > 0
+    recordFigures(report.figures)
   }
-  if (only === undefined) {
+  if (only === undefined && rate > 0) {
     const { text, failures } = await abuse({
       requests: abuseAlone ? requests : 20_000,
       perSecond: rate,

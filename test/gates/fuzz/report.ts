@@ -56,6 +56,18 @@ export class FuzzReport {
     return [...this.#failures.values()]
   }
 
+  get figures(): Record<string, number> {
+    const outcomes = [...this.#byKind.values()].flatMap((counts) => [...counts])
+    const with5xx = outcomes.filter(([outcome]) => outcome.startsWith('5'))
+    return {
+      requests: this.requests,
+      'answers with 5xx': with5xx.reduce((sum, [, count]) => sum + count, 0),
+      'payments read back': this.readBack,
+      'slowest answer, ms': Math.round(this.slowest.tookMs),
+      failures: this.failures.length,
+    }
+  }
+
   print(): string {
     const rows = [...this.#byKind.entries()].sort(([a], [b]) => (a < b ? -1 : 1))
     const { slowest, rssMiB } = this

@@ -6,6 +6,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { numbersFrom } from '../arguments.ts'
+import { recordFigures } from '../figures.ts'
 import { postgresTools, requireTools } from '../tools.ts'
 import { openMarket } from '../whole-payments/market.ts'
 import { freePort, Processes } from '../whole-payments/processes.ts'
@@ -82,4 +83,5 @@ const { lines, differences } = await drill(payments, seed)
 for (const line of lines) process.stdout.write(`  ${line}\n`)
 process.stdout.write(`  differences      ${differences.length}${differences.length > 0 ? '  FAILED, must be 0' : ''}\n`)
 for (const difference of differences.slice(0, 30)) process.stdout.write(`  FAILED  ${difference}\n`)
+recordFigures({ restores: 1, differences: differences.length })
 process.exitCode = differences.length === 0 ? 0 : 1

@@ -158,6 +158,7 @@ async function run(random: Random, ground: Ground, { port, memory, places, event
   const sick = places.length - healthy.length
   return {
     title: `${places.length} endpoints, ${sick} of them sick (${Object.keys(SICKNESSES).join(', ')})`,
+    events: recorded.length,
     rows: [
       ['events', `${recorded.length} of ${events} in ${(streamedMs / 1_000).toFixed(1)} s`],
       ['while switched off', recorded.length - owed.length],

@@ -191,6 +191,7 @@ async function compare(database: Database, seen: Seen): Promise<Part> {
   ]
   return {
     title: `kill -9 under a stream of payments, copies: ${seen.slots.length}, listeners: ${LISTENERS}`,
+    events: events.length,
     rows: [
       ['kills', `${counts.acknowledged} after commit, ${counts.heard} in mid-call, ${counts.answered} before the note`],
       ['slowest start', `${Math.max(...seen.slots.map((slot) => slot.slowestStartMs)).toFixed(0)} ms`],

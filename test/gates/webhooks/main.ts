@@ -1,6 +1,7 @@
 // `npm run webhooks`: all events are delivered while processes are killed and other endpoints fail.
 // --kills 20 under a stream of payments; --endpoints 200, 30 % of them failing, with --events 5000; --seed N repeats the random choices.
 import { numbersFrom } from '../arguments.ts'
+import { recordFigures } from '../figures.ts'
 import { randomOf } from '../random.ts'
 import { crowdOfEndpoints } from './crowd.ts'
 import { killsUnderStream } from './kills.ts'
@@ -27,5 +28,6 @@ if (import.meta.main) {
   if (events > 0) parts.push(await crowdOfEndpoints(randomOf(seed, 2), { endpoints, events }))
   const report = reportOf(seed, parts)
   process.stdout.write(report.print())
+  recordFigures({ 'kill -9': kills, events: parts.reduce((sum, part) => sum + part.events, 0) })
   process.exitCode = report.clean ? 0 : 1
 }

@@ -1,5 +1,6 @@
 export interface Part {
   title: string
+  events: number
   rows: [string, string | number][]
   faults: string[]
   clean: boolean
