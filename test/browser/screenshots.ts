@@ -84,7 +84,6 @@ async function takeShop(): Promise<void> {
   await take(page, 'widget')
 }
 
-/** The first account, and the payments of the other pictures. */
 /** With the demo data, as a newcomer sees it. */
 async function takeDashboard(): Promise<void> {
   const { code, output } = await runCommand(['demo-data'], { DATA_DIR: folder })
