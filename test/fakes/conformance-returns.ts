@@ -15,9 +15,15 @@ import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.
 /** Conformance of refunds and disputes made at the provider, of the list of transactions, and of refused keys. */
 export function returnsConformance(
   provider: Provider,
-  { listsReturns = false, listsDisputes = false, listsTransactions = false, reportsRefusedKeys = false }: Features,
+  features: Features,
   rigFor: (t: TestContext) => Promise<Rig>,
 ): void {
+  const {
+    listsReturns = false,
+    listsDisputes = false,
+    listsTransactions = false,
+    reportsRefusedKeys = false,
+  } = features
   const { name, channels } = provider.capabilities
   const testIf = (applies: boolean, what: string, run: (t: TestContext) => Promise<void>) =>
     applies && nodeTest(`${name}: ${what}`, run)
@@ -60,6 +66,30 @@ export function returnsConformance(
     assert.deepEqual(other.amount, money(part.amount + 100, part.currency))
     assert.equal(other.status, 'successful')
     for (const { at } of answer.refunds) assert.ok(!Number.isNaN(at.getTime()))
+  })
+
+  const { refundsByTransaction = false } = features
+  testIf(refundsByTransaction, 'money that was matched with another order is refunded once, and listed', async (t) => {
+    const rig = await rigFor(t)
+    const matched = await refundable(rig)
+    const own = await paid(rig)
+    const never = newReference()
+    // A person matched it with a payment whose own order is paid, too, and with one whose order the provider does not know.
+    const orders = [own.handle, handleOf({ reference: never }, { providerReference: never }, 'card')]
+    const amount = money(Math.floor(matched.amount.amount / 4), matched.amount.currency)
+    for (const order of orders) {
+      const wanted = { ...matched, order, amount, reference: newReference() }
+      for (let tries = 1; tries <= 2; tries++) {
+        const made = await rig.connection.refund(wanted)
+        assert.ok(made.kind === 'refunded' || made.kind === 'pending', JSON.stringify(made))
+      }
+      const answer = await listReturns(rig, order, matched.transactionIds)
+      assert.ok(answer.kind === 'returns', answer.kind)
+      assert.ok(answer.refunds.some(({ reference }) => reference === wanted.reference))
+    }
+    assert.equal(rig.refundsMade(), orders.length)
+    const ofOwn = await listReturns(rig, own.handle, own.transactionIds)
+    assert.deepEqual(ofOwn, { kind: 'returns', refunds: [], disputes: [] })
   })
 
   testIf(listsDisputes, 'a dispute is open, then won or lost', async (t) => {

@@ -91,6 +91,8 @@ export interface Features {
   listsDisputes?: boolean
   /** The adapter implements `listTransactions`; the fake has `limitPages`. */
   listsTransactions?: boolean
+  /** `refund` and `listReturns` go by the transactions, so that money which a person matched with another order can be refunded. */
+  refundsByTransaction?: boolean
   /** 401 and 403 at a start call are a decline with `keysRefused`. */
   reportsRefusedKeys?: boolean
 }

@@ -26,14 +26,14 @@ export async function giveBack(api: Api, wanted: RefundOrder): Promise<RefundOut
 /** A refund is of one transaction. When the money came in several, the newest that is large enough gives it. */
 async function choose(
   api: Api,
-  { transactionIds, order, amount }: RefundOrder,
+  { transactionIds, amount }: RefundOrder,
   refunds: Map<string, Refund[]>,
 ): Promise<string | RefundOutcome> {
   const [only, ...more] = transactionIds
   if (only === undefined) return { kind: 'refused', because: 'no transaction is known that brought the money' }
   if (more.length === 0) return only
   for (const id of transactionIds.toReversed()) {
-    const found = await findById(api, id, order.reference)
+    const found = await findById(api, id)
     if (found.kind === 'unknown') return found
     if (found.kind === 'none') continue
     const given = (refunds.get(id) ?? []).reduce((sum, refund) => sum + refund.amount, 0)

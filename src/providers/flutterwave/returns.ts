@@ -46,7 +46,10 @@ export async function listReturns(api: Api, order: OrderHandle, transactionIds: 
   return { kind: 'returns', refunds, disputes }
 }
 
-/** Those that we know by id, verified; without any, the paid ones of the order. */
+/**
+ * Those that we know by id, verified; without any, the paid ones of the order. A known one may be of another order: a person may have matched
+ * its money with this payment.
+ */
 async function transactionsOf(
   api: Api,
   { reference, providerReference }: OrderHandle,
@@ -59,7 +62,7 @@ async function transactionsOf(
   }
   const transactions: Transaction[] = []
   for (const id of transactionIds) {
-    const found = await findById(api, id, reference)
+    const found = await findById(api, id)
     if (found.kind === 'unknown') return found
     if (found.kind === 'none') return { kind: 'missing' }
     transactions.push(found.transaction)

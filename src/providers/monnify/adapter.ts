@@ -202,8 +202,9 @@ const LEAST_REFUND = 10_000
 async function refund(session: Session, wanted: RefundOrder): Promise<RefundOutcome> {
   const { order, transactionIds, amount, reason } = wanted
   if (amount.amount < LEAST_REFUND) return { kind: 'refused', because: 'Monnify refunds NGN 100 or more' }
-  const isNamed = order.providerReference !== order.reference
-  const transaction = isNamed ? order.providerReference : transactionOf(transactionIds.at(-1) ?? '')
+  const named = order.providerReference === order.reference ? '' : order.providerReference
+  // The transaction on record first: a person may have matched the money of another order with this payment.
+  const transaction = transactionOf(transactionIds.at(-1) ?? '') || named
   if (!transaction) return { kind: 'refused', because: 'no transaction of Monnify’s is known' }
 
   const outcomeIn = (answer: SessionAnswer): RefundOutcome | { kind: 'none'; code: string; status: number } => {

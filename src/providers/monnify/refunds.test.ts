@@ -111,8 +111,8 @@ test('a refund of another amount or order under the same reference is unknown', 
   const { connection } = await paidCard(t)
   await connection.refund(wanted({ amount: naira(20_000) }))
   assert.equal((await connection.refund(wanted())).kind, 'unknown')
-  const other = handle({ providerReference: 'MNFY|17|20260626231846|000009' })
-  assert.equal((await connection.refund(wanted({ amount: naira(20_000), order: other }))).kind, 'unknown')
+  const transactionIds = ['MNFY|17|20260626231846|000009']
+  assert.equal((await connection.refund(wanted({ amount: naira(20_000), transactionIds }))).kind, 'unknown')
 })
 
 test('a refused key does not turn a refund down: an earlier try may have given it', async (t) => {

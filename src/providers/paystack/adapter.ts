@@ -12,7 +12,7 @@ import { capabilities, readSettings, settings } from './capabilities.ts'
 import { accountExpiry, isOfMode, isReversed, mismatch, outcomeOf, refusalOf, withoutFees } from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
 import { refunds } from './refunds.ts'
-import { listTransactions, returnedBy, returnsOf } from './returns.ts'
+import { listTransactions, type Returns, returnedBy, returnsOf } from './returns.ts'
 import {
   type PaystackTransaction,
   readAccount,
@@ -45,16 +45,27 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
     return http.request({ method: 'POST', url: baseURL + path, headers, body: JSON.stringify(body) })
   }
 
+  type Found = PaystackTransaction | { kind: 'missing' } | Unknown
+
   /** One reference is one transaction. */
-  async function verify(reference: string): Promise<PaystackTransaction | { kind: 'missing' } | Unknown> {
-    const answer = await get(`/transaction/verify/${encodeURIComponent(reference)}`)
+  async function verify(reference: string): Promise<Found> {
+    const found = await fetchTransaction(`verify/${encodeURIComponent(reference)}`)
+    if ('kind' in found || found.reference === reference) return found
+    return unknown('it answered about another order')
+  }
+
+  async function findById(id: string): Promise<Found> {
+    const found = await fetchTransaction(encodeURIComponent(id))
+    return 'kind' in found || found.id === id ? found : unknown('it answered about another transaction')
+  }
+
+  async function fetchTransaction(path: string): Promise<Found> {
+    const answer = await get(`/transaction/${path}`)
     if (answer.kind === 'unknown') return answer
     if (isMissing(answer)) return { kind: 'missing' }
     const transaction = answer.status === 200 ? readTransaction(readData(answer.text)) : undefined
     if (!transaction) return unreadable(answer)
-    if (transaction.reference !== reference) return unknown('it answered about another order')
-    if (!isOfMode(transaction, mode)) return unknown('it answered in another mode')
-    return transaction
+    return isOfMode(transaction, mode) ? transaction : unknown('it answered in another mode')
   }
 
   return {
@@ -154,24 +165,26 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       return typeof returned === 'object' ? returned : outcomeOf(transaction, channel, returned)
     },
 
-    async listReturns({ providerReference }) {
-      const transaction = await verify(providerReference)
-      if ('kind' in transaction) return transaction
-      const returns = await returnsOf(get, mode, transaction)
-      return 'kind' in returns ? returns : { kind: 'returns', ...returns }
+    async listReturns({ providerReference }, transactionIds) {
+      const all: Returns = { refunds: [], disputes: [] }
+      // By the transactions on record: a person may have matched the money of another order with this payment.
+      const isRecorded = transactionIds.length > 0
+      for (const name of isRecorded ? transactionIds : [providerReference]) {
+        const transaction = await (isRecorded ? findById(name) : verify(name))
+        if ('kind' in transaction) return transaction
+        const returns = await returnsOf(get, mode, transaction)
+        if ('kind' in returns) return returns
+        all.refunds.push(...returns.refunds)
+        all.disputes.push(...returns.disputes)
+      }
+      return { kind: 'returns', ...all }
     },
 
     listTransactions: (range, cursor) => listTransactions(get, mode, range, cursor),
 
     async findReference(transactionId) {
-      const answer = await get(`/transaction/${encodeURIComponent(transactionId)}`)
-      if (answer.kind === 'unknown') return answer
-      if (isMissing(answer)) return { kind: 'missing' }
-      const transaction = answer.status === 200 ? readTransaction(readData(answer.text)) : undefined
-      if (!transaction) return unreadable(answer)
-      if (transaction.id !== transactionId) return unknown('it answered about another transaction')
-      if (!isOfMode(transaction, mode)) return unknown('it answered in another mode')
-      return { kind: 'found', reference: transaction.reference }
+      const found = await findById(transactionId)
+      return 'kind' in found ? found : { kind: 'found', reference: found.reference }
     },
 
     readNotice(notice) {

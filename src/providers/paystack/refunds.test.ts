@@ -13,7 +13,7 @@ test('paystack: a refund carries our reference, and is pending until they say th
   const [look, make] = asked.slice(-2)
   assert.equal(`${look?.method} ${look?.path}`, `GET /refund?transaction=${transactionId}&perPage=100&page=1`)
   assert.deepEqual(JSON.parse(make?.body ?? ''), {
-    transaction: order().reference,
+    transaction: transactionId,
     amount: 200_000,
     currency: 'NGN',
     merchant_note: `Refund ${wanted.reference}`,
@@ -105,6 +105,28 @@ test('paystack: without a transaction, or with a refused key, no refund is turne
       said.text.includes('Refunds retrieved') ? said : { status, text: '{"status":false,"message":"Invalid key"}' }
     assert.equal((await connection.refund(wanted)).kind, 'unknown')
   }
+})
+
+test('paystack: of several transactions, the newest that has enough left is refunded', async (t) => {
+  const { connection, wanted, refunds, find, customer } = await paidCard(t)
+  const second = order({ reference: 's'.repeat(32) })
+  await connection.startCard(second)
+  await customer.payByCard(second.reference, { save: false })
+  const transactionIds = [...wanted.transactionIds, String(find(second.reference).id)]
+  for (const [reference, kobo] of [
+    ['f'.repeat(32), 200_000],
+    ['g'.repeat(32), 400_000],
+    ['f'.repeat(32), 200_000],
+    ['h'.repeat(32), 350_000],
+  ] as const)
+    await connection.refund({ ...wanted, reference, transactionIds, amount: naira(kobo) })
+  assert.deepEqual(
+    refunds.map(({ sale, amount }) => [sale.reference, amount]),
+    [
+      [second.reference, 200_000],
+      [order().reference, 400_000],
+    ],
+  )
 })
 
 test('paystack: a refund is not requested after its lease has run out', async (t) => {

@@ -33,16 +33,11 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
     return refund ? refundOutcomeOf(refund, mode, wanted, transactionId) : unreadable(status)
   }
 
-  return async (wanted) => {
-    const transactionId = wanted.transactionIds.at(-1)
-    // Their list answers to a number alone: asked with anything else it is empty, as if there were no refund yet.
-    if (!transactionId || !/^\d{1,20}$/.test(transactionId)) return unknown('there is no transaction to give back')
-    const earlier = await find(wanted, transactionId)
-    if (earlier !== 'none') return earlier
+  async function ask(wanted: RefundOrder, transactionId: string): Promise<RefundOutcome> {
     if (wanted.isLeaseHeld?.() === false) return unknown('the lease ran out before the request')
-
     const answer = await post('/refund', {
-      transaction: wanted.order.providerReference,
+      // Not the reference of the order: a person may have matched the money of another order with this payment.
+      transaction: transactionId,
       amount: toHundredths(wanted.amount),
       currency: wanted.amount.currency,
       merchant_note: `Refund ${wanted.reference}`,
@@ -56,5 +51,23 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
     // It may be refused because an earlier try, slower than our first look, has just taken its place.
     const meanwhile = await find(wanted, transactionId)
     return meanwhile === 'none' ? { kind: 'refused', because: error.code ?? 'it refused the refund' } : meanwhile
+  }
+
+  return async (wanted) => {
+    const { transactionIds } = wanted
+    // Their list answers to a number alone: asked with anything else it is empty, as if there were no refund yet.
+    if (transactionIds.length === 0 || !transactionIds.every((id) => /^\d{1,20}$/.test(id)))
+      return unknown('there is no transaction to give back')
+    for (const id of transactionIds) {
+      const earlier = await find(wanted, id)
+      if (earlier !== 'none') return earlier
+    }
+    let outcome: RefundOutcome = unknown('there is no transaction to give back')
+    // A refund is of one transaction. When the money came in several, the newest that has enough left gives it.
+    for (const id of transactionIds.toReversed()) {
+      outcome = await ask(wanted, id)
+      if (outcome.kind !== 'refused') return outcome
+    }
+    return outcome
   }
 }

@@ -127,6 +127,7 @@ export const fakeFlutterwave = {
     listsReturns: true,
     listsDisputes: true,
     listsTransactions: true,
+    refundsByTransaction: true,
     reportsRefusedKeys: true,
   },
   start: startFakeFlutterwave,

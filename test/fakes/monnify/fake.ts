@@ -268,6 +268,7 @@ export const fakeMonnify = {
     idempotentRefunds: true,
     listsReturns: true,
     listsTransactions: true,
+    refundsByTransaction: true,
     reportsRefusedKeys: true,
   },
   start: startFakeMonnify,

@@ -404,6 +404,7 @@ export const fakePaystack = {
     listsReturns: true,
     listsDisputes: true,
     listsTransactions: true,
+    refundsByTransaction: true,
     reportsRefusedKeys: true,
   },
   start: startFakePaystack,

@@ -210,6 +210,7 @@ export const fakeStripe = {
     listsReturns: true,
     listsDisputes: true,
     listsTransactions: true,
+    refundsByTransaction: true,
     reportsRefusedKeys: true,
   },
   start: startFakeStripe,
