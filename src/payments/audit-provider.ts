@@ -27,7 +27,7 @@ export interface Difference {
 }
 
 export type Repair =
-  /** Money at the provider that is not on record. */
+  /** Money at the provider that is not on record, or unmatched money that the provider has given back. */
   | { kind: 'money'; listed: Listed }
   /** Refunds and disputes of the attempt that are not on record. */
   | { kind: 'returns'; attemptId: AttemptId }
@@ -63,8 +63,11 @@ export async function auditProvider(
       const ours = recorded.find((each) => isSame(each, theirs))
       if (ours) seen.add(ours.receiptId)
       const isInRange = theirs.at >= range.from && theirs.at < range.to
-      const finding = compareTaken(ours, theirs)
-      const repair = ours ? null : { kind: 'money' as const, listed: theirs }
+      const taken = compareTaken(ours, theirs)
+      const given = !taken && ours?.attemptId === null ? compareReturned(ours, theirs.returned ?? 0) : undefined
+      const finding = taken ?? given
+      const listed = { ...theirs, account: ours?.account ?? theirs.account }
+      const repair = !ours || given ? { kind: 'money' as const, listed } : null
       if (finding && isInRange) differences.push({ ...nameOf(ours, theirs), finding, repair })
       else if (isInRange) agreed++
       if (!ours?.attemptId) continue
@@ -156,7 +159,7 @@ async function findUnlisted(
   seen: Set<string>,
 ): Promise<Difference[]> {
   const found: Difference[] = []
-  for (let after: (RecordedTransaction & { account: number }) | undefined; ; ) {
+  for (let after: RecordedTransaction | undefined; ; ) {
     const page = await pageOfRecorded(database, scope, after)
     for (const { receiptId, transactionId, orderReference, amount, currency, takenAt } of page) {
       if (takenAt < range.from || takenAt >= range.to || seen.has(receiptId)) continue

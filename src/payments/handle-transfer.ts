@@ -12,6 +12,7 @@ import { newAttempt } from './state/new-attempt.ts'
 import { lateMoneyOf, type OpenMoney, openMoneyOf, planReturn, type Review } from './state/open-money.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
 import { assertMayRefund, type Refund, refundView } from './state/refund.ts'
+import { returnedOf } from './state/returned-money.ts'
 import { findAttempt } from './store/attempts.ts'
 import { findPaymentStateById, lockPaymentState } from './store/payment-states.ts'
 import { allTransactionsOf, transactionsOf } from './store/receipts.ts'
@@ -228,7 +229,7 @@ async function recordByHand(
 async function lockOpen(tx: Transaction, scope: Scope, id: number, expected: number): Promise<UnmatchedMoney> {
   const unmatched = await lockUnmatched(tx, scope, id)
   if (!unmatched) throw new Problem('not_found', UNKNOWN)
-  if (unmatched === 'done' || unmatched.receipt.amount.amount !== expected) throw new Problem('conflict', HANDLED)
+  if (unmatched === 'done' || leftOf(unmatched) !== expected) throw new Problem('conflict', HANDLED)
   return unmatched
 }
 
@@ -250,8 +251,13 @@ function reviewOf({ kind, attempt }: OpenMoney): Pick<NewReview, 'kind' | 'attem
   return { kind, attemptId: attempt.id, received: attempt.amountReceived }
 }
 
-function of({ receipt }: UnmatchedMoney): Pick<NewReview, 'amount' | 'currency'> {
-  return { amount: receipt.amount.amount, currency: receipt.amount.currency }
+function of(unmatched: UnmatchedMoney): Pick<NewReview, 'amount' | 'currency'> {
+  return { amount: leftOf(unmatched), currency: unmatched.receipt.amount.currency }
+}
+
+/** Without what the provider had given back before we first saw it. */
+function leftOf({ receipt }: UnmatchedMoney): number {
+  return receipt.amount.amount - returnedOf(receipt)
 }
 
 type Written = Omit<NewReview, 'scope' | 'actor' | 'note' | 'at' | 'attemptId' | 'received' | 'refundId'> &

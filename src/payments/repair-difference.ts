@@ -3,16 +3,17 @@ import { recordAct } from '../events/audit-log-store.ts'
 import type { Repair } from './audit-provider.ts'
 import { makeChecksDue } from './store/attempts.ts'
 import { findStateByOrder } from './store/payment-states.ts'
-import type { AuditScope } from './store/provider-audit.ts'
+import { type AuditScope, isOrderOfAnother } from './store/provider-audit.ts'
 import { insertUnmatched } from './store/receipts.ts'
 import { makeReconciliationDue } from './store/reconciliation.ts'
 
 /** What was done about a difference. */
-export type Repaired = 'check due' | 'recorded as unmatched' | 'listing of refunds due'
+export type Repaired = 'check due' | 'recorded as unmatched' | 'listing of refunds due' | 'order of another merchant'
 
 /**
  * Repairs what a restored database does not know. The running service does the work: it checks the order of a known attempt with the
- * provider, or lists its refunds again. Money of an unknown order is recorded as unmatched, for a person to match with a payment.
+ * provider, or lists its refunds again. Money of an unknown order is recorded as unmatched, for a person to match with a payment, with what
+ * the provider has given back of it.
  */
 export function repairDifference(
   { database, actor }: { database: Database; actor: string },
@@ -21,7 +22,7 @@ export function repairDifference(
 ): Promise<Repaired> {
   return database.transaction(async (tx) => {
     const { repaired, subject } = await apply(tx, scope, repair)
-    await recordAct(tx, { actor, act: 'audit.repaired', merchantId: scope.merchantId, subject })
+    if (subject) await recordAct(tx, { actor, act: 'audit.repaired', merchantId: scope.merchantId, subject })
     return repaired
   })
 }
@@ -30,7 +31,7 @@ async function apply(
   tx: Transaction,
   scope: AuditScope,
   repair: Repair,
-): Promise<{ repaired: Repaired; subject: string }> {
+): Promise<{ repaired: Repaired; subject: string | null }> {
   if (repair.kind === 'returns') {
     await makeReconciliationDue(tx, repair.attemptId)
     return { repaired: 'listing of refunds due', subject: repair.attemptId }
@@ -43,6 +44,8 @@ async function apply(
       : await findStateByOrder(tx, scope, { provider, account: listed.account }, listed.reference)
   if (found && (await makeChecksDue(tx, found.attempt.paymentId)) > 0)
     return { repaired: 'check due', subject: found.attempt.id }
+  if (listed.reference !== null && (await isOrderOfAnother(tx, scope, listed.reference)))
+    return { repaired: 'order of another merchant', subject: null }
   await insertUnmatched(tx, scope, { provider, account: listed.account }, [listed])
   return { repaired: 'recorded as unmatched', subject: `${provider} ${listed.transactionId}` }
 }

@@ -11,7 +11,9 @@ import { settleAttempt } from '../../src/payments/settle-attempt.ts'
 import { audit } from '../../src/payments/state/audit.ts'
 import { hasChecksDue } from '../../src/payments/store/attempts.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
+import { countOpenCases } from '../../src/payments/store/open-cases.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
+import { listUnmatchedReceipts } from '../../src/payments/store/receipts.ts'
 import { addMember, type DashboardBrowser, signedInBrowser } from '../support/dashboard.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { letPass, madeUpRecord, noticeAbout, notify, paidTransaction, recordsOf } from '../support/payment-records.ts'
@@ -23,6 +25,7 @@ const { app, database, parts, baseUrl } = service
 const shop = await service.addShop()
 const { merchantId } = shop
 const base = `/merchants/${merchantId}/sandbox`
+const SCOPE = { place: shop.place, merchantId, mode: 'sandbox' as const, provider: 'gateway', account: 0 }
 const AMOUNT = 10_000
 const TRANSFER = { provider: 'gateway-virtual-bank-account', amount: AMOUNT }
 
@@ -328,7 +331,6 @@ test('a payment that needs a review is marked as reviewed, with a note, once', a
 })
 
 test('money that a restored database does not know is checked, or listed as unmatched', async () => {
-  const scope = { place: shop.place, merchantId, mode: 'sandbox' as const, provider: 'gateway', account: 0 }
   const { payment } = await start('restored-1')
   const attempt = await database.row<{ order_reference: string }>(sql`
     update attempts set next_check_at = null where payment_id = ${uuidOf(payment.id as PaymentId)} returning order_reference`)
@@ -336,7 +338,7 @@ test('money that a restored database does not know is checked, or listed as unma
     ...{ transactionId, reference, account: 0, at: new Date(), amount: money(7_000, 'NGN' as Currency) },
   })
   const repair = (listed: ReturnType<typeof listedAs>) =>
-    repairDifference({ database, actor: 'cli:test' }, scope, { kind: 'money', listed })
+    repairDifference({ database, actor: 'cli:test' }, SCOPE, { kind: 'money', listed })
   assert.equal(await repair(listedAs('restored-a', attempt?.order_reference ?? '')), 'check due')
   assert.equal(await hasChecksDue(database, payment.id as PaymentId), true)
   for (const reference of ['nobody-s', null])
@@ -348,10 +350,57 @@ test('money that a restored database does not know is checked, or listed as unma
   )
 })
 
+test('unknown money is open without what the provider has given back of it', async () => {
+  const repair = (transactionId: string, returned: number) => {
+    const amount = money(7_000, 'NGN' as Currency)
+    const listed = { transactionId, reference: 'nobody-s', account: 0, at: new Date(), amount, returned }
+    return repairDifference({ database, actor: 'cli:test' }, SCOPE, { kind: 'money', listed })
+  }
+  const lineOf = async (id: string) => (await open()).find(({ transactionId }: Json) => transactionId === id)
+  await repair('reversed', 7_000)
+  assert.equal(await lineOf('reversed'), undefined)
+  for (const [returned, left] of [
+    [2_000, 5_000],
+    [3_000, 4_000],
+    [0, 4_000],
+  ] as const) {
+    await repair('given-back', returned)
+    assert.equal((await lineOf('given-back')).amount, left)
+  }
+  await start('restored-2', { amount: 7_000 })
+  const matched = await act(owner, await lineOf('given-back'), 'match', { payment: 'restored-2', note: 'seen' })
+  assert.equal(matched.status, 200, JSON.stringify(matched.body))
+  const { status, amountPaid, amountRefunded } = await shop.payment('restored-2')
+  assert.deepEqual([status, amountPaid, amountRefunded], ['pending', 7_000, 3_000], 'less is there than is due')
+  await assertAuditIsClean()
+})
+
+test('the repair leaves the money of another merchant who uses the same provider account', async () => {
+  const other = await service.addShop('Second shop')
+  assert.equal((await other.initialize({ reference: 'theirs' })).status, 200)
+  const reference = String((await other.payment('theirs')).attempts[0].providerReference)
+  const listed = { transactionId: 'theirs-1', reference, account: 0, at: new Date() }
+  const amount = money(7_000, 'NGN' as Currency)
+  const repair = { kind: 'money' as const, listed: { ...listed, amount } }
+  assert.equal(await repairDifference({ database, actor: 'cli:test' }, SCOPE, repair), 'order of another merchant')
+  assert.ok(!(await open()).some(({ transactionId }: Json) => transactionId === 'theirs-1'))
+})
+
+test('the operator sees the money that is open in each mode, and none that was handled', async () => {
+  const ids = (await open()).filter(({ kind }: Json) => kind === 'unmatched').map(({ id }) => id)
+  assert.ok(ids.length > 1)
+  assert.deepEqual((await listUnmatchedReceipts(database, 200)).map(({ id }) => id).toSorted(), ids.toSorted())
+  await database.rows(sql`
+    insert into receipts (place, merchant_id, mode, provider, transaction_id, amount, currency, counted, taken_at)
+    values (${shop.place}, ${shop.merchantUuid}, 'live', 'gateway', 'live-1', 100, 'NGN', false, now())`)
+  const { sandbox, live } = await countOpenCases(database, 1)
+  assert.deepEqual([sandbox.unmatchedMoney, live.unmatchedMoney], [1, 1])
+  await database.rows(sql`delete from receipts where place = ${shop.place} and transaction_id = 'live-1'`)
+})
+
 test('the comparison with the provider names only money that it does not list', async () => {
   const range = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() + 3_600_000) }
-  const scope = { place: shop.place, merchantId, mode: 'sandbox' as const, provider: 'gateway', account: 0 }
-  const { differences } = await auditProvider(parts, scope, range)
+  const { differences } = await auditProvider(parts, SCOPE, range)
   // The unmatched money of these tests was made up: the sandbox provider's ledger does not have it.
   const real = differences.filter(({ finding }) => !/the provider does not list it/.test(finding))
   assert.deepEqual(real, [])

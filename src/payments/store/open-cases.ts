@@ -23,28 +23,31 @@ const NONE: OpenCases = {
   refundsStuck: 0,
 }
 
-/** Each count is read from a partial index, and ends at `maxCounted`, of both modes together. */
+/**
+ * Each count is read from a partial index, and ends at `maxCounted` of each mode: many cases in the sandbox must not hide one in live mode.
+ */
 export async function countOpenCases(db: Queries, maxCounted: number): Promise<CasesByMode> {
   const { first, last } = ALL_PLACES
   const rows = await db.rows<{ kind: keyof OpenCases; mode: Mode; count: number }>(sql`
-    select 'needsReview' as kind, mode, count(*) as count from (
-      select mode from attempts where needs_review is not null and place between ${first} and ${last} limit ${maxCounted}) d
-     group by mode
+    with modes (mode) as (values ('sandbox'), ('live'))
+    select 'needsReview' as kind, m.mode, count(*) as count from modes m cross join lateral (
+      select from attempts where needs_review is not null and mode = m.mode and place between ${first} and ${last} limit ${maxCounted}) d
+     group by m.mode
     union all
-    select 'unmatchedMoney', mode, count(*) from (
-      select r.mode from receipts r
-       where r.attempt_id is null and r.place between ${first} and ${last}
+    select 'unmatchedMoney', m.mode, count(*) from modes m cross join lateral (
+      select from receipts r
+       where r.attempt_id is null and r.amount > r.returned and r.mode = m.mode and r.place between ${first} and ${last}
          and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id) limit ${maxCounted}) d
-     group by mode
+     group by m.mode
     union all
-    select 'unmatchedNotices', mode, count(*) from (
-      select mode from notices where state = 'unmatched' and place between ${first} and ${last} limit ${maxCounted}) d
-     group by mode
+    select 'unmatchedNotices', m.mode, count(*) from modes m cross join lateral (
+      select from notices where state = 'unmatched' and mode = m.mode and place between ${first} and ${last} limit ${maxCounted}) d
+     group by m.mode
     union all
-    select case when stuck then 'refundsStuck' else 'refundsPending' end, mode, count(*) from (
-      select mode, needs_review is not null as stuck from refunds
-       where status = 'pending' and place between ${first} and ${last} limit ${maxCounted}) d
-     group by stuck, mode`)
+    select case when d.stuck then 'refundsStuck' else 'refundsPending' end, m.mode, count(*) from modes m cross join lateral (
+      select needs_review is not null as stuck from refunds
+       where status = 'pending' and mode = m.mode and place between ${first} and ${last} limit ${maxCounted}) d
+     group by d.stuck, m.mode`)
   const cases: CasesByMode = { sandbox: { ...NONE }, live: { ...NONE } }
   for (const { kind, mode, count } of rows) cases[mode][kind] = count
   for (const each of Object.values(cases)) each.refundsPending += each.refundsStuck

@@ -13,6 +13,7 @@ export interface AuditScope extends Scope {
 /** One recorded receipt, with the returns of its attempt. */
 export interface RecordedTransaction {
   receiptId: string
+  account: number
   transactionId: string
   amount: number
   currency: string
@@ -20,17 +21,21 @@ export interface RecordedTransaction {
   attemptId: AttemptId | null
   orderReference: string | null
   providerReference: string | null
-  /** Of the whole attempt: returned, and refunds that the provider may not have made: pending, and by hand. */
+  /** Of the whole attempt, or of unmatched money: returned, and refunds that the provider may not have made: pending, and by hand. */
   returned: number
   returning: number
   receiptsOfAttempt: number
 }
 
-const COLUMNS = new Fixed(`r.id::text as receipt_id, r.transaction_id, r.amount, r.currency, r.taken_at, r.attempt_id,
+const COLUMNS =
+  new Fixed(`r.id::text as receipt_id, r.account, r.transaction_id, r.amount, r.currency, r.taken_at, r.attempt_id,
   -- The provider lists money that a person matched under the order that it names, not under ours.
   case when not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id and v.act = 'matched')
-       then a.order_reference end as order_reference, a.provider_reference, coalesce(a.amount_returned, 0) - pending.amount as returned,
-  pending.amount as returning, (select count(*)::integer from receipts o where o.place = r.place and o.attempt_id = r.attempt_id) as receipts_of_attempt`)
+       then a.order_reference end as order_reference, a.provider_reference, coalesce(a.amount_returned, r.returned) - pending.amount as returned,
+  -- A person has returned unmatched money.
+  pending.amount + case when r.attempt_id is null and exists (
+      select from reviews v where v.place = r.place and v.receipt_id = r.id and v.act = 'returned_by_hand')
+    then r.amount - r.returned else 0 end as returning, (select count(*)::integer from receipts o where o.place = r.place and o.attempt_id = r.attempt_id) as receipts_of_attempt`)
 const SOURCES = new Fixed(`receipts r left join attempts a on a.place = r.place and a.id = r.attempt_id
   cross join lateral (select coalesce(sum(f.amount), 0)::bigint as amount from refunds f
                        where f.place = r.place and f.payment_id = r.payment_id and f.attempt_id = r.attempt_id and (
@@ -42,6 +47,7 @@ const SOURCES = new Fixed(`receipts r left join attempts a on a.place = r.place 
 
 interface RecordedRow {
   receipt_id: string
+  account: number
   transaction_id: string
   amount: number
   currency: string
@@ -57,6 +63,7 @@ interface RecordedRow {
 function recordedOf({ place }: AuditScope, row: RecordedRow): RecordedTransaction {
   return {
     receiptId: row.receipt_id,
+    account: row.account,
     transactionId: row.transaction_id,
     amount: row.amount,
     currency: row.currency,
@@ -91,15 +98,26 @@ export async function pageOfRecorded(
   db: Queries,
   scope: AuditScope,
   after: { account: number; transactionId: string } | undefined,
-): Promise<(RecordedTransaction & { account: number })[]> {
+): Promise<RecordedTransaction[]> {
   const { place, merchantId, mode, provider } = scope
   const { account, transactionId } = after ?? { account: -1, transactionId: '' }
-  const rows = await db.rows<RecordedRow & { account: number }>(sql`
-    select ${COLUMNS}, r.account from ${SOURCES}
+  const rows = await db.rows<RecordedRow>(sql`
+    select ${COLUMNS} from ${SOURCES}
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and (r.account, r.transaction_id) > (${account}, ${transactionId})
      order by r.account, r.transaction_id limit ${PAGE}`)
-  return rows.map((row) => ({ ...recordedOf(scope, row), account: row.account }))
+  return rows.map((row) => recordedOf(scope, row))
+}
+
+/**
+ * Whether another merchant has this order. Two merchants may use one provider account: its list has the money of both. Our references of
+ * orders are random, so that one of them is of one order.
+ */
+export async function isOrderOfAnother(db: Queries, { merchantId }: AuditScope, reference: string): Promise<boolean> {
+  const row = await db.row(sql`
+    select from merchants m join attempts a on a.place = m.place and a.merchant_id = m.id
+     where m.id <> ${uuidOf(merchantId)} and a.order_reference = ${reference} limit 1`)
+  return row !== undefined
 }
 
 /** All providers of all merchants, including removed integrations, whose money is still on record. */

@@ -52,19 +52,24 @@ export async function insertReceipts(
   }
 }
 
-/** Records money that matches no attempt. It is listed for the operator and counts towards no payment. */
+/**
+ * Records money that matches no attempt. It is listed for the operator and counts towards no payment. Of unmatched money that is on record,
+ * only what the provider has given back since is updated.
+ */
 export async function insertUnmatched(
   tx: Transaction,
   scope: Scope,
   { provider, account }: { provider: string; account: number },
   receipts: Receipt[],
 ): Promise<void> {
-  for (const { transactionId, amount, at } of receipts) {
+  for (const receipt of receipts) {
+    const { transactionId, amount, at } = receipt
     await tx.rows(sql`
-      insert into receipts (place, merchant_id, mode, provider, account, transaction_id, amount, currency, counted, taken_at)
+      insert into receipts (place, merchant_id, mode, provider, account, transaction_id, amount, currency, counted, returned, taken_at)
       values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${transactionId}, ${amount.amount},
-              ${amount.currency}, false, ${at})
-      on conflict (place, merchant_id, mode, provider, account, transaction_id) do nothing`)
+              ${amount.currency}, false, ${returnedOf(receipt)}, ${at})
+      on conflict (place, merchant_id, mode, provider, account, transaction_id) do update set returned = excluded.returned
+       where receipts.attempt_id is null and receipts.returned < excluded.returned`)
   }
 }
 
@@ -106,6 +111,7 @@ export interface UnmatchedReceipt {
   recordedAt: Date
 }
 
+/** Newest first. */
 export async function listUnmatchedReceipts(db: Queries, limit: number): Promise<UnmatchedReceipt[]> {
   const rows = await db.rows<{
     id: number
@@ -117,8 +123,10 @@ export async function listUnmatchedReceipts(db: Queries, limit: number): Promise
     currency: string
     recorded_at: Date
   }>(sql`
-    select id, provider, merchant_id, mode, transaction_id, amount, currency, recorded_at from receipts
-     where attempt_id is null and place between ${ALL_PLACES.first} and ${ALL_PLACES.last} order by recorded_at desc limit ${limit}`)
+    select id, provider, merchant_id, mode, transaction_id, amount - returned as amount, currency, recorded_at from receipts r
+     where attempt_id is null and amount > returned and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id)
+     order by recorded_at desc limit ${limit}`)
   return rows.map((row) => ({
     id: `receipt-${row.id}`,
     provider: row.provider,

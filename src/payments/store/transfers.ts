@@ -190,7 +190,7 @@ export interface UnmatchedMoney {
   receipt: Receipt
 }
 
-/** Locks unmatched money. `done`: it is handled already. Undefined if this merchant has no such money. */
+/** Locks unmatched money. `done`: it is handled, or the provider has given it back. Undefined if this merchant has no such money. */
 export async function lockUnmatched(
   tx: Transaction,
   { place, merchantId, mode }: Scope,
@@ -203,13 +203,14 @@ export async function lockUnmatched(
     attempt_id: string | null
     amount: number
     currency: Currency
+    returned: number
     taken_at: Date
   }>(sql`
-    select provider, account, transaction_id, attempt_id, amount, currency, taken_at from receipts
+    select provider, account, transaction_id, attempt_id, amount, currency, returned, taken_at from receipts
      where place = ${place} and id = ${id} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} for update`)
   if (!row) return undefined
   const reviewed = await tx.row(sql`select id from reviews where place = ${place} and receipt_id = ${id}`)
-  if (row.attempt_id !== null || reviewed) return 'done'
-  const { provider, account, transaction_id: transactionId, amount, currency, taken_at: at } = row
-  return { provider, account, receipt: { transactionId, amount: money(amount, currency), at } }
+  const { provider, account, transaction_id: transactionId, amount, currency, returned, taken_at: at } = row
+  if (row.attempt_id !== null || reviewed || returned === amount) return 'done'
+  return { provider, account, receipt: { transactionId, amount: money(amount, currency), returned, at } }
 }

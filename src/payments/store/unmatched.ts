@@ -8,6 +8,7 @@ export interface UnmatchedMoney {
   id: number
   provider: string
   transactionId: string
+  /** Without what the provider had given back. */
   amount: number
   currency: string
   takenAt: Date
@@ -26,9 +27,10 @@ export async function listUnmatchedMoney(
   { before, limit }: Page,
 ): Promise<UnmatchedMoney[]> {
   return db.rows<UnmatchedMoney>(sql`
-    select id, provider, transaction_id as "transactionId", amount, currency, taken_at as "takenAt", recorded_at as "recordedAt"
+    select id, provider, transaction_id as "transactionId", amount - returned as amount, currency, taken_at as "takenAt",
+           recorded_at as "recordedAt"
       from receipts r
-     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and attempt_id is null
+     where place = ${place} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and attempt_id is null and amount > returned
        and id < ${before ?? Number.MAX_SAFE_INTEGER}
        and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id)
      order by id desc limit ${limit}`)

@@ -47,6 +47,7 @@ function countsOf(done: Map<string, Repaired>): Record<Repaired, number> {
     'check due': count('check due'),
     'recorded as unmatched': count('recorded as unmatched'),
     'listing of refunds due': count('listing of refunds due'),
+    'order of another merchant': count('order of another merchant'),
   }
 }
 

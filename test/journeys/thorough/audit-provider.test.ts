@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../../src/database/sql.ts'
+import type { PaymentId } from '../../../src/kernel/ids.ts'
 import { auditProvider } from '../../../src/payments/audit-provider.ts'
 import { checkDueAttempts } from '../../../src/payments/check-attempts.ts'
+import { matchTransfer } from '../../../src/payments/handle-transfer.ts'
 import { reconcileDueReturns } from '../../../src/payments/reconcile-due.ts'
 import { repairDifference } from '../../../src/payments/repair-difference.ts'
 import { listAuditScopes } from '../../../src/payments/store/provider-audit.ts'
+import { listUnmatchedMoney } from '../../../src/payments/store/unmatched.ts'
 import { eventually } from '../../support/paying.ts'
 import { withEach } from '../../support/provider-journey.ts'
 import { type At, startProviderWorld } from '../../support/provider-world.ts'
@@ -101,6 +104,38 @@ await withEach(world, 'the audit against the provider’s own list', (_way, plac
     const unmatched = await database.rows(sql`
       select id from receipts where attempt_id is null and merchant_id = ${place.shop.merchantUuid}`)
     assert.equal(unmatched.length, 1)
+  })
+
+  test('unknown money is open without what went back at the provider, and pays a payment that can be refunded', async () => {
+    const lose = async () => {
+      const { order } = await started()
+      await fake.customer.payByCard(order, { save: false })
+      const name = `lost-${order}`
+      await database.rows(sql`
+        update attempts set order_reference = ${name}, provider_reference = ${name} where order_reference = ${order}`)
+      return order
+    }
+    const [whole, part] = [await lose(), await lose()]
+    const quarter = Math.floor(amount / 4)
+    await fake.refundAtProvider?.(whole, amount)
+    await repair(place)
+    await fake.refundAtProvider?.(part, quarter) // after it was recorded
+    fake.takeNotices()
+    await repair(place)
+    assert.deepEqual((await auditOf(place)).findings, [])
+    const scope = await scopeOf(place)
+    const open = await listUnmatchedMoney(database, scope, { before: undefined, limit: 10 })
+    assert.deepEqual(
+      open.map((each) => each.amount),
+      [amount - quarter, amount],
+      'and the money of the test before',
+    )
+    const { id, reference } = await place.checkout()
+    const by = { scope, actor: 'cli:test', note: null }
+    await matchTransfer(parts, by, { kind: 'receipt', id: open[1]?.id ?? 0 }, id as PaymentId, amount)
+    assert.equal((await payment(reference)).status, 'successful')
+    const { body } = await place.shop.call('POST', `/payments/v1/payments/${reference}/refunds`, { amount: quarter })
+    assert.notEqual(body.data?.status ?? 'failed', 'failed', JSON.stringify(body))
   })
 
   test('an amount that differs, and money that the provider does not list, are differences', async () => {
