@@ -61,6 +61,26 @@ test('a migration gives up waiting for a lock, so that others are not held up, a
   assert.deepEqual(await migrating, ['0002_two'])
 })
 
+test('a migration that lost a deadlock with a payment tries again', async () => {
+  const { url, database } = await createDatabase({ empty: true })
+  const tables = { number: 1, name: '0001_tables', text: 'create table one (x int); create table two (x int)' }
+  const both = { number: 2, name: '0002_both', text: 'alter table one add y int; alter table two add y int' }
+  await migrate(url, [tables])
+  let migrating: Promise<string[]> | undefined
+  await database.transaction(async (tx) => {
+    await tx.rows(sql`set local deadlock_timeout = '1min'`) // the migration notices it
+    await tx.rows(sql`lock table two in row exclusive mode`)
+    migrating = migrate(url, [tables, both])
+    migrating.catch(() => {}) // asserted below
+    await eventually(
+      () => tx.rows(sql`select 1 from pg_locks where not granted and relation = 'two'::regclass`),
+      ({ length }) => length > 0,
+    )
+    await tx.rows(sql`lock table one in row exclusive mode`)
+  })
+  assert.deepEqual(await migrating, ['0002_both'])
+})
+
 test('indexes are made and rows filled outside a transaction, in batches, and again after a failure', async () => {
   const { url, database } = await createDatabase({ empty: true })
   const page = await readFile(join(import.meta.dirname, '../../docs/operations/upgrade.md'), 'utf8')

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { withSession } from './check-sessions.ts'
-import { isLockTimeout } from './failure.ts'
+import { isLockTimeout, isTransactionConflict } from './failure.ts'
 
 export interface Migration {
   number: number
@@ -17,7 +17,10 @@ const FOLDER = join(import.meta.dirname, '../../migrations')
 // An arbitrary advisory lock id, used for nothing else.
 const LOCK = 6_264_552
 
-/** A statement that waits for a lock makes all later ones on the table wait behind it, so it gives up and tries again. */
+/**
+ * A statement that waits for a lock makes all later ones on the table wait behind it, so it gives up and tries again. So it does after a
+ * deadlock: payments lock tables in another order.
+ */
 const LOCK_TIMEOUT_MS = 2_000
 const LOCK_TRIES = 30
 
@@ -90,7 +93,7 @@ async function applyInTransaction(client: pg.Client, migration: Migration): Prom
       return
     } catch (error) {
       await client.query('rollback').catch(() => {}) // the first error is reported
-      if (!isLockTimeout(error)) throw error
+      if (!isLockTimeout(error) && !isTransactionConflict(error)) throw error
       if (tries === LOCK_TRIES)
         throw new OperatorError(
           `Migration ${migration.name} got no lock in ${tries} tries, because a long transaction uses the table. Nothing has changed. ` +
