@@ -640,7 +640,10 @@ test('the image, compose.yaml, the Kubernetes manifests and the systemd unit fit
   const routes = read('src/http/server/operations.ts')
   for (const path of new Set(namesIn(image + kubernetes, /(\/\w+z)\b/g))) assert.ok(routes.includes(`'${path}'`), path)
   for (const folder of namesIn(image, /^COPY (\w+) /gm)) assert.ok(read('.dockerignore').includes(`!${folder}\n`))
-  assert.equal(kubernetes.match(/kind: PodDisruptionBudget/g)?.length, kubernetes.match(/kind: Deployment/g)?.length)
+  const deployments = kubernetes.match(/kind: Deployment/g)?.length
+  assert.equal(kubernetes.match(/kind: PodDisruptionBudget/g)?.length, deployments)
+  // The page makes the Secret of the same file as for one machine: its TRUST_PROXY must not replace that of the ConfigMap.
+  assert.equal(kubernetes.match(/- secretRef: .+\n +- configMapRef: /g)?.length, deployments)
 })
 
 test('compose.yaml and the Kubernetes manifests run both roles without privileges, and stop them in time', () => {
