@@ -1,7 +1,19 @@
-import type { PaymentId } from '../kernel/ids.ts'
+import type { Country } from '../kernel/country.ts'
+import { newId, newShortCode, type PaymentId } from '../kernel/ids.ts'
+import { DEFAULT_CURRENCY } from '../kernel/money.ts'
 import type { Scope } from '../kernel/scope.ts'
-import { type DemoParts, type DemoPlan, randomBy, SANDBOX, Story } from './demo-story.ts'
+import {
+  type DemoLinks,
+  type DemoParts,
+  type DemoPlan,
+  randomBy,
+  SANDBOX,
+  Story,
+  WORKSHOP_PRICE,
+} from './demo-story.ts'
+import type { LinkTerms } from './state/payment-link.ts'
 import { insertUnmatchedMoney, tidyDemoPayments } from './store/demo-payments.ts'
+import { insertLink } from './store/payment-links.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -11,6 +23,7 @@ const UNMATCHED = 3
 
 /** Payments of the last months, to see the dashboard with. Their providers do not know them. */
 export async function writeDemoPayments(parts: DemoParts, scope: Scope, plan: DemoPlan): Promise<void> {
+  const links = await addLinks(parts, scope, plan)
   const starts = startTimes(plan)
   const groups = Array.from(
     { length: Math.ceil(starts.length / PER_TRANSACTION) },
@@ -22,7 +35,7 @@ export async function writeDemoPayments(parts: DemoParts, scope: Scope, plan: De
       await parts.database.transaction(async (tx) => {
         const written: PaymentId[] = []
         for (const [index, start] of starts.slice(first, first + PER_TRANSACTION).entries())
-          written.push(await new Story(parts, tx, scope, plan, first + index + 1, start).tell())
+          written.push(await new Story(parts, tx, scope, { ...plan, ...links }, first + index + 1, start).tell())
         await tidyDemoPayments(tx, scope.place, written)
       })
   }
@@ -36,6 +49,23 @@ export async function writeDemoPayments(parts: DemoParts, scope: Scope, plan: De
       provider: SANDBOX.name,
     })
   }
+}
+
+async function addLinks({ database }: DemoParts, scope: Scope, { now }: DemoPlan): Promise<DemoLinks> {
+  const terms: LinkTerms = {
+    ...{ title: 'Pottery workshop', description: 'Saturday, two hours, clay included.', amount: WORKSHOP_PRICE },
+    ...{ minAmount: null, maxAmount: null, currency: DEFAULT_CURRENCY, country: 'NG' as Country },
+    ...{ customerBearsCharge: false, collectName: true, collectPhoneNumber: false, customField: 'Which Saturday?' },
+    ...{ maxPayments: null, active: true, redirectURL: null, metadata: {} },
+  }
+  const donation = { ...terms, title: 'Help us buy a kiln', description: null, amount: null, customField: null }
+  const add = async (wanted: LinkTerms) => {
+    const id = newId('link', now, scope.place)
+    const code = newShortCode(now, scope.place)
+    await database.transaction((tx) => insertLink(tx, scope, { ...wanted, id, code, expiresInSeconds: null }))
+    return id
+  }
+  return { workshop: await add(terms), donation: await add(donation) }
 }
 
 /** More payments by day than by night, on working days than on Sundays, and in each week than in the one before. */

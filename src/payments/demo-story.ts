@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import type { Database, Transaction } from '../database/database.ts'
 import type { Channel } from '../kernel/channel.ts'
 import type { Country } from '../kernel/country.ts'
-import { newId, type PaymentId } from '../kernel/ids.ts'
+import { type LinkId, newId, type PaymentId } from '../kernel/ids.ts'
 import { type Currency, money } from '../kernel/money.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
@@ -45,6 +45,16 @@ export interface DemoPlan {
   now: Date
 }
 
+/** The reusable links that some customers came from. */
+export interface DemoLinks {
+  /** Has a price of its own. */
+  workshop: LinkId
+  /** The customer chooses the amount. */
+  donation: LinkId
+}
+
+export const WORKSHOP_PRICE = 1_500_000
+
 export interface DemoParts {
   database: Database
   links: Links
@@ -85,6 +95,9 @@ const LAST =
   'Adeyemi Bello Chukwu Danjuma Eze Folarin Ibrahim Johnson Kalu Lawal Musa Nwosu Okafor Sani Williams'.split(' ')
 const ITEMS =
   'Ankara tote, Shea butter, Clay mug, Aso oke scarf, Bead set, Coffee 1 kg, Raffia basket, Leather sandals'.split(', ')
+/** Some payments of each forty came by a link. */
+const LINK_EVERY = 40
+const LINK_OF: Record<number, keyof DemoLinks> = { 7: 'workshop', 19: 'donation', 33: 'workshop' }
 const DECLINES: FailureCode[] = [
   ...Array<FailureCode>(8).fill('insufficient_funds'),
   ...Array<FailureCode>(5).fill('card_declined'),
@@ -106,7 +119,7 @@ const DECLINES: FailureCode[] = [
 export class Story {
   readonly #tx: Transaction
   readonly #deps: PaymentDependencies
-  readonly #plan: DemoPlan
+  readonly #plan: DemoPlan & DemoLinks
   readonly #random: () => number
   readonly #number: number
   #state: PaymentState
@@ -114,7 +127,14 @@ export class Story {
   #isNew = true
   #tries = 0
 
-  constructor(parts: DemoParts, tx: Transaction, scope: Scope, plan: DemoPlan, number: number, start: Date) {
+  constructor(
+    parts: DemoParts,
+    tx: Transaction,
+    scope: Scope,
+    plan: DemoPlan & DemoLinks,
+    number: number,
+    start: Date,
+  ) {
     this.#tx = tx
     this.#plan = plan
     this.#number = number
@@ -129,13 +149,15 @@ export class Story {
   #newPayment(scope: Scope) {
     const isGhana = this.#chance(0.08)
     const [first, last] = [this.#pick(FIRST), this.#pick(LAST)]
+    const link = isGhana ? undefined : LINK_OF[this.#number % LINK_EVERY]
     // Many small amounts, few large ones.
-    const amount = Math.round(15 * Math.exp(this.#random() * 4.6) * (isGhana ? 1 : 100)) * 100
+    const some = Math.round(15 * Math.exp(this.#random() * 4.6) * (isGhana ? 1 : 100)) * 100
     return paymentBefore(
       {
         caller: scope,
+        ...(link && { link: this.#plan[link] }),
         request: {
-          amount,
+          amount: link === 'workshop' ? WORKSHOP_PRICE : some,
           currency: (isGhana ? 'GHS' : 'NGN') as Currency,
           country: (isGhana ? 'GH' : 'NG') as Country,
           customerBearsCharge: this.#chance(0.2),

@@ -35,13 +35,14 @@ test('demo data has payments of every kind in the sandbox alone, the audit finds
     select count(*) as payments, count(distinct status) as statuses, count(*) filter (where merchant_id <> ${uuidOf(SANDBOX_MERCHANT_ID)} or mode <> 'sandbox') as others,
            (select count(distinct provider) from attempts) as providers, (select count(*) from attempts where failure is not null) as declines,
            (select count(*) from attempts where next_check_at is not null or reconcile_at is not null) as due,
-           (select count(*) from refunds) as refunds, (select count(*) from deliveries where state = 'waiting') as waiting,
+           (select count(*) from refunds) as refunds, count(distinct link_id) as links, (select count(*) from deliveries where state = 'waiting') as waiting,
            (select count(*) from deliveries where state = 'exhausted') as exhausted, (select sum(count) from rollups where fact = 'payment.created')::integer as folded
       from payments`)
-  const { payments, statuses, others, providers, declines, due, refunds, waiting, exhausted, folded } = counts ?? {}
+  const { payments, statuses, others, providers, declines, due, refunds, links, waiting, exhausted, folded } =
+    counts ?? {}
   assert.deepEqual(
-    { payments, statuses, others, due, waiting, providers },
-    { payments: 300, statuses: 4, others: 0, due: 0, waiting: 0, providers: 3 },
+    { payments, statuses, others, due, waiting, providers, links },
+    { payments: 300, statuses: 4, others: 0, due: 0, waiting: 0, providers: 3, links: 2 },
   )
   assert.ok(
     Number(declines) > 10 && Number(refunds) > 2 && Number(exhausted) > 2 && Number(folded) > 290,

@@ -146,9 +146,9 @@ const CHANGED_PAYMENTS = `
      where p.place = $2 and p.id = any($3) and p.id = n.id and p.version = n.version - 1`
 const NEW_PAYMENTS = `
     insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_id, user_email,
-                          user_phone_number, user_name, redirect_url, webhook_url, metadata, sequence, version, created_at, expires_at)
+                          user_phone_number, user_name, redirect_url, webhook_url, metadata, link_id, sequence, version, created_at, expires_at)
     select $2::smallint, n.id, n.merchant_id, n.mode, n.reference, n.short_code, n.amount, n.currency, n.country, n.customer_bears_charge, n.user_id, n.user_email,
-           n.user_phone_number, n.user_name, n.redirect_url, n.webhook_url, n.metadata, n.sequence, n.version, n.created_at, n.expires_at
+           n.user_phone_number, n.user_name, n.redirect_url, n.webhook_url, n.metadata, n.link_id, n.sequence, n.version, n.created_at, n.expires_at
       from given g, jsonb_populate_recordset(null::payments, g.doc->'payments') n
      where n.id = any($3)`
 const UNCHANGED_INTEGRATION = `
@@ -281,6 +281,7 @@ function paymentRow(payment: Payment): object {
     redirect_url: payment.redirectURL,
     webhook_url: payment.webhook,
     metadata: payment.metadata,
+    link_id: payment.link && uuidOf(payment.link),
     sequence: payment.sequence,
     version: payment.version,
     created_at: payment.createdAt,
