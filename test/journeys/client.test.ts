@@ -92,6 +92,13 @@ test('a payment from the first call to the refund, with every resource', async (
     [refund.id],
   )
   assert.equal((await manilla.refunds.retrieve(refund.id)).amount, 50_000)
+  const twice = await refusal(manilla.payments.refund('ORD-2', { amount: 50_000 }))
+  assert.ok(twice.is('duplicate_refund') && twice.existing.id === refund.id, 'a double click refunds once')
+  const meant = await manilla.payments.refund('ORD-2', { amount: 50_000 }, { idempotencyKey: 'refund-2' })
+  const repeated = await manilla.payments.refund('ORD-2', { amount: 50_000 }, { idempotencyKey: 'refund-2' })
+  assert.equal(repeated.id, meant.id)
+  await manilla.payments.refund('ORD-2', { amount: 50_000, allowDuplicate: true })
+  assert.equal((await manilla.payments.refunds('ORD-2')).length, 3)
   assert.match((await manilla.payments.createWidgetToken('ORD-2')).token, /^wgt_/)
   const events = await manilla.events.list({ payment: 'ORD-2', type: 'payment.successful' }).page()
   const paid = events.data[0] ?? assert.fail()
@@ -146,6 +153,85 @@ test('after a lost answer the call is repeated with the same key, and there is o
   assert.notEqual(sent.at(-1)?.key, first.key, 'another call has another key')
 })
 
+test('a mistake of the caller is refused at once and nothing is sent: NaN in JSON would refund in full', async () => {
+  const { manilla, listener } = await clientOf(takes.well)
+  const circular: Record<string, unknown> = {}
+  circular.self = circular
+  const mistakes: [RegExp, () => Promise<unknown>][] = [
+    [/amount is NaN/, () => manilla.payments.refund('ORD-1', { amount: Number('12,50') })],
+    [/maxAmount is Infinity/, () => manilla.links.create({ title: 'x', country: 'NG', maxAmount: 1 / 0 })],
+    [/amount is 100/, () => manilla.checkouts.create({ ...ORDER, amount: 100n as never })],
+    [/idempotencyKey/, () => manilla.checkouts.create(ORDER, { idempotencyKey: 'заказ-1' })],
+    [/idempotencyKey/, () => manilla.checkouts.create(ORDER, { idempotencyKey: '' })],
+    [/circular/, () => manilla.checkouts.create({ ...ORDER, metadata: circular as never })],
+    ...['', '.', '..'].map((id): [RegExp, () => Promise<unknown>] => [/empty/, () => manilla.events.redeliver(id)]),
+    [/empty/, () => manilla.payments.retrieve('')],
+  ]
+  for (const [message, call] of mistakes) {
+    const error = await call().then(
+      () => assert.fail(`${message} was sent`),
+      (error: Error) => error,
+    )
+    assert.match(error.message, message)
+    assert.ok(!(error instanceof ManillaConnectionError), error.message)
+  }
+  assert.equal(listener.heard.length, 0)
+})
+
+test('an option that is undefined has its default, and a timeout longer than a timer can be is a long one', async () => {
+  const { manilla } = await openClient()
+  const { reference } = await manilla.checkouts.create(ORDER, { timeoutMs: 2 ** 32, deadlineMs: Infinity })
+  const none = { timeoutMs: undefined, deadlineMs: undefined, maxRetries: undefined, signal: undefined }
+  assert.equal((await manilla.payments.retrieve(reference, { ...none })).reference, reference)
+  const { manilla: refused, listener } = await clientOf(takes.with(503, { 'retry-after': '99999999999' }))
+  await refusal(refused.payments.retrieve('x', { deadlineMs: Infinity }))
+  assert.equal(listener.heard.length, 1)
+})
+
+test('the path of the base URL is kept, and nothing of it gets lost in a query', async () => {
+  const urls: string[] = []
+  const fetch = async (url: unknown) => {
+    urls.push(String(url))
+    return Response.json({ data: {} })
+  }
+  for (const baseUrl of ['https://pay.test', 'https://pay.test/?', 'https://pay.test/manilla//', 'https://pay.test/#'])
+    await new Manilla({ baseUrl, clientId: 'c', clientSecret: 's', fetch }).payments.retrieve('a/../b')
+  const path = '/payments/v1/payments/a%2F..%2Fb'
+  const [root, under] = [`https://pay.test${path}`, `https://pay.test/manilla${path}`]
+  assert.deepEqual(urls, [root, root, under, root])
+})
+
+test('a call whose key is still in use is waited for, however many retries are allowed', async () => {
+  const running = JSON.stringify({ code: 'idempotency_in_progress', detail: 'It is still running.' })
+  const { manilla, listener } = await clientOf((heard, response) => {
+    const isDone = listener.heard.length === 3
+    takes.with(isDone ? 200 : 409, {}, isDone ? '{"data":{"id":"chk_1"}}' : running)(heard, response)
+  })
+  assert.equal((await manilla.checkouts.create(ORDER, { maxRetries: 1 })).id, 'chk_1')
+  assert.equal(new Set(listener.heard.map(({ headers }) => headers['idempotency-key'])).size, 1)
+  listener.answer = takes.with(409, {}, running)
+  const error = await refusal(manilla.checkouts.create(ORDER, { deadlineMs: 100 }))
+  assert.equal(error.code, 'idempotency_in_progress')
+})
+
+test('an answer that is not from Manilla is an http_error, also with status 200, and a list of it ends', async () => {
+  const { manilla, listener } = await clientOf(takes.well)
+  for (const text of ['<html>Sign in to the Wi-Fi</html>', '', '{}', 'null', '[]']) {
+    listener.answer = takes.with(200, {}, text)
+    const error = await refusal(manilla.checkouts.create(ORDER))
+    assert.deepEqual([error.code, error.status, error.errors], ['http_error', 200, []], text)
+    assert.ok(error.idempotencyKey)
+  }
+  assert.equal(listener.heard.length, 5)
+  listener.answer = takes.with(429, {}, '{"code":1010,"errors":"Too many"}')
+  const limited = await refusal(manilla.payments.retrieve('x', { maxRetries: 0 }))
+  assert.deepEqual([limited.code, limited.retryable, limited.errors], ['http_error', true, []])
+  listener.answer = takes.with(200, {}, '\ufeff{"data":[{"reference":"only"}]}')
+  const seen: string[] = []
+  for await (const { reference } of manilla.payments.list()) if (seen.push(reference) > 2) break
+  assert.deepEqual(seen, ['only'])
+})
+
 test('cancelling and deleting succeed when only the answer was lost', async () => {
   const { shop, manilla } = await openClient()
   const { 'client-id': clientId, 'client-secret': clientSecret } = shop.headers
@@ -191,12 +277,15 @@ test('the rate limit of the service is an error that says when to come back', as
 
 test('502, 503 and 504 of a proxy are repeated a limited number of times', async () => {
   let calls = 0
+  const order = { ...ORDER }
   const { manilla, listener } = await clientOf((heard, response) => {
+    order.amount++ // the caller's object may change while the call is repeated
     const status = [502, 503][calls++] ?? 200
     takes.with(status, {}, status === 200 ? '{"data":{"id":"chk_1"}}' : '<html>')(heard, response)
   })
-  assert.equal((await manilla.checkouts.create(ORDER)).id, 'chk_1')
+  assert.equal((await manilla.checkouts.create(order)).id, 'chk_1')
   assert.equal(new Set(listener.heard.map(({ headers }) => headers['idempotency-key'])).size, 1)
+  assert.equal(new Set(listener.heard.map(({ body }) => body)).size, 1)
   assert.equal(listener.heard.length, 3)
   listener.answer = takes.with(504)
   const error = await refusal(manilla.payments.retrieve('x', { maxRetries: 1 }))
@@ -227,6 +316,14 @@ test('a call ends at its timeout, at its deadline, and when its signal is aborte
   stop.abort(new Error('the customer left'))
   await assert.rejects(call, /the customer left/)
   await assert.rejects(manilla.payments.retrieve('x', { signal: stop.signal }), /the customer left/)
+
+  listener.answer = takes.byDrips()
+  const drips = await manilla.payments.retrieve('x', { timeoutMs: 50, maxRetries: 0 }).catch((error: unknown) => error)
+  assert.ok(drips instanceof ManillaConnectionError && drips.timedOut, 'the body counts')
+  const enough = new AbortController()
+  const csv = await manilla.exports.payments({}, { signal: enough.signal })
+  enough.abort(new Error('that is enough'))
+  await assert.rejects(csv.text(), /that is enough/)
 })
 
 test('a redirect is not followed: it would carry the secret to another host', async () => {
@@ -297,6 +394,18 @@ test('a webhook is verified by its raw body; forged, altered, old and early ones
     assert.match(error.message, message)
     assert.ok(!error.message.includes(secret) && !error.message.includes(other))
   }
+  const sent = (name: string) => String(headers[`webhook-${name}`])
+  const asSent = {
+    ...{ 'Webhook-Id': sent('id'), 'WEBHOOK-TIMESTAMP': [sent('timestamp')], 'webhook-Signature': sent('signature') },
+  }
+  assert.equal((await verifyWebhook(Buffer.from(body), asSent, secret)).id, event.id)
+  assert.equal((await verifyWebhook(new TextEncoder().encode(body).buffer, headers, secret)).id, event.id)
+  for (const wrong of ['whsec_A', 'whsec_A=', 'whsec_', '', secret.slice(6), `${secret}\n`, undefined as never])
+    await assert.rejects(verifyWebhook(body, headers, wrong), { name: 'ManillaError' }, wrong)
+  await assert.rejects(verifyWebhook(body, headers, []), { reason: 'no_match' })
+  await assert.rejects(verifyWebhook(`\ufeff${body}`, headers, secret), { reason: 'no_match' })
+  await assert.rejects(verifyWebhook(body, headers, secret, { ...at(1), toleranceSeconds: 0 }), { reason: 'too_old' })
+  await verifyWebhook(body, headers, secret, { ...at(0), toleranceSeconds: 0 })
   await verifyWebhook(body, headers, secret, at(299))
   await verifyWebhook(body, headers, secret, { ...at(900), toleranceSeconds: 1_000 })
 })
@@ -358,7 +467,10 @@ test('the helpers for Express, Fastify, Next.js and Hono accept a real webhook a
         })
       ).status,
     next: async (body) => (await next(request(body))).status,
-    hono: async (body) => (await hono({ req: { raw: request(body) } })).status,
+    hono: async (body) => {
+      const raw = request(body)
+      return (await hono({ req: { raw, text: () => raw.text() } })).status
+    },
   }
   for (const [name, status] of Object.entries(statusOf)) {
     assert.equal(await status(body), 200, name)
@@ -374,6 +486,9 @@ test('the helpers for Express, Fastify, Next.js and Hono accept a real webhook a
     thrown = error
   })
   assert.ok(thrown instanceof WebhookVerificationError && thrown.reason === 'body_not_raw')
+  const read = request(body)
+  await read.json()
+  await assert.rejects(next(read), { reason: 'body_not_raw', message: /read before/ })
 })
 
 test('a secret is in no text of the client or of an error', async () => {
@@ -387,6 +502,10 @@ test('a secret is in no text of the client or of an error', async () => {
     await fails({}),
     await fails({ baseUrl: new URL(await closedPort()).origin }),
     await fails({ fetch: () => Promise.reject(new Error(`bad header ${clientSecret}`)) }),
+    await fails({
+      fetch: async (_, request) =>
+        Response.json({ code: 'x', detail: JSON.stringify(request?.headers), existing: request }, { status: 400 }),
+    }),
   ]
   for (const wrong of [{ clientSecret: `${clientSecret}\n` }, { baseUrl: `http://x:${clientSecret}@pay.test` }]) {
     assert.throws(

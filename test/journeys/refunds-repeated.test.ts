@@ -153,6 +153,9 @@ test('the same refund again within a minute and without a key is 409 duplicate_r
   assert.equal((await refund(payment.reference, { amount: 2_000 })).status, 201, 'another amount is another refund')
   assert.equal((await refund(payment.reference, { amount: 1_000, allowDuplicate: true })).status, 201)
   assert.equal((await refund(payment.reference, { amount: 1_000 }, { 'idempotency-key': 'its-own' })).status, 201)
+  const doubleClick = { amount: 1_000, allowDuplicate: false }
+  const third = await refund(payment.reference, doubleClick, { 'idempotency-key': 'another' })
+  assert.equal(third.body.code, 'duplicate_refund', 'false refuses it also with a key')
   await letPass(database, payment, 61)
   assert.equal((await refund(payment.reference, { amount: 1_000 })).status, 201, 'after a minute it is meant')
   const rest = await refund(payment.reference)

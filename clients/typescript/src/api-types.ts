@@ -265,7 +265,7 @@ export interface RefundRequest {
   /** In the lowest denomination. Absent: the whole amount that can still be refunded. */
   amount?: number | null
   reason?: string | null
-  /** Without an Idempotency-Key, the same amount of the same payment within a minute is rejected as `duplicate_refund`. `true` allows it. */
+  /** Without an Idempotency-Key, the same amount of the same payment within a minute is rejected as `duplicate_refund`. `true` allows it. `false` rejects it also with a key. */
   allowDuplicate?: boolean | null
 }
 

@@ -67,7 +67,7 @@ export class ManillaApiError extends ManillaError implements FailedCall {
     this.detail = detail
     this.requestId = requestId
     this.errors = problem.errors ?? []
-    this.retryable = problem.retryable ?? response.status >= 500
+    this.retryable = problem.retryable ?? (response.status >= 500 || response.status === 429)
     this.retryAfterSeconds = retryAfterOf(response)
     this.existing = problem.existing
     this.attempt = problem.attempt as string | undefined
@@ -96,7 +96,8 @@ export class WebhookVerificationError extends ManillaError {
 }
 
 function isProblem(body: unknown): boolean {
-  return typeof (body as Problem | null)?.code === 'string'
+  const { code, detail } = (body ?? {}) as Partial<Problem>
+  return typeof code === 'string' && typeof detail === 'string'
 }
 
 /** Seconds or an HTTP date. */

@@ -24,7 +24,7 @@ export class List<Item> implements AsyncIterable<Item> {
   async *[Symbol.asyncIterator](): AsyncIterator<Item> {
     let page = await this.#read(LARGEST_PAGE)
     yield* page.data
-    while (page.nextCursor !== null) {
+    while (page.nextCursor) {
       page = await this.#read(LARGEST_PAGE, page.nextCursor)
       yield* page.data
     }

@@ -106,9 +106,17 @@ export class Manilla {
         ),
       timeline: (reference: string, options?: CallOptions) =>
         get<Data<'getTimeline'>>(`${payment(reference)}/timeline`, options),
-      /** In full, or the `amount` that you give. */
+      /**
+       * In full, or the `amount` that you give. The same amount again within a minute is `duplicate_refund`, unless you give an
+       * `idempotencyKey` or `allowDuplicate: true`.
+       */
       refund: (reference: string, body: Body<'refundPayment'> = {}, options?: CallOptions) =>
-        post<Data<'refundPayment'>>(`${payment(reference)}/refunds`, body, options),
+        post<Data<'refundPayment'>>(
+          `${payment(reference)}/refunds`,
+          // The key that the library makes protects retries, not a second call.
+          options?.idempotencyKey === undefined ? { ...body, allowDuplicate: body.allowDuplicate ?? false } : body,
+          options,
+        ),
       refunds: (reference: string, options?: CallOptions) =>
         get<Data<'listRefunds'>>(`${payment(reference)}/refunds`, options),
       /** For `Pay.open({ reference, token })` in the browser. */

@@ -6,9 +6,9 @@ export interface ManillaOptions {
   clientSecret: string
   /** Where your Manilla runs: `https://pay.example.com`. */
   baseUrl: string
-  /** For one try. Default: 30 seconds. */
+  /** For one try, with its body. Default: 30 seconds. */
   timeoutMs?: number
-  /** For the whole call with its retries. Default: 60 seconds. */
+  /** For the whole call with its retries. Default: 90 seconds. */
   deadlineMs?: number
   /** Default: 5. */
   maxRetries?: number
@@ -43,10 +43,20 @@ export interface Transport {
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 8_000
+/** A longer timer fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/** A call as it is sent, the same for all its tries. */
+interface Prepared {
+  url: string
+  init: RequestInit
+  key: string | undefined
+  isStream: boolean
+}
 
 /** Sends calls and repeats those that failed for a moment. The secret stays in this closure. */
 export function transport(given: ManillaOptions): Transport {
-  const { clientId, clientSecret, timeoutMs = 30_000, deadlineMs = 60_000, maxRetries = 5 } = given
+  const { clientId, clientSecret } = given
   const base = baseOf(given.baseUrl)
   for (const [name, value] of Object.entries({ clientId, clientSecret })) {
     // fetch would name the value in its own error.
@@ -54,64 +64,69 @@ export function transport(given: ManillaOptions): Transport {
       throw new ManillaError(`${name} is missing or has characters that it cannot have.`)
   }
 
-  async function send<Result>(
-    call: Call,
-    options: CallOptions,
-    read: (response: Response) => Promise<Result>,
-  ): Promise<Result> {
-    const limits = { timeoutMs, deadlineMs, maxRetries, ...options }
-    const key = call.method === 'POST' ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined
-    const end = performance.now() + limits.deadlineMs
+  /** Mistakes of the caller are thrown here, before the first try. */
+  function prepare({ method, path, query, body }: Call, { idempotencyKey }: CallOptions, isStream: boolean): Prepared {
+    if (/\/\.{0,2}(\/|$)/.test(path)) throw new ManillaError('The id or reference is empty, "." or "..".')
+    const key = method === 'POST' ? (idempotencyKey ?? crypto.randomUUID()) : undefined
+    if (key !== undefined && !/^[\x20-\x7e]{1,255}$/.test(key))
+      throw new ManillaError('idempotencyKey must be 1 to 255 printable ASCII characters.')
+    const headers = {
+      'client-id': clientId,
+      'client-secret': clientSecret,
+      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    }
+    const init: RequestInit = {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body, sendable) }),
+      // A redirect would carry the secret to another host.
+      redirect: 'manual',
+    }
+    return { url: base + path + queryText(query), init, key, isStream }
+  }
+
+  async function send(call: Call, options: CallOptions = {}, isStream = false): Promise<unknown> {
+    // Not by spreading: an option that is given as undefined has its default, too.
+    const timeoutMs = options.timeoutMs ?? given.timeoutMs ?? 30_000
+    const deadlineMs = options.deadlineMs ?? given.deadlineMs ?? 90_000
+    const maxRetries = options.maxRetries ?? given.maxRetries ?? 5
+    const prepared = prepare(call, options, isStream)
+    const end = performance.now() + Math.min(deadlineMs, LONGEST_TIMER_MS)
     for (let retries = 0; ; retries++) {
       options.signal?.throwIfAborted()
       const timeLeftMs = Math.max(1, end - performance.now())
       try {
-        return await tryOnce(
-          call,
-          { key, retries, signal: options.signal, timeoutMs: Math.min(limits.timeoutMs, timeLeftMs) },
-          read,
-        )
+        return await tryOnce(prepared, retries, Math.min(timeoutMs, timeLeftMs), options.signal)
       } catch (error) {
         const waitMs = waitAfter(error, retries)
-        const isOver = retries >= limits.maxRetries || performance.now() + waitMs >= end
-        if (isOver || !isRepeatable(error, call)) throw error
+        // Waiting for the first try to end does not count: the service holds its key for a minute when a process dies.
+        const isLast = retries >= maxRetries && !isRunning(error)
+        if (isLast || performance.now() + waitMs >= end || !isRepeatable(error, call)) throw error
         await sleep(waitMs, options.signal)
       }
     }
   }
 
-  async function tryOnce<Result>(
-    { method, path, query, body }: Call,
-    {
-      key,
-      retries,
-      signal,
-      timeoutMs,
-    }: { key: string | undefined; retries: number; signal?: AbortSignal; timeoutMs: number },
-    read: (response: Response) => Promise<Result>,
-  ): Promise<Result> {
+  async function tryOnce(
+    { url, init, key, isStream }: Prepared,
+    retries: number,
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> {
     const stop = new AbortController()
-    const abort = () => stop.abort()
-    const timer = setTimeout(abort, timeoutMs)
+    const abort = () => stop.abort(signal?.reason)
+    const timer = setTimeout(() => stop.abort(), timeoutMs)
     signal?.addEventListener('abort', abort)
     const failed = { idempotencyKey: key, retries }
     try {
-      const response = await (given.fetch ?? fetch)(base + path + queryText(query), {
-        method,
-        headers: {
-          'client-id': clientId,
-          'client-secret': clientSecret,
-          ...(key !== undefined && { 'idempotency-key': key }),
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        // A redirect would carry the secret to another host.
-        redirect: 'manual',
-        signal: stop.signal,
-      })
-      if (response.ok) return await read(response)
+      const response = await (given.fetch ?? fetch)(url, { ...init, signal: stop.signal })
+      if (response.ok && isStream) return response
       const text = await response.text()
-      throw new ManillaApiError(response, parsed(text), failed)
+      const answer = parsed(text)
+      if (response.ok && isAnswer(answer)) return answer
+      // A proxy may repeat the request in its answer.
+      throw new ManillaApiError(response, parsed(text.replaceAll(clientSecret, '…')), failed)
     } catch (error) {
       if (error instanceof ManillaError) throw error
       if (signal?.aborted) throw signal.reason
@@ -122,14 +137,14 @@ export function transport(given: ManillaOptions): Transport {
       throw new ManillaConnectionError(`No answer from ${base}: ${why}.`, { ...failed, timedOut })
     } finally {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', abort)
+      // The caller reads the stream, and may abort it.
+      if (!isStream) signal?.removeEventListener('abort', abort)
     }
   }
 
   return {
-    json: <Answer>(call: Call, options: CallOptions = {}) =>
-      send(call, options, (response) => response.json() as Promise<Answer>),
-    response: (call, options = {}) => send(call, options, async (response) => response),
+    json: <Answer>(call: Call, options?: CallOptions) => send(call, options) as Promise<Answer>,
+    response: (call, options) => send(call, options, true) as Promise<Response>,
   }
 }
 
@@ -137,7 +152,7 @@ function baseOf(baseUrl: string): string {
   const url = parsedUrl(baseUrl)
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
     throw new ManillaError('baseUrl must be the address of your Manilla, like https://pay.example.com.')
-  return url.href.replace(/\/+$/, '')
+  return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
 function parsedUrl(text: string): URL | undefined {
@@ -162,6 +177,23 @@ function parsed(text: string): unknown {
   }
 }
 
+/** JSON would write NaN as null, and a refund of `null` is a refund in full. */
+function sendable(name: string, value: unknown): unknown {
+  if (typeof value === 'bigint' || (typeof value === 'number' && !Number.isFinite(value)))
+    throw new ManillaError(`${name} is ${value}, which JSON cannot hold. Give an integer of type number.`)
+  return value
+}
+
+/** Every answer of the service has `data`. */
+function isAnswer(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'data' in body
+}
+
+/** The first try is not finished, or its process has died and holds the key for a while. */
+function isRunning(error: unknown): boolean {
+  return error instanceof ManillaApiError && error.code === 'idempotency_in_progress'
+}
+
 /**
  * Repeats what a later try can change. Not `provider_error` and `provider_timeout`: the service has asked the provider, and a
  * repeat would start another attempt or find the first one still open.
@@ -172,7 +204,7 @@ function isRepeatable(error: unknown, { once }: Call): boolean {
   const { status, code } = error
   if (status === 429) return true
   if (once || code === 'provider_error' || code === 'provider_timeout') return false
-  return (status >= 502 && status <= 504) || code === 'idempotency_in_progress'
+  return (status >= 502 && status <= 504) || isRunning(error)
 }
 
 /** Exponential backoff with jitter; `Retry-After` can only lengthen it. */
@@ -184,6 +216,7 @@ function waitAfter(error: unknown, retries: number): number {
 
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
     const abort = () => {
       clearTimeout(timer)
       reject(signal?.reason)
@@ -197,6 +230,6 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 }
 
 function reasonOf(error: unknown): string {
-  const { message, cause } = error as { message?: unknown; cause?: { code?: unknown; message?: unknown } }
+  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: { code?: unknown; message?: unknown } }
   return String(cause?.code ?? cause?.message ?? message ?? error)
 }

@@ -78,7 +78,7 @@ function textOf(rawBody: RawBody): string {
   throw notRaw(rawBody === undefined ? 'The body is undefined.' : 'The body is an object: something has parsed it.')
 }
 
-function notRaw(what: string): WebhookVerificationError {
+export function notRaw(what: string): WebhookVerificationError {
   return new WebhookVerificationError(
     'body_not_raw',
     `${what} Pass the raw body, byte for byte: express.raw({ type: '*/*' }) in Express, await request.text() in a route ` +
@@ -99,14 +99,17 @@ function header(headers: WebhookHeaders, name: string): string | undefined {
   const value =
     typeof headers.get === 'function'
       ? headers.get(name)
-      : (headers as Record<string, string | string[] | undefined>)[name]
+      : Object.entries(headers as Record<string, string | string[] | undefined>).find(
+          ([each]) => each.toLowerCase() === name,
+        )?.[1]
   return (Array.isArray(value) ? value[0] : value) ?? undefined
 }
 
 function importSecret(secret: string): Promise<HmacKey> {
-  const base64 = /^whsec_([A-Za-z0-9+/]+=*)$/.exec(secret)?.[1]
-  if (!base64) throw new ManillaError('A webhook secret begins with whsec_ and continues in base64.')
-  return crypto.subtle.importKey('raw', bytesOf(base64), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  const bytes = bytesOf(/^whsec_([A-Za-z0-9+/]+=*)$/.exec(secret)?.[1] ?? '')
+  // Anyone can sign with an empty key.
+  if (bytes.length === 0) throw new ManillaError('A webhook secret begins with whsec_ and continues in base64.')
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
 }
 
 async function matches(key: HmacKey, text: string, signatures: string): Promise<boolean> {

@@ -2,6 +2,7 @@ import type { WebhookEvent } from './api-types.ts'
 import { WebhookVerificationError } from './errors.ts'
 import {
   type EndpointTest,
+  notRaw,
   type RawBody,
   type VerifyOptions,
   verifyWebhook,
@@ -20,6 +21,7 @@ const MAX_BODY_BYTES = 1024 * 1024
 /** For Next.js: `export const POST = nextWebhook(secret, handle)`. Also for Bun, Deno and Workers. */
 export function nextWebhook(secret: Secret, handle: HandleEvent, options?: VerifyOptions) {
   return async (request: Request): Promise<Response> => {
+    if (request.bodyUsed) throw notRaw('The body has been read before.')
     const { status, text } = await receive(await request.text(), request.headers, secret, handle, options)
     return new Response(text, { status })
   }
@@ -27,8 +29,11 @@ export function nextWebhook(secret: Secret, handle: HandleEvent, options?: Verif
 
 /** For Hono: `app.post('/webhooks', honoWebhook(secret, handle))`. */
 export function honoWebhook(secret: Secret, handle: HandleEvent, options?: VerifyOptions) {
-  const answer = nextWebhook(secret, handle, options)
-  return (context: { req: { raw: Request } }): Promise<Response> => answer(context.req.raw)
+  return async ({ req }: { req: { raw: Request; text(): Promise<string> } }): Promise<Response> => {
+    // Not of `raw`: Hono keeps the text that a middleware has read before.
+    const { status, text } = await receive(await req.text(), req.raw.headers, secret, handle, options)
+    return new Response(text, { status })
+  }
 }
 
 interface ExpressRequest extends AsyncIterable<Uint8Array> {

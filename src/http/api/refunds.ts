@@ -57,7 +57,7 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
         amount: amount ?? undefined,
         reason: reason ?? null,
         // Of a member, a key protects one form only: another member, or the same one in a new form, may refund the same.
-        mayRepeat: allowDuplicate === true || (idempotency !== undefined && !limitRefunds),
+        mayRepeat: allowDuplicate ?? (idempotency !== undefined && !limitRefunds),
         limit: limitRefunds,
       }
       const { answer, replayed } = await withIdempotencyKey(parts, request.caller, call, async ({ reference }) =>

@@ -136,9 +136,8 @@ export const RefundRequest = Type.Object(
     reason: optional(Type.String({ format: 'plain-text', maxLength: 200 })),
     allowDuplicate: optional(
       Type.Boolean({
-        default: false,
         description:
-          'Without an Idempotency-Key, the same amount of the same payment within a minute is rejected as `duplicate_refund`. `true` allows it.',
+          'Without an Idempotency-Key, the same amount of the same payment within a minute is rejected as `duplicate_refund`. `true` allows it. `false` rejects it also with a key.',
       }),
     ),
   },
