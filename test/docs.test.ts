@@ -88,8 +88,15 @@ test('each curl of the README works as described', async () => {
 })
 
 /** `@manilla/client` in the docs is the library of this repository. */
+const CLIENT = {
+  '@manilla/client': join(ROOT, 'clients/typescript/src/index.ts'),
+  '@manilla/client/webhooks': join(ROOT, 'clients/typescript/src/webhooks.ts'),
+}
 const withClient = (program: string) =>
-  program.replaceAll("'@manilla/client'", `'${pathToFileURL(join(ROOT, 'clients/typescript/src/index.ts'))}'`)
+  Object.entries(CLIENT).reduce(
+    (text, [name, file]) => text.replaceAll(`'${name}'`, `'${pathToFileURL(file)}'`),
+    program,
+  )
 
 const runTypeScript = async (program: string, env: Record<string, string>) => {
   const args = ['--input-type=module-typescript', '--eval', withClient(program)]
@@ -406,7 +413,9 @@ for (const { page, language } of SHOPS)
         WEBHOOK_SECRET: (await findDefaultSecret(database, parts.secrets, owner)) as string,
       },
     )
-    const bought = await fetch(new URL('/buy', handler.url), { redirect: 'manual' })
+    for (const path of ['/thanks', '/thanks?reference=none'])
+      assert.equal((await fetch(new URL(path, handler.url))).status, 500, handler.output())
+    const bought = await fetch(new URL('/buy', handler.url), { method: 'POST', redirect: 'manual' })
     assert.equal(bought.status, 303)
     const [, id] = (bought.headers.get('location') ?? '').split('/pay/')
     const { reference, amount, user } = await shop.payment(id as string)
@@ -462,19 +471,26 @@ test('the curl of docs/exports.md writes a file', async () => {
 })
 
 test('each snippet of the quickstart, of idempotency and of the migrations works as described', async () => {
-  const { baseUrl, addShop } = await startPaying()
+  const { baseUrl, addShop, database, parts } = await startPaying({ deliver: true })
   const shop = await addShop()
+  const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+  await ensureDefaultSecret(database, parts.secrets, owner)
+  const WEBHOOK_SECRET = (await findDefaultSecret(database, parts.secrets, owner)) as string
   const env = { CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] }
+  const [setUp = '', receiver = '', createInTs = '', ...laterInTs] = blocksOf('docs/quickstart.md', 'ts')
+  const { url: webhook, output: received } = await startHandler(
+    { language: 'ts', program: receiver },
+    { WEBHOOK_SECRET },
+  )
+  const filled = (text: string) =>
+    text.replaceAll('http://localhost:3000', baseUrl).replaceAll('http://localhost:8080/webhooks', webhook)
   const answersOf = async (script: string) =>
-    (await run(script.replaceAll('http://localhost:3000', baseUrl), env))
+    (await run(filled(script), env))
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line).data)
-  const [setUp = '', createInTs = '', ...laterInTs] = blocksOf('docs/quickstart.md', 'ts')
   const inTs = async (...blocks: string[]) =>
-    (await runTypeScript([setUp, ...blocks].join('\n').replaceAll('http://localhost:3000', baseUrl), env))
-      .trim()
-      .split('\n')
+    (await runTypeScript(filled([setUp, ...blocks].join('\n')), env)).trim().split('\n')
   const pay = async (reference: string) => {
     const { body } = await shop.initialize({ reference })
     await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
@@ -485,6 +501,10 @@ test('each snippet of the quickstart, of idempotency and of the migrations works
   const [url] = await inTs(createInTs)
   assert.match(url ?? '', /\/pay\/chk_/)
   await Promise.all([pay(made.reference), pay('ORD-1002')])
+  await eventually(
+    async () => received(),
+    (said) => /ORD-1001 is paid/.test(said) && /ORD-1002 is paid/.test(said),
+  )
   const [payment, refund, account, ...others] = await answersOf(later.join('\necho\n'))
   assert.equal(others.length, 0)
   assert.deepEqual([payment.id, payment.status], [made.id, 'successful'])
@@ -506,6 +526,28 @@ test('each snippet of the quickstart, of idempotency and of the migrations works
     const [checkout] = await answersOf(blocksOf(page, 'sh').join('\n'))
     assert.match(checkout.url, /\/pay\/chk_/, page)
   }
+})
+
+test('every TypeScript snippet of the docs is run by a test and has the types of the client', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-snippets-'))
+  after(() => rm(folder, { recursive: true }))
+  const [setUp = ''] = blocksOf('docs/quickstart.md', 'ts')
+  for (const page of pages) {
+    const snippets = [...read(page).matchAll(/^(.*)\n```ts\n([\s\S]*?)```/gm)]
+    for (const [, before] of snippets) assert.match(before ?? '', /^<!-- run by test\/\S+ -->$/, page)
+    const program = snippets.map(([, , snippet]) => snippet).join('\n')
+    // A page without a client of its own continues the quickstart.
+    const whole = program.includes('new Manilla(') ? program : setUp + program
+    if (snippets.length > 0) await writeFile(join(folder, `${page.replaceAll('/', '-')}.mts`), whole)
+  }
+  const compilerOptions = {
+    ...{ noUnusedLocals: false, typeRoots: [join(ROOT, 'node_modules/@types')] },
+    paths: Object.fromEntries(Object.entries(CLIENT).map(([name, file]) => [name, [file]])),
+  }
+  const settings = { extends: join(ROOT, 'tsconfig.json'), compilerOptions, include: ['*.mts'] }
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings))
+  const tsc = join(ROOT, 'node_modules/.bin/tsc')
+  await promisify(execFile)(tsc, ['-p', folder]).catch(({ stdout }) => assert.fail(stdout))
 })
 
 test('each guide is served with its navigation, and each link and anchor in it leads somewhere', async () => {

@@ -8,7 +8,7 @@ import { webhookHttp } from '../outbound/webhook-http.ts'
 import { gradeHandler } from './grade-handler.ts'
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-const TO_BE_ACCEPTED = ['a good event', 'the same again', 'old news', 'late money', 'a new type']
+const TO_BE_ACCEPTED = ['a good event', 'the same again', 'old news', 'late money', 'a new type', 'a test event']
 const TO_BE_REFUSED = ['a stale one', 'a forged one', 'an altered one', 'an unsigned one']
 
 const http = webhookHttp()
@@ -33,7 +33,7 @@ test('a handler that verifies signatures and accepts valid events passes', async
   const shop = await startListener()
   shop.answer = carefulHandler(SECRET)
   assert.deepEqual(await failuresOf(shop.url), [])
-  const [good, again, old, late, unknown] = shop.heard.map(({ body }) => JSON.parse(body))
+  const [good, again, old, late, unknown, tested] = shop.heard.map(({ body }) => JSON.parse(body))
   assert.equal(again.id, good.id)
   assert.equal(shop.heard[1]?.body, shop.heard[0]?.body)
   assert.equal(old.data.payment.id, good.data.payment.id)
@@ -42,6 +42,7 @@ test('a handler that verifies signatures and accepts valid events passes', async
   assert.equal(late.data.payment.id, good.data.payment.id)
   assert.ok(late.sequence < good.sequence)
   assert.ok(!ANNOUNCED.includes(unknown.type))
+  assert.deepEqual([tested.type, tested.data], ['endpoint.test', {}])
 })
 
 test('a handler that accepts everything fails the checks that require a refusal', async () => {
@@ -122,8 +123,8 @@ test('status 500 for a forged event is not a refusal', async () => {
 test('a handler that is too slow or not reachable fails every check', async () => {
   const slow = await startListener()
   slow.answer = () => {}
-  assert.equal((await failuresOf(slow.url, impatient)).length, 9)
-  assert.equal((await failuresOf('http://127.0.0.1:1/')).length, 9)
+  assert.equal((await failuresOf(slow.url, impatient)).length, 10)
+  assert.equal((await failuresOf('http://127.0.0.1:1/')).length, 10)
 })
 
 test('the events have the shape of real ones', async () => {

@@ -13,6 +13,7 @@ import type { Attempt } from '../payments/state/attempt.ts'
 import type { Payment } from '../payments/state/payment.ts'
 import type { PaymentState } from '../payments/state/payment-state.ts'
 import { webhookHeaders } from '../webhooks/signature.ts'
+import { testMessage } from '../webhooks/try-endpoint.ts'
 
 /** The response of a webhook handler to one message, and whether it was correct. */
 export interface Grade {
@@ -173,6 +174,13 @@ function messages(secret: WebhookSecret, reference: string | undefined): Message
       wanted: ACCEPTED,
       mend: 'Respond with 2xx to types that you do not handle. Otherwise they are retried for three days.',
       ...signed(event('payment.not_invented_yet' as EventType, 8)),
+    },
+    {
+      what: 'a test event',
+      means: 'endpoint.test, which the test of an endpoint sends. Its data is empty.',
+      wanted: ACCEPTED,
+      mend: 'Respond with 2xx to endpoint.test. It has no payment: check the type before you read one.',
+      ...signed(testMessage(now, story.payment.place, story.payment.mode)),
     },
     {
       what: 'a stale one',

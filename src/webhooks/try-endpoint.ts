@@ -13,8 +13,13 @@ export function tryEndpoint(
   { url, place, mode, secret }: { url: string; place: Place; mode: Mode; secret: WebhookSecret },
 ): Promise<WebhookAnswer> {
   const now = clock.now()
-  const id = newId('event', now, place)
-  const body = JSON.stringify({ id, type: 'endpoint.test', timestamp: now.toISOString(), mode, sequence: 0, data: {} })
+  const { id, body } = testMessage(now, place, mode)
   const headers = webhookHeaders([secret], { id, body, at: now })
   return http.post({ url, headers, body, allowPrivate: allowPrivate(mode, url) })
+}
+
+export function testMessage(now: Date, place: Place, mode: Mode): { id: string; body: string } {
+  const id = newId('event', now, place)
+  const timestamp = now.toISOString()
+  return { id, body: JSON.stringify({ id, type: 'endpoint.test', timestamp, mode, sequence: 0, data: {} }) }
 }
