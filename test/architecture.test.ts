@@ -218,6 +218,14 @@ test('SQL is written in stores and in database/ alone', () => {
   )
 })
 
+test('a package that only tests import is a development dependency: production does not install it', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const files = [...sources, ...globSync('{web,clients/*/src}/**/*.{ts,tsx}', { cwd: ROOT })]
+  const text = files.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
+  const unused = Object.keys(dependencies).filter((name) => !new RegExp(`['"]${name}['"/]`).test(text))
+  assert.deepEqual(unused, [])
+})
+
 test('the rules see an import however it is written', () => {
   const text =
     "import a from './a.ts'\nimport {\n  b,\n} from '../b/b.ts'\nexport { c } from './c.ts'\nconst d = await import('./d.ts')\nimport type { E } from \"./e.ts\"\nimport './f.ts'"
