@@ -29,7 +29,12 @@ document.addEventListener('click', ({ target }) => {
 })
 
 function rows(): Promise<Row[]> {
-  index ??= fetch('/guides/search.json').then((answer) => answer.json())
+  index ??= fetch('/guides/search.json')
+    .then((answer) => answer.json())
+    .catch(() => {
+      index = undefined // the next key tries again
+      return []
+    })
   return index
 }
 
@@ -101,7 +106,10 @@ for (const block of document.querySelectorAll('figure.code')) {
   button.type = 'button'
   button.textContent = 'Copy'
   button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(block.querySelector('code')?.textContent ?? '')
+    const code = block.querySelector('code') as HTMLElement
+    // Browsers have no clipboard without https: the code is selected instead.
+    if (!navigator.clipboard) return getSelection()?.selectAllChildren(code)
+    await navigator.clipboard.writeText(code.textContent ?? '')
     button.textContent = 'Copied'
     setTimeout(() => {
       button.textContent = 'Copy'

@@ -38,7 +38,13 @@ export async function prepareText(text: Text, headers: Record<string, string>): 
 export function prepareLater(read: () => Text | Promise<Text>, headers: Record<string, string>) {
   let prepared: Promise<PreparedText> | undefined
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    prepared ??= Promise.resolve(read()).then((text) => prepareText(text, headers))
+    prepared ??= Promise.resolve()
+      .then(read)
+      .then((text) => prepareText(text, headers))
+      .catch((error) => {
+        prepared = undefined // the next request tries again
+        throw error
+      })
     return (await prepared)(request, reply)
   }
 }

@@ -81,6 +81,16 @@ test('/guides: a search finds headings and text and opens them; without scripts 
   await page.getByText('Nothing found.').waitFor()
   assert.deepEqual(complaints, [])
 
+  const offline = await newPage()
+  let isDown = true
+  await offline.page.route('**/search.json', (route) => (isDown ? route.abort() : route.continue()))
+  await offline.page.goto(`${base}/guides`)
+  await offline.page.getByRole('searchbox').fill('strict')
+  await offline.page.getByText('Nothing found.').waitFor()
+  isDown = false
+  await offline.page.getByRole('searchbox').fill('strict mode')
+  await offline.page.getByRole('link', { name: 'The widget › Strict mode' }).waitFor()
+
   const plain = await newPage({ javaScriptEnabled: false })
   await plain.page.goto(`${base}/guides`)
   assert.equal(await plain.page.getByRole('searchbox').count(), 0)
