@@ -74,8 +74,9 @@ async function prepare(
   await seed(server, url, payments)
   const database = connect({ url, statementTimeoutMs: 60_000 })
   try {
-    while (await foldRollups({ database, clock: systemClock })) {}
     await server.ask(url, 'vacuum analyze')
+    while (await foldRollups({ database, clock: systemClock })) {}
+    await server.ask(url, 'vacuum analyze rollups')
     const tookSeconds = Math.round((performance.now() - startedAt) / 1_000)
     say(`${payments} payments of ${MERCHANTS} merchants written in ${tookSeconds} s`)
     const merchants = Array.from({ length: MEASURED_MERCHANTS }, (_, index) =>

@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { firstUuidAt } from '../kernel/ids.ts'
-import { findUnfolded, foldStretch, listCursors, resetRollups } from './store/rollups.ts'
+import { endOfStretch, findUnfolded, foldStretch, listCursors, resetRollups } from './store/rollups.ts'
 
 /**
  * An id is given before its commit, so a row with a lower id may become visible after one with a higher id. Only rows are folded that are
@@ -15,9 +15,14 @@ const LATE_COMMIT_MS = 15_000
  */
 export async function foldRollups({ database, clock }: { database: Database; clock: Clock }): Promise<boolean> {
   const until = firstUuidAt(new Date(clock.now().getTime() - LATE_COMMIT_MS))
-  const stretches = await findUnfolded(database, until)
-  for (const stretch of stretches) await foldStretch(database, stretch)
-  return stretches.some(({ isFull }) => isFull)
+  let isMore = false
+  // A place at a time: with many places, one statement for all would be too long.
+  for (const unfolded of await findUnfolded(database, until)) {
+    const end = await endOfStretch(database, unfolded)
+    await foldStretch(database, { ...unfolded, until: end })
+    isMore ||= end !== unfolded.until
+  }
+  return isMore
 }
 
 /** Makes all rollups again. For an operator whose audit found differences. */

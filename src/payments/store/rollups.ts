@@ -72,18 +72,14 @@ const FACTS = new Fixed(`
      where e.type in ('payment.successful', 'payment.cancelled', 'payment.expired',
                       'attempt.started', 'attempt.successful', 'attempt.failed', 'attempt.abandoned')`)
 
-/**
- * For each place with new payments or events up to `until`: the next stretch, which ends with a row. `isFull`: it has as many rows as a
- * stretch may have, and more may follow.
- */
+/** For each place with new payments or events up to `until`: all that is new, up to its last row. It may be more than a stretch. */
 export async function findUnfolded(
   db: Queries,
   until: string,
   { first, last }: PlaceRange = ALL_PLACES,
-): Promise<(Stretch & { isFull: boolean })[]> {
-  return db.rows<Stretch & { isFull: boolean }>(sql`
-    select m.place, m.after, least(x.event, x.payment, greatest(l.event, l.payment)) as until,
-           x.event is not null or x.payment is not null as "isFull"
+): Promise<Stretch[]> {
+  return db.rows<Stretch>(sql`
+    select m.place, m.after, greatest(l.event, l.payment) as until
       from (select d.place, coalesce(c.folded_to, ${FIRST_UUID}::uuid) as after
               from (select distinct place from merchants where place between ${first} and ${last}) d
               left join rollup_cursors c on c.place = d.place) m
@@ -91,10 +87,6 @@ export async function findUnfolded(
        select (select id from events where place = m.place and id > m.after and id <= ${until}::uuid order by id desc limit 1) as event,
               (select id from payments where place = m.place and id > m.after and id <= ${until}::uuid order by id desc limit 1) as payment
      ) l
-     cross join lateral (
-       select (select id from events where place = m.place and id > m.after and id <= l.event order by id offset ${STRETCH - 1} limit 1) as event,
-              (select id from payments where place = m.place and id > m.after and id <= l.payment order by id offset ${STRETCH - 1} limit 1) as payment
-     ) x
      where l.event is not null or l.payment is not null`)
 }
 
