@@ -6,6 +6,7 @@ import { idOf, type MerchantId, newId } from '../kernel/ids.ts'
 import type { Currency } from '../kernel/money.ts'
 import { randomPlace } from '../kernel/place.ts'
 import { digestOf, type NewCredential } from '../merchants/credential.ts'
+import { NO_LIMITS } from '../merchants/credential-limits.ts'
 import { insertCredential, updateCredentialDigest } from '../merchants/credential-store.ts'
 import type { Merchant } from '../merchants/merchant.ts'
 import { insertMerchant } from '../merchants/merchant-store.ts'
@@ -61,7 +62,7 @@ export function seedSandbox(
       ...{ country: 'NG' as Country, status: 'active' },
     })
     await addSandboxIntegrations(tx, 'seed', merchantId, sandboxIntegrations)
-    if (await insertCredential(tx, { clientId, merchantId, mode: 'sandbox', digest })) {
+    if (await insertCredential(tx, { clientId, merchantId, mode: 'sandbox', digest, limits: NO_LIMITS })) {
       await recordAct(tx, { actor: 'seed', act: 'credential.created', merchantId, subject: clientId })
     } else if (await updateCredentialDigest(tx, clientId, merchantId, digest)) {
       await recordAct(tx, { actor: 'seed', act: 'credential.replaced', merchantId, subject: clientId })

@@ -2,24 +2,43 @@ import type { Queries, Transaction } from '../database/database.ts'
 import { sql } from '../database/sql.ts'
 import { idOf, type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
+import { type CredentialLimits, EXPIRES_SOON_DAYS } from './credential-limits.ts'
+import type { CredentialScope } from './credential-scopes.ts'
 import type { Caller } from './merchant.ts'
 
 export interface KnownCredential {
   digest: Buffer
   caller: Caller
+  limits: CredentialLimits
+  /** By the clock of the database; null: it does not expire. */
+  expiresInMs: number | null
+}
+
+interface LimitsRow {
+  scopes: CredentialScope[]
+  expires_at: Date | null
+  allowed_addresses: string[]
+}
+
+function limitsOf({ scopes, expires_at, allowed_addresses }: LimitsRow): CredentialLimits {
+  return { scopes, expiresAt: expires_at, allowedAddresses: allowed_addresses }
 }
 
 /** A credential that is not revoked, with its merchant's status. */
 export async function findLiveCredential(db: Queries, clientId: string): Promise<KnownCredential | undefined> {
-  const row = await db.row<{
-    merchant_id: string
-    place: number
-    mode: Mode
-    secret_digest: Buffer
-    status: string
-    name: string
-  }>(sql`
-    select c.merchant_id, m.place, c.mode, c.secret_digest, m.status, m.name
+  const row = await db.row<
+    LimitsRow & {
+      merchant_id: string
+      place: number
+      mode: Mode
+      secret_digest: Buffer
+      status: string
+      name: string
+      expires_in_ms: number | null
+    }
+  >(sql`
+    select c.merchant_id, m.place, c.mode, c.secret_digest, m.status, m.name, c.scopes, c.expires_at, c.allowed_addresses,
+           extract(epoch from c.expires_at - now())::float8 * 1000 as expires_in_ms
       from credentials c join merchants m on m.id = c.merchant_id
      where c.client_id = ${clientId} and c.revoked_at is null`)
   if (!row) return undefined
@@ -31,17 +50,18 @@ export async function findLiveCredential(db: Queries, clientId: string): Promise
     suspended: row.status === 'suspended',
     merchantName: row.name,
   }
-  return { digest: row.secret_digest, caller }
+  return { digest: row.secret_digest, caller, limits: limitsOf(row), expiresInMs: row.expires_in_ms }
 }
 
 /** False when the client id is taken. */
 export async function insertCredential(
   tx: Transaction,
-  credential: { clientId: string; merchantId: MerchantId; mode: Mode; digest: Buffer },
+  credential: { clientId: string; merchantId: MerchantId; mode: Mode; digest: Buffer; limits: CredentialLimits },
 ): Promise<boolean> {
+  const { clientId, merchantId, mode, digest, limits } = credential
   const inserted = await tx.row(sql`
-    insert into credentials (client_id, merchant_id, mode, secret_digest)
-    values (${credential.clientId}, ${uuidOf(credential.merchantId)}, ${credential.mode}, ${credential.digest})
+    insert into credentials (client_id, merchant_id, mode, secret_digest, scopes, expires_at, allowed_addresses)
+    values (${clientId}, ${uuidOf(merchantId)}, ${mode}, ${digest}, ${limits.scopes}, ${limits.expiresAt}, ${limits.allowedAddresses})
     on conflict (client_id) do nothing returning client_id`)
   return inserted !== undefined
 }
@@ -71,7 +91,7 @@ export async function markRevoked(tx: Transaction, clientId: string): Promise<Me
   return row && idOf('merchant', row.merchant_id)
 }
 
-export interface CredentialSummary {
+export interface CredentialSummary extends CredentialLimits {
   clientId: string
   merchantId: MerchantId
   merchantName: string
@@ -79,19 +99,29 @@ export interface CredentialSummary {
   createdAt: Date
   lastUsedAt: Date | null
   revokedAt: Date | null
+  /** Counted from the clock of the database. False for one that is revoked or has expired. */
+  expiresSoon: boolean
+  hasExpired: boolean
 }
 
 export async function listCredentials(db: Queries, merchantId: MerchantId | undefined): Promise<CredentialSummary[]> {
-  const rows = await db.rows<{
-    client_id: string
-    merchant_id: string
-    name: string
-    mode: Mode
-    created_at: Date
-    last_used_at: Date | null
-    revoked_at: Date | null
-  }>(sql`
-    select c.client_id, c.merchant_id, m.name, c.mode, c.created_at, c.last_used_at, c.revoked_at
+  const rows = await db.rows<
+    LimitsRow & {
+      client_id: string
+      merchant_id: string
+      name: string
+      mode: Mode
+      created_at: Date
+      last_used_at: Date | null
+      revoked_at: Date | null
+      expires_soon: boolean
+      has_expired: boolean
+    }
+  >(sql`
+    select c.client_id, c.merchant_id, m.name, c.mode, c.created_at, c.last_used_at, c.revoked_at, c.scopes, c.expires_at, c.allowed_addresses,
+           coalesce(c.expires_at <= now(), false) as has_expired,
+           coalesce(c.revoked_at is null and c.expires_at > now()
+                    and c.expires_at <= now() + ${EXPIRES_SOON_DAYS}::float8 * interval '1 day', false) as expires_soon
       from credentials c join merchants m on m.id = c.merchant_id
      where ${merchantId ? uuidOf(merchantId) : null}::uuid is null or c.merchant_id = ${merchantId ? uuidOf(merchantId) : null}::uuid
      order by c.created_at`)
@@ -103,5 +133,8 @@ export async function listCredentials(db: Queries, merchantId: MerchantId | unde
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
     revokedAt: row.revoked_at,
+    ...limitsOf(row),
+    expiresSoon: row.expires_soon,
+    hasExpired: row.has_expired,
   }))
 }

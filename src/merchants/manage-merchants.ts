@@ -7,6 +7,7 @@ import { Problem } from '../kernel/problem.ts'
 import type { BrandingSettings } from './branding.ts'
 import { deleteLogo, lockBrandingSettings, saveBrandingSettings, saveLogo } from './branding-store.ts'
 import { digestOf, type NewCredential, newCredential } from './credential.ts'
+import { parseLimits, type WantedLimits } from './credential-limits.ts'
 import { insertCredential, markRevoked } from './credential-store.ts'
 import type { Logo } from './logo.ts'
 import type { Merchant, MerchantSettings } from './merchant.ts'
@@ -85,12 +86,14 @@ export function createCredential(
   actor: string,
   merchantId: MerchantId,
   mode: Mode,
+  wanted: WantedLimits = {},
 ): Promise<NewCredential> {
   const credential = newCredential(mode)
+  const limits = parseLimits(wanted, new Date())
   return deps.database.transaction(async (tx) => {
     if (!(await findMerchant(tx, merchantId))) throw unknownMerchant(merchantId)
     const { clientId, clientSecret } = credential
-    await insertCredential(tx, { clientId, merchantId, mode, digest: digestOf(clientSecret) })
+    await insertCredential(tx, { clientId, merchantId, mode, digest: digestOf(clientSecret), limits })
     await recordAct(tx, { actor, act: 'credential.created', merchantId, subject: clientId })
     return credential
   })

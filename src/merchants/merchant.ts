@@ -3,6 +3,7 @@ import type { MerchantId } from '../kernel/ids.ts'
 import type { Money } from '../kernel/money.ts'
 import type { Place } from '../kernel/place.ts'
 import type { Scope } from '../kernel/scope.ts'
+import type { CheckUse } from './credential-limits.ts'
 
 export interface Merchant {
   id: MerchantId
@@ -42,6 +43,8 @@ export interface Caller extends Scope {
   actor: string
   suspended: boolean
   merchantName: string
+  /** Of a credential: throws when it has expired, or may not be used for this or from there. */
+  checkUse?: CheckUse
   /** Of a member: throws when the refunds of one payment, all together, are above what the member may do. */
   limitRefunds?: (total: Money) => void
 }

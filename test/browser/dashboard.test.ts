@@ -42,10 +42,19 @@ test('the first account: welcome with a passkey, the checklist, a key, sign out,
   await page.getByRole('link', { name: 'API keys' }).first().click()
   await page.getByRole('heading', { name: 'API keys' }).and(page.locator(':focus')).waitFor()
   await page.getByRole('button', { name: 'New sandbox key' }).click()
-  const secret = await page.getByRole('dialog').locator('code').nth(1).innerText()
+  await page.getByLabel('Refund payments').uncheck()
+  await page.getByLabel('Allowed addresses').fill('203.0.113.7, somewhere')
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByText('allowedAddresses has "somewhere"').waitFor()
+  await page.getByLabel('Allowed addresses').fill('203.0.113.7, 10.0.0.0/8')
+  await page.getByLabel('Last day').fill(new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10))
+  await page.getByRole('button', { name: 'Create key' }).click()
+  const secret = await page.getByRole('dialog', { name: 'Your new key' }).locator('code').nth(1).innerText()
   assert.match(secret, /^sec_sandbox_/)
   await page.getByRole('button', { name: 'Done' }).click()
-  await page.getByRole('row').nth(2).waitFor() // a heading and two keys
+  await page
+    .getByRole('row', { name: /Expires soon payments:write, payments:read, integrations, webhooks 203\.0\.113\.7, 10/ })
+    .waitFor()
   assert.equal(await page.getByText(secret).count(), 0)
 
   await signOut(page)
@@ -55,6 +64,7 @@ test('the first account: welcome with a passkey, the checklist, a key, sign out,
 
   await service.database.rows(sql`update sessions set confirmed_at = now() - interval '11 minutes'`)
   await page.getByRole('button', { name: 'New live key' }).click()
+  await page.getByRole('button', { name: 'Create key' }).click()
   await page
     .getByRole('dialog', { name: 'Confirm that it is you' })
     .getByRole('button', { name: 'Use a passkey' })

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import Fastify from 'fastify'
 import { sql } from '../../src/database/sql.ts'
+import { declareScopes } from '../../src/http/api/scopes.ts'
+import type { App } from '../../src/http/server/framework.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { parseLimits, type WantedLimits } from '../../src/merchants/credential-limits.ts'
+import { CREDENTIAL_SCOPES } from '../../src/merchants/credential-scopes.ts'
 import { createCredential, revokeCredential, setMerchantStatus } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
-import { addMerchant, call, checkout, startService } from '../support/service.ts'
+import { addMerchant, call, checkout, startOn, startService } from '../support/service.ts'
 
 const { app, database } = await startService()
 const parts = { database, clock: systemClock }
@@ -159,4 +164,129 @@ test('every privileged act is on record, and the record cannot be rewritten', as
   ])
   await assert.rejects(database.rows(sql`delete from audit_log`), /append-only/)
   await assert.rejects(database.rows(sql`update audit_log set actor = 'nobody'`), /append-only/)
+})
+
+async function headersOf(limits: WantedLimits) {
+  const { clientId, clientSecret } = await createCredential(parts, 'test', shop.merchantId, 'sandbox', limits)
+  return { 'client-id': clientId, 'client-secret': clientSecret }
+}
+
+/** The routes of the API with the scopes that the OpenAPI document names for them. */
+function operations() {
+  const paths = app.swagger().paths as Record<string, Record<string, { security?: { clientSecret: string[] }[] }>>
+  return Object.entries(paths)
+    .filter(([path]) => path.startsWith('/payments/v1/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { security }]) => ({
+        method: method.toUpperCase() as 'GET',
+        url: path.replaceAll(/\{\w+\}/g, 'unknown'),
+        scope: security?.[0]?.clientSecret[0],
+      })),
+    )
+}
+
+test('F9: each scope opens the routes that declare it, and no others', async () => {
+  const routes = operations()
+  assert.ok(routes.length > 30)
+  assert.deepEqual(new Set(routes.map(({ scope }) => scope)), new Set(CREDENTIAL_SCOPES))
+  for (const only of CREDENTIAL_SCOPES) {
+    const headers = await headersOf({ scopes: [only] })
+    for (const { method, url, scope } of routes) {
+      const { status, body } = await call(app, method, url, { headers })
+      const what = `${method} ${url} with ${only}`
+      if (scope === only) assert.ok(status !== 401 && status !== 403 && status < 500, `${what}: ${status}`)
+      else {
+        assert.deepEqual([status, body.code, body.missingScope], [403, 'insufficient_scope', scope], what)
+        assert.ok(body.detail.includes(scope), what)
+      }
+    }
+  }
+})
+
+test('a route without a scope fails at start', () => {
+  const broken = Fastify() as unknown as App
+  declareScopes(broken)
+  assert.throws(() => broken.get('/new', () => ({})), /GET \/new: add its scope/)
+})
+
+test('a credential has all scopes by default, also one that an older version made', async () => {
+  const { clientId } = await createCredential(parts, 'test', shop.merchantId, 'sandbox')
+  await database.rows(sql`
+    insert into credentials (client_id, merchant_id, mode, secret_digest)
+    select 'cid_sandbox_old', merchant_id, mode, secret_digest from credentials where client_id = ${clientId}`)
+  const rows = await database.rows<{ scopes: string[] }>(
+    sql`select scopes from credentials where client_id in (${clientId}, 'cid_sandbox_old')`,
+  )
+  assert.deepEqual(rows, [{ scopes: [...CREDENTIAL_SCOPES] }, { scopes: [...CREDENTIAL_SCOPES] }])
+})
+
+test('F10: a credential is refused from the moment at which it expires, cached or not', async () => {
+  let nowMs = 0
+  const inAnHour = new Date(Date.now() + 3_600_000).toISOString()
+  const { clientId, clientSecret } = await createCredential(parts, 'test', shop.merchantId, 'sandbox', {
+    expiresAt: inAnHour,
+  })
+  const verify = credentialVerifier(database, () => nowMs)
+  const caller = await verify(clientId, clientSecret)
+  const use = () => caller?.checkUse?.('payments:read', { ip: '127.0.0.1' })
+  use()
+  nowMs = 3_590_000
+  use()
+  nowMs = 3_600_000
+  assert.throws(use, { code: 'credential_expired' })
+
+  const headers = { 'client-id': clientId, 'client-secret': clientSecret }
+  assert.equal((await list(headers)).status, 200)
+  await database.rows(sql`update credentials set expires_at = now() where client_id = ${clientId}`)
+  const { status, body } = await call(await startOn(database), 'GET', '/payments/v1/payments', { headers })
+  assert.deepEqual([status, body.code], [401, 'credential_expired'])
+  const wrong = await list({ ...headers, 'client-secret': 'wrong' })
+  assert.equal(wrong.body.code, 'invalid_credentials', 'only the holder of the secret learns that it has expired')
+})
+
+test('F11: a credential works from its allowed addresses only, as TRUST_PROXY shows them', async () => {
+  const allowedAddresses = ['203.0.113.7', '10.0.0.0/8', '2001:DB8::/32', '::ffff:192.0.2.0/120']
+  const headers = await headersOf({ allowedAddresses })
+  const behindProxy = await startOn(database, { trustProxy: ['127.0.0.1'] })
+  const from = (ip: string) =>
+    call(behindProxy, 'GET', '/payments/v1/payments', { headers: { ...headers, 'x-forwarded-for': ip } })
+  for (const ip of ['203.0.113.7', '10.255.0.1', '::ffff:10.1.2.3', '::ffff:a00:1', '2001:db8:5::1', '192.0.2.200'])
+    assert.equal((await from(ip)).status, 200, ip)
+  for (const ip of ['203.0.113.8', '11.0.0.1', '::ffff:11.0.0.1', '2001:db9::1', '192.0.3.1', 'unknown', '::1']) {
+    const { status, body } = await from(ip)
+    assert.deepEqual([status, body.code], [403, 'address_not_allowed'], ip)
+    assert.ok(body.detail.includes(ip))
+  }
+  // Without a trusted proxy the header proves nothing.
+  const spoofed = await list({ ...headers, 'x-forwarded-for': '203.0.113.7' } as Record<string, string>)
+  assert.deepEqual([spoofed.status, spoofed.body.code], [403, 'address_not_allowed'])
+})
+
+test('mistakes in the limits of a credential are named', () => {
+  const now = new Date('2026-06-01T00:00:00Z')
+  const mistakes = (wanted: WantedLimits) => {
+    try {
+      parseLimits(wanted, now)
+    } catch (error) {
+      return (error as Error).message
+    }
+    return undefined
+  }
+  assert.match(mistakes({ scopes: [] }) ?? '', /at least one scope/)
+  assert.match(mistakes({ scopes: ['payments'] }) ?? '', /has no "payments": there are payments:write/)
+  for (const expiresAt of ['2026-06-01T00:00:00Z', '2025-01-01', 'tomorrow', '9'])
+    assert.match(mistakes({ expiresAt }) ?? '', /a time in the future/, expiresAt)
+  for (const wrong of [
+    '10.0.0.0/33',
+    '10.0.0/8',
+    '2001:db8::/129',
+    'fe80::1%eth0',
+    'shop.example',
+    '10.0.0.1/8/9',
+    '/8',
+  ])
+    assert.match(mistakes({ allowedAddresses: [wrong] }) ?? '', /write an address/, wrong)
+  const many = Array.from({ length: 51 }, (_, index) => `10.0.0.${index}`)
+  assert.match(mistakes({ allowedAddresses: many }) ?? '', /at most 50/)
+  assert.equal(mistakes({ allowedAddresses: [...many.slice(1), ' 10.0.0.1 ', ''], expiresAt: '2026-06-02' }), undefined)
 })

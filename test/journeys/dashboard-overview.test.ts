@@ -107,7 +107,7 @@ test('payments that are not summed up yet are announced', async () => {
 test('the overview counts what needs attention', async () => {
   const { body } = await viewer.call('GET', `${base}/overview`)
   const none = { reviews: 0, transfers: 0, openDisputes: 0, failedRefunds: 0 }
-  const well = { failingEndpoints: 0, disabledEndpoints: 0, givenUpDeliveries: 0 }
+  const well = { failingEndpoints: 0, disabledEndpoints: 0, givenUpDeliveries: 0, expiringKeys: 0 }
   const [provider] = body.data.providers
   assert.deepEqual(body.data, { ...none, ...well, providers: [provider] })
   assert.deepEqual([provider.provider, provider.healthy], ['gateway', true])

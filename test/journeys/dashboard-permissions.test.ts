@@ -147,6 +147,7 @@ const [own, other] = [await addParty(), await addParty()]
 
 /** A body that the endpoint accepts, so that only permissions and ownership of objects can refuse it. */
 const BODIES: Record<string, unknown> = {
+  'POST /merchants/:merchant/:mode/api-keys': {},
   'POST /merchants/:merchant/invitations': { email: 'guest@example.com', role: 'viewer' },
   'PATCH /merchants/:merchant/members/:member': { role: 'developer' },
   'POST /merchants/:merchant/members/:member/reset': { secondFactors: true },
@@ -377,13 +378,29 @@ test('API keys: created, used, and revoked in their mode', async () => {
   const { id } = await addMember(database, { role: 'developer', merchantId })
   const browser = await signedInBrowser(app, database, id)
   const keys = `/merchants/${merchantId}/live/api-keys`
-  const { status, body } = await browser.call('POST', keys)
+  const limits = {
+    scopes: ['payments:read', 'refunds'],
+    expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
+    allowedAddresses: ['203.0.113.7', '2001:db8::/32'],
+  }
+  const { status, body } = await browser.call('POST', keys, limits)
   assert.equal(status, 201)
   const { clientId, clientSecret } = body.data
   assert.match(clientId, /^cid_live_/)
   const listed = await browser.call('GET', keys)
   assert.deepEqual([listed.body.data.length, listed.body.data[0].clientId], [1, clientId])
   assert.ok(!JSON.stringify(listed.body).includes(clientSecret))
+  const { scopes, expiresAt, allowedAddresses, expiresSoon, hasExpired } = listed.body.data[0]
+  assert.deepEqual({ scopes, expiresAt, allowedAddresses }, limits)
+  assert.deepEqual({ expiresSoon, hasExpired }, { expiresSoon: true, hasExpired: false })
+  const overview = await browser.call('GET', `/merchants/${merchantId}/live/overview`)
+  assert.equal(overview.body.data.expiringKeys, 1)
+  const wrong = { scopes: [], expiresAt: '2020-01-01', allowedAddresses: ['203.0.113.0/33'] }
+  const refused = await browser.call('POST', keys, wrong)
+  assert.deepEqual(
+    [refused.status, refused.body.errors.map(({ pointer }: { pointer: string }) => pointer)],
+    [400, ['/scopes', '/expiresAt', '/allowedAddresses']],
+  )
   assert.equal((await browser.call('DELETE', `${keys}/${clientId}`)).status, 204)
   assert.ok((await browser.call('GET', keys)).body.data[0].revokedAt)
   const acts = await database.rows(sql`

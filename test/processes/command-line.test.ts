@@ -120,6 +120,33 @@ test('a credential for an unknown merchant is refused with a sentence', async ()
   assert.match(err, /There is no merchant/)
 })
 
+test('a credential has scopes, an end and an allow list; doctor names one that expires soon', async () => {
+  const merchant = await json('merchant', 'create', '--name', 'Third Shop', '--country', 'NG')
+  const create = ['credential', 'create', '--merchant', merchant.id, '--mode', 'live']
+  const expires = new Date(Date.now() + 5 * 86_400_000).toISOString()
+  const limits = ['--scope', 'payments:read', '--scope', 'refunds', '--expires', expires, '--allow', '203.0.113.0/24']
+  const { clientId } = await json(...create, ...limits)
+  const [listed] = await json('credential', 'list', '--merchant', merchant.id)
+  assert.deepEqual(
+    [listed.clientId, listed.scopes, listed.expiresAt, listed.allowedAddresses],
+    [clientId, ['payments:read', 'refunds'], expires, ['203.0.113.0/24']],
+  )
+  assert.match((await manilla(['credential', 'list'])).out, /payments:read refunds +203\.0\.113\.0\/24/)
+  for (const wrong of [
+    ['--scope', 'all'],
+    ['--expires', '2020-01-01'],
+    ['--allow', 'shop.example'],
+  ]) {
+    const { code, err } = await manilla([...create, ...wrong])
+    assert.equal(code, 1)
+    assert.match(err, /^(scopes|expiresAt|allowedAddresses) /)
+  }
+  const { code, out } = await manilla(['doctor'])
+  assert.equal(code, 1)
+  assert.match(out, new RegExp(`✗ credentials +${clientId} of Third Shop expires at`))
+  await manilla(['credential', 'revoke', '--client-id', clientId])
+})
+
 test('migrate reports what it did, and nothing to do the second time', async () => {
   const fresh = await createDatabase({ empty: true })
   const settings = { ...env, DATABASE_URL: fresh.url }
@@ -130,7 +157,7 @@ test('migrate reports what it did, and nothing to do the second time', async () 
 test('doctor reports a healthy service as healthy', async () => {
   const { code, out } = await manilla(['doctor'])
   assert.equal(code, 0, out)
-  for (const what of ['settings', 'data folder', 'database', 'migrations', 'clock', 'work', 'service'])
+  for (const what of ['settings', 'data folder', 'database', 'migrations', 'clock', 'work', 'credentials', 'service'])
     assert.match(out, new RegExp(`✓ ${what}`))
 })
 

@@ -26,6 +26,7 @@ export type Sums = OverviewContract.Sums
 export type Group = OverviewContract.Group
 export type AuditPage = Static<typeof Contract.AuditAnswer>
 export type ApiKeys = Static<typeof Contract.ApiKeysAnswer>['data']
+export type ApiKeyRequest = Static<typeof Contract.ApiKeyRequest>
 export type NewApiKey = Static<typeof Contract.NewApiKeyAnswer>['data']
 export type Branding = SettingsContract.BrandingAnswer['data']
 export type Contrast = SettingsContract.ContrastAnswer['data']

@@ -1,4 +1,5 @@
 import { MODES, type Mode } from '../../kernel/mode.ts'
+import { CREDENTIAL_SCOPES } from '../../merchants/credential-scopes.ts'
 import { listCredentials } from '../../merchants/credential-store.ts'
 import { createCredential, revokeCredential } from '../../merchants/manage-merchants.ts'
 import { type Command, UsageError } from '../command.ts'
@@ -12,12 +13,29 @@ export const credentialCreate: Command = {
   options: {
     merchant: { value: 'mer_…', summary: 'The merchant', required: true },
     mode: { value: 'sandbox|live', summary: 'sandbox for tests, live for real money', required: true },
+    scope: {
+      value: 'SCOPE',
+      summary: `${CREDENTIAL_SCOPES.join(', ')}; may be repeated; default: all`,
+      repeats: true,
+    },
+    expires: { value: 'TIME', summary: 'Refused from this time on, like 2027-01-31 (UTC); default: never' },
+    allow: {
+      value: 'ADDRESS',
+      summary: 'Address or CIDR range of the callers; may be repeated; default: all',
+      repeats: true,
+    },
   },
   async run(options) {
     const merchantId = merchantOption(options)
     const mode = options.required('mode') as Mode
     if (!MODES.includes(mode)) throw new UsageError('--mode must be sandbox or live.')
-    const credential = await withDatabase((parts) => createCredential(parts, actor(), merchantId, mode))
+    const scopes = options.texts('scope')
+    const limits = {
+      ...(scopes.length > 0 && { scopes }),
+      expiresAt: options.text('expires'),
+      allowedAddresses: options.texts('allow'),
+    }
+    const credential = await withDatabase((parts) => createCredential(parts, actor(), merchantId, mode, limits))
     print(
       options.json,
       { ...credential, merchantId, mode },
@@ -33,13 +51,16 @@ export const credentialList: Command = {
   async run(options) {
     const merchantId = options.text('merchant') === undefined ? undefined : merchantOption(options)
     const credentials = await withDatabase(({ database }) => listCredentials(database, merchantId))
-    const rows = credentials.map(({ clientId, merchantName, mode, createdAt, lastUsedAt, revokedAt }) => ({
-      'client-id': clientId,
-      merchant: merchantName,
-      mode,
-      created: createdAt.toISOString(),
-      'last used': lastUsedAt?.toISOString() ?? 'never',
-      revoked: revokedAt?.toISOString() ?? '-',
+    const rows = credentials.map((credential) => ({
+      'client-id': credential.clientId,
+      merchant: credential.merchantName,
+      mode: credential.mode,
+      scopes: credential.scopes.length === CREDENTIAL_SCOPES.length ? 'all' : credential.scopes.join(' '),
+      addresses: credential.allowedAddresses.join(' ') || 'all',
+      created: credential.createdAt.toISOString(),
+      'last used': credential.lastUsedAt?.toISOString() ?? 'never',
+      expires: credential.expiresAt?.toISOString() ?? 'never',
+      revoked: credential.revokedAt?.toISOString() ?? '-',
     }))
     print(options.json, credentials, rows.length > 0 ? table(rows) : 'No credentials.')
   },

@@ -5,6 +5,8 @@ import { type Config, ConfigError, readConfig } from '../../config.ts'
 import { checkSessions } from '../../database/check-sessions.ts'
 import type { Queries } from '../../database/database.ts'
 import { currentMigration, readMigrations } from '../../database/migrate.ts'
+import { EXPIRES_SOON_DAYS } from '../../merchants/credential-limits.ts'
+import { listCredentials } from '../../merchants/credential-store.ts'
 import { findingsOf, processFindings } from '../../status/findings.ts'
 import { readStatus } from '../../status/read-status.ts'
 import { readMetrics } from '../api.ts'
@@ -63,7 +65,8 @@ async function examine(): Promise<Finding[]> {
   try {
     const found = [...(await database(parts.directUrl)), ...(await sessions(config))]
     findings.push(...found)
-    if (found.every(({ ok }) => ok)) findings.push(...(await work(parts.database)))
+    if (found.every(({ ok }) => ok))
+      findings.push(...(await work(parts.database)), ...(await credentials(parts.database)))
   } finally {
     await parts.close()
   }
@@ -76,6 +79,21 @@ async function work(db: Queries): Promise<Finding[]> {
   const found = findingsOf(await readStatus(db, MAX_COUNTED), new Date())
   if (found.length === 0) return [{ what, ok: true, says: 'nothing is late, and nothing needs a person' }]
   return found.map(({ alert, says }) => ({ what, ok: false, says: `${says} (${incident(alert)})` }))
+}
+
+/** Live credentials that expire soon. */
+async function credentials(db: Queries): Promise<Finding[]> {
+  const what = 'credentials'
+  const expiring = (await listCredentials(db, undefined)).filter(
+    ({ mode, expiresSoon }) => mode === 'live' && expiresSoon,
+  )
+  if (expiring.length === 0)
+    return [{ what, ok: true, says: `no live one expires in the next ${EXPIRES_SOON_DAYS} days` }]
+  return expiring.map(({ clientId, merchantName, expiresAt }) => ({
+    what,
+    ok: false,
+    says: `${clientId} of ${merchantName} expires at ${expiresAt?.toISOString()}: make another, then revoke it`,
+  }))
 }
 
 /** What the alerts report, as far as the running service tells in its metrics. */

@@ -3,7 +3,7 @@ import { Problem } from '../../kernel/problem.ts'
 import { listCredentials } from '../../merchants/credential-store.ts'
 import { createCredential, revokeCredential } from '../../merchants/manage-merchants.ts'
 import type { App } from '../server/framework.ts'
-import { ApiKeysAnswer, NewApiKeyAnswer } from './contract.ts'
+import { ApiKeyRequest, ApiKeysAnswer, NewApiKeyAnswer } from './contract.ts'
 import { inMerchant, scopeOf } from './guard.ts'
 
 const KEYS = '/merchants/:merchant/:mode/api-keys'
@@ -18,19 +18,28 @@ export function apiKeyRoutes(app: App, deps: { database: Database }): void {
   }
 
   app.get(KEYS, { config, schema: { response: { 200: ApiKeysAnswer } } }, async (request) => ({
-    data: (await keysOf(scopeOf(request))).map(({ clientId, createdAt, lastUsedAt, revokedAt }) => ({
-      clientId,
-      createdAt: createdAt.toISOString(),
-      lastUsedAt: lastUsedAt?.toISOString() ?? null,
-      revokedAt: revokedAt?.toISOString() ?? null,
+    data: (await keysOf(scopeOf(request))).map((key) => ({
+      clientId: key.clientId,
+      createdAt: key.createdAt.toISOString(),
+      lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+      revokedAt: key.revokedAt?.toISOString() ?? null,
+      scopes: [...key.scopes],
+      expiresAt: key.expiresAt?.toISOString() ?? null,
+      hasExpired: key.hasExpired,
+      expiresSoon: key.expiresSoon,
+      allowedAddresses: key.allowedAddresses,
     })),
   }))
 
-  app.post(KEYS, { config: withStepUp, schema: { response: { 201: NewApiKeyAnswer } } }, async (request, reply) => {
-    const { merchantId, mode } = scopeOf(request)
-    const created = await createCredential(deps, inMerchant(request).actor, merchantId, mode)
-    return reply.code(201).send({ data: created })
-  })
+  app.post(
+    KEYS,
+    { config: withStepUp, schema: { body: ApiKeyRequest, response: { 201: NewApiKeyAnswer } } },
+    async (request, reply) => {
+      const { merchantId, mode } = scopeOf(request)
+      const created = await createCredential(deps, inMerchant(request).actor, merchantId, mode, request.body)
+      return reply.code(201).send({ data: created })
+    },
+  )
 
   app.delete<{ Params: { clientId: string } }>(`${KEYS}/:clientId`, { config: withStepUp }, async (request, reply) => {
     const { clientId } = request.params

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { MODES } from '../../kernel/mode.ts'
 import { GRANTED_ROLES, PERMISSIONS, type Permission, ROLES } from '../../members/permissions.ts'
+import { CREDENTIAL_SCOPES } from '../../merchants/credential-scopes.ts'
 import { nullable } from '../api/contract/schema.ts'
 
 /** Requests and answers of the dashboard's endpoints. The web application imports their types. */
@@ -199,9 +200,23 @@ export const ApiKeysAnswer = Type.Object({
       createdAt: moment,
       lastUsedAt: nullable(Type.String()),
       revokedAt: nullable(Type.String()),
+      scopes: Type.Array(oneOf(CREDENTIAL_SCOPES)),
+      expiresAt: nullable(Type.String()),
+      hasExpired: Type.Boolean(),
+      /** Within 14 days. */
+      expiresSoon: Type.Boolean(),
+      allowedAddresses: Type.Array(Type.String()),
     }),
   ),
 })
+/** Absent fields do not limit the key. */
+export const ApiKeyRequest = Type.Partial(
+  Type.Object({
+    scopes: Type.Array(oneOf(CREDENTIAL_SCOPES)),
+    expiresAt: nullable(Type.String({ format: 'moment' })),
+    allowedAddresses: Type.Array(text(100)),
+  }),
+)
 /** The secret is shown once. */
 export const NewApiKeyAnswer = data({ clientId: Type.String(), clientSecret: Type.String() })
 

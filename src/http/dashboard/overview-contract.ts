@@ -69,6 +69,8 @@ export const OverviewAnswer = Type.Object({
     failingEndpoints: Count,
     disabledEndpoints: Count,
     givenUpDeliveries: Count,
+    /** API keys that expire within 14 days. */
+    expiringKeys: Count,
     providers: Type.Array(Type.Object({ provider: Type.String(), title: Type.String(), healthy: Type.Boolean() })),
   }),
 })

@@ -1,5 +1,6 @@
 import { listEnabledIntegrations } from '../../integrations/integration-store.ts'
 import { Problem } from '../../kernel/problem.ts'
+import { listCredentials } from '../../merchants/credential-store.ts'
 import { parseTimeZone } from '../../merchants/merchant.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { countAttention } from '../../payments/store/attention.ts'
@@ -35,11 +36,12 @@ export function overviewRoutes(app: App, { database, clock, providers }: Payment
   app.get(`${OF_MERCHANT}/overview`, { config, schema: { response: { 200: OverviewAnswer } } }, async (request) => {
     const scope = scopeOf(request)
     const counted = { since: new Date(clock.now().getTime() - COUNTED_DAYS * DAY_MS), limit: COUNT_LIMIT }
-    const [money, transfers, givenUpDeliveries, endpoints, integrations] = await Promise.all([
+    const [money, transfers, givenUpDeliveries, endpoints, keys, integrations] = await Promise.all([
       countAttention(database, scope, counted),
       listTransfers(database, scope, FIRST_PAGE, COUNT_LIMIT),
       countGivenUp(database, scope, counted),
       listEndpoints(database, scope),
+      listCredentials(database, scope.merchantId),
       listEnabledIntegrations(database, scope),
     ])
     const names = [...new Set(integrations.map(({ provider }) => provider))]
@@ -51,6 +53,7 @@ export function overviewRoutes(app: App, { database, clock, providers }: Payment
         failingEndpoints: endpoints.filter(({ enabled, failingSince }) => enabled && failingSince !== null).length,
         disabledEndpoints: endpoints.filter(({ enabled, disabledReason }) => !enabled && disabledReason !== null)
           .length,
+        expiringKeys: keys.filter(({ mode, expiresSoon }) => mode === scope.mode && expiresSoon).length,
         providers: names.map((name) => ({
           provider: name,
           title: PROVIDERS.find(({ capabilities }) => capabilities.name === name)?.capabilities.title ?? name,

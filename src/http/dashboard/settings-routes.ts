@@ -22,7 +22,9 @@ export function settingsRoutes(app: App, deps: { database: Database }): void {
       listEnabledIntegrations(deps.database, { merchantId, mode: 'live' }),
       listCredentials(deps.database, merchantId),
     ])
-    const liveKeys = keys.filter(({ mode, revokedAt }) => mode === 'live' && revokedAt === null)
+    const liveKeys = keys.filter(
+      ({ mode, revokedAt, hasExpired }) => mode === 'live' && revokedAt === null && !hasExpired,
+    )
     const live = { providers: providers.length, apiKeys: liveKeys.length }
     return { data: { ...settings, refundLimit, requireSecondFactor, live } }
   }

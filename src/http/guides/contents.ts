@@ -62,6 +62,7 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
       { name: 'operations/deployment', label: 'Deployment', summary: 'Processes, roles, updates' },
       { name: 'operations/database', label: 'Database', summary: 'Connections, PgBouncer, a replica for reading' },
       { name: 'operations/upgrade', label: 'Upgrade', summary: 'Without a pause, and how to write a migration' },
+      { name: 'operations/keys', label: 'Keys', summary: 'Limits of credentials; how to change each key' },
       { name: 'operations/backup', label: 'Backup and restore', summary: 'What to keep, and how to get it back' },
       { name: 'operations/failover', label: 'Failover', summary: 'PostgreSQL that survives the loss of a machine' },
       { name: 'operations/metrics', label: 'Metrics', summary: 'Prometheus, alerts and a Grafana dashboard' },

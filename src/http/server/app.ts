@@ -28,6 +28,7 @@ import { linkRoutes } from '../api/links.ts'
 import { noticeRoutes } from '../api/notices.ts'
 import { paymentListRoutes, paymentRoutes } from '../api/payments.ts'
 import { refundRoutes } from '../api/refunds.ts'
+import { declareScopes } from '../api/scopes.ts'
 import { webhookEndpointRoutes } from '../api/webhook-endpoints.ts'
 import { type Documents, documents as documentsOf } from '../checkout/document.ts'
 import { pageOf } from '../checkout/embed.ts'
@@ -226,6 +227,7 @@ async function registerCallerRoutes(
 
   await app.register(
     async (api: App) => {
+      declareScopes(api)
       api.addHook(
         'onRequest',
         authentication(parts.verifyCredential, limits, () => metrics.wrongCredentials.inc()),

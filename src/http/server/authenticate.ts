@@ -26,6 +26,9 @@ export function authentication(verify: VerifyCredential, limits: Limits, onWrong
         throw refusal(clientId, clientSecret)
       }
       limits.call(reply, caller.mode, clientId)
+      const { scope } = request.routeOptions.config
+      if (!scope) throw new Error(`${request.routeOptions.url} has no scope`)
+      caller.checkUse?.(scope, request)
       if (caller.suspended) {
         throw new Problem(
           'merchant_suspended',

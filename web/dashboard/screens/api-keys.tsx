@@ -1,38 +1,51 @@
 import { useState } from 'preact/hooks'
-import type { ApiKeys, NewApiKey } from '../answers.ts'
+import type { ApiKeyRequest, ApiKeys, NewApiKey } from '../answers.ts'
 import { send } from '../api.ts'
 import { Copyable } from '../components/copy.tsx'
 import { useAction, useData } from '../components/data.ts'
 import { Dialog } from '../components/dialog.tsx'
-import { Form } from '../components/form.tsx'
+import { Field, Form, fieldErrors } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
-import { ProblemText } from '../components/problem.tsx'
 import { Screen } from '../components/screen.tsx'
 import { Status } from '../components/status.tsx'
-import { Time } from '../components/values.tsx'
+import { Time, useZone } from '../components/values.tsx'
 import { useMerchant } from '../session.ts'
+import { startOfDay } from '../zone.ts'
 
 type ApiKey = ApiKeys[number]
+type Scope = ApiKey['scopes'][number]
+
+const SCOPES: Record<Scope, string> = {
+  'payments:write': 'Create and cancel payments and links',
+  'payments:read': 'Read payments, links, events and exports',
+  refunds: 'Refund payments',
+  integrations: 'Set up providers',
+  webhooks: 'Webhook endpoints and secrets, which receive all events',
+}
+const ALL = Object.keys(SCOPES) as Scope[]
 
 export default function ApiKeysScreen() {
   const merchant = useMerchant()
   const path = merchant.api('/api-keys')
   const keys = useData<ApiKeys>(path)
+  const [isCreating, setCreating] = useState(false)
   const [created, setCreated] = useState<NewApiKey>()
   const [revoking, setRevoking] = useState<ApiKey>()
-  const create = useAction({ run: () => send<NewApiKey>('POST', path), refresh: [path], onDone: setCreated })
   const newKey = (
-    <button type="button" class="primary" aria-busy={create.isPending} onClick={() => create.mutate()}>
+    <button type="button" class="primary" onClick={() => setCreating(true)}>
       New {merchant.mode} key
     </button>
   )
+  const showKey = (key: NewApiKey) => {
+    setCreating(false)
+    setCreated(key)
+  }
   return (
     <Screen
       title="API keys"
       about={`Your backend sends a key with every request. These keys work in ${merchant.mode} mode only.`}
       actions={keys.data && keys.data.length > 0 && newKey}
     >
-      <ProblemText error={create.error} />
       <List
         label="API keys"
         query={{ ...keys, rows: keys.data }}
@@ -40,11 +53,10 @@ export default function ApiKeysScreen() {
         hasTimes
         columns={[
           { name: 'Client ID', show: ({ clientId }) => <code>{clientId}</code> },
-          {
-            name: 'Status',
-            show: ({ revokedAt }) =>
-              revokedAt ? <Status tone="neutral">Revoked</Status> : <Status tone="good">Active</Status>,
-          },
+          { name: 'Status', show: (key) => <KeyStatus apiKey={key} /> },
+          { name: 'Scopes', show: ({ scopes }) => (scopes.length === ALL.length ? 'All' : scopes.join(', ')) },
+          { name: 'Addresses', show: ({ allowedAddresses }) => allowedAddresses.join(', ') || 'All' },
+          { name: 'Expires', show: ({ expiresAt }) => <Time at={expiresAt} /> },
           { name: 'Created', show: ({ createdAt }) => <Time at={createdAt} /> },
           { name: 'Last used', show: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
           {
@@ -64,9 +76,77 @@ export default function ApiKeysScreen() {
           action: newKey,
         }}
       />
+      {isCreating && <CreateKey path={path} onDone={showKey} onClose={() => setCreating(false)} />}
       {created && <NewKey created={created} onClose={() => setCreated(undefined)} />}
       {revoking && <Revoke path={path} apiKey={revoking} onClose={() => setRevoking(undefined)} />}
     </Screen>
+  )
+}
+
+function KeyStatus({ apiKey: { revokedAt, hasExpired, expiresSoon } }: { apiKey: ApiKey }) {
+  if (revokedAt) return <Status tone="neutral">Revoked</Status>
+  if (hasExpired) return <Status tone="neutral">Expired</Status>
+  if (expiresSoon) return <Status tone="attention">Expires soon</Status>
+  return <Status tone="good">Active</Status>
+}
+
+interface CreateParts {
+  path: string
+  onDone: (key: NewApiKey) => void
+  onClose: () => void
+}
+
+function CreateKey({ path, onDone, onClose }: CreateParts) {
+  const zone = useZone()
+  const [scopes, setScopes] = useState<Scope[]>(ALL)
+  const [lastDay, setLastDay] = useState('')
+  const [addresses, setAddresses] = useState('')
+  const action = useAction({
+    run: () => {
+      const request: ApiKeyRequest = {
+        scopes,
+        expiresAt: startOfDay(lastDay, zone, 1)?.toISOString() ?? null,
+        allowedAddresses: addresses.split(/[\s,]+/).filter(Boolean),
+      }
+      return send<NewApiKey>('POST', path, request)
+    },
+    refresh: [path],
+    onDone,
+  })
+  const errors = fieldErrors(action.error)
+  return (
+    <Dialog title="New key" onClose={onClose}>
+      <Form submit="Create key" action={action} onCancel={onClose}>
+        <fieldset class="choices" aria-describedby={errors.scopes ? 'scopes-error' : undefined}>
+          <legend>The key may</legend>
+          {ALL.map((scope) => (
+            <label key={scope} class="check">
+              <input
+                type="checkbox"
+                checked={scopes.includes(scope)}
+                onChange={({ currentTarget: { checked } }) =>
+                  setScopes(ALL.filter((each) => (each === scope ? checked : scopes.includes(each))))
+                }
+              />
+              {SCOPES[scope]}
+            </label>
+          ))}
+          {errors.scopes && (
+            <p id="scopes-error" class="field-error">
+              {errors.scopes}
+            </p>
+          )}
+        </fieldset>
+        <Field label="Last day (optional)" type="date" value={lastDay} error={errors.expiresAt} onText={setLastDay} />
+        <Field
+          label="Allowed addresses (optional)"
+          hint="Addresses and ranges of your servers, like 203.0.113.7, 10.0.0.0/8. At most 50."
+          value={addresses}
+          error={errors.allowedAddresses}
+          onText={setAddresses}
+        />
+      </Form>
+    </Dialog>
   )
 }
 

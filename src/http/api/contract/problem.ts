@@ -26,7 +26,10 @@ export const ProblemAnswer = Type.Object(
   { $id: 'Problem', additionalProperties: true, description: 'The error format of RFC 9457.' },
 )
 
-const EVERY_CALL: ProblemCode[] = ['invalid_credentials', 'merchant_suspended', 'rate_limited', 'unavailable']
+const EVERY_CALL: ProblemCode[] = [
+  ...(['invalid_credentials', 'credential_expired', 'address_not_allowed', 'insufficient_scope'] as const),
+  ...(['merchant_suspended', 'rate_limited', 'unavailable'] as const),
+]
 
 /** Errors of each call with a JSON body. */
 export const BODY_PROBLEMS: ProblemCode[] = [

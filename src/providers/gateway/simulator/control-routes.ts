@@ -20,6 +20,7 @@ export type VerifyCaller = (clientId: string, clientSecret: string) => Promise<C
 interface Caller {
   merchantId: MerchantId
   mode: Mode
+  checkUse?(scope: 'payments:write', from: { readonly ip: string }): void
 }
 
 interface Parts {
@@ -36,11 +37,12 @@ export function controlRoutes(app: FastifyInstance, { ledger, dice, verifyCreden
   const { database, clock } = ledger
 
   /** The merchant behind a sandbox credential. With a live one there is nothing here. */
-  async function merchantOf({ headers }: FastifyRequest): Promise<string> {
-    const { 'client-id': clientId, 'client-secret': clientSecret } = headers
+  async function merchantOf(request: FastifyRequest): Promise<string> {
+    const { 'client-id': clientId, 'client-secret': clientSecret } = request.headers
     const given = typeof clientId === 'string' && typeof clientSecret === 'string'
     const caller = given ? await verifyCredential(clientId, clientSecret) : undefined
     if (!caller) throw new Refusal(401, 'unauthorized', 'Send client-id and client-secret of a sandbox credential.')
+    caller.checkUse?.('payments:write', request)
     if (caller.mode !== 'sandbox') throw notFound('There is nothing here for live credentials.')
     return uuidOf(caller.merchantId)
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addMerchant } from '../../../../test/support/service.ts'
 import { CARD, newReference, paymentRequest, startSimulator } from '../../../../test/support/simulator.ts'
+import { createCredential } from '../../../merchants/manage-merchants.ts'
 
 const rig = await startSimulator()
 const shop = await rig.addShop()
@@ -142,6 +143,11 @@ test('control calls need a sandbox credential: a live one finds nothing, a wrong
     assert.equal((await rig.send(method, path, { ...live.headers, 'client-secret': 'no' }, body)).status, 401, path)
     assert.equal((await rig.send(method, path, {}, body)).status, 401, path)
   }
+  const { merchantId } = await addMerchant(rig.database)
+  const limited = await createCredential(rig, 'test', merchantId, 'sandbox', { scopes: ['payments:read'] })
+  const headers = { 'client-id': limited.clientId, 'client-secret': limited.clientSecret }
+  const refused = await rig.send('GET', '/faults', headers)
+  assert.deepEqual([refused.status, refused.body.code], [403, 'insufficient_scope'])
 })
 
 test('the good card pays, once', async () => {

@@ -69,10 +69,15 @@ export function createSimulator(parts: SimulatorParts): Simulator {
   }
 }
 
+/** A credential that is not allowed this use. */
+const USE_REFUSED = { credential_expired: 401, address_not_allowed: 403, insufficient_scope: 403 } as const
+
 /** Maps any thrown error to an error of the sandbox provider. */
 function refusalOf(error: unknown, log: Logger): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof Problem && error.code === 'unavailable') return new Refusal(503, 'unavailable', error.message)
+  if (error instanceof Problem && error.code in USE_REFUSED)
+    return new Refusal(USE_REFUSED[error.code as keyof typeof USE_REFUSED], error.code, error.message)
   if (error instanceof Problem) return new Refusal(400, 'invalid_request', error.message)
   const { statusCode = 500 } = error as { statusCode?: number }
   if (statusCode < 500) return new Refusal(statusCode, 'invalid_request', 'The request cannot be read.')

@@ -18,7 +18,7 @@ interface Item {
 
 function itemsOf(overview: Overview): Item[] {
   const { reviews, transfers, openDisputes, failedRefunds } = overview
-  const { failingEndpoints, disabledEndpoints, givenUpDeliveries } = overview
+  const { failingEndpoints, disabledEndpoints, givenUpDeliveries, expiringKeys } = overview
   return [
     {
       count: reviews,
@@ -62,10 +62,17 @@ function itemsOf(overview: Overview): Item[] {
       path: '/webhooks?state=given-up',
       tone: 'bad',
     },
+    {
+      count: expiringKeys,
+      one: 'API key expires within 14 days',
+      many: 'API keys expire within 14 days',
+      path: '/api-keys',
+      tone: 'attention',
+    },
   ]
 }
 
-/** Money and webhooks that a person has to look at, and the health of the providers. */
+/** Money, webhooks and keys that a person has to look at, and the health of the providers. */
 export function Attention({ overview, merchant }: { overview: Overview; merchant: CurrentMerchant }) {
   const items = itemsOf(overview).filter(({ count }) => count > 0)
   return (
