@@ -118,9 +118,9 @@ export async function startService(config: Config, log: Logger): Promise<Service
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
     const keys = await loadKeys(config)
     const clock = await databaseClock(dependencies.database)
-    await checkSecretKey(dependencies.database, secretBox(keys.secretKey))
+    const secrets = secretBox(keys.secretKey, keys.previousSecretKey)
+    await checkSecretKey(dependencies.database, secrets)
     await seedSandbox(dependencies.database, keys.sandbox)
-    const secrets = secretBox(keys.secretKey)
     const inUse = await findDefaultSecret(dependencies.database, secrets, SANDBOX_OWNER)
     // A rotated secret stays, unless the configuration sets one.
     const sandboxWebhookSecret = config.sandboxWebhookSecret ?? inUse ?? keys.sandboxWebhookSecret
@@ -160,7 +160,7 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
     publicUrl: () => baseUrl,
     serverUrl: () => serverUrl,
   })
-  const secrets = secretBox(keys.secretKey)
+  const secrets = secretBox(keys.secretKey, keys.previousSecretKey)
   const isAllowed = privateAllowedBy(config)
   // SSRF guard: the demo shop's webhook is the only private address that is always allowed.
   const isDemoWebhook = (url?: string) => config.demo && url === `${baseUrl}${DEMO_WEBHOOK_PATH}`

@@ -32,6 +32,7 @@ test('with nothing set there is a default for everything', () => {
       sandboxClientSecret: undefined,
       sandboxWebhookSecret: undefined,
       secretKey: undefined,
+      previousSecretKey: undefined,
       role: 'all',
       workers: 1,
       rateLimit: true,
@@ -104,10 +105,20 @@ test('with DATABASE_URL a SECRET_KEY is required, and the message says how to ma
   assert.deepEqual(mistakesOf({ DATABASE_URL: 'postgres://localhost/manilla', SECRET_KEY: KEY }), [])
 })
 
+test('SECRET_KEY_PREVIOUS is another key beside SECRET_KEY', () => {
+  const other = Buffer.alloc(32, 7).toString('base64')
+  const { previousSecretKey } = readConfig({ SECRET_KEY: KEY, SECRET_KEY_PREVIOUS: other })
+  assert.deepEqual(previousSecretKey, Buffer.alloc(32, 7))
+  assert.match(mistakesOf({ SECRET_KEY_PREVIOUS: other }).join(), /needs SECRET_KEY/)
+  assert.match(mistakesOf({ SECRET_KEY: KEY, SECRET_KEY_PREVIOUS: KEY }).join(), /not be the same/)
+  assert.match(mistakesOf({ SECRET_KEY: KEY, SECRET_KEY_PREVIOUS: 'short' }).join(), /32 bytes in base64/)
+})
+
 test('a mistake never repeats a secret', () => {
   const said = mistakesOf({
     DATABASE_URL: 'mysql://user:hunter2@x',
     SECRET_KEY: 'hunter3',
+    SECRET_KEY_PREVIOUS: 'hunter5',
     SANDBOX_CLIENT_SECRET: 'hunter 4',
   }).join()
   assert.doesNotMatch(said, /hunter/)

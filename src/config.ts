@@ -23,6 +23,8 @@ export interface Config {
   sandboxClientSecret: string | undefined
   sandboxWebhookSecret: string | undefined
   secretKey: Buffer | undefined
+  /** Of a rotation: decrypts what is not yet encrypted with SECRET_KEY. */
+  previousSecretKey: Buffer | undefined
   role: 'all' | 'api' | 'worker'
   /** Processes that share the port. */
   workers: number
@@ -106,6 +108,13 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       'is required with DATABASE_URL, because it encrypts stored secrets (create one with: openssl rand -base64 32)',
     )
   }
+  const previousKey = given('SECRET_KEY_PREVIOUS')
+  if (previousKey !== undefined) {
+    if (!isKey(previousKey))
+      wrong('SECRET_KEY_PREVIOUS', 'must be 32 bytes in base64: the SECRET_KEY that was used before')
+    if (secretKey === undefined) wrong('SECRET_KEY_PREVIOUS', 'needs SECRET_KEY')
+    if (previousKey === secretKey) wrong('SECRET_KEY_PREVIOUS', 'must not be the same as SECRET_KEY')
+  }
 
   const clientId = given('SANDBOX_CLIENT_ID')
   const clientSecret = given('SANDBOX_CLIENT_SECRET')
@@ -183,6 +192,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     sandboxClientSecret: clientSecret,
     sandboxWebhookSecret: webhookSecret,
     secretKey: secretKey === undefined ? undefined : Buffer.from(secretKey, 'base64'),
+    previousSecretKey: previousKey === undefined ? undefined : Buffer.from(previousKey, 'base64'),
     role,
     workers: workers === 'auto' ? Math.min(availableParallelism(), mostWorkers) : Number(workers),
     rateLimit,

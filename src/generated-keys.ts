@@ -9,6 +9,8 @@ import { type NewCredential, newCredential } from './merchants/credential.ts'
 /** Keys that are not set in the environment. They are generated once and stored in DATA_DIR, readable only by this user. */
 export interface Keys {
   secretKey: Buffer
+  /** During a rotation. Never generated. */
+  previousSecretKey: Buffer | undefined
   sandbox: NewCredential
   /** Signs the webhooks of the sandbox merchant's requests. */
   sandboxWebhookSecret: WebhookSecret
@@ -23,10 +25,11 @@ interface KeyFile {
 }
 
 export async function loadKeys(config: Config): Promise<Keys> {
-  const { secretKey, sandboxClientId, sandboxClientSecret, sandboxWebhookSecret } = config
+  const { secretKey, previousSecretKey, sandboxClientId, sandboxClientSecret, sandboxWebhookSecret } = config
   if (secretKey && sandboxClientId && sandboxClientSecret && sandboxWebhookSecret) {
     return {
       secretKey,
+      previousSecretKey,
       sandbox: { clientId: sandboxClientId, clientSecret: sandboxClientSecret },
       sandboxWebhookSecret,
     }
@@ -36,6 +39,7 @@ export async function loadKeys(config: Config): Promise<Keys> {
   const webhookSecret = sandboxWebhookSecret ?? kept.sandboxWebhookSecret ?? (await addWebhookSecret(file, kept))
   return {
     secretKey: secretKey ?? Buffer.from(kept.secretKey, 'base64'),
+    previousSecretKey,
     sandbox: {
       clientId: sandboxClientId ?? kept.sandboxClientId,
       clientSecret: sandboxClientSecret ?? kept.sandboxClientSecret,

@@ -9,7 +9,7 @@ const ENTRY_POINTS = ['http', 'worker', 'cli']
 /** A folder imports itself and the folders before it, so there are no cycles, and a change affects only what comes after. */
 const ORDER = [
   ...['kernel', 'metrics', 'database', 'tracing', 'outbound', 'events', 'merchants', 'members'],
-  ...['providers', 'integrations', 'payments', 'webhooks', 'status'],
+  ...['providers', 'integrations', 'payments', 'webhooks', 'keys', 'status'],
   ...ENTRY_POINTS,
 ]
 const PROVIDER_PORT = 'src/providers/provider.ts'

@@ -10,6 +10,7 @@ import { dashboardLink } from './commands/dashboard-link.ts'
 import { demoData } from './commands/demo-data.ts'
 import { doctor } from './commands/doctor.ts'
 import { integrationCommands } from './commands/integration.ts'
+import { keysStatus } from './commands/keys-status.ts'
 import { memberInvite, memberList, memberOperator, memberRemove } from './commands/member.ts'
 import { merchantCreate, merchantList, merchantResume, merchantSuspend } from './commands/merchant.ts'
 import { merchantBrand } from './commands/merchant-brand.ts'
@@ -35,6 +36,7 @@ const COMMANDS: Command[] = [
   credentialCreate,
   credentialList,
   credentialRevoke,
+  keysStatus,
   dashboardLink,
   memberList,
   memberInvite,

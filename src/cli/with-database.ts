@@ -27,7 +27,7 @@ export async function openSecrets(config: Config, database: Database): Promise<S
       `There are no keys in ${config.dataDir} yet. Start the service once (npm start), or set DATA_DIR or SECRET_KEY as for the service.`,
     )
   }
-  const secrets = secretBox(secretKey)
+  const secrets = secretBox(secretKey, config.previousSecretKey)
   await checkSecretKey(database, secrets)
   return secrets
 }

@@ -7,6 +7,8 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, 
 export interface SecretBox {
   /** Identifies the key without revealing it. */
   readonly keyId: string
+  /** During a rotation: the key of SECRET_KEY_PREVIOUS, which opens and verifies, and seals and signs nothing. */
+  readonly previousKeyId?: string | undefined
   seal(secret: string, context: string): Buffer
   open(sealed: Buffer, context: string): string
   /** HMAC-SHA256 over (purpose, text), to detect forged or changed form fields and tokens. */
@@ -21,7 +23,28 @@ const TAG_BYTES = 16
 const KEY_ID_BYTES = 4
 const HEAD_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES
 
-export function secretBox(key: Buffer): SecretBox {
+export function secretBox(key: Buffer, previousKey?: Buffer): SecretBox {
+  const current = boxOf(key)
+  const previous = previousKey && boxOf(previousKey)
+  return {
+    ...current,
+    previousKeyId: previous?.keyId,
+    open(sealed, context) {
+      const box = [current, previous].find((each) => each?.keyId === keyIdOf(sealed))
+      if (!box) throw new Error(`${context} was sealed with another SECRET_KEY`)
+      return box.open(sealed, context)
+    },
+    verify: (signature, text, purpose) =>
+      current.verify(signature, text, purpose) || previous?.verify(signature, text, purpose) === true,
+  }
+}
+
+/** The key that a value was sealed with; undefined when it is not a sealed value. */
+export function keyIdOf(sealed: Buffer): string | undefined {
+  return sealed[0] === VERSION ? sealed.subarray(1, 1 + KEY_ID_BYTES).toString('hex') : undefined
+}
+
+function boxOf(key: Buffer): SecretBox {
   const keyId = createHash('sha256').update('manilla key id').update(key).digest().subarray(0, KEY_ID_BYTES)
   const associatedData = (context: string) => Buffer.from(`manilla:${VERSION}:${keyId.toString('hex')}:${context}`)
   const signingKey = createHmac('sha256', key).update('manilla signing key').digest()
@@ -38,9 +61,6 @@ export function secretBox(key: Buffer): SecretBox {
       return Buffer.concat([Buffer.from([VERSION]), keyId, nonce, text, cipher.getAuthTag()])
     },
     open(sealed, context) {
-      if (sealed[0] !== VERSION || !sealed.subarray(1, 1 + KEY_ID_BYTES).equals(keyId)) {
-        throw new Error(`${context} was sealed with another SECRET_KEY`)
-      }
       const nonce = sealed.subarray(1 + KEY_ID_BYTES, HEAD_BYTES)
       const tag = sealed.subarray(sealed.length - TAG_BYTES)
       const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })

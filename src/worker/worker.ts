@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { valueRewrapper } from '../keys/rewrap-values.ts'
 import { deleteExpired } from '../members/session-store.ts'
 import { jobFailures } from '../metrics/instruments.ts'
 import { type AccountLimits, accountLimits, type Started } from '../outbound/account-limits.ts'
@@ -71,6 +72,9 @@ export function startWorker(deps: PaymentDependencies, others: Job[] = []): Work
       everyMs: HOUR_MS,
       run: () => full(expireRetiredKeys(deps, BATCH).then(({ length }) => length)),
     },
+    ...(deps.secrets.previousKeyId
+      ? [{ name: 'encrypt values with the new key', everyMs: HOUR_MS, run: valueRewrapper(deps) }]
+      : []),
     ...deliveryJobs(deps),
     ...others,
   ]

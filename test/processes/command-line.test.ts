@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
 import { createDatabase } from '../support/database.ts'
 import { startForTest } from '../support/process.ts'
 
@@ -192,4 +193,29 @@ test('commands work on the embedded database, while the service runs and while i
   assert.equal((await fetch(`${service.baseUrl}/readyz`)).status, 200, 'the service did not notice')
   service.child.kill('SIGTERM')
   assert.equal(await service.exited, 0)
+})
+
+test('SECRET_KEY is rotated: the worker encrypts all values again, and keys status says so', async () => {
+  const fresh = await createDatabase()
+  const [old, next] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [string, string]
+  const settings = (keys: Record<string, string>) => ({ DATABASE_URL: fresh.url, DATA_DIR: folder, ...keys })
+  const stop = async (service: Awaited<ReturnType<typeof startForTest>>) => {
+    service.child.kill('SIGTERM')
+    assert.equal(await service.exited, 0)
+  }
+  await stop(await startForTest(settings({ SECRET_KEY: old })))
+  const refused = await manilla(['keys', 'status'], settings({ SECRET_KEY: next }))
+  assert.match(refused.err, /SECRET_KEY is not the one.*SECRET_KEY_PREVIOUS/)
+
+  const rotating = settings({ SECRET_KEY: next, SECRET_KEY_PREVIOUS: old })
+  const { out } = await manilla(['keys', 'status'], rotating)
+  assert.match(out, /SECRET_KEY_PREVIOUS is needed: \d+ value/) // the webhook secret of the sandbox merchant
+  const service = await startForTest(rotating)
+  while (/is needed/.test((await manilla(['keys', 'status'], rotating)).out));
+  assert.match((await manilla(['keys', 'status'], rotating)).out, /can be removed from 20/)
+  await fresh.database.rows(sql`update secret_keys set added_at = now() - interval '25 hours'`)
+  assert.match((await manilla(['keys', 'status'], rotating)).out, /can be removed\.$/m)
+  await stop(service)
+  await stop(await startForTest(settings({ SECRET_KEY: next })))
+  assert.match((await manilla(['keys', 'status'], settings({ SECRET_KEY: next }))).out, /no rotation is under way/)
 })

@@ -41,10 +41,8 @@ function withTimes(reading: Notice['reading']): Notice['reading'] {
   return { ...reading, receipts: reading.receipts.map((receipt) => ({ ...receipt, at: new Date(receipt.at) })) }
 }
 
-/** The body is encrypted: it names the customer, and with some providers it contains a saved card token. */
-function seal(secrets: SecretBox, body: Buffer, digest: Buffer): Buffer {
-  return secrets.seal(body.toString('latin1'), `notices.body:${digest.toString('hex')}`)
-}
+/** Associated data of the encrypted body, which names the customer, and with some providers contains a saved card token. */
+export const noticeContext = (digest: Buffer) => `notices.body:${digest.toString('hex')}`
 
 /**
  * Stores a notice; a repeat (the same digest) only increases a counter. The receiving process handles it at once. The worker takes it
@@ -60,7 +58,7 @@ export async function insertNotice(
   const { provider, account, body, reading } = notice
   const { reference, says } = reading.kind === 'notice' ? reading : { reference: null, says: reading.kind }
   const digest = createHash('sha256').update(body).digest()
-  const sealed = seal(secrets, body, digest)
+  const sealed = secrets.seal(body.toString('latin1'), noticeContext(digest))
   const merchant_id = uuidOf(scope.merchantId)
   const row = await inserterOf(database)({
     ...{ place: scope.place, merchant_id, mode: scope.mode, provider, account, reading, reference, says },

@@ -1,7 +1,7 @@
 import type { Queries, Transaction } from '../../database/database.ts'
 import { Fixed, sql } from '../../database/sql.ts'
 import { idOf, placeOf, type SavedCardId, uuidOf } from '../../kernel/ids.ts'
-import type { Scope } from '../../kernel/scope.ts'
+import type { Owner, Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { SavedCard, SavedCardToken } from '../../providers/provider.ts'
 
@@ -12,7 +12,7 @@ export interface Customer {
 }
 
 /** Associated data of the encrypted token, so that a row copied to another customer, provider or merchant does not decrypt. */
-function tokenContext(scope: Scope, provider: string, { id, email }: Customer): string {
+export function tokenContext(scope: Owner, provider: string, { id, email }: Customer): string {
   return id === null
     ? `saved_cards.sealed_token:${scope.merchantId}:${scope.mode}:${provider}:${email.toLowerCase()}`
     : `saved_cards.sealed_token of user id:${scope.merchantId}:${scope.mode}:${provider}:${id}`
