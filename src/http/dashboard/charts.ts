@@ -36,10 +36,16 @@ export function chartsOf(
   { unit, starts }: ChartRange,
   wanted: string | undefined,
 ): Omit<Charts, 'isBehind'> {
-  const currencies = busiestFirst(sums, ({ currency }) => currency)
+  const currencies = busiestFirst(
+    sums.filter(({ part }) => part === null),
+    ({ currency }) => currency,
+  )
   const currency = wanted ?? currencies[0] ?? null
-  const own = sums.filter((sum) => sum.currency === currency)
-  const byPart = Map.groupBy(own, ({ part }) => part)
+  const byPart = Map.groupBy(
+    sums.filter((sum) => sum.currency === currency),
+    ({ part }) => part,
+  )
+  const own = byPart.get(null) ?? []
   return {
     unit,
     currency,

@@ -170,12 +170,12 @@ export async function rollupsAfter(
   return rows.map(rollupOf)
 }
 
-/** A sum of one stretch of a chart: `part` counts them from 1. */
-export type ChartSum = Sum & { part: number }
+/** `part`: which part of a chart, from 1; then provider and channel are empty, and detail too, except for times to pay. Null: of all parts. */
+export type ChartSum = Sum & { part: number | null }
 
 /**
- * The sums of a merchant, for each part of a range: `starts` are the beginnings of the parts. Facts after the cursor are read from the
- * payments and events themselves, from `recent` on, so that the newest ones are counted too.
+ * The sums of a merchant, for each part of a range and for all of it: `starts` are the beginnings of the parts. Facts after the cursor are
+ * read from the payments and events themselves, from `recent` on, so that the newest ones are counted too.
  */
 export async function chartSums(
   db: Queries,
@@ -195,10 +195,14 @@ export async function chartSums(
       union all
       select at, currency, fact, provider, channel, detail, 1, amount from facts
        where merchant_id = ${merchant} and mode = ${mode} and at >= ${from} and at < ${to}
+    ),
+    parts as (
+      select *, width_bucket(at, ${starts}::timestamptz[]) as part, case fact when 'payment.successful' then detail else '' end as time_to_pay from sums
     )
-    select width_bucket(at, ${starts}::timestamptz[]) as part, currency, fact, provider, channel, detail,
+    select part, currency, fact, coalesce(provider, '') as provider, coalesce(channel, '') as channel, coalesce(time_to_pay, detail) as detail,
            sum(count)::bigint as count, sum(amount)::bigint as amount
-      from sums group by 1, 2, 3, 4, 5, 6`)
+      from parts
+     group by grouping sets ((part, currency, fact, time_to_pay), (currency, fact, provider, channel, detail))`)
 }
 
 /** Whether payments or events older than `recent` wait to be folded: then the newest are not in the charts yet. */
