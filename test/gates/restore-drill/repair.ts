@@ -51,7 +51,7 @@ function countsOf(done: Map<string, Repaired>): Record<Repaired, number> {
   }
 }
 
-/** The merchant creates the lost payments again, and the operator matches the money with them. */
+/** The merchant creates the lost payments again, and the operator matches the money with them. Then they can be refunded. */
 export async function adopt(
   processes: Processes,
   { fake }: Market,
@@ -69,6 +69,7 @@ export async function adopt(
     if (!receipt || !made) continue
     await manilla(processes, ['unmatched', 'match', receipt.id, '--payment', visit.reference])
     if ((await visit.read())?.status !== 'successful') left.push(`${visit.reference} is not successful after the match`)
+    await visit.refund()
   }
   return { count: receipts.length, left }
 }
