@@ -58,6 +58,11 @@ export function isTransactionConflict(error: unknown): boolean {
   return code === '40001' || code === '40P01'
 }
 
+/** The statement took longer than `statement_timeout`. */
+export function isStatementTimeout(error: unknown): boolean {
+  return codeOf(error instanceof Problem ? error.cause : error) === '57014'
+}
+
 /** A row or key stayed locked by another transaction for longer than `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error instanceof Problem ? error.cause : error) === '55P03'

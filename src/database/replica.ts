@@ -1,6 +1,6 @@
 import { Problem } from '../kernel/problem.ts'
 import type { Queries } from './database.ts'
-import { isTransactionConflict } from './failure.ts'
+import { isStatementTimeout, isTransactionConflict } from './failure.ts'
 import { sql } from './sql.ts'
 
 export type Reads = Pick<Queries, 'rows' | 'row'>
@@ -53,9 +53,10 @@ export function followReplica(
     try {
       return await replica.rows(statement)
     } catch (error) {
-      // The replica is down, or cancelled the query because it had to replay a change of the same rows.
-      const isLost = (error instanceof Problem && error.code === 'unavailable') || isTransactionConflict(error)
-      if (isLost) return primary.rows(statement)
+      // The replica is down, or cancelled the query because it had to replay a change of the same rows. A query that is too slow for the
+      // replica would only load the primary as well.
+      const isDown = error instanceof Problem && error.code === 'unavailable' && !isStatementTimeout(error)
+      if (isDown || isTransactionConflict(error)) return primary.rows(statement)
       throw error
     }
   }

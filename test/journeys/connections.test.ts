@@ -14,7 +14,7 @@ import type { Problem } from '../../src/kernel/problem.ts'
 import { settleAttempt } from '../../src/payments/settle-attempt.ts'
 import { findAttempt } from '../../src/payments/store/attempts.ts'
 import { createDatabase } from '../support/database.ts'
-import { startPaying } from '../support/paying.ts'
+import { eventually, startPaying } from '../support/paying.ts'
 
 const { url, database: admin } = await createDatabase()
 
@@ -60,6 +60,20 @@ test('without a pooler the service sets the timeouts itself, and a replica that 
     checkSessions({ url: 'postgres://nobody@127.0.0.1:1/nowhere', directUrl: url }),
     /PostgreSQL at 127\.0\.0\.1:1 cannot be used: .*Check DATABASE_URL/,
   )
+})
+
+test('a list that is too slow for the replica is not read from the primary as well', async () => {
+  const { name, roleUrl } = await addRole()
+  await client.query('create sequence runs; grant usage on sequence runs to public')
+  const database = connect({ url, readUrl: roleUrl, statementTimeoutMs: 300 })
+  after(() => database.close())
+  await eventually(
+    () => database.reads.row<{ role: string }>(sql`select current_user as role`),
+    (row) => row?.role === name,
+  )
+  const slow = sql`select nextval('runs'), pg_sleep(2)`
+  await assert.rejects(database.reads.rows(slow), (error) => (error as Problem).code === 'unavailable')
+  assert.deepEqual(await admin.row(sql`select nextval('runs')`), { nextval: 2 })
 })
 
 test('settling goes on while all other connections are in use', async () => {
