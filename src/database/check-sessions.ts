@@ -25,16 +25,18 @@ export async function checkSessions(urls: DatabaseUrls): Promise<void> {
   await withSession(directName, { connectionString: urls.directUrl }, (client) => checkIsServer(directName, client))
   const pooled = { ...sessionConfig({ url: urls.url, isPooled: isPooledUrl }), connectionTimeoutMillis: 10_000 }
   await withSession('DATABASE_URL', pooled, (client) => checkSettings('DATABASE_URL', client))
-  // Through a pooler, both use one session of PostgreSQL.
-  for (let round = 0; isPooledUrl && round < 2; round++) await withSession('DATABASE_URL', pooled, checkPrepared)
+  if (isPooledUrl) await checkPrepared('DATABASE_URL', pooled)
   if (urls.readUrl) await checkReplica({ ...pooled, connectionString: urls.readUrl })
 }
 
 async function checkReplica(config: pg.ClientConfig): Promise<void> {
   const name = 'DATABASE_READ_URL'
-  await withSession(name, config, (client) => checkSettings(name, client)).catch((error) => {
+  try {
+    await withSession(name, config, (client) => checkSettings(name, client))
+    await checkPrepared(name, config)
+  } catch (error) {
     if (!(error instanceof Unreachable)) throw error // without its replica the service reads from the primary
-  })
+  }
 }
 
 class Unreachable extends OperatorError {}
@@ -101,14 +103,17 @@ function wanted(name: string): string {
   return limitMs === undefined ? 'on' : `'${limitMs / 1_000}s'`
 }
 
-async function checkPrepared(client: pg.Client): Promise<void> {
+/** Through a pooler, two of our sessions use one of PostgreSQL. */
+async function checkPrepared(name: string, config: pg.ClientConfig): Promise<void> {
+  const prepare = (client: pg.Client) =>
+    client.query({ name: 'manilla_check', text: 'select $1::integer', values: [1] })
   try {
-    await client.query({ name: 'manilla_check', text: 'select $1::integer', values: [1] })
+    for (let session = 1; session <= 2; session++) await withSession(name, config, prepare)
   } catch (error) {
     // It exists already, or no longer: the pooler does not know about it.
     if (!['42P05', '26000'].includes(codeOf(error))) throw error
     throw new OperatorError(
-      'The pooler at DATABASE_URL does not support prepared statements. ' +
+      `The pooler at ${name} does not support prepared statements. ` +
         'Use PgBouncer 1.21 or newer, with max_prepared_statements = 200 in its configuration.',
     )
   }

@@ -34,7 +34,11 @@ test('a pooler without prepared statements is refused', async () => {
   const without = await openPgbouncer(program, url, join(folder, 'without'), { max_prepared_statements: 0 })
   after(() => without.stop())
   await assert.rejects(checkSessions({ url: without.url, directUrl: url }), /max_prepared_statements = 200/)
-  await checkSessions({ url: pooled, directUrl: url })
+  await assert.rejects(
+    checkSessions({ url: pooled, directUrl: url, readUrl: without.url }),
+    /DATABASE_READ_URL does not support prepared statements/,
+  )
+  await checkSessions({ url: pooled, directUrl: url, readUrl: pooled })
 })
 
 test('an api and a worker process behind it take a payment and learn of each other', async () => {
