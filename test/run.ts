@@ -6,6 +6,7 @@
 // `npm run pgbouncer`: the journeys through PgBouncer in transaction mode. PGBOUNCER names the program.
 // `npm run roles`: journeys that need a worker, with ROLE=worker in a process of its own.
 // `npm run providers`: money, failover and secrets with the fake of every real provider; a minute or two.
+// `npm run shops`: a real Vendure and a real Medusa from npm sell through our plug-ins; some minutes, needs the internet.
 import { spawn } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -20,7 +21,7 @@ import { startPgbouncer } from './support/pgbouncer.ts'
 const root = join(import.meta.dirname, '..')
 const { PGBOUNCER } = process.env
 const chosen = process.argv.slice(2).map((file) => relative(root, resolve(file)))
-const THOROUGH = /^test\/(\w+\/thorough|pgbouncer|processes|scale)\//
+const THOROUGH = /^test\/(\w+\/thorough|pgbouncer|processes|scale|shops)\//
 const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root }).sort()
 const files = chosen.length > 0 ? chosen : all.filter((file) => !THOROUGH.test(file))
 

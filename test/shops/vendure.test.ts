@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict'
+import { beforeEach, test } from 'node:test'
+import { openBrowser } from '../support/browser.ts'
+import { charge, newCustomer, openMerchantSite, VISA } from '../support/customer.ts'
+import { createDatabase } from '../support/database.ts'
+import { freePort } from '../support/free-port.ts'
+import { eventually, startPaying } from '../support/paying.ts'
+import { openGate } from './gate.ts'
+import { installShop, startShop, versionOf } from './install.ts'
+import { customerWhoWaits, declineThenPay, redeliver } from './pay.ts'
+
+/** A real Vendure from npm sells one product through the plug-in. */
+const PRICE = 1_250_000
+const WITHIN_MS = 60_000
+
+const folder = await installShop('vendure')
+console.log(await versionOf(folder, '@vendure/core'))
+
+const { baseUrl, addShop } = await startPaying({ deliver: true, worker: true })
+const shop = await addShop()
+const { secret } = (await shop.call('POST', '/payments/v1/webhook-secret/rotate')).body.data
+const gate = await openGate(await freePort(), (path) => path.startsWith('/manilla/webhook'))
+const storefront = `${await openMerchantSite()}/confirmation`
+const { url: SHOP_DATABASE_URL } = await createDatabase({ empty: true })
+const vendure = await startShop(
+  ['shop.mjs'],
+  folder,
+  {
+    PORT: String(gate.port),
+    SHOP_DATABASE_URL,
+    MANILLA_URL: baseUrl,
+    CLIENT_ID: shop.headers['client-id'],
+    CLIENT_SECRET: shop.headers['client-secret'],
+    WEBHOOK_SECRET: secret,
+    SHOP_URL: gate.url,
+    RETURN_URL: storefront,
+  },
+  'The shop is open.',
+)
+
+type Variables = Record<string, unknown>
+
+/** A session of the Shop API or the Admin API. */
+function session(api: 'shop-api' | 'admin-api') {
+  let token = ''
+  // biome-ignore lint/suspicious/noExplicitAny: the answer has the shape of the query
+  return async (query: string, variables: Variables = {}): Promise<any> => {
+    const response = await fetch(`${gate.url}/${api}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+      body: JSON.stringify({ query, variables }),
+    })
+    token = response.headers.get('vendure-auth-token') ?? token
+    const { data, errors } = (await response.json()) as { data?: Variables; errors?: { message: string }[] }
+    if (errors) throw new Error(`${errors.map(({ message }) => message).join()}\n${vendure.output()}`)
+    for (const answer of Object.values(data ?? {})) {
+      const { errorCode, message } = (answer ?? {}) as { errorCode?: string; message?: string }
+      if (errorCode) throw new Error(`${errorCode}: ${message}`)
+    }
+    return data
+  }
+}
+
+const REFUSED = '... on ErrorResult { errorCode message }'
+const admin = session('admin-api')
+await admin('mutation { login(username: "superadmin", password: "superadmin") { __typename } }')
+await admin(`mutation { updateChannel(input: {
+  id: 1, availableCurrencyCodes: [NGN], defaultCurrencyCode: NGN }) { __typename } }`)
+const { createProduct } = await admin(`mutation { createProduct(input: { translations: [{
+  languageCode: en, name: "Adire scarf", slug: "scarf", description: "" }] }) { id } }`)
+const { createProductVariants } = await admin(
+  `mutation ($product: ID!, $price: Money!) { createProductVariants(input: [{ productId: $product, sku: "scarf",
+    price: $price, trackInventory: FALSE, translations: [{ languageCode: en, name: "Adire scarf" }] }]) { id } }`,
+  { product: createProduct.id, price: PRICE },
+)
+const variant = createProductVariants[0].id
+
+/** A customer of the storefront with one product, ready to pay. */
+async function fillCart() {
+  const storefront = session('shop-api')
+  const { addItemToOrder } = await storefront(
+    `mutation ($variant: ID!) { addItemToOrder(productVariantId: $variant, quantity: 1) {
+      ... on Order { code } ${REFUSED} } }`,
+    { variant },
+  )
+  await storefront(`mutation { setCustomerForOrder(input: {
+    firstName: "Ada", lastName: "Obi", emailAddress: "ada@example.com" }) { __typename ${REFUSED} } }`)
+  await storefront(`mutation { setOrderShippingAddress(input: {
+    streetLine1: "1 Broad Street", countryCode: "NG" }) { __typename ${REFUSED} } }`)
+  const { eligibleShippingMethods } = await storefront('{ eligibleShippingMethods { id } }')
+  await storefront(
+    `mutation ($id: [ID!]!) { setOrderShippingMethod(shippingMethodId: $id) { __typename ${REFUSED} } }`,
+    { id: [eligibleShippingMethods[0].id] },
+  )
+  const moveTo = (state: string) =>
+    storefront(
+      `mutation ($state: String!) { transitionOrderToState(state: $state) {
+        ... on OrderStateTransitionError { errorCode message: transitionError } } }`,
+      { state },
+    )
+  await moveTo('ArrangingPayment')
+  const checkout = async (): Promise<string> =>
+    (await storefront('mutation { createManillaCheckout }')).createManillaCheckout
+  return { code: addItemToOrder.code as string, storefront, checkout, moveTo }
+}
+
+interface ShopOrder {
+  id: string
+  state: string
+  totalWithTax: number
+  payments: (Variables & { id: string; refunds: { state: string; total: number }[] })[]
+}
+
+/** The order as the shop's own Admin API shows it. */
+async function orderOf(code: string): Promise<ShopOrder> {
+  const { orders } = await admin(
+    `query ($code: String!) { orders(options: { filter: { code: { eq: $code } } }) { items { id state totalWithTax
+      payments { id state amount method transactionId refunds { state total } } } } }`,
+    { code },
+  )
+  return orders.items[0]
+}
+
+const isSettled = ({ state }: ShopOrder) => state === 'PaymentSettled'
+
+async function assertPaidOnce(code: string, reference = code): Promise<void> {
+  const { state, totalWithTax, payments } = await orderOf(code)
+  assert.equal(state, 'PaymentSettled', vendure.output())
+  assert.equal(totalWithTax, PRICE)
+  const { id } = await shop.payment(reference)
+  assert.deepEqual(
+    payments.map((each) => [each.state, each.amount, each.method, each.transactionId]),
+    [['Settled', PRICE, 'manilla', id]],
+  )
+}
+
+const browser = await openBrowser()
+beforeEach(() => {
+  gate.losesWebhooks = false
+})
+
+test('declined, then paid: the webhook settles the order before the customer returns', async () => {
+  const { code, checkout } = await fillCart()
+  const { page, release } = await customerWhoWaits(browser, gate.url)
+  const url = await checkout()
+  assert.equal(await checkout(), url, 'asked again: the same link')
+  await declineThenPay(page, url)
+  await eventually(() => orderOf(code), isSettled, WITHIN_MS)
+  assert.ok(page.url().startsWith(baseUrl), 'the customer has not come back yet')
+  release()
+  await page.waitForURL(`${storefront}?order=${code}&status=successful`)
+  await assertPaidOnce(code)
+})
+
+test('the webhook never arrives: the return settles the order, and a webhook after it changes nothing', async () => {
+  gate.losesWebhooks = true
+  const { code, checkout } = await fillCart()
+  const { page } = await newCustomer(browser)
+  page.setDefaultTimeout(WITHIN_MS)
+  await declineThenPay(page, await checkout())
+  await page.waitForURL(`${storefront}?order=${code}&status=successful`)
+  await assertPaidOnce(code)
+  gate.losesWebhooks = false
+  gate.answers = []
+  await redeliver(shop, code)
+  await eventually(
+    async () => gate.answers,
+    ({ length }) => length > 0,
+    WITHIN_MS,
+  )
+  assert.deepEqual(gate.answers, [200], vendure.output())
+  await assertPaidOnce(code)
+})
+
+test('returns and webhooks at the same time record the payment once', async () => {
+  gate.losesWebhooks = true
+  const { code, checkout } = await fillCart()
+  await checkout()
+  await shop.initialize({ reference: code, amount: PRICE })
+  await charge(shop, code, VISA)
+  await eventually(
+    () => shop.payment(code),
+    ({ status }) => status === 'successful',
+  )
+  gate.losesWebhooks = false
+  gate.answers = []
+  const comeBack = () => fetch(`${gate.url}/manilla/return?reference=${code}`, { redirect: 'manual' })
+  const [, , ...returns] = await Promise.all([redeliver(shop, code), redeliver(shop, code), comeBack(), comeBack()])
+  for (const { status, headers } of returns)
+    assert.deepEqual([status, headers.get('location')], [303, `${storefront}?order=${code}&status=successful`])
+  await eventually(
+    async () => gate.answers,
+    ({ length }) => length > 0,
+    WITHIN_MS,
+  )
+  assert.ok(gate.answers.every((status) => status === 200))
+  await assertPaidOnce(code)
+})
+
+test('a cancelled checkout is followed by one with a new reference; another total gets another link', async () => {
+  const { code, checkout, storefront, moveTo } = await fillCart()
+  await checkout()
+  await shop.call('POST', `/payments/v1/payments/${code}/cancel`)
+  await checkout()
+  const second = await shop.payment(`${code}-2`)
+  assert.deepEqual([second.status, second.amount, second.metadata.vendureOrder], ['pending', PRICE, code])
+  await moveTo('AddingItems')
+  await storefront(
+    `mutation ($variant: ID!) { addItemToOrder(productVariantId: $variant, quantity: 1) { __typename ${REFUSED} } }`,
+    { variant },
+  )
+  await moveTo('ArrangingPayment')
+  await checkout()
+  assert.equal((await shop.payment(`${code}-2`)).status, 'cancelled')
+  assert.equal((await shop.payment(`${code}-3`)).amount, 2 * PRICE)
+})
+
+test('a forged webhook, a forged return and a payment from the Shop API change nothing', async () => {
+  const { code, checkout, storefront: customer } = await fillCart()
+  await checkout()
+  const body = JSON.stringify({ type: 'payment.successful', data: { payment: await shop.payment(code) } })
+  const headers = { 'webhook-id': 'evt_1', 'webhook-timestamp': String(Math.floor(Date.now() / 1000)) }
+  const forged = { ...headers, 'webhook-signature': 'v1,AAAA', 'content-type': 'application/json' }
+  assert.equal((await fetch(`${gate.url}/manilla/webhook`, { method: 'POST', headers: forged, body })).status, 401)
+  const back = `${gate.url}/manilla/return?status=successful&reference=${code}`
+  const { headers: answer } = await fetch(back, { redirect: 'manual' })
+  assert.equal(answer.get('location'), `${storefront}?order=${code}&status=pending`)
+  const metadata = { amount: PRICE, id: 'chk_1', reference: code }
+  const add = customer(
+    `mutation ($metadata: JSON!) { addPaymentToOrder(input: { method: "manilla", metadata: $metadata }) {
+      __typename ${REFUSED} } }`,
+    { metadata },
+  )
+  await assert.rejects(add, /createManillaCheckout/)
+  const { state, payments } = await orderOf(code)
+  assert.deepEqual([state, payments], ['ArrangingPayment', []])
+})
+
+test('refunds from the admin reach the ledger of Manilla, and their results come back', async () => {
+  const { code, checkout } = await fillCart()
+  await checkout()
+  await shop.initialize({ reference: code, amount: PRICE })
+  await charge(shop, code, VISA)
+  const { payments } = await eventually(() => orderOf(code), isSettled, WITHIN_MS)
+  for (const amount of [250_000, 250_000]) {
+    await admin(
+      `mutation ($payment: ID!, $amount: Money!) { refundOrder(input: { paymentId: $payment, amount: $amount,
+        lines: [], shipping: 0, adjustment: 0, reason: "torn" }) { __typename ${REFUSED} } }`,
+      { payment: payments[0]?.id, amount },
+    )
+  }
+  const { amountRefunded, refunds } = await eventually(
+    () => shop.payment(code),
+    (payment) => payment.amountRefunded === 500_000,
+    WITHIN_MS,
+  )
+  assert.equal(amountRefunded, 500_000)
+  assert.deepEqual(
+    refunds.map((refund: Variables) => [refund.amount, refund.reason, refund.kind]),
+    [
+      [250_000, 'torn', 'merchant'],
+      [250_000, 'torn', 'merchant'],
+    ],
+  )
+  const settled = await eventually(
+    () => orderOf(code),
+    (order) => order.payments[0]?.refunds.every(({ state }) => state === 'Settled') ?? false,
+    WITHIN_MS,
+  )
+  assert.equal(settled.payments[0]?.refunds.length, 2)
+})
