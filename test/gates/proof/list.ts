@@ -59,7 +59,7 @@ export const PROOFS: Proof[] = [
     script: 'provider-chaos',
     shows: "With each provider's fake and its faults, our records equal its ledger, entry by entry.",
     counts: 'payments',
-    ...{ release: 4_000, quick: 40, portion: 400 },
+    ...{ release: 4_000, quick: 40, portion: 200 },
     args: (size) => ({ payments: Math.ceil(size / 4) }),
   },
   {

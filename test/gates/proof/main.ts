@@ -42,11 +42,12 @@ for (let proof = next(); proof && performance.now() < deadline; proof = next()) 
 publish()
 process.exitCode = ofCommit().some(({ result }) => result?.status === 'failed') ? 1 : 0
 
-/** The one with the smallest share done, so that a short time has something of each. */
+/** The one with the smallest share done, so that a short time has something of each. One that fails does not hold the others up. */
 function next(): Proof | undefined {
   const share = (proof: Proof) => doneOf(ofCommit(), proof) / proof[size]
   const open = chosen.filter((proof) => !tried.has(proof) && share(proof) < 1)
-  return open.sort((a, b) => share(a) - share(b))[0]
+  const runs = (proof: Proof) => runsOf(ofCommit(), proof).length
+  return open.sort((a, b) => share(a) - share(b) || runs(a) - runs(b))[0]
 }
 
 async function run(proof: Proof): Promise<Run['result']> {
@@ -100,10 +101,11 @@ async function runGate(script: string, args: string[], log: string, figuresFile:
   return code ?? 1
 }
 
-/** The first failure, else the last line. */
+/** The first failure or error, else the last line. */
 function noteOf(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '')
-  return (lines.find((line) => line.includes('FAILED')) ?? lines.at(-1) ?? 'no output').trim().slice(0, 300)
+  const failure = lines.find((line) => line.includes('FAILED')) ?? lines.find((line) => /^\w*Error: /.test(line))
+  return (failure ?? lines.at(-1) ?? 'no output').trim().slice(0, 300)
 }
 
 function publish(): void {
