@@ -32,6 +32,7 @@ import { linksOn } from './payments/links.ts'
 import { sandboxServers } from './providers/sandbox-servers.ts'
 import { startDelivering } from './webhooks/delivery-loop.ts'
 import { setDefaultSecret } from './webhooks/manage-endpoints.ts'
+import { purgesOf, retentionJob } from './worker/retention.ts'
 import { startWorker } from './worker/worker.ts'
 
 const SANDBOX_OWNER = { merchantId: SANDBOX_MERCHANT_ID, mode: 'sandbox' as const }
@@ -211,7 +212,8 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
     everyMs: 500,
     run: async () => (await sendDueNotices(100)) === 100,
   }))
-  const worker = config.role === 'api' ? undefined : startWorker(paymentDependencies, sendNotices)
+  const retention = retentionJob(dependencies, purgesOf(dependencies, config.retention, servers))
+  const worker = config.role === 'api' ? undefined : startWorker(paymentDependencies, [...sendNotices, retention])
   const delivering = config.role === 'api' ? undefined : startDelivering({ ...paymentDependencies, http, allowPrivate })
   const listeners: Record<string, Listener> = {
     ...(delivering && { [DELIVERIES_CHANNEL]: { heard: delivering.wake, missed: delivering.wake } }),

@@ -43,6 +43,7 @@ test('with nothing set there is a default for everything', () => {
       smtpFrom: undefined,
       otlpEndpoint: undefined,
       trustProxy: [],
+      retention: { transportDays: 90, sandboxDays: 90, moneyDays: undefined },
     },
   )
 })
@@ -97,6 +98,18 @@ test('every mistake is named at once', () => {
       name,
     )
   }
+})
+
+test('retention is off or a number of days that leaves open work alone, and the message says why', () => {
+  const { retention } = readConfig({ RETENTION_SANDBOX_DAYS: 'off', RETENTION_MONEY_DAYS: '2557' })
+  assert.deepEqual(retention, { transportDays: 90, sandboxDays: undefined, moneyDays: 2557 })
+  const short = { RETENTION_TRANSPORT_DAYS: '29', RETENTION_SANDBOX_DAYS: '39', RETENTION_MONEY_DAYS: '729' }
+  const others: Record<string, string>[] = [{ RETENTION_TRANSPORT_DAYS: '90.5' }, { RETENTION_MONEY_DAYS: 'never' }]
+  for (const wrong of [short, ...others]) assert.equal(mistakesOf(wrong).length, Object.keys(wrong).length)
+  assert.equal(
+    mistakesOf(short)[1],
+    'RETENTION_SANDBOX_DAYS: "39" is neither off nor a number of days from 40: a link lives for 30 days, an unknown outcome for 7 more',
+  )
 })
 
 test('with DATABASE_URL a SECRET_KEY is required, and the message says how to make one', () => {

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { isWebhookSecret } from './events/webhook-secret.ts'
 import { OperatorError } from './kernel/operator-error.ts'
+import { LEAST_DAYS } from './kernel/retention.ts'
 
 /** Every setting, read once from the environment. See the table in README.md. */
 export interface Config {
@@ -41,6 +42,8 @@ export interface Config {
   otlpEndpoint: string | undefined
   /** Proxies whose X-Forwarded-For header is trusted. */
   trustProxy: string[]
+  /** Days after which rows are deleted; undefined: never. See docs/operations/retention.md. */
+  retention: { transportDays: number | undefined; sandboxDays: number | undefined; moneyDays: number | undefined }
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -79,6 +82,14 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     const parsed = URL.parse(value)
     if (parsed && protocols.includes(parsed.protocol)) return parsed
     return wrong(name, `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`)
+  }
+
+  /** `off` is undefined. */
+  function days(name: string, fallback: string, least: number, because: string): number | undefined {
+    const value = given(name) ?? fallback
+    if (value === 'off') return undefined
+    if (/^\d{1,5}$/.test(value) && Number(value) >= least) return Number(value)
+    return wrong(name, `"${value}" is neither off nor a number of days from ${least}: ${because}`)
   }
 
   const port = given('PORT') ?? '3000'
@@ -176,6 +187,26 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     isDevelopment ? 'sandbox' : 'never',
   )
   const logLevel = oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
+  const retention = {
+    transportDays: days(
+      'RETENTION_TRANSPORT_DAYS',
+      '90',
+      LEAST_DAYS.transport,
+      'merchants send failed webhooks again for that long',
+    ),
+    sandboxDays: days(
+      'RETENTION_SANDBOX_DAYS',
+      '90',
+      LEAST_DAYS.sandbox,
+      'a link lives for 30 days, an unknown outcome for 7 more',
+    ),
+    moneyDays: days(
+      'RETENTION_MONEY_DAYS',
+      'off',
+      LEAST_DAYS.live,
+      'refunds and disputes of a payment may come for that long',
+    ),
+  }
 
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return {
@@ -203,6 +234,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     smtpFrom,
     otlpEndpoint: otlpEndpoint?.href,
     trustProxy,
+    retention,
   }
 }
 

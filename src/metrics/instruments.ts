@@ -45,6 +45,15 @@ export const webhookTrySeconds = histogram(METRICS.webhookTrySeconds, processMet
 export const databaseWaitSeconds = histogram(METRICS.databaseWaitSeconds, processMetrics)
 export const databaseWaitFailures = counter(METRICS.databaseWaitFailures, processMetrics)
 export const batchItems = histogram(METRICS.batchItems, processMetrics)
+export const retentionDeleted = counter(METRICS.retentionDeleted, processMetrics)
+export const retentionBatchSeconds = histogram(METRICS.retentionBatchSeconds, processMetrics)
+
+/** When the oldest row of each kind should have been deleted; null: none is left. */
+export const overdueSince = new Map<string, Date | null>()
+gauge(METRICS.retentionOverdueSeconds, processMetrics, (overdue) => {
+  for (const [kind, since] of overdueSince)
+    overdue.set({ kind }, since === null ? 0 : Math.max(0, Date.now() - since.getTime()) / 1_000)
+})
 
 // Prometheus sees a counter rise only if it was there before.
 for (const mode of MODES)

@@ -16,7 +16,16 @@ export interface Metric {
   of?: 'max' | 'sum'
 }
 
-export const GROUPS = ['Payments', 'Queues', 'For a person', 'Providers', 'Webhooks', 'Requests', 'Process'] as const
+export const GROUPS = [
+  'Payments',
+  'Queues',
+  'For a person',
+  'Providers',
+  'Webhooks',
+  'Requests',
+  'Retention',
+  'Process',
+] as const
 export type Group = (typeof GROUPS)[number]
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -134,6 +143,23 @@ export const METRICS = {
     ...{ name: 'manilla_live_streams', type: 'gauge', group: 'Requests', of: 'sum' },
     help: 'Open server-sent event streams of payment pages.',
     labels: [],
+  },
+
+  retentionDeleted: {
+    ...{ name: 'manilla_retention_deleted_total', type: 'counter', group: 'Retention' },
+    help: 'Rows that were deleted because of their age. A payment counts once, with all that belongs to it.',
+    labels: ['kind'],
+  },
+  retentionOverdueSeconds: {
+    ...{ name: 'manilla_retention_overdue_seconds', type: 'gauge', group: 'Retention', of: 'max' },
+    help: 'Time since the oldest row should have been deleted; 0 if none is left.',
+    labels: ['kind'],
+  },
+  retentionBatchSeconds: {
+    ...{ name: 'manilla_retention_batch_seconds', type: 'histogram', group: 'Retention' },
+    help: 'Time of a transaction that deletes old rows.',
+    labels: [],
+    buckets: SECONDS,
   },
 
   databaseConnections: {

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Queries } from '../database/database.ts'
 import { idOf } from '../kernel/ids.ts'
 import { controlOperations, createSimulator, type SimulatorParts } from './gateway/simulator/simulator.ts'
 
@@ -10,6 +11,8 @@ export interface SandboxServer {
   limitOf(method: string, path: string): 'sandboxPages' | undefined
   /** Sends what is due of its notices, and returns how many. */
   sendDueNotices(limit: number): Promise<number>
+  /** Old rows of its own tables. Each deletes up to `limit` and returns their times. */
+  purges: { kind: string; tables: string[]; deleteOld(db: Queries, before: Date, limit: number): Promise<Date[]> }[]
   stop(): Promise<void>
 }
 

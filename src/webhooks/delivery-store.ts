@@ -108,15 +108,15 @@ export async function deliveriesOf(db: Queries, eventId: EventId): Promise<Deliv
   }))
 }
 
-/** Deliveries and their tries are kept for thirty days after they ended. */
-export async function forgetOldDeliveries(db: Queries, limit: number): Promise<number> {
-  const rows = await db.rows(sql`
+/** Deletes deliveries that ended before that time, with their tries. Returns when they ended. */
+export async function deleteOldDeliveries(db: Queries, before: Date, limit: number): Promise<Date[]> {
+  const rows = await db.rows<{ at: Date }>(sql`
     with old as materialized (
       select place, id from deliveries
-       where done_at < now() - interval '30 days' and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       where done_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by done_at limit ${limit}
     )
-    delete from deliveries d using old where d.place = old.place and d.id = old.id and d.done_at < now() - interval '30 days'
-    returning d.id`)
-  return rows.length
+    delete from deliveries d using old where d.place = old.place and d.id = old.id and d.done_at < ${before}
+    returning d.done_at as at`)
+  return rows.map(({ at }) => at)
 }

@@ -1,6 +1,5 @@
 import type { Database } from '../database/database.ts'
 import type { Destination } from '../webhooks/claim-store.ts'
-import { forgetOldDeliveries } from '../webhooks/delivery-store.ts'
 import { holdNextDeliveries } from '../webhooks/hold-deliveries.ts'
 import { forgetOldLeases } from '../webhooks/lease-store.ts'
 import { scheduleMissedRetries } from '../webhooks/retry-store.ts'
@@ -9,7 +8,6 @@ import type { Job } from './worker.ts'
 const HOUR_MS = 3_600_000
 // Rows per statement, so that each stays far below the statement timeout.
 const HOLD_BATCH = 2_000
-const DELETE_BATCH = 500
 const SCAN_BATCH = 1_000
 
 /** Housekeeping of webhook deliveries. The delivery loop in webhooks/ sends them. */
@@ -29,11 +27,6 @@ export function deliveryJobs({ database }: { database: Database }): Job[] {
         missedAfter = await scheduleMissedRetries(database, missedAfter, SCAN_BATCH)
         return false
       },
-    },
-    {
-      name: 'delete old deliveries',
-      everyMs: HOUR_MS,
-      run: async () => (await forgetOldDeliveries(database, DELETE_BATCH)) === DELETE_BATCH,
     },
     {
       name: 'delete old leases',

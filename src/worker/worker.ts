@@ -11,8 +11,6 @@ import { foldRollups } from '../payments/fold-rollups.ts'
 import { startWaitingNotices } from '../payments/receive-notice.ts'
 import { startDueReconciliations } from '../payments/reconcile-due.ts'
 import { startDueRefunds } from '../payments/refund-payment.ts'
-import { deleteOldCalls } from '../payments/store/idempotent-calls.ts'
-import { deleteOldNotices } from '../payments/store/notices.ts'
 import { deliveryJobs } from './delivery-jobs.ts'
 
 export interface Worker {
@@ -23,13 +21,11 @@ export interface Worker {
 export interface Job {
   name: string
   everyMs: number
-  /** Returns true when more work is due now. */
-  run(): Promise<boolean>
+  /** Returns true when more work is due now. A long run ends early when `isStopped`. */
+  run(isStopped: () => boolean): Promise<boolean>
 }
 
 const BATCH = 25
-// Statements of about 10 ms, so that a purge holds locks only briefly.
-const PURGE_BATCH = 500
 const HOUR_MS = 3_600_000
 
 // Rate limits for each provider account and process (backpressure). A healthy provider answers within 300 ms, so eight calls in flight
@@ -52,16 +48,6 @@ export function startWorker(deps: PaymentDependencies, others: Job[] = []): Work
     { name: 'send refunds', everyMs: 1_000, run: calls.job(startDueRefunds, REFUND_LIMITS) },
     { name: 'reconcile returns', everyMs: 1_000, run: calls.job(startDueReconciliations, RECONCILE_LIMITS) },
     { name: 'fold rollups', everyMs: 5_000, run: () => foldRollups(deps) },
-    {
-      name: 'delete old idempotency keys',
-      everyMs: HOUR_MS,
-      run: async () => (await deleteOldCalls(deps.database, PURGE_BATCH)) === PURGE_BATCH,
-    },
-    {
-      name: 'delete old notices',
-      everyMs: HOUR_MS,
-      run: async () => (await deleteOldNotices(deps.database, PURGE_BATCH)) >= PURGE_BATCH,
-    },
     {
       name: 'delete expired sessions and links',
       everyMs: HOUR_MS,
@@ -116,7 +102,7 @@ function repeat(job: Job, log: Logger): Worker {
   async function run() {
     let more = false
     try {
-      more = await job.run()
+      more = await job.run(() => stopped)
     } catch (err) {
       jobFailures.inc({ task: job.name })
       log.warn({ err, job: job.name }, 'job failed; retrying')

@@ -6,7 +6,7 @@ import type { App } from '../../src/http/server/framework.ts'
 import { providerConnections } from '../../src/integrations/provider-connections.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { secretBox } from '../../src/kernel/secret-box.ts'
-import { deleteOldNotices } from '../../src/payments/store/notices.ts'
+import { deleteFinishedNotices, deleteUnmatchedNotices } from '../../src/payments/store/notices.ts'
 import type { Provider } from '../../src/providers/provider.ts'
 import { KEYS, sign, startAcme } from '../support/acme.ts'
 import { createDatabase } from '../support/database.ts'
@@ -235,8 +235,10 @@ test('notices that were dealt with are deleted after 90 days, unmatched ones aft
     insert into notices (place, merchant_id, mode, provider, digest, body, reading, says, state, received_at)
     select ${shop.place}::smallint, ${merchant}, 'sandbox', 'acme', convert_to(state || days || n, 'UTF8'), '', '{}', 'paid', state, now() - days * interval '1 day'
       from unnest(array['done', 'ignored', 'unmatched', 'waiting']) state, unnest(array[80, 100, 400]) days, generate_series(1, 3) n`)
-  assert.equal(await deleteOldNotices(database, 2), 4, 'two of each kind')
-  while ((await deleteOldNotices(database, 2)) > 0);
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000)
+  assert.equal((await deleteFinishedNotices(database, daysAgo(90), 2)).length, 2)
+  for (const purge of [deleteFinishedNotices, deleteUnmatchedNotices])
+    while ((await purge(database, daysAgo(purge === deleteFinishedNotices ? 90 : 365), 2)).length > 0);
   const left = await database.rows(sql`
     select state, extract(day from now() - received_at)::integer as days from notices
      where merchant_id = ${merchant} group by 1, 2 order by 1, 2`)

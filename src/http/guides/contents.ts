@@ -65,6 +65,7 @@ export const CONTENTS: { heading: string; pages: Entry[] }[] = [
       { name: 'operations/upgrade', label: 'Upgrade', summary: 'Without a pause, and how to write a migration' },
       { name: 'operations/keys', label: 'Keys', summary: 'Limits of credentials; how to change each key' },
       { name: 'operations/backup', label: 'Backup and restore', summary: 'What to keep, and how to get it back' },
+      { name: 'operations/retention', label: 'Retention', summary: 'What is deleted when, and how much disk it needs' },
       { name: 'operations/failover', label: 'Failover', summary: 'PostgreSQL that survives the loss of a machine' },
       { name: 'operations/metrics', label: 'Metrics', summary: 'Prometheus, alerts and a Grafana dashboard' },
       { name: 'operations/traces', label: 'Traces', summary: 'From your request to your webhook, with OpenTelemetry' },

@@ -73,16 +73,16 @@ export async function deleteCall(db: Queries, scope: Scope, call: IdempotentCall
      where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
 }
 
-/** Deletes keys older than 48 hours; 24 hours are guaranteed. Returns how many. */
-export async function deleteOldCalls(db: Queries, limit: number): Promise<number> {
-  const rows = await db.rows(sql`
+/** Deletes keys that were first used before that time. Returns when that was. */
+export async function deleteOldCalls(db: Queries, before: Date, limit: number): Promise<Date[]> {
+  const rows = await db.rows<{ at: Date }>(sql`
     with old as materialized (
       select place, merchant_id, mode, endpoint, key from idempotent_calls
-       where created_at < now() - interval '48 hours' and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       where created_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by created_at limit ${limit}
     )
     delete from idempotent_calls c using old
      where c.place = old.place and c.merchant_id = old.merchant_id and c.mode = old.mode and c.endpoint = old.endpoint and c.key = old.key
-    returning c.key`)
-  return rows.length
+    returning c.created_at as at`)
+  return rows.map(({ at }) => at)
 }

@@ -160,23 +160,28 @@ export async function endNotice(
      where place = ${place} and id = ${id}`)
 }
 
-/** Deletes processed notices after 90 days and unmatched ones after a year. Returns how many. */
-export async function deleteOldNotices(db: Queries, limit: number): Promise<number> {
-  const finished = await db.rows(sql`
+/** Deletes processed notices that came before that time. Returns when they came. */
+export async function deleteFinishedNotices(db: Queries, before: Date, limit: number): Promise<Date[]> {
+  const rows = await db.rows<{ at: Date }>(sql`
     with old as materialized (
       select place, id from notices
-       where state in ('done', 'ignored') and received_at < now() - interval '90 days' and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       where state in ('done', 'ignored') and received_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by received_at limit ${limit}
     )
-    delete from notices n using old where n.place = old.place and n.id = old.id returning n.id`)
-  const unmatched = await db.rows(sql`
+    delete from notices n using old where n.place = old.place and n.id = old.id returning n.received_at as at`)
+  return rows.map(({ at }) => at)
+}
+
+/** The same for notices about orders that are not known. */
+export async function deleteUnmatchedNotices(db: Queries, before: Date, limit: number): Promise<Date[]> {
+  const rows = await db.rows<{ at: Date }>(sql`
     with old as materialized (
       select place, id from notices
-       where state = 'unmatched' and received_at < now() - interval '1 year' and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       where state = 'unmatched' and received_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by received_at limit ${limit}
     )
-    delete from notices n using old where n.place = old.place and n.id = old.id and n.state = 'unmatched' returning n.id`)
-  return finished.length + unmatched.length
+    delete from notices n using old where n.place = old.place and n.id = old.id and n.state = 'unmatched' returning n.received_at as at`)
+  return rows.map(({ at }) => at)
 }
 
 /** The providers of which this merchant has a notice on record. */

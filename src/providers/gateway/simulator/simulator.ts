@@ -9,6 +9,7 @@ import { diceOf } from './dice.ts'
 import { HeldSockets } from './held-sockets.ts'
 import type { LedgerParts } from './ledger.ts'
 import { pageRoutes } from './page-routes.ts'
+import { PURGES } from './purge-store.ts'
 import { notFound, problemOf, Refusal } from './refusal.ts'
 import { noticeSender } from './send-notices.ts'
 
@@ -31,6 +32,8 @@ export interface Simulator {
   routes(app: FastifyInstance): Promise<void>
   /** Sends up to `limit` notices that are due and returns how many. Any number of processes may do so at once. */
   sendDueNotices(limit: number): Promise<number>
+  /** Old rows of its books. */
+  purges: typeof PURGES
   /** Closes held sockets, starts nothing new, and waits for notices that are being sent. */
   stop(): Promise<void>
 }
@@ -62,6 +65,7 @@ export function createSimulator(parts: SimulatorParts): Simulator {
       await app.register(async (pages) => pageRoutes(pages, { ledger, dice, log }))
     },
     sendDueNotices: sender.sendDue,
+    purges: PURGES,
     async stop() {
       held.stop()
       await sender.stop()

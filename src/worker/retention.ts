@@ -1,0 +1,121 @@
+import type { Database, Queries } from '../database/database.ts'
+import { DeleteBatches } from '../database/delete-batches.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Mode } from '../kernel/mode.ts'
+import { deleteOldPayments } from '../payments/delete-old-payments.ts'
+import { deleteOldProviderCalls } from '../payments/store/delete-old.ts'
+import { deleteOldCalls } from '../payments/store/idempotent-calls.ts'
+import { deleteFinishedNotices, deleteUnmatchedNotices } from '../payments/store/notices.ts'
+import type { SandboxServer } from '../providers/sandbox-servers.ts'
+import { deleteOldDeliveries } from '../webhooks/delivery-store.ts'
+import type { Job } from './worker.ts'
+
+const EVERY_MS = 60_000
+const DAY_MS = 24 * 3_600_000
+/** 24 hours are guaranteed. */
+const IDEMPOTENT_CALL_DAYS = 2
+const UNMATCHED_NOTICE_DAYS = 365
+
+/** Days after which rows are deleted; undefined: never. */
+export interface RetentionDays {
+  transportDays: number | undefined
+  sandboxDays: number | undefined
+  moneyDays: number | undefined
+}
+
+/** Rows of one kind that are deleted when they are old. */
+interface Purge {
+  /** In the metrics. */
+  kind: string
+  tables: string[]
+  days: number | undefined
+  run(batches: DeleteBatches, before: Date): Promise<void>
+}
+
+/** Tables that grow and lose no row because of its age, with the reason. docs/operations/retention.md lists every table. */
+export const KEPT: Record<string, string> = {
+  audit_log: 'grows with what people do, not with payments',
+  links: 'a merchant makes them',
+  rollups: 'hourly sums, which stay when their payments are deleted',
+  saved_cards: 'until the customer or the merchant removes them',
+  delivery_retries: 'one for each destination that waits for a retry',
+  delivery_leases: 'deleted an hour after their end, by a job of their own',
+  gateway_cards: 'saved cards refer to them',
+}
+
+export function purgesOf(
+  { database }: { database: Database },
+  { transportDays, sandboxDays, moneyDays }: RetentionDays,
+  servers: Pick<SandboxServer, 'purges'>[],
+): Purge[] {
+  return [
+    purge('idempotent_calls', ['idempotent_calls'], IDEMPOTENT_CALL_DAYS, deleteOldCalls),
+    purge('deliveries', ['deliveries', 'delivery_tries'], transportDays, deleteOldDeliveries),
+    purge('notices', ['notices'], transportDays, deleteFinishedNotices),
+    purge('unmatched_notices', ['notices'], UNMATCHED_NOTICE_DAYS, deleteUnmatchedNotices),
+    purge('provider_calls', ['provider_calls'], transportDays, deleteOldProviderCalls),
+    ...servers.flatMap(({ purges }) =>
+      purges.map(({ kind, tables, deleteOld }) => purge(kind, tables, sandboxDays, deleteOld)),
+    ),
+    paymentsPurge(database, 'sandbox', sandboxDays),
+    paymentsPurge(database, 'live', moneyDays),
+  ]
+}
+
+type DeleteOld = (db: Queries, before: Date, limit: number) => Promise<Date[]>
+
+function purge(kind: string, tables: string[], days: number | undefined, deleteOld: DeleteOld): Purge {
+  return {
+    ...{ kind, tables, days },
+    async run(batches, before) {
+      const deleteNext = () =>
+        batches.next(async (tx, limit) => {
+          const times = await deleteOld(tx, before, limit)
+          return { times, isFull: times.length === limit }
+        })
+      while (await deleteNext()) {}
+    },
+  }
+}
+
+const PAYMENT_TABLES = [
+  'payments',
+  'attempts',
+  'provider_calls',
+  'receipts',
+  'notices',
+  'refunds',
+  'disputes',
+  'reviews',
+]
+
+function paymentsPurge(database: Database, mode: Mode, days: number | undefined): Purge {
+  return {
+    ...{ kind: `${mode}_payments`, days },
+    tables: [...PAYMENT_TABLES, 'events', 'deliveries', 'delivery_tries'],
+    run: (batches, before) => deleteOldPayments({ database, batches }, mode, before),
+  }
+}
+
+/** Deletes old rows. Any number of processes may run it: one batch is deleted at a time. */
+export function retentionJob({ database, clock }: { database: Database; clock: Clock }, purges: Purge[]): Job {
+  const work = purges.flatMap(({ kind, days, run }) => {
+    if (days === undefined) return []
+    const keptMs = days * DAY_MS
+    return [{ keptMs, run, batches: new DeleteBatches(database, kind, keptMs) }]
+  })
+  return {
+    name: 'delete old rows',
+    everyMs: EVERY_MS,
+    async run(isStopped) {
+      const failures: unknown[] = []
+      for (const { batches, keptMs, run } of work) {
+        batches.start(isStopped)
+        const ended = run(batches, new Date(clock.now().getTime() - keptMs)).then(() => batches.end())
+        await ended.catch((error) => failures.push(error))
+      }
+      if (failures.length > 0) throw failures[0]
+      return false
+    },
+  }
+}

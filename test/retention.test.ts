@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Transaction } from '../src/database/database.ts'
+import { DeleteBatches } from '../src/database/delete-batches.ts'
+import { sql, statementOf } from '../src/database/sql.ts'
+import { uuidOf } from '../src/kernel/ids.ts'
+import { overdueSince, retentionDeleted } from '../src/metrics/instruments.ts'
+import { auditRollups } from '../src/payments/audit-rollups.ts'
+import { foldRollups } from '../src/payments/fold-rollups.ts'
+import { PURGES } from '../src/providers/gateway/simulator/purge-store.ts'
+import { KEPT, purgesOf, type RetentionDays, retentionJob } from '../src/worker/retention.ts'
+import { startListener } from './support/listener.ts'
+import { eventually, startPaying } from './support/paying.ts'
+import { placedTables } from './support/place-rule.ts'
+import { assertAudited, atProvider, type Paid, paid } from './support/returns.ts'
+
+const { addShop, database, parts } = await startPaying({ deliver: true })
+const shop = await addShop()
+const merchant = uuidOf(shop.merchantId)
+const DAYS: RetentionDays = { transportDays: 90, sandboxDays: 90, moneyDays: undefined }
+const DAY_MS = 86_400_000
+
+const clockIn = (days: number) => ({ ...parts.clock, now: () => new Date(Date.now() + days * DAY_MS) })
+
+/** One run of the job, so many days from now. */
+const retain = (days: RetentionDays, daysAhead = 0) =>
+  retentionJob({ database, clock: clockIn(daysAhead) }, purgesOf({ database }, days, [{ purges: PURGES }])).run(
+    () => false,
+  )
+
+/** The rows of payments in each table. */
+async function rowsOf(...payments: Paid[]): Promise<Record<string, number>> {
+  const references = payments.map(({ reference }) => reference)
+  const row = await database.row<Record<string, number>>(sql`
+    with p as (select id from payments where reference = any(${references})), a as (select id from attempts where payment_id in (select id from p)),
+         e as (select id from events where payment_id in (select id from p)), d as (select id from deliveries where event_id in (select id from e))
+    select (select count(*) from p) as payments, (select count(*) from a) as attempts, (select count(*) from e) as events,
+           (select count(*) from d) as deliveries, (select count(*) from delivery_tries where delivery_id in (select id from d)) as tries,
+           (select count(*) from notices where attempt_id in (select id from a)) as notices,
+           (select count(*) from provider_calls where attempt_id in (select id from a)) as calls,
+           (select count(*) from receipts where payment_id in (select id from p)) as receipts,
+           (select count(*) from refunds where payment_id in (select id from p)) as refunds,
+           (select count(*) from disputes where payment_id in (select id from p)) as disputes,
+           (select count(*) from reviews where payment_id in (select id from p)) as reviews`)
+  return row as Record<string, number>
+}
+
+const isNone = (rows: Record<string, number>, ...tables: string[]) => tables.every((table) => rows[table] === 0)
+
+/** As after the last check. */
+const endChecks = ({ reference }: Paid) =>
+  database.rows(sql`
+    update attempts set next_check_at = null where payment_id = (select id from payments where reference = ${reference})`)
+
+test('every table that grows is deleted from or kept with a reason, and docs/operations/retention.md lists it', async () => {
+  const purged = purgesOf({ database }, DAYS, [{ purges: PURGES }]).flatMap(({ tables }) => tables)
+  const growing = [...(await placedTables(database))].sort()
+  assert.deepEqual([...new Set(purged), ...Object.keys(KEPT)].sort(), growing)
+  const page = readFileSync(join(import.meta.dirname, '../docs/operations/retention.md'), 'utf8')
+  const section = page.split('## Every table that grows')[1]?.split('\n## ')[0] ?? ''
+  const listed = [...section.matchAll(/^\| `([a-z_]+)` \|/gm)].map(([, table]) => table)
+  assert.deepEqual(listed.toSorted(), growing)
+})
+
+test('transport is deleted after its days, and the payment with its events stays', async () => {
+  const listener = await startListener()
+  const payment = await paid(shop, { webhook: listener.url })
+  await endChecks(payment)
+  await eventually(
+    () => rowsOf(payment),
+    ({ tries }) => tries === 1,
+  )
+  const before = await rowsOf(payment)
+  await retain({ ...DAYS, sandboxDays: undefined }, 89)
+  assert.deepEqual(await rowsOf(payment), before)
+  await retain({ ...DAYS, sandboxDays: undefined }, 91)
+  const after = await rowsOf(payment)
+  const transport = { deliveries: 0, tries: 0, notices: 0, calls: 0 }
+  assert.ok(before.deliveries && before.notices && before.calls)
+  assert.deepEqual(after, { ...before, ...transport })
+})
+
+test('a payment of the sandbox is deleted with all that belongs to it; open ones and those of live mode stay', async () => {
+  const closed = await paid(shop, { webhook: (await startListener()).url })
+  const refund = await shop.call('POST', `/payments/v1/payments/${closed.reference}/refunds`, { amount: 1_000 })
+  assert.equal(refund.status, 201)
+  const { id } = await atProvider(shop, '/disputes', { reference: closed.order, amount: 1_000 })
+  await atProvider(shop, `/disputes/${id}/close`, { outcome: 'lost' }, 200)
+  const [contested, checked, doubtful, waiting] = [
+    await paid(shop),
+    await paid(shop),
+    await paid(shop),
+    await paid(shop),
+  ]
+  await atProvider(shop, '/disputes', { reference: contested.order, amount: 1_000 })
+  const isReady = async () => {
+    const disputes = await database.rows<{ status: string }>(sql`select status from disputes`)
+    return disputes.map(({ status }) => status).sort()
+  }
+  await eventually(isReady, (states) => states.join() === 'lost,open')
+  await eventually(
+    () =>
+      database.rows(
+        sql`select from refunds where status = 'pending' union all select from deliveries where state = 'waiting'`,
+      ),
+    ({ length }) => length === 0,
+  )
+  for (const payment of [closed, contested, doubtful, waiting]) await endChecks(payment)
+  await database.rows(sql`
+    update attempts set needs_review = 'test' where payment_id = (select id from payments where reference = ${doubtful.reference})`)
+  await database.rows(sql`
+    insert into deliveries (place, id, event_id, merchant_id, mode, url, destination, due_at)
+    select e.place, gen_random_uuid(), e.id, e.merchant_id, e.mode, 'http://127.0.0.1:9/', 'nowhere', now() + interval '1 day'
+      from events e join payments p on p.id = e.payment_id where p.reference = ${waiting.reference} and e.type = 'payment.successful'`)
+  const link = await shop.call('POST', '/payments/v1/checkouts', {
+    amount: 500,
+    country: 'NG',
+    user: { email: 'a@b.co' },
+  })
+  const pending: Paid = { ...closed, reference: link.body.data.reference }
+  await database.rows(sql`
+    insert into reviews (place, id, merchant_id, mode, kind, act, receipt_id, amount, currency, actor)
+    select r.place, gen_random_uuid(), r.merchant_id, r.mode, 'unmatched', 'matched', r.id, r.amount, r.currency, 'test'
+      from receipts r join payments p on p.id = r.payment_id where p.reference = ${closed.reference}`)
+  const LIVE = '01500000-0000-7000-8000-000000000001'
+  await insertLive(LIVE, '800 days')
+  assert.ok(!isNone(await rowsOf(closed), 'refunds') && !isNone(await rowsOf(closed), 'disputes'))
+  const stays = [contested, checked, doubtful, waiting, pending]
+  const before = await rowsOf(...stays)
+
+  await retain(DAYS, 89)
+  assert.equal((await rowsOf(closed)).payments, 1)
+  await retain({ ...DAYS, transportDays: undefined }, 91)
+  const gone = await rowsOf(closed)
+  assert.ok(isNone(gone, ...Object.keys(gone)), JSON.stringify(gone))
+  assert.deepEqual(await rowsOf(...stays), before)
+  await assertAudited(database)
+  assert.deepEqual(await database.rows(sql`select from gateway_payments where created_at < now()`), [])
+
+  const isLive = () => database.rows(sql`select from payments where id = ${LIVE}`)
+  assert.equal((await isLive()).length, 1)
+  await retain({ ...DAYS, moneyDays: 810 })
+  assert.equal((await isLive()).length, 1)
+  await retain({ ...DAYS, moneyDays: 790 })
+  assert.equal((await isLive()).length, 0)
+})
+
+async function insertLive(id: string, age: string): Promise<void> {
+  await database.rows(sql`
+    insert into payments (place, id, merchant_id, mode, reference, short_code, status, amount, currency, country, customer_bears_charge,
+                          user_email, metadata, sequence, created_at, expires_at, completed_at)
+    values (${shop.place}, ${id}, ${merchant}, 'live', ${`live-${id}`}, ${id}, 'expired', 1000, 'NGN', 'NG', false, 'a@b.co', '{}', 1,
+            now() - ${age}::interval, now(), now())`)
+  await database.rows(sql`
+    insert into events (place, id, merchant_id, mode, payment_id, type, sequence, data, occurred_at)
+    values (${shop.place}, ${id}, ${merchant}, 'live', ${id}, 'payment.expired', 1, '{}', now() - ${age}::interval)`)
+}
+
+test('the database refuses to delete live events of the last two years, also when retention is wrong', async () => {
+  await insertLive('01500000-0000-7000-8000-000000000002', '700 days')
+  await assert.rejects(retain({ ...DAYS, moneyDays: 600 }), /append-only/)
+})
+
+test('sums of payments that may have been deleted are no difference, newer ones are', async () => {
+  while (await foldRollups({ database, clock: clockIn(1) })) {}
+  assert.deepEqual((await auditRollups(database)).differences, [])
+  const found = async (mode: string, age: string) => {
+    await database.rows(sql`
+      insert into rollups (place, merchant_id, mode, hour, currency, fact, provider, channel, detail, count, amount)
+      values (${shop.place}, ${merchant}, ${mode}, date_trunc('hour', now() - ${age}::interval), 'NGN', 'payment.created', '', '', 'test', 1, 0)`)
+    const after = (await auditRollups(database)).differences.filter(({ rollup }) => rollup.endsWith(' test'))
+    await database.rows(sql`delete from rollups where detail = 'test'`)
+    return after.length
+  }
+  assert.equal(await found('sandbox', '41 days'), 0)
+  assert.equal(await found('sandbox', '39 days'), 1)
+  assert.equal(await found('live', '729 days'), 1)
+})
+
+test('a batch that takes too long is ended and repeated with fewer rows, and the size grows again', async () => {
+  const batches = new DeleteBatches(database, 'test', DAY_MS)
+  batches.size = 1_000
+  const oldest = new Date(Date.now() - 3 * DAY_MS)
+  const tried: number[] = []
+  const sleep = (msPerRow: number) => async (tx: Transaction, limit: number) => {
+    tried.push(limit)
+    await tx.rows(sql`select pg_sleep(${(msPerRow * limit) / 1_000}::double precision)`)
+    return { times: [new Date(), oldest], isFull: true }
+  }
+  for (let times = 0; times < 3; times++) assert.equal(await batches.next(sleep(1)), true)
+  assert.deepEqual(tried, [1_000, 250, 63])
+  assert.ok(batches.size < 63, `${batches.size}`)
+  const small = batches.size
+  await batches.next(sleep(0))
+  assert.equal(batches.size, small * 2)
+  assert.equal(overdueSince.get('test')?.getTime(), oldest.getTime() + DAY_MS)
+  batches.start(() => true)
+  assert.equal(await batches.next(sleep(0)), false)
+  batches.end()
+  assert.ok(overdueSince.get('test'), 'the run was stopped')
+  batches.start(() => false)
+  assert.equal(await batches.next(async () => ({ times: [], isFull: false })), false)
+  batches.end()
+  assert.equal(overdueSince.get('test'), null)
+})
+
+test('two processes at once delete every row once', async () => {
+  await database.rows(sql`
+    insert into idempotent_calls (place, merchant_id, mode, endpoint, key, digest, reference, running_until, created_at)
+    select n % 7, ${merchant}, 'sandbox', 'retention', n::text, '', '', now(), now() - interval '3 days' from generate_series(1, 3000) n`)
+  const deleted = async () =>
+    (await retentionDeleted.get()).values.find(({ labels }) => labels.kind === 'idempotent_calls')?.value ?? 0
+  const before = await deleted()
+  await Promise.all([retain(DAYS), retain(DAYS)])
+  await retain(DAYS)
+  assert.deepEqual(await database.rows(sql`select from idempotent_calls where endpoint = 'retention'`), [])
+  assert.equal((await deleted()) - before, 3_000)
+})
+
+test('a run ends with the batch that it is in when the process stops', async () => {
+  await database.rows(sql`
+    insert into idempotent_calls (place, merchant_id, mode, endpoint, key, digest, reference, running_until, created_at)
+    select 1, ${merchant}, 'sandbox', 'retention', n::text, '', '', now(), now() - interval '3 days' from generate_series(1, 100) n`)
+  const job = retentionJob({ database, clock: parts.clock }, purgesOf({ database }, DAYS, []))
+  let asked = 0
+  await job.run(() => ++asked > 1)
+  const left = await database.row<{ count: number }>(
+    statementOf(`select count(*) as count from idempotent_calls where endpoint = 'retention'`, []),
+  )
+  assert.equal(left?.count, 90)
+})
