@@ -33,7 +33,7 @@ export function pageOf(runs: Run[], { commit, machine, size }: Circumstances): s
       return `| [${proof.name}](#${proof.name}) | ${goalOf(proof)} | ${done} | ${all.length} | ${failed} | ${interrupted} |`
     }),
     '',
-    '## What was not run',
+    '## What has no clean run yet',
     '',
     ...listed(PROOFS.flatMap((proof) => missing(runs, proof, size))),
     ...PROOFS.flatMap((proof) => section(runs, proof)),
