@@ -5,6 +5,7 @@ import { listen } from '../../src/database/listen.ts'
 import { sql } from '../../src/database/sql.ts'
 import { DELIVERIES_CHANNEL } from '../../src/events/outbox-store.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
+import { purgesOf, retentionJob } from '../../src/worker/retention.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 import {
   addEndpoint,
@@ -501,7 +502,7 @@ test('a redelivery by time sends the exhausted and disabled deliveries of that t
   assert.equal((await replay({})).status, 400)
 })
 
-test('deliveries that ended more than thirty days ago are deleted with their tries; their events stay', async () => {
+test('deliveries that ended more than ninety days ago are deleted with their tries; their events stay', async () => {
   const shop = await service.addShop()
   const listener = await startListener()
   const [old, young] = [await tell(shop, { webhook: listener.url }), await tell(shop, { webhook: listener.url })]
@@ -509,14 +510,15 @@ test('deliveries that ended more than thirty days ago are deleted with their tri
   const age = (id: typeof old, days: number) =>
     database.rows(sql`
       update deliveries set done_at = done_at - ${days}::integer * interval '1 day' where event_id = ${uuidOf(id)}`)
-  await age(old, 31)
-  await age(young, 29)
+  await age(old, 91)
+  await age(young, 89)
   const waiting = await tell(shop, { webhook: await closedPort() })
   await triedTimes(shop, waiting, 1)
   await database.rows(
-    sql`update deliveries set created_at = now() - interval '40 days' where event_id = ${uuidOf(waiting)}`,
+    sql`update deliveries set created_at = now() - interval '100 days' where event_id = ${uuidOf(waiting)}`,
   )
-  const worker = startWorker(service.parts)
+  const days = { transportDays: 90, sandboxDays: undefined, moneyDays: undefined }
+  const worker = startWorker(service.parts, [retentionJob(service.parts, purgesOf(service.parts, days, []))])
   await eventually(
     () => deliveriesSeen(shop, old),
     (all) => all.length === 0,
