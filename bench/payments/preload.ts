@@ -4,16 +4,28 @@ import type { BenchDatabase } from '../bench-database.ts'
  * Fills a database with copies of one payment that the service itself has taken, so that only a few columns are named here: ids and
  * references, which differ, and large texts, which would only fill the disk. All times are moved to the past, one payment every 100 ms.
  */
-export async function preload(database: BenchDatabase, url: string, payments: number): Promise<void> {
-  const [original] = await database.ask<{ id: string; told: number }>(
+export async function preload(
+  database: BenchDatabase,
+  url: string,
+  payments: number,
+  { first = 1, ago = EVERY_100_MS, isWhole = false, isClosed = false, keepsIndexes = false }: PreloadOptions = {},
+): Promise<void> {
+  const [original] = await database.ask<{ id: string; at: Date; told: number }>(
     url,
-    `select p.id, e.sequence as told from payments p join events e on e.payment_id = p.id join deliveries d on d.event_id = e.id
-      where p.status = 'successful' and d.state = 'delivered' order by p.id limit 1`,
+    `select p.id, p.created_at as at, e.sequence as told from payments p join events e on e.payment_id = p.id
+       join deliveries d on d.event_id = e.id
+      where p.status = 'successful' and d.state = 'delivered' order by p.id desc limit 1`,
   )
   if (!original) throw new Error('there is no payment to copy')
   const tables = rowsOf(original.id)
-  const replaced = replacements(new Date(), original.told)
-  const indexes = await dropIndexes(database, url, Object.keys(tables)) // made anew at the end, in a third of the time
+  const { at, told } = original
+  const replaced: Record<string, string> = {
+    ...replacements(at, told),
+    ...(isWhole ? {} : EMPTY_TEXTS),
+    ...(isClosed ? NOTHING_DUE : {}),
+  }
+  // Made anew at the end, in a third of the time.
+  const indexes = keepsIndexes ? [] : await dropIndexes(database, url, Object.keys(tables))
   for (const [table, rows] of Object.entries(tables)) {
     const columns = await database.ask<{ name: string; isTime: boolean }>(
       url,
@@ -30,13 +42,36 @@ export async function preload(database: BenchDatabase, url: string, payments: nu
       `set session_replication_role = replica;
        insert into ${table} (${columns.map(({ name }) => name).join(', ')})
        select ${values.join(', ')}
-         from (select * from ${table} where ${rows}) t, generate_series(1, ${payments}) n,
-              lateral (select (${payments} - n) * interval '100 milliseconds' + interval '1 hour' as ago) ago`,
+         from (select * from ${table} where ${rows}) t, generate_series(${first}, ${first + payments - 1}) n,
+              lateral (select ${ago(at, payments)} as ago) ago`,
     )
   }
   for (const index of indexes) await database.ask(url, index)
   await database.ask(url, `vacuum (analyze) ${Object.keys(tables).join(', ')}`) // as autovacuum would have done long ago
 }
+
+export interface PreloadOptions {
+  /** The number of the first copy: each number can be used once. */
+  first?: number
+  /** How long before the original, which was made at that time, copy n was made, as SQL. */
+  ago?: (original: Date, payments: number) => string
+  /** With all texts, as they need disk in service. */
+  isWhole?: boolean
+  /** Nothing is left to do for them. */
+  isClosed?: boolean
+  /** For few copies in a large table. */
+  keepsIndexes?: boolean
+}
+
+const EVERY_100_MS = (_original: Date, payments: number) =>
+  `(${payments} - n) * interval '100 milliseconds' + interval '1 hour'`
+
+const EMPTY_TEXTS = {
+  'notices.body': `''`,
+  'events.data': `'{}'`,
+  'events.body': `case when t.body is not null then '{}' end`,
+}
+const NOTHING_DUE = { next_check_at: 'null', reconcile_at: 'null', reconcile_until: 'null' }
 
 /** All but those of constraints. Returns the statements that make them again. */
 async function dropIndexes(database: BenchDatabase, url: string, tables: string[]): Promise<string[]> {
@@ -100,8 +135,5 @@ function replacements(now: Date, told: number): Record<string, string> {
     next_check_at: LATER,
     reconcile_at: LATER,
     'notices.digest': `sha256(n::text::bytea)`, // in no order, as digests are
-    'notices.body': `''`,
-    'events.data': `'{}'`,
-    'events.body': `case when t.body is not null then '{}' end`,
   }
 }

@@ -94,7 +94,7 @@ export async function runPayments(
 export const PRELOADED = 'initialize, preloaded'
 
 /** The service with the provider set up as merchants do it. */
-async function openManilla(database: BenchDatabase, provider: Subject, name: string): Promise<Scenario> {
+export async function openManilla(database: BenchDatabase, provider: Subject, name: string): Promise<Scenario> {
   const databaseUrl = await database.create(name)
   await database.countStatements(name)
   const server = await startManilla(databaseUrl)
@@ -125,7 +125,7 @@ async function setNoticeURL(provider: Subject, account: string, url: string): Pr
  * The service asks again about orders that were paid: an account number after 10 s, 30 s and each minute. Those checks would be measured
  * with the payments that come next.
  */
-async function cancelLaterChecks(database: BenchDatabase, url: string): Promise<void> {
+export async function cancelLaterChecks(database: BenchDatabase, url: string): Promise<void> {
   await database.ask(
     url,
     `update attempts set next_check_at = null where status = 'successful' and next_check_at < now() + interval '2 hours'`,

@@ -1,0 +1,111 @@
+import { loadavg } from 'node:os'
+import { parseArgs } from 'node:util'
+import { startBenchDatabase } from '../bench-database.ts'
+import { Gauge } from '../measure.ts'
+import { PaymentsGauge } from '../payments/measure.ts'
+import { openManilla } from '../payments/run.ts'
+import { reportMachine } from '../report.ts'
+import { startCustomers, startProvider, stopAll } from '../subjects.ts'
+import { type Comparison, compare } from './compare.ts'
+import { fill, type TableSize } from './fill.ts'
+import { type KeptUp, keepUp } from './keep-up.ts'
+
+/**
+ * `npm run growth`: creates, whole payments, lists and deliveries on a database with many payments, beside an empty one; the disk that a
+ * payment needs; and whether retention keeps up with payments.
+ */
+const HELP = `Usage: npm run growth [-- --payments N] [--minutes N] [--rounds N]
+
+  --payments N  payments in the filled database (1000000)
+  --minutes N   how long retention runs beside payments (2)
+  --rounds N    rounds of the comparison (3)
+
+Ends with 1 when something is more than 10 % slower on the filled database, when old rows are left, or when a batch took over 100 ms.
+`
+const MAX_LOSS = 0.1
+
+async function main(): Promise<boolean> {
+  const { values } = parseArgs({
+    options: {
+      payments: { type: 'string', default: '1000000' },
+      minutes: { type: 'string', default: '2' },
+      rounds: { type: 'string', default: '3' },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values.help) {
+    process.stdout.write(HELP)
+    return true
+  }
+  const payments = wholeNumber('payments', values.payments)
+  const loadBefore = loadavg()[0] ?? Number.NaN
+  const startedAt = performance.now()
+  const database = await startBenchDatabase()
+  try {
+    const [provider, customers] = [await startProvider(), await startCustomers()]
+    const empty = await openManilla(database, provider, 'growth_empty')
+    const filled = await openManilla(database, provider, 'growth_filled')
+    const gauges = { creates: new Gauge(database.pid), payments: new PaymentsGauge(database, provider, customers) }
+    for (const scenario of [empty, filled])
+      await gauges.payments.measure(scenario, 4, { warmUpMs: 500, measureMs: 500 })
+    const sizes = await fill(database, filled.databaseUrl, payments)
+    say(`${payments} payments written in ${Math.round((performance.now() - startedAt) / 1_000)} s`)
+    const comparisons = await compare(database, gauges, { empty, filled }, wholeNumber('rounds', values.rounds), say)
+    const minutes = wholeNumber('minutes', values.minutes)
+    const kept = await keepUp(database, gauges.payments, filled, { payments, minutes })
+    print('## Speed\n', reportComparisons(comparisons, payments))
+    print('## Disk\n', reportSizes(sizes))
+    print('## Retention\n', reportKept(kept))
+    print(reportMachine(database, performance.now() - startedAt, loadBefore))
+    return comparisons.every(({ loss }) => loss <= MAX_LOSS) && kept.isMet
+  } finally {
+    await stopAll()
+    await database.stop()
+  }
+}
+
+function reportComparisons(comparisons: Comparison[], payments: number): string {
+  const lines = comparisons.map(
+    ({ name, emptyRate, filledRate, loss }) =>
+      `${name.padEnd(16)} ${emptyRate.toFixed(0).padStart(9)} ${filledRate.toFixed(0).padStart(9)} ${(loss * 100).toFixed(1).padStart(7)} % ${loss <= MAX_LOSS ? 'PASS' : 'FAIL'}`,
+  )
+  return [`${'a second'.padEnd(16)} ${'empty'.padStart(9)} ${String(payments).padStart(9)}      loss`, ...lines].join(
+    '\n',
+  )
+}
+
+function reportSizes(sizes: TableSize[]): string {
+  const total = sizes.reduce((sum, { bytes }) => sum + bytes, 0)
+  return [...sizes, { table: 'all', bytes: total }]
+    .map(
+      ({ table, bytes }) =>
+        `${table.padEnd(16)} ${bytes.toFixed(0).padStart(7)} bytes a payment, ${(bytes / 1_000).toFixed(2)} GB a million`,
+    )
+    .join('\n')
+}
+
+function reportKept({ minutes, taken, due, deleted, batches, slowBatches, overdueSeconds, isMet }: KeptUp): string {
+  const perSecond = (count: number) => (count / minutes / 60).toFixed(0)
+  return [
+    `${minutes} min: ${perSecond(taken)} payments a second were taken, ${perSecond(due)} a second became old`,
+    ...Object.entries(deleted).map(([kind, count]) => `  ${kind}: ${count} deleted`),
+    `${batches} batches, ${slowBatches} of them over 100 ms`,
+    `the oldest row that was left had been due for ${overdueSeconds.toFixed(0)} s: ${isMet ? 'PASS' : 'FAIL'}`,
+  ].join('\n')
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (!/^\d{1,8}$/.test(text) || Number(text) < 1) throw new Error(`--${option} is a number from 1`)
+  return Number(text)
+}
+
+/** The result goes to stdout, the progress to stderr. */
+function say(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+function print(...paragraphs: string[]): void {
+  process.stdout.write(`\n${paragraphs.join('\n')}\n`)
+}
+
+process.exitCode = (await main()) ? 0 : 1
