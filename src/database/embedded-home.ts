@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
-import { access, chmod, constants, cp, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises'
+import { access, chmod, constants, cp, mkdir, readFile, rename, rm, rmdir, stat, symlink } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -85,7 +85,10 @@ async function clusterElsewhere(link: string): Promise<string> {
   if (!lstatSync(link, { throwIfNoEntry: false })) {
     const folder = join(SYSTEM_FOLDER, randomBytes(8).toString('hex'))
     await mkdir(folder, { recursive: true, mode: 0o711 })
-    await symlink(join(folder, 'cluster'), link)
+    await symlink(join(folder, 'cluster'), link).catch(async (error) => {
+      if (error.code !== 'EEXIST') throw error
+      await rmdir(folder) // another first start was faster
+    })
   }
   const cluster = readlinkSync(link)
   await mkdir(dirname(cluster), { recursive: true, mode: 0o711 })
