@@ -26,6 +26,7 @@ const actsOf = async (like: string) =>
 
 interface Row {
   provider: string
+  fees: { channel: string; currency: string; text: string }[]
   integration: { enabled: boolean; priority: number; secretsSet: string[] } | null
 }
 
@@ -57,6 +58,9 @@ test('providers: all that there are, set up with keys that are never shown, in a
     [paystack?.provider, paystack?.integration?.priority, paystack?.integration?.secretsSet],
     ['paystack', 10, ['secretKey']],
   )
+  const fees = paystack?.fees.map(({ channel, currency, text }) => `${channel} ${currency}: ${text}`) ?? []
+  assert.equal(fees[0], 'card NGN: 1.5 % + ₦100.00 from ₦2,500.00, at most ₦2,000.00')
+  assert.match(fees.join('\n'), /^card ZAR: 2\.9 % \+ R\s1\.00, plus 15 % tax on the fee$/m)
   assert.equal((await order(['paystack'])).status, 409)
   assert.equal((await order(['paystack', 'stripe'])).status, 409)
 

@@ -168,6 +168,7 @@ export interface ProviderRow {
   channels: Channel[]
   countries: string[]
   currencies: string[]
+  fees: { channel: Channel; currency: string; text: string }[]
   settings: { name: string; about: string; secret: boolean; optional: boolean; looksLike: string }[]
   noticeURL: string
   noticeSeen: boolean

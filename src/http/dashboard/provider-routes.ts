@@ -1,9 +1,11 @@
 import { listIntegrations } from '../../integrations/integration-store.ts'
 import { integrationView } from '../../integrations/integration-view.ts'
 import { orderIntegrations } from '../../integrations/manage-integrations.ts'
+import type { Currency } from '../../kernel/money.ts'
 import { findProvidersWithNotices } from '../../payments/store/notices.ts'
 import { PROVIDERS } from '../../providers/registry.ts'
 import type { App } from '../server/framework.ts'
+import { feeText } from './fee-text.ts'
 import { inMerchant, scopeOf } from './guard.ts'
 import { ProviderOrder, ProvidersAnswer } from './providers-contract.ts'
 import { OF_MERCHANT, type SharedParts } from './shared-routes.ts'
@@ -25,11 +27,16 @@ export function providerRoutes(app: App, parts: SharedParts): void {
       return index < 0 ? records.length : index
     }
     const rows = offered.map((provider) => {
-      const { name, title, channels, countries, currencies } = provider.capabilities
+      const { name, title, channels, countries, currencies, fees } = provider.capabilities
       const record = records.find((each) => each.provider === name)
       const noticeURL = links.notices(scope, name)
       return {
         ...{ provider: name, title, channels, countries, currencies, noticeURL },
+        fees: channels.flatMap((channel) =>
+          Object.entries(fees[channel]).map(([currency, fee]) => ({
+            ...{ channel, currency, text: feeText(fee, currency as Currency) },
+          })),
+        ),
         settings: provider.settings.map((setting) => ({
           name: setting.name,
           about: setting.about,

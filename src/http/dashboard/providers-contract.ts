@@ -10,6 +10,8 @@ const ProviderRow = Type.Object({
   channels: Type.Array(ChannelName),
   countries: Type.Array(Type.String()),
   currencies: Type.Array(Type.String()),
+  /** What the provider keeps, in words. */
+  fees: Type.Array(Type.Object({ channel: ChannelName, currency: Type.String(), text: Type.String() })),
   /** What a merchant copies from the provider's dashboard. */
   settings: Type.Array(
     Type.Object({

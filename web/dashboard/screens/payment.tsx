@@ -17,6 +17,7 @@ import {
   RefundStatusMark,
 } from '../components/payment-status.tsx'
 import { ProblemPanel, ProblemText } from '../components/problem.tsx'
+import { QrCode } from '../components/qr-code.tsx'
 import { Facts, Screen, Section } from '../components/screen.tsx'
 import { Timeline } from '../components/timeline.tsx'
 import { formatMoney, Money, parseMoney, Time } from '../components/values.tsx'
@@ -99,6 +100,7 @@ function Loaded({ payment, path }: { payment: Payment; path: string }) {
           {payment.status === 'pending' && (
             <Section title="Payment link" about="Send it to the customer. It can be paid once.">
               <Copyable label="payment link" text={payment.shortURL} />
+              <QrCode text={payment.shortURL} label="QR code of the payment link" />
             </Section>
           )}
           <Section title="Attempts">

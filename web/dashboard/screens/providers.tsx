@@ -145,6 +145,16 @@ function Name({ row }: { row: ProviderRow }) {
     <div>
       <span class="cell-main">{row.title}</span>
       <div class="cell-more">{row.channels.map(channelName).join(', ')}</div>
+      <details class="cell-more">
+        <summary aria-label={`Fees of ${row.title}`}>Fees</summary>
+        <ul>
+          {row.fees.map(({ channel, currency, text }) => (
+            <li key={channel + currency}>
+              {channelName(channel)}, {currency}: {text}
+            </li>
+          ))}
+        </ul>
+      </details>
     </div>
   )
 }
