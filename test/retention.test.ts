@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import pg from 'pg'
+import { ADVISORY_LOCKS } from '../src/database/advisory-locks.ts'
 import type { Transaction } from '../src/database/database.ts'
 import { DeleteBatches } from '../src/database/delete-batches.ts'
 import { sql, statementOf } from '../src/database/sql.ts'
@@ -16,7 +18,7 @@ import { eventually, startPaying } from './support/paying.ts'
 import { placedTables } from './support/place-rule.ts'
 import { assertAudited, atProvider, type Paid, paid } from './support/returns.ts'
 
-const { addShop, database, parts } = await startPaying({ deliver: true })
+const { addShop, database, databaseUrl, parts } = await startPaying({ deliver: true })
 const shop = await addShop()
 const merchant = uuidOf(shop.merchantId)
 const DAYS: RetentionDays = { transportDays: 90, sandboxDays: 90, moneyDays: undefined }
@@ -75,7 +77,12 @@ test('transport is deleted after its days, and the payment with its events stays
   const before = await rowsOf(payment)
   await retain({ ...DAYS, sandboxDays: undefined }, 89)
   assert.deepEqual(await rowsOf(payment), before)
+  // As the process that owns the embedded PostgreSQL does while it runs.
+  const owner = new pg.Client({ connectionString: databaseUrl })
+  await owner.connect()
+  await owner.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.embeddedOwner])
   await retain({ ...DAYS, sandboxDays: undefined }, 91)
+  await owner.end()
   const after = await rowsOf(payment)
   const transport = { deliveries: 0, tries: 0, notices: 0, calls: 0 }
   assert.ok(before.deliveries && before.notices && before.calls)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { overdueSince, retentionBatchSeconds, retentionDeleted } from '../metrics/instruments.ts'
+import { ADVISORY_LOCKS } from './advisory-locks.ts'
 import type { Database, Transaction } from './database.ts'
 import { isStatementTimeout } from './failure.ts'
 import { sql } from './sql.ts'
@@ -8,9 +9,6 @@ import { sql } from './sql.ts'
 const AIM_MS = 40
 const FIRST_SIZE = 10
 const MAX_SIZE = 5_000
-
-// An arbitrary advisory lock id, used for nothing else.
-const LOCK = 6_264_553
 
 export interface Deleted {
   /** Of each deleted row: the time from which its age counts. */
@@ -88,7 +86,7 @@ export class DeleteBatches {
 /** False: another process is deleting. A crash may undo a batch: the rows are then deleted again. */
 async function begin(tx: Transaction): Promise<boolean> {
   const row = await tx.row<{ mine: boolean }>(sql`
-    select pg_try_advisory_xact_lock(${LOCK}) as mine, set_config('statement_timeout', '100ms', true),
+    select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.retention}) as mine, set_config('statement_timeout', '100ms', true),
            set_config('synchronous_commit', 'off', true), set_config('manilla.retention', 'on', true)`)
   return row?.mine ?? false
 }

@@ -7,6 +7,7 @@ import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { OperatorError } from '../kernel/operator-error.ts'
+import { ADVISORY_LOCKS } from './advisory-locks.ts'
 import { environment, explain, findHome, type Home } from './embedded-home.ts'
 import { withStartLock } from './embedded-lock.ts'
 import { setUp } from './embedded-setup.ts'
@@ -39,7 +40,6 @@ export interface EmbeddedOptions {
   onRestart?: () => void
 }
 
-const OWNER_LOCK = 6_264_553
 const STOP_TIMEOUT_MS = 30_000
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
@@ -209,7 +209,7 @@ async function becomeOwner(url: string): Promise<pg.Client | undefined> {
   client.on('error', () => {}) // the next query reports it
   try {
     await client.connect()
-    const { rows } = await client.query('select pg_try_advisory_lock($1) as locked', [OWNER_LOCK])
+    const { rows } = await client.query('select pg_try_advisory_lock($1) as locked', [ADVISORY_LOCKS.embeddedOwner])
     if (rows[0].locked) return client
     await client.end()
   } catch {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { OperatorError } from '../kernel/operator-error.ts'
+import { ADVISORY_LOCKS } from './advisory-locks.ts'
 import { withSession } from './check-sessions.ts'
 import { isLockTimeout, isTransactionConflict } from './failure.ts'
 
@@ -13,9 +14,6 @@ export interface Migration {
 }
 
 const FOLDER = join(import.meta.dirname, '../../migrations')
-
-// An arbitrary advisory lock id, used for nothing else.
-const LOCK = 6_264_552
 
 /**
  * A statement that waits for a lock makes all later ones on the table wait behind it, so it gives up and tries again. So it does after a
@@ -76,7 +74,7 @@ export async function migrate(url: string, migrations?: Migration[]): Promise<st
 /** Until the session ends. It polls: a session that waits for the lock in a statement would block `create index concurrently`. */
 async function lock(client: pg.Client): Promise<void> {
   for (;;) {
-    const { rows } = await client.query(`select pg_try_advisory_lock(${LOCK}) as locked`)
+    const { rows } = await client.query(`select pg_try_advisory_lock(${ADVISORY_LOCKS.migrations}) as locked`)
     if (rows[0].locked) return
     await sleep(50 + Math.random() * 100)
   }

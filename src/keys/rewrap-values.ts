@@ -49,7 +49,7 @@ export function valueRewrapper(deps: Dependencies, tables = SEALED_TABLES): () =
     if (unreadable > 0) log.error({ count: unreadable }, 'values are encrypted with a key that is not set')
     else if (changed === 0 && (await retirePreviousKey(database, secrets)))
       log.info('all values are encrypted with SECRET_KEY')
-    return changed > 0 // somebody else changed them meanwhile: look again
+    return changed > 0 // other processes changed values during this pass, so another pass is needed
   }
 }
 
