@@ -5,9 +5,9 @@ import { startEmbedded } from '../../../src/database/embedded.ts'
 import { killWhileStarting, processesWith, untilNone } from '../processes.ts'
 import type { Random } from '../random.ts'
 import { type Books, compareBooks } from './check.ts'
-import { Slot, soon } from './copies.ts'
 import { type Call, Load } from './load.ts'
 import type { CrashPart } from './report.ts'
+import { Slot, soon } from './slots.ts'
 
 const CLIENTS = 8
 const GONE_WITHIN_MS = 10_000

@@ -1,32 +1,22 @@
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbedded } from '../../../src/database/embedded.ts'
 import type { Random } from '../random.ts'
 import { compareBooks } from './check.ts'
-import { copySettings, Slot, soon } from './copies.ts'
 import { Load } from './load.ts'
 import type { CrashPart } from './report.ts'
+import { soon, withCopies } from './slots.ts'
 
 const CLIENTS = 8
-const COPIES = 2
 const RESTARTED_WITHIN_MS = 60_000
 
 /** A fast shutdown, an immediate one that leaves the recovery to the next start, and a kill of the postmaster. */
 const SIGNALS = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const
 
 /** Two copies stay up while their PostgreSQL ends, and is started again. */
-export async function crashOfPostgres(random: Random, restarts: number): Promise<CrashPart> {
-  const folder = await mkdtemp(join(tmpdir(), 'manilla-crash-postgres-'))
-  // It supervises the server: one that ends is started again, on the same port.
-  const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
-  const env = copySettings(server.url, folder)
-  const slots = Array.from({ length: COPIES }, () => new Slot(env))
-  let slowestMs = 0
-  try {
-    await Promise.all(slots.map((slot) => slot.start()))
+export function crashOfPostgres(random: Random, restarts: number): Promise<CrashPart> {
+  return withCopies(async ({ folder, databaseUrl, slots }) => {
     const load = new Load('postgres', random, () => slots.flatMap(({ copy }) => copy ?? []), CLIENTS)
+    let slowestMs = 0
     try {
       for (let restart = 0; restart < restarts; restart++) {
         await soon(random, load)
@@ -41,18 +31,14 @@ export async function crashOfPostgres(random: Random, restarts: number): Promise
       await load.stop()
     }
     return {
-      title: `PostgreSQL restarted under ${COPIES} copies`,
+      title: `PostgreSQL restarted under ${slots.length} copies`,
       kills: restarts,
       killsWhileStarting: 0,
       slowestStartMs: slowestMs,
       leftBehind: 0,
-      books: await compareBooks(load.calls, server.url),
+      books: await compareBooks(load.calls, databaseUrl),
     }
-  } finally {
-    await Promise.all(slots.map((slot) => slot.end()))
-    await server.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+  })
 }
 
 /** Undefined while the server is down. */

@@ -1,8 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { connect, type Database } from '../../../src/database/database.ts'
-import { startEmbedded } from '../../../src/database/embedded.ts'
 import { sql } from '../../../src/database/sql.ts'
 import { SANDBOX_MERCHANT_ID } from '../../../src/integrations/create-merchant.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
@@ -10,11 +6,10 @@ import { FAKES } from '../../fakes/index.ts'
 import { Door, pause } from '../chaos/door.ts'
 import { Killer } from '../killer.ts'
 import type { Random } from '../random.ts'
-import { copySettings, Slot } from './copies.ts'
+import { COPIES, withCopies } from './slots.ts'
 
 // These providers have no idempotency key for refunds: a repeated request makes a second refund.
 const TESTED = FAKES.filter(({ features }) => !features.idempotentRefunds)
-const COPIES = 2
 const CLIENTS = 8
 const PAYMENTS_PER_KILL = 4
 const PAID_WITHIN_MS = 120_000
@@ -42,34 +37,28 @@ interface Refund {
 }
 
 /** Copies are killed in the middle of refunds, while clients repeat theirs with the same key. Then our records must equal the providers' ledgers. */
-export async function crashOfRefunds(random: Random, kills: number): Promise<RefundPart> {
-  const folder = await mkdtemp(join(tmpdir(), 'manilla-crash-refunds-'))
-  const server = await startEmbedded({ dataDir: folder, purpose: 'own' })
-  const database = connect({ url: server.url })
-  const env = copySettings(server.url, folder)
-  const slots = Array.from({ length: COPIES }, () => new Slot(env))
-  const door = new Door(random, () => slots.flatMap(({ copy }) => copy ?? []))
-  const ends: (() => Promise<void>)[] = []
-  try {
-    await Promise.all(slots.map((slot) => slot.start()))
-    const fakes = await Promise.all(TESTED.map(({ start }) => start({ after: (end) => void ends.push(end) })))
-    for (const fake of fakes) await setUp(door, fake)
-    const wanted = await pay(database, door, fakes, random, Math.max(4, kills * PAYMENTS_PER_KILL))
-    const killer = new Killer(random, slots, kills)
-    for (const { upstream } of fakes) upstream.trouble = ({ method, path }) => killer.look(method, path)
-    const repeated = await refundAll(door, random, wanted)
-    for (const { upstream } of fakes) upstream.trouble = undefined
-    await killer.allBack()
-    await settled(database, door, fakes)
-    return { kills: killer.made, askedFor: wanted.length, repeated, ...(await compare(database, fakes, wanted)) }
-  } finally {
-    door.close()
-    await Promise.all(slots.map((slot) => slot.end()))
-    for (const end of ends) await end()
-    await database.close()
-    await server.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+export function crashOfRefunds(random: Random, kills: number): Promise<RefundPart> {
+  return withCopies(async ({ databaseUrl, slots }) => {
+    const database = connect({ url: databaseUrl })
+    const door = new Door(random, () => slots.flatMap(({ copy }) => copy ?? []))
+    const ends: (() => Promise<void>)[] = []
+    try {
+      const fakes = await Promise.all(TESTED.map(({ start }) => start({ after: (end) => void ends.push(end) })))
+      for (const fake of fakes) await setUp(door, fake)
+      const wanted = await pay(database, door, fakes, random, Math.max(4, kills * PAYMENTS_PER_KILL))
+      const killer = new Killer(random, slots, kills)
+      for (const { upstream } of fakes) upstream.trouble = ({ method, path }) => killer.look(method, path)
+      const repeated = await refundAll(door, random, wanted)
+      for (const { upstream } of fakes) upstream.trouble = undefined
+      await killer.allBack()
+      await settled(database, door, fakes)
+      return { kills: killer.made, askedFor: wanted.length, repeated, ...(await compare(database, fakes, wanted)) }
+    } finally {
+      door.close()
+      for (const end of ends) await end()
+      await database.close()
+    }
+  })
 }
 
 async function setUp(door: Door, { provider, settings, upstream }: FakeProvider): Promise<void> {
