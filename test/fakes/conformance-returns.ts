@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test as nodeTest, type TestContext } from 'node:test'
 import { money } from '../../src/kernel/money.ts'
-import { providerHttp } from '../../src/outbound/provider-http.ts'
 import type {
   Connection,
   ListedTransaction,
@@ -11,6 +10,7 @@ import type {
 } from '../../src/providers/provider.ts'
 import type { Features, Rig } from './conformance.ts'
 import { handleOf, newReference, orderOf, refundable, startedCard } from './rig.ts'
+import { httpTo } from './upstream.ts'
 
 /** Conformance of refunds and disputes made at the provider, of the list of transactions, and of refused keys. */
 export function returnsConformance(
@@ -274,7 +274,7 @@ function withWrongKeys({ provider, settings, upstream, baseURL = upstream.url }:
     name,
     secrets.has(name) ? value.replace(/[0-9a-z](?=[^0-9a-z]*$)/, (last) => (last === '1' ? '2' : '1')) : value,
   ])
-  const http = providerHttp({ deadlineMs: 500 })
+  const http = httpTo(upstream)
   return provider.connect({ mode: 'sandbox', settings: Object.fromEntries(wrong), baseURL, http })
 }
 

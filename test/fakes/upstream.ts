@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type ProviderHttp, providerHttp } from '../../src/outbound/provider-http.ts'
 
 /** A request as a provider sees it. */
 export interface Asked {
@@ -65,6 +66,15 @@ export async function startUpstream(
   }
   t.after(() => upstream.close())
   return upstream
+}
+
+/**
+ * For an adapter. Short of patience only while the upstream is in trouble, as the tests then wait for the deadline: otherwise a busy
+ * machine would be taken for a silent provider.
+ */
+export function httpTo(upstream: Upstream): ProviderHttp {
+  const [patient, impatient] = [providerHttp(), providerHttp({ deadlineMs: 500 })]
+  return { request: (call) => (upstream.trouble ? impatient : patient).request(call) }
 }
 
 async function answer(

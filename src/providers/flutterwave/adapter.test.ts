@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
 import { fakeFlutterwave, startFakeFlutterwave } from '../../../test/fakes/flutterwave/fake.ts'
+import { httpTo } from '../../../test/fakes/upstream.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
@@ -11,7 +12,7 @@ import { flutterwave } from './adapter.ts'
 async function setUp(t: TestContext) {
   const fake = await startFakeFlutterwave(t)
   const { settings, upstream } = fake
-  const http = providerHttp({ deadlineMs: 400 })
+  const http = httpTo(upstream)
   const connection = flutterwave.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
   /** A link that was handed out, and how to ask about it. */
   const start = async (changes: Partial<Order> = {}) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startFakeFlutterwave } from '../../../test/fakes/flutterwave/fake.ts'
+import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import { providerHttp } from '../../outbound/provider-http.ts'
-import type { Order, RefundOrder } from '../provider.ts'
+import type { Order, ProviderHttp, RefundOrder } from '../provider.ts'
 import { flutterwave } from './adapter.ts'
 
 const NGN = 'NGN' as Currency
@@ -13,7 +13,7 @@ const REFERENCE = 'f'.repeat(32)
 async function setUp(t: TestContext, parts = [150_000]) {
   const fake = await startFakeFlutterwave(t)
   const { settings, upstream } = fake
-  const account = { mode: 'sandbox' as const, settings, baseURL: upstream.url, http: providerHttp({ deadlineMs: 400 }) }
+  const account = { mode: 'sandbox' as const, settings, baseURL: upstream.url, http: httpTo(upstream) }
   const connection = flutterwave.connect(account)
   const order: Order = {
     reference: 'r'.repeat(32),
@@ -51,7 +51,7 @@ async function setUp(t: TestContext, parts = [150_000]) {
   return { ...fake, connection, wanted, posts, losePosts }
 }
 
-function loseAnswers(request: ReturnType<typeof providerHttp>['request']): typeof request {
+function loseAnswers(request: ProviderHttp['request']): typeof request {
   return async (call) => {
     const answer = await request(call)
     return call.method === 'POST' ? { kind: 'unknown', because: 'the answer was lost' } : answer

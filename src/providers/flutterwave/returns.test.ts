@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startFakeFlutterwave } from '../../../test/fakes/flutterwave/fake.ts'
+import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Order, OrderHandle, RefundOrder } from '../provider.ts'
 import { flutterwave } from './adapter.ts'
 
@@ -14,7 +14,7 @@ const HANDLE: OrderHandle = { reference: R, providerReference: 'x', channel: 'ca
 async function setUp(t: TestContext) {
   const fake = await startFakeFlutterwave(t)
   const { settings, upstream } = fake
-  const http = providerHttp({ deadlineMs: 400 })
+  const http = httpTo(upstream)
   const connection = flutterwave.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
   const order: Order = {
     ...{ reference: R, amount: money(500_000, NGN), country: 'NG', merchantName: 'Ada & Sons', saveCard: false },

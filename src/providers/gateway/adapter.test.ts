@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { conformanceSuite, type NoticeKind, type Rig } from '../../../test/fakes/conformance.ts'
-import { type Asked, type Said, startUpstream } from '../../../test/fakes/upstream.ts'
+import { type Asked, httpTo, type Said, startUpstream } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Order, RawNotice } from '../provider.ts'
@@ -176,7 +176,7 @@ async function setUp(t: TestContext) {
   const upstream = await startUpstream(t, server.speak)
   const settings = { secretKey: SECRET_KEY, publicKey: PUBLIC_KEY }
   const baseURL = `${upstream.url}/sandbox/gateway`
-  const connection = gateway.connect({ mode: 'sandbox', settings, baseURL, http: providerHttp({ deadlineMs: 500 }) })
+  const connection = gateway.connect({ mode: 'sandbox', settings, baseURL, http: httpTo(upstream) })
   const find = (reference: string) => server.payments.get(reference) ?? assert.fail('there is such a payment')
 
   const rig: Rig = {

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
 import { fakeMonnify, KEYS, startFakeMonnify } from '../../../test/fakes/monnify/fake.ts'
 import type { Said } from '../../../test/fakes/upstream.ts'
+import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Order, OrderHandle, ProviderHttp } from '../provider.ts'
@@ -13,7 +14,7 @@ const naira = (kobo: number) => money(kobo, 'NGN' as Currency)
 
 async function setUp(t: TestContext) {
   const fake = await startFakeMonnify(t)
-  const [calls, logins] = [providerHttp({ deadlineMs: 600 }), providerHttp({ deadlineMs: 600 })]
+  const [calls, logins] = [httpTo(fake.upstream), httpTo(fake.upstream)]
   // Logins have a way out of their own, so that the first call after one meets no kept connection: the suite tells those apart.
   const http: ProviderHttp = {
     request: (call) => (call.url.endsWith('/auth/login') ? logins : calls).request(call),

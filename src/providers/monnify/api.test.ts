@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { KEYS, startFakeMonnify } from '../../../test/fakes/monnify/fake.ts'
-import { providerHttp } from '../../outbound/provider-http.ts'
+import { httpTo } from '../../../test/fakes/upstream.ts'
 import type { Connection, OrderHandle } from '../provider.ts'
 import { monnify } from './adapter.ts'
 
 async function setUp(t: TestContext, settings = KEYS) {
   const fake = await startFakeMonnify(t)
-  const http = providerHttp({ deadlineMs: 600 })
+  const http = httpTo(fake.upstream)
   const connection = monnify.connect({ mode: 'sandbox', settings, baseURL: fake.upstream.url, http })
   const login = () => fake.asked.filter(({ path }) => path === '/api/v1/auth/login')
   return { ...fake, connection, login, others: () => fake.asked.length - login().length }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { KEYS, startFakeMonnify } from '../../../test/fakes/monnify/fake.ts'
 import type { Said } from '../../../test/fakes/upstream.ts'
+import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Order, OrderHandle, RefundOrder } from '../provider.ts'
 import { monnify } from './adapter.ts'
 
@@ -11,7 +11,7 @@ const naira = (kobo: number) => money(kobo, 'NGN' as Currency)
 
 async function setUp(t: TestContext) {
   const fake = await startFakeMonnify(t)
-  const http = providerHttp({ deadlineMs: 1_000 })
+  const http = httpTo(fake.upstream)
   const connection = monnify.connect({ mode: 'live', settings: KEYS, baseURL: fake.upstream.url, http })
   return {
     ...fake,

@@ -3,15 +3,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
 import { fakePaystack } from '../../../test/fakes/paystack/fake.ts'
-import { handle, naira, order, pending, rigOver, unknown } from '../../../test/fakes/paystack/rig.ts'
+import { handle, naira, order, paidCard, pending, setUp, unknown } from '../../../test/fakes/paystack/rig.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { chargeFor, feeOf } from '../../kernel/fee.ts'
 import { type Currency, MAX_AMOUNT, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import { paystack } from './adapter.ts'
 import { fromHundredths, toHundredths } from './wire.ts'
-
-const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
 
 conformanceSuite(fakePaystack, setUp)
 

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { handle, order, pending, rigOver, unknown } from '../../../test/fakes/paystack/rig.ts'
+import { handle, order, paidCard, pending, setUp, unknown } from '../../../test/fakes/paystack/rig.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import { paystack } from './adapter.ts'
-
-const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
 
 test('paystack: a rejected transfer names a transaction alone, by which its order is found', async (t) => {
   const { connection, customer, takeNotices, find, ledger } = await setUp(t)

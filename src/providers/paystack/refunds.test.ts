@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { handle, naira, order, rigOver, unknown } from '../../../test/fakes/paystack/rig.ts'
-import { providerHttp } from '../../outbound/provider-http.ts'
-
-const { paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
+import { handle, naira, order, paidCard, unknown } from '../../../test/fakes/paystack/rig.ts'
 
 test('paystack: a refund carries our reference, and is pending until they say that it is done', async (t) => {
   const { connection, wanted, transactionId, asked, takeNotices, refunds, ledger } = await paidCard(t)

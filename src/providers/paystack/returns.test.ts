@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { handle, naira, order, rigOver, unknown } from '../../../test/fakes/paystack/rig.ts'
-import { providerHttp } from '../../outbound/provider-http.ts'
+import { handle, naira, order, paidCard, unknown } from '../../../test/fakes/paystack/rig.ts'
 
-const { paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
 const { reference } = order()
 
 async function check(connection: Awaited<ReturnType<typeof paidCard>>['connection']) {

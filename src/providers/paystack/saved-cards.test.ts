@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { handle, order, pending, rigOver, unknown } from '../../../test/fakes/paystack/rig.ts'
-import { providerHttp } from '../../outbound/provider-http.ts'
-
-const { setUp, paidCard } = rigOver(() => providerHttp({ deadlineMs: 500 }))
+import { handle, order, paidCard, pending, setUp, unknown } from '../../../test/fakes/paystack/rig.ts'
 
 test('paystack: a saved card is charged with its metadata as text', async (t) => {
   const { connection, asked } = await setUp(t)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { conformanceSuite } from '../../../test/fakes/conformance.ts'
 import { fakeStripe, startFakeStripe } from '../../../test/fakes/stripe/fake.ts'
+import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
 import { providerHttp } from '../../outbound/provider-http.ts'
 import type { Order, OrderHandle } from '../provider.ts'
@@ -11,7 +12,7 @@ import { stripe } from './adapter.ts'
 async function setUp(t: TestContext) {
   const fake = await startFakeStripe(t)
   const { settings, upstream, api } = fake
-  const http = providerHttp({ deadlineMs: 600 })
+  const http = httpTo(upstream)
   const connection = stripe.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
   const lastAsked = () => {
     const { method, path, headers, body } = api.asked.at(-1) ?? assert.fail('something was asked')

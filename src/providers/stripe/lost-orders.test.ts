@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startFakeStripe } from '../../../test/fakes/stripe/fake.ts'
+import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import { providerHttp } from '../../outbound/provider-http.ts'
 import type { OrderHandle } from '../provider.ts'
 import { stripe } from './adapter.ts'
 
@@ -13,7 +13,7 @@ const AMOUNT = money(1_099, 'USD' as Currency)
 async function setUp(t: TestContext) {
   const fake = await startFakeStripe(t)
   const { settings, upstream, books, api } = fake
-  const http = providerHttp({ deadlineMs: 500 })
+  const http = httpTo(upstream)
   const connection = stripe.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
   const add = (reference: string) =>
     books.openSession({

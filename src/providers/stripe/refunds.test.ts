@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startFakeStripe } from '../../../test/fakes/stripe/fake.ts'
+import { httpTo } from '../../../test/fakes/upstream.ts'
 import { type Currency, money } from '../../kernel/money.ts'
-import { providerHttp } from '../../outbound/provider-http.ts'
 import type { ProviderCall, ProviderHttp, RefundOrder } from '../provider.ts'
 import { stripe } from './adapter.ts'
 
@@ -17,7 +17,7 @@ const order = {
 async function setUp(t: TestContext) {
   const fake = await startFakeStripe(t)
   const { settings, upstream, books } = fake
-  const way = providerHttp({ deadlineMs: 500 })
+  const way = httpTo(upstream)
   const lossy: { loses: (call: ProviderCall) => boolean } = { loses: () => false }
   const http: ProviderHttp = {
     async request(call) {

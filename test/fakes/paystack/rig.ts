@@ -2,47 +2,43 @@ import type { TestContext } from 'node:test'
 import type { Channel } from '../../../src/kernel/channel.ts'
 import { type Currency, money } from '../../../src/kernel/money.ts'
 import { paystack } from '../../../src/providers/paystack/adapter.ts'
-import type { Order, OrderHandle, ProviderHttp, RefundOrder } from '../../../src/providers/provider.ts'
+import type { Order, OrderHandle, RefundOrder } from '../../../src/providers/provider.ts'
+import { httpTo } from '../upstream.ts'
 import { startFakePaystack } from './fake.ts'
 
-/** What the tests of Paystack begin with, over a way out of theirs. */
-export function rigOver(newHttp: () => ProviderHttp) {
-  /** The fake, and a connection to it. */
-  async function setUp(t: TestContext) {
-    const fake = await startFakePaystack(t)
-    const { settings, upstream } = fake
-    const connection = paystack.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http: newHttp() })
-    /** Changes what they say in `data`, in the next answers. Lists stay as they are. */
-    const alter = (changes: object) => {
-      upstream.garble = ({ status, text }) => {
-        const { data, ...envelope } = JSON.parse(text)
-        if (Array.isArray(data)) return { status, text }
-        return { status, text: JSON.stringify({ ...envelope, data: { ...data, ...changes } }) }
-      }
+/** The fake, and a connection to it. */
+export async function setUp(t: TestContext) {
+  const fake = await startFakePaystack(t)
+  const { settings, upstream } = fake
+  const connection = paystack.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http: httpTo(upstream) })
+  /** Changes what they say in `data`, in the next answers. Lists stay as they are. */
+  const alter = (changes: object) => {
+    upstream.garble = ({ status, text }) => {
+      const { data, ...envelope } = JSON.parse(text)
+      if (Array.isArray(data)) return { status, text }
+      return { status, text: JSON.stringify({ ...envelope, data: { ...data, ...changes } }) }
     }
-    const say = (status: number, body: object) => {
-      upstream.garble = () => ({ status, text: JSON.stringify(body) })
-    }
-    return { ...fake, connection, alter, say }
   }
-
-  /** A payment by card, and the refund of it. */
-  async function paidCard(t: TestContext) {
-    const rig = await setUp(t)
-    await rig.connection.startCard(order())
-    await rig.customer.payByCard(order().reference, { save: false })
-    const transactionId = String(rig.find(order().reference).id)
-    const wanted: RefundOrder = {
-      reference: 'f'.repeat(32),
-      order: handle(),
-      transactionIds: [transactionId],
-      amount: naira(200_000),
-      reason: 'returned',
-    }
-    return { ...rig, transactionId, wanted }
+  const say = (status: number, body: object) => {
+    upstream.garble = () => ({ status, text: JSON.stringify(body) })
   }
+  return { ...fake, connection, alter, say }
+}
 
-  return { setUp, paidCard }
+/** A payment by card, and the refund of it. */
+export async function paidCard(t: TestContext) {
+  const rig = await setUp(t)
+  await rig.connection.startCard(order())
+  await rig.customer.payByCard(order().reference, { save: false })
+  const transactionId = String(rig.find(order().reference).id)
+  const wanted: RefundOrder = {
+    reference: 'f'.repeat(32),
+    order: handle(),
+    transactionIds: [transactionId],
+    amount: naira(200_000),
+    reason: 'returned',
+  }
+  return { ...rig, transactionId, wanted }
 }
 
 export const naira = (amount: number) => money(amount, 'NGN' as Currency)
