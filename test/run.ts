@@ -6,7 +6,7 @@
 // `npm run pgbouncer`: the journeys through PgBouncer in transaction mode. PGBOUNCER names the program.
 // `npm run roles`: journeys that need a worker, with ROLE=worker in a process of its own.
 // `npm run providers`: money, failover and secrets with the fake of every real provider; a minute or two.
-// `npm run shops`: a real Vendure and a real Medusa from npm sell through our plug-ins; some minutes, needs the internet.
+// `npm run shops`: a real Vendure, Medusa and Next.js from npm sell with our packages; some minutes, needs the internet.
 import { spawn } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

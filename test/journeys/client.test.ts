@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { inspect } from 'node:util'
+import { build } from 'esbuild'
 import { fastify } from 'fastify'
 import {
   Manilla,
@@ -566,3 +567,51 @@ test('the program of the README creates a payment, verifies its webhook and expl
   await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: PAYS })
   await says('ORD-20931 is paid')
 })
+
+test('the example for Next.js creates a payment, takes its webhook once and asks before it says thank you', async (t) => {
+  const { shop } = await openClient()
+  const listener = await startListener()
+  const { secret: WEBHOOK_SECRET } = (await shop.call('POST', '/payments/v1/webhook-secret/rotate')).body.data
+  const { 'client-id': CLIENT_ID, 'client-secret': CLIENT_SECRET } = shop.headers
+  const PORT = new URL(listener.url).port
+  const env = { CLIENT_ID, CLIENT_SECRET, WEBHOOK_SECRET, MANILLA: baseUrl, PORT }
+  const [pay, thanks, webhooks] = await Promise.all(
+    ['pay/route.ts', 'thanks/page.tsx', 'webhooks/route.ts'].map((file) => loadNext(file, env)),
+  )
+  const { status, headers } = await pay.POST()
+  assert.equal(status, 303)
+  const { reference, amount } = await shop.payment(headers.get('location').split('/pay/')[1])
+  const page = async () => (await thanks.default({ searchParams: Promise.resolve({ reference }) })).props.children
+  assert.equal(await page(), 'Your payment is pending.')
+  const { body } = await shop.initialize({ reference, amount })
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: PAYS })
+  const [heard] = (await listener.hears(1)) as [Heard]
+  const said = t.mock.method(console, 'log', () => {})
+  const send = (text: string) =>
+    webhooks.POST(
+      new Request(listener.url, { method: 'POST', headers: heard.headers as Record<string, string>, body: text }),
+    )
+  assert.equal((await send(heard.body.replace('1250000', '1'))).status, 401)
+  for (const _twice of [1, 2]) assert.equal((await send(heard.body)).status, 200)
+  assert.deepEqual(
+    said.mock.calls.map((call) => call.arguments),
+    [[`${reference} is paid: deliver it`]],
+  )
+  assert.equal(await page(), 'Thank you!')
+})
+
+/** A module of the example without Next.js: its routes use Web standards only, and a page is a function. */
+// biome-ignore lint/suspicious/noExplicitAny: a module of the example
+async function loadNext(file: string, env: Record<string, string>): Promise<any> {
+  const { outputFiles } = await build({
+    entryPoints: [join(CLIENT, '../../examples/nextjs/app', file)],
+    alias: {
+      '@manilla/client': join(CLIENT, 'src/index.ts'),
+      '@manilla/client/webhooks': join(CLIENT, 'src/webhooks.ts'),
+    },
+    define: { 'process.env': JSON.stringify(env) },
+    ...{ bundle: true, write: false, format: 'esm', jsx: 'automatic', jsxImportSource: 'preact' },
+    nodePaths: [join(CLIENT, '../../node_modules')],
+  })
+  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0]?.contents ?? '').toString('base64')}`)
+}
