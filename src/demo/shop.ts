@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { verifyWebhook, type WebhookEvent, WebhookVerificationError } from '../../clients/typescript/src/index.ts'
 import { encodeBase58 } from '../kernel/base58.ts'
+import { Problem } from '../kernel/problem.ts'
 import { randomInteger48 } from '../kernel/random.ts'
 import { type Line, LiveLog } from './live-log.ts'
 import { type Account, type Order, type Payment, paymentsApi, Refused } from './payments-api.ts'
@@ -69,6 +70,13 @@ export function demoShop(parts: DemoParts): DemoShop {
   const panel = (after: number, reference?: string): Panel => ({ lines: log.after(0, reference), after, reference })
   const send = (reply: FastifyReply, status: number, page: string) => reply.code(status).headers(headers()).send(page)
 
+  /** Without the lines of the log: an answer to too many requests must be cheap. */
+  function sendWait(reply: FastifyReply, seconds: number): FastifyReply {
+    const note = `Your address sent too many requests, and this one was not carried out. Wait ${seconds} s, then try again.`
+    const page = troublePage(frame(), { lines: [], after: log.last }, 'Please wait a moment', note)
+    return send(reply.header('retry-after', String(seconds)), 429, page)
+  }
+
   function orderFrom(form: Form, customer: string): Order {
     const product = productOf(form.product)
     if (!product) throw new Refused(400, 'We do not sell that.')
@@ -125,7 +133,8 @@ export function demoShop(parts: DemoParts): DemoShop {
     app.addHook('preClose', async () => {
       for (const watcher of watchers) watcher.end()
     })
-    app.setErrorHandler((error, _request, reply) => {
+    app.setErrorHandler((error, request, reply) => {
+      if (isRateLimited(error) && acceptsHtml(request)) return sendWait(reply, error.retryAfterSeconds ?? 1)
       if (!(error instanceof Refused)) throw error
       const heading = error.status === 404 ? 'We can’t find this order' : 'That did not work'
       return send(reply, error.status, troublePage(frame(), panel(log.last), heading, error.message))
@@ -253,6 +262,11 @@ function limitOf(method: string, path: string): 'sandboxPages' | 'demoOrders' | 
   if (path === '/webhook') return undefined
   return method === 'POST' ? 'demoOrders' : 'sandboxPages'
 }
+
+const isRateLimited = (error: unknown): error is Problem => error instanceof Problem && error.code === 'rate_limited'
+
+/** A browser, not the page's script. */
+const acceptsHtml = ({ headers }: FastifyRequest) => /\btext\/html\b/.test(headers.accept ?? '')
 
 /** A real shop stores event ids with its orders, for idempotency. */
 function remember(seen: Set<string>, id: string): void {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
+import { demoShop } from '../../src/demo/shop.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { sandboxServers } from '../../src/providers/sandbox-servers.ts'
 import { type Answer, addMerchant, BASE_URL, call, checkout, startOn, startService } from '../support/service.ts'
@@ -117,6 +118,24 @@ test('the card pages of the sandbox provider are limited by address, its API is 
   assertLimited(refused[0] as Answer)
   const calls = await many(100, () => call(limited, 'POST', '/sandbox/gateway/v1/payments', { body: {} }))
   assert.ok(calls.every(({ status }) => status === 401))
+})
+
+test('the demo shop takes 20 orders at once from one address; then a browser gets a page that says how long to wait', async () => {
+  const url = () => BASE_URL
+  const credential = { clientId: 'cid_sandbox_x', clientSecret: 'x' }
+  const shop = demoShop({ baseUrl: url, serverUrl: url, credential, webhookSecret: '', script: '', style: '' })
+  const limited = await startOn(database, { rateLimit: true, guests: [shop] })
+  const order = (accept: string) => () =>
+    call(limited, 'POST', '/demo/buy', { headers: { accept, 'content-type': 'application/x-www-form-urlencoded' } })
+  const answers = await many(20, order('text/html'))
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [400], 'an order of nothing')
+  const page = await order('text/html,application/xhtml+xml')()
+  assertLimited(page)
+  assert.match(page.body, new RegExp(`not carried out\\. Wait ${page.headers['retry-after']} s, then try again`))
+  assert.match(String(page.headers['content-type']), /^text\/html/)
+  const answer = await order('application/json')()
+  assertLimited(answer)
+  assert.equal(answer.body.code, 'rate_limited')
 })
 
 test('RATE_LIMIT=off lifts all of them', async () => {

@@ -27,9 +27,9 @@ export const LIMITS = {
   /** The API reference is large, and metrics are expensive to collect. */
   docs: { perSecond: 1, burst: 12 },
   metrics: { perSecond: 2, burst: 20 },
-  /** The sandbox provider's card pages and the demo shop. Each order of the shop is stored. */
+  /** The sandbox provider's card pages and the demo shop. Each order of the shop is stored; a visitor tries several ways to pay. */
   sandboxPages: { perSecond: 5, burst: 20 },
-  demoOrders: { perSecond: 0.2, burst: 5 },
+  demoOrders: { perSecond: 0.2, burst: 20 },
   /** Requests of the dashboard without a session. Wrong passwords and codes have limits of their own. */
   signIn: { perSecond: 2, burst: 60 },
   /** Providers' notices, by address and by merchant. A notice with a valid signature costs nothing here. */
