@@ -10,6 +10,7 @@ import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { parse, parseAllDocuments } from 'yaml'
+import { Manilla } from '../clients/typescript/src/index.ts'
 import { integrationCommands } from '../src/cli/commands/integration.ts'
 import { merchantBrand } from '../src/cli/commands/merchant-brand.ts'
 import { gradeHandler } from '../src/cli/grade-handler.ts'
@@ -759,5 +760,26 @@ test('the table of providers matches their capabilities, and each provider has a
     const page = read(`docs/providers/${capabilities.name}.md`)
     for (const { name } of settings) assert.ok(page.includes(`\`${name}\``), `${capabilities.name} explains ${name}`)
     assert.ok(page.includes(`/notices/${capabilities.name}/`), `${capabilities.name} names its notice URL`)
+  }
+})
+
+test('the README of each shop plug-in names the scopes of the calls that it makes', async () => {
+  const { paths } = JSON.parse(read('openapi.json'))
+  for (const name of ['vendure', 'medusa']) {
+    const source = globSync(`clients/${name}/src/*.ts`, { cwd: ROOT }).map(read).join('\n')
+    const calls = [...source.matchAll(/\bmanilla\s*\.(\w+)\s*\.(\w+)\(/g)].map(([, ...names]) => names)
+    const needed = new Set<string>()
+    const fetch = async (url: unknown, { method = '' }: RequestInit = {}) => {
+      const path = new URL(String(url)).pathname.replace('/ORD-1', '/{reference}')
+      needed.add(paths[path][method.toLowerCase()].security[0].clientSecret[0])
+      return Response.json({ data: {} })
+    }
+    const manilla = new Manilla({ baseUrl: 'http://pay.test', clientId: 'x', clientSecret: 'x', fetch })
+    type Resources = Record<string, Record<string, (...args: unknown[]) => Promise<unknown>>>
+    for (const [resource = '', call = ''] of calls.filter(([resource]) => resource !== 'webhooks'))
+      await (manilla as unknown as Resources)[resource]?.[call]?.('ORD-1', {})
+    assert.ok(needed.size > 1, `${name}: ${calls}`)
+    const named = [...read(`clients/${name}/README.md`).matchAll(/--scope (\S+)/g)].map(([, scope]) => scope)
+    assert.deepEqual(new Set(named), needed, name)
   }
 })

@@ -12,7 +12,7 @@ import { freePort } from '../support/free-port.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { openGate } from './gate.ts'
 import { installShop, run, startShop, versionOf } from './install.ts'
-import { customerWhoWaits, declineThenPay, redeliver } from './pay.ts'
+import { credentialOf, customerWhoWaits, declineThenPay, redeliver } from './pay.ts'
 
 /** A real Medusa from npm sells one product through the plug-in. */
 const PRICE = 12_500
@@ -22,8 +22,9 @@ const ADMIN = { email: 'admin@example.com', password: 'only for this test' }
 const folder = await installShop('medusa')
 console.log(await versionOf(folder, '@medusajs/medusa'))
 
-const { baseUrl, addShop } = await startPaying({ deliver: true, worker: true })
-const shop = await addShop()
+const service = await startPaying({ deliver: true, worker: true })
+const { baseUrl } = service
+const shop = await service.addShop()
 const { secret } = (await shop.call('POST', '/payments/v1/webhook-secret/rotate')).body.data
 const gate = await openGate(await freePort(), (path) => path.startsWith('/hooks/'))
 const storefront = await openStorefront()
@@ -31,8 +32,7 @@ const { url: SHOP_DATABASE_URL } = await createDatabase({ empty: true })
 const env = {
   SHOP_DATABASE_URL,
   MANILLA_URL: baseUrl,
-  CLIENT_ID: shop.headers['client-id'],
-  CLIENT_SECRET: shop.headers['client-secret'],
+  ...(await credentialOf('medusa', service, shop)),
   WEBHOOK_SECRET: secret,
   WEBHOOK_URL: `${gate.url}/hooks/payment/manilla_manilla`,
   RETURN_URL: `${storefront.url}/return`,

@@ -1,6 +1,17 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
+import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { fillCard, NO_MONEY, newCustomer, providerFrame, reaches, VISA } from '../support/customer.ts'
-import type { Shop } from '../support/paying.ts'
+import type { PayingService, Shop } from '../support/paying.ts'
+
+/** Credentials with the scopes that the README of the plug-in names, and no others. */
+export async function credentialOf(plugin: string, { parts }: PayingService, { merchantId }: Shop) {
+  const readme = await readFile(join(import.meta.dirname, `../../clients/${plugin}/README.md`), 'utf8')
+  const scopes = [...readme.matchAll(/--scope (\S+)/g)].map(([, scope = '']) => scope)
+  const { clientId, clientSecret } = await createCredential(parts, 'test', merchantId, 'sandbox', { scopes })
+  return { CLIENT_ID: clientId, CLIENT_SECRET: clientSecret }
+}
 
 /** Opens the payment page, is declined, pays with another card, and waits for the result. The customer returns by the page's countdown. */
 export async function declineThenPay(page: Page, url: string): Promise<void> {

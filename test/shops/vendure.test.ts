@@ -7,7 +7,7 @@ import { freePort } from '../support/free-port.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { openGate } from './gate.ts'
 import { installShop, startShop, versionOf } from './install.ts'
-import { customerWhoWaits, declineThenPay, redeliver } from './pay.ts'
+import { credentialOf, customerWhoWaits, declineThenPay, redeliver } from './pay.ts'
 
 /** A real Vendure from npm sells one product through the plug-in. */
 const PRICE = 1_250_000
@@ -16,8 +16,9 @@ const WITHIN_MS = 60_000
 const folder = await installShop('vendure')
 console.log(await versionOf(folder, '@vendure/core'))
 
-const { baseUrl, addShop } = await startPaying({ deliver: true, worker: true })
-const shop = await addShop()
+const service = await startPaying({ deliver: true, worker: true })
+const { baseUrl } = service
+const shop = await service.addShop()
 const { secret } = (await shop.call('POST', '/payments/v1/webhook-secret/rotate')).body.data
 const gate = await openGate(await freePort(), (path) => path.startsWith('/manilla/webhook'))
 const storefront = `${await openMerchantSite()}/confirmation`
@@ -29,8 +30,7 @@ const vendure = await startShop(
     PORT: String(gate.port),
     SHOP_DATABASE_URL,
     MANILLA_URL: baseUrl,
-    CLIENT_ID: shop.headers['client-id'],
-    CLIENT_SECRET: shop.headers['client-secret'],
+    ...(await credentialOf('vendure', service, shop)),
     WEBHOOK_SECRET: secret,
     SHOP_URL: gate.url,
     RETURN_URL: storefront,
