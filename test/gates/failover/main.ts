@@ -2,14 +2,13 @@
 // docs/operations/failover.md describes them. Customers pay while the primary is killed, frozen and cut off from the network, and while
 // each node is restarted. Nothing acknowledged may be lost or doubled, and writes must be back within 30 s without a restart of Manilla.
 // --rounds 20, one fault each; --fault freeze for one kind only; --clients 3; --seed N to repeat the plan.
-import { spawnSync } from 'node:child_process'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { numbersFrom, wordFrom } from '../arguments.ts'
 import { recordFigures } from '../figures.ts'
 import { compare } from '../provider-chaos/check.ts'
-import { CANNOT_RUN, postgresTools, requireTools, type Tool } from '../tools.ts'
+import { postgresTools, requireTools, type Tool } from '../tools.ts'
 import { type Market, openMarket, untilSettled } from '../whole-payments/market.ts'
 import { Processes } from '../whole-payments/processes.ts'
 import { Cluster } from './cluster.ts'
@@ -29,20 +28,6 @@ const TOOLS: Tool[] = [
   { name: 'ip', path: '/usr/sbin/ip', package: 'iproute2' },
   { name: 'unshare', path: '/usr/bin/unshare', package: 'util-linux' },
 ]
-
-/**
- * With 3.0.2 (Debian 12) this gate lost acknowledged commits after a freeze. Probably a frozen primary takes the leadership back from
- * its successor: https://github.com/patroni/patroni/pull/2689.
- */
-function requirePatroni(): void {
-  const { stdout } = spawnSync('patroni', ['--version'], { encoding: 'utf8' })
-  const [major = 0, minor = 0, patch = 0] = (/\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? '').split('.').map(Number)
-  if (major * 10_000 + minor * 100 + patch >= 30_003) return
-  process.stderr.write(
-    `Patroni 3.0.3 or newer is needed, and this is ${stdout.trim()}: see docs/operations/failover.md\n`,
-  )
-  process.exit(CANNOT_RUN)
-}
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -110,7 +95,6 @@ async function examine(market: Market, load: Load): Promise<string[]> {
 }
 
 requireTools(TOOLS)
-requirePatroni()
 enterNamespaces()
 const { word, rest } = wordFrom(
   'fault',

@@ -41,7 +41,8 @@ export class DatabaseNode {
     const changed = settings
       .replace(/data_dir: .*/, `data_dir: ${this.#folder}/data`)
       .replace(/bin_dir: .*/, `bin_dir: ${postgresFolder()}`)
-      // Two tests at once on one machine would share the default folder of sockets.
+      // By default, all nodes on one machine would share the folder of sockets and the file with passwords.
+      .concat(`  pgpass: ${this.#folder}/pgpass\n`)
       .concat(`  parameters:\n    unix_socket_directories: ${this.#folder}\n    shared_buffers: 32MB\n`)
     await writeFile(this.#settings, changed, { mode: 0o644 })
   }
@@ -52,7 +53,7 @@ export class DatabaseNode {
       ...['--listen-client-urls', 'http://0.0.0.0:2379', '--advertise-client-urls', `http://${this.address}:2379`],
       ...['--listen-peer-urls', 'http://0.0.0.0:2380', '--initial-advertise-peer-urls', `http://${this.address}:2380`],
       ...['--initial-cluster', [1, 2, 3].map((n) => `pg${n}=http://10.0.0.${n}:2380`).join(), '--log-level', 'warn'],
-      ...['--heartbeat-interval', '200', '--election-timeout', '1500'],
+      ...['--enable-v2', '--heartbeat-interval', '200', '--election-timeout', '1500'],
     ])
     this.#patroni = this.#run('patroni', [this.#settings])
   }
