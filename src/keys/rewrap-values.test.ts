@@ -73,6 +73,9 @@ async function seed(database: Database, secrets: SecretBox) {
   const notice = { provider: 'acme', account: version, reading: { kind: 'unreadable' as const, because: 'test' } }
   const body = Buffer.from('{"naïve":"\xff"}', 'latin1')
   const { notice: stored } = await insertNotice(database, secrets, scope, { ...notice, body })
+  // Of a customer who was erased: it has no body any more.
+  const { notice: erased } = await insertNotice(database, secrets, scope, { ...notice, body: Buffer.from('{}') })
+  await database.rows(sql`update notices set body = '' where place = ${place} and id = ${erased.id}`)
 
   /** Reads each of them, as the service does. */
   async function check(box: SecretBox): Promise<void> {

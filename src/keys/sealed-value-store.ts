@@ -17,7 +17,7 @@ const BEFORE_FIRST: Record<KeyType, unknown> = {
 export const beforeFirst = ({ key }: SealedTable): RowKey => Object.values(key).map((type) => BEFORE_FIRST[type])
 export const keyOf = ({ key }: SealedTable, row: SealedRow): RowKey => Object.keys(key).map((name) => row[name])
 
-/** The next rows by primary key. Values that are sealed with this key are null, and are not read. */
+/** The next rows by primary key. Values that are sealed with this key, and erased ones, are null and are not read. */
 export function readOthers(
   db: Queries,
   sealed: SealedTable,
@@ -26,19 +26,19 @@ export function readOthers(
   const own = after.length + 2
   const values = sealed.columns.map(
     (column) =>
-      `case when substring(${column} from 2 for 4) is distinct from $${own}::bytea then ${column} end as ${column}`,
+      `case when substring(${column} from 2 for 4) not in ($${own}::bytea, '') then ${column} end as ${column}`,
   )
   const text = selectAfter(sealed, [...sealed.needs, ...values])
   return db.rows(statementOf(text, [...after, limit, Buffer.from(keyId, 'hex')]))
 }
 
-/** The next rows by primary key, with the first bytes of their values: as many as name the key. */
+/** The next rows by primary key, with the first bytes of their values: as many as name the key. An erased value is null. */
 export function readHeads(
   db: Queries,
   sealed: SealedTable,
   { after, limit }: { after: RowKey; limit: number },
 ): Promise<SealedRow[]> {
-  const heads = sealed.columns.map((column) => `substring(${column} from 1 for 5) as ${column}`)
+  const heads = sealed.columns.map((column) => `nullif(substring(${column} from 1 for 5), '') as ${column}`)
   return db.rows(statementOf(selectAfter(sealed, heads), [...after, limit]))
 }
 
