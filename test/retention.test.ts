@@ -154,6 +154,38 @@ test('a payment of the sandbox is deleted with all that belongs to it; open ones
   assert.equal((await isLive()).length, 0)
 })
 
+test('money that does not add up keeps its payment until a person has handled it', async () => {
+  const AMOUNT = 10_000
+  async function transfer(amount: number, { cancelFirst = false } = {}): Promise<Paid> {
+    const { body } = await shop.initialize({ provider: 'gateway-virtual-bank-account', amount: AMOUNT })
+    const { reference: attempt, data } = body.data
+    const { reference } = await shop.payment(attempt)
+    const cancel = () => shop.call('POST', `/payments/v1/payments/${reference}/cancel`)
+    if (cancelFirst) await cancel()
+    await atProvider(shop, '/transfers', { accountNumber: data.accountNumber, amount }, 200)
+    const { id, status } = await eventually(
+      () => shop.payment(reference),
+      ({ amountPaid }) => amountPaid === amount,
+    )
+    if (status === 'pending') await cancel()
+    return { id, reference, order: '' }
+  }
+  const open = [await transfer(AMOUNT + 500), await transfer(2_500), await transfer(AMOUNT, { cancelFirst: true })]
+  for (const payment of open) await endChecks(payment)
+  await retain(DAYS, 91)
+  assert.equal((await rowsOf(...open)).payments, open.length)
+
+  const references = open.map(({ reference }) => reference)
+  await database.rows(sql`
+    insert into reviews (place, id, merchant_id, mode, kind, act, attempt_id, payment_id, received, amount, currency, actor)
+    select a.place, gen_random_uuid(), a.merchant_id, a.mode, case when p.late then 'late' else 'underpaid' end, 'noted',
+           case when not p.late then a.id end, p.id, a.amount_received, 1, a.currency, 'test'
+      from attempts a join payments p on p.id = a.payment_id where p.reference = any(${references})`)
+  await retain(DAYS, 91)
+  assert.equal((await rowsOf(...open)).payments, 0)
+  await assertAudited(database)
+})
+
 async function insertLive(id: string, age: string): Promise<void> {
   await database.rows(sql`
     insert into payments (place, id, merchant_id, mode, reference, short_code, status, amount, currency, country, customer_bears_charge,

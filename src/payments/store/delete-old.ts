@@ -3,6 +3,7 @@ import { sql } from '../../database/sql.ts'
 import { firstUuidAt } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { ALL_PLACES, type Place } from '../../kernel/place.ts'
+import { HOLDS_OPEN_MONEY, IS_LATE_AND_OPEN } from './transfers.ts'
 
 // Ids begin with the time, so old rows are at the beginning of the indexes that lists use. No index by age is needed.
 
@@ -69,6 +70,11 @@ export async function findOpenPayments(tx: Transaction, place: Place, ids: strin
     union
     select payment_id from attempts
      where place = ${place} and payment_id = any(${ids}::uuid[]) and (next_check_at is not null or needs_review is not null)
+    union
+    -- Money that does not add up, until a person has handled it.
+    select a.payment_id from attempts a where a.place = ${place} and a.payment_id = any(${ids}::uuid[]) and ${HOLDS_OPEN_MONEY}
+    union
+    select p.id from payments p where p.place = ${place} and p.id = any(${ids}::uuid[]) and ${IS_LATE_AND_OPEN}
     union
     select payment_id from refunds where place = ${place} and payment_id = any(${ids}::uuid[]) and status = 'pending'
     union

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from '../../database/database.ts'
-import { sql } from '../../database/sql.ts'
+import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, LAST_UUID, type PaymentId, uuidOf } from '../../kernel/ids.ts'
 import type { Currency } from '../../kernel/money.ts'
 import { money } from '../../kernel/money.ts'
@@ -135,7 +135,20 @@ function transferOf(row: HeldRow, place: number): Omit<Transfer, 'id' | 'kind'> 
   }
 }
 
-/** Attempts with open money: the rules of `openMoneyOf`. */
+/** Attempts `a` with open money: the rules of `openMoneyOf`. */
+export const HOLDS_OPEN_MONEY = new Fixed(`(
+  a.amount_received - a.amount_returned > case when a.status = 'successful' then a.amount_charged else 0 end
+  and not exists (select from reviews v
+                   where v.place = a.place and v.attempt_id = a.id and v.act = 'noted' and v.received = a.amount_received))`)
+
+/** Late payments `p` with open money: the rules of `lateMoneyOf`. */
+export const IS_LATE_AND_OPEN = new Fixed(`(
+  p.late
+  and p.amount_paid > (select coalesce(sum(f.amount), 0) from refunds f
+                        where f.place = p.place and f.payment_id = p.id and f.counted and f.status <> 'failed')
+  and not exists (select from reviews v left join refunds f on f.place = v.place and f.id = v.refund_id
+                   where v.place = p.place and v.payment_id = p.id and v.kind = 'late' and f.status is distinct from 'failed'))`)
+
 async function listHolding(
   db: Queries,
   { place, merchantId, mode }: Scope,
@@ -149,9 +162,7 @@ async function listHolding(
            (select f.failure from refunds f where f.place = a.place and f.attempt_id = a.id and f.status = 'failed' order by f.id desc limit 1) as failure
       from attempts a join payments p on p.place = a.place and p.id = a.payment_id
      where a.place = ${place} and a.merchant_id = ${uuidOf(merchantId)} and a.mode = ${mode} and a.id < ${before}::uuid
-       and a.amount_received - a.amount_returned > case when a.status = 'successful' then a.amount_charged else 0 end
-       and not exists (select from reviews v
-                        where v.place = a.place and v.attempt_id = a.id and v.act = 'noted' and v.received = a.amount_received)
+       and ${HOLDS_OPEN_MONEY}
      order by a.id desc limit ${limit}`)
   return rows.map((row) => ({
     id: idOf('attempt', row.id, place),
@@ -160,7 +171,6 @@ async function listHolding(
   }))
 }
 
-/** Late payments with open money: the rules of `lateMoneyOf`. */
 async function listLate(
   db: Queries,
   { place, merchantId, mode }: Scope,
@@ -176,10 +186,8 @@ async function listLate(
       cross join lateral (
         select coalesce(sum(f.amount), 0)::bigint as refunded from refunds f
          where f.place = p.place and f.payment_id = p.id and f.counted and f.status <> 'failed') gone
-     where p.place = ${place} and p.merchant_id = ${uuidOf(merchantId)} and p.mode = ${mode} and p.late and p.id < ${before}::uuid
-       and p.amount_paid > gone.refunded
-       and not exists (select from reviews v left join refunds f on f.place = v.place and f.id = v.refund_id
-                        where v.place = p.place and v.payment_id = p.id and v.kind = 'late' and f.status is distinct from 'failed')
+     where p.place = ${place} and p.merchant_id = ${uuidOf(merchantId)} and p.mode = ${mode} and p.id < ${before}::uuid
+       and ${IS_LATE_AND_OPEN}
      order by p.id desc limit ${limit}`)
   return rows.map((row) => ({ id: idOf('payment', row.id, place), kind: 'late', ...transferOf(row, place) }))
 }
