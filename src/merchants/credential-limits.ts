@@ -35,7 +35,7 @@ export function parseLimits({ scopes, expiresAt, allowedAddresses = [] }: Wanted
     wrong('scopes', 'invalid_value', `has no "${unknown}": there are ${CREDENTIAL_SCOPES.join(', ')}`)
   else if (chosen.length === 0) wrong('scopes', 'required', 'must have at least one scope')
 
-  const end = expiresAt ? new Date(/^\d{4}-\d\d-\d\d/.test(expiresAt) ? expiresAt : Number.NaN) : null
+  const end = expiresAt ? timeOf(expiresAt) : null
   if (end && !(end > now))
     wrong('expiresAt', 'invalid_value', 'must be a time in the future, like 2027-01-31 or 2027-01-31T12:00:00Z')
 
@@ -47,6 +47,14 @@ export function parseLimits({ scopes, expiresAt, allowedAddresses = [] }: Wanted
     wrong('allowedAddresses', 'too_many', `must have at most ${MAX_ADDRESSES} entries`)
   if (mistakes.length > 0) refuse(mistakes)
   return { scopes: chosen, expiresAt: end, allowedAddresses: addresses }
+}
+
+/** A day means its beginning in UTC; a time must name its zone. `new Date` alone reads 31 February as 3 March, and "2027-01-31 junk" as June. */
+function timeOf(text: string): Date {
+  const [, day, time = 'T00:00Z'] =
+    /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(text) ?? []
+  const isDay = day !== undefined && new Date(`${day}T00:00Z`).getUTCDate() === Number(day.slice(-2))
+  return new Date(isDay ? `${day}${time}` : Number.NaN)
 }
 
 /** Throws when a credential may not be used for this or from this address. */

@@ -276,6 +276,12 @@ test('mistakes in the limits of a credential are named', () => {
   assert.match(mistakes({ scopes: ['payments'] }) ?? '', /has no "payments": there are payments:write/)
   for (const expiresAt of ['2026-06-01T00:00:00Z', '2025-01-01', 'tomorrow', '9'])
     assert.match(mistakes({ expiresAt }) ?? '', /a time in the future/, expiresAt)
+  // Date would read a later time in them, or one in the zone of this machine.
+  for (const expiresAt of ['2027-01-31 junk', '2027-02-31', '2027-01-31T12:00', '2027-01-31 12:00'])
+    assert.match(mistakes({ expiresAt }) ?? '', /a time in the future/, expiresAt)
+  assert.equal(parseLimits({ expiresAt: '2027-01-31' }, now).expiresAt?.toISOString(), '2027-01-31T00:00:00.000Z')
+  const inLagos = parseLimits({ expiresAt: '2027-01-31T12:00+01:00' }, now)
+  assert.equal(inLagos.expiresAt?.toISOString(), '2027-01-31T11:00:00.000Z')
   for (const wrong of [
     '10.0.0.0/33',
     '10.0.0/8',
