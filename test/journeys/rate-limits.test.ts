@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { pino } from 'pino'
 import { demoShop } from '../../src/demo/shop.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { createCredential } from '../../src/merchants/manage-merchants.ts'
 import { sandboxServers } from '../../src/providers/sandbox-servers.ts'
 import { type Answer, addMerchant, BASE_URL, call, checkout, startOn, startService } from '../support/service.ts'
 
@@ -33,6 +34,21 @@ test('a live client may make bursts of 200', async () => {
   const shop = await addMerchant(database, { mode: 'live' })
   const answers = await many(200, () => checkout(app, shop))
   assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201])
+})
+
+test('calls that the limits of a credential refuse do not use up its rate limit', async () => {
+  const own = await startOn(database, { rateLimit: true, trustProxy: ['127.0.0.1'] })
+  const { merchantId } = await addMerchant(database)
+  const parts = { database, clock: systemClock }
+  const limits = { allowedAddresses: ['203.0.113.7'] }
+  const { clientId, clientSecret } = await createCredential(parts, 'test', merchantId, 'sandbox', limits)
+  const from = (ip: string) =>
+    call(own, 'GET', '/payments/v1/payments', {
+      headers: { 'client-id': clientId, 'client-secret': clientSecret, 'x-forwarded-for': ip },
+    })
+  const refused = await many(80, () => from('203.0.113.8'))
+  assert.deepEqual([...new Set(refused.map(({ status }) => status))], [403])
+  assert.equal((await from('203.0.113.7')).status, 200)
 })
 
 test('one client at its limit leaves another alone', async () => {

@@ -25,10 +25,11 @@ export function authentication(verify: VerifyCredential, limits: Limits, onWrong
         limits.wrongCredentials(request, clientId.slice(0, MAX_ID_LENGTH))
         throw refusal(clientId, clientSecret)
       }
-      limits.call(reply, caller.mode, clientId)
       const { scope } = request.routeOptions.config
       if (!scope) throw new Error(`${request.routeOptions.url} has no scope`)
+      // Before its rate limit: a stolen secret must not use up the calls of the addresses that are allowed.
       caller.checkUse?.(scope, request)
+      limits.call(reply, caller.mode, clientId)
       if (caller.suspended) {
         throw new Problem(
           'merchant_suspended',
