@@ -1,4 +1,5 @@
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { shortenPageIds } from './kernel/page-secrets.ts'
 
 /**
  * Structured log lines with an allow list of fields: a secret that is passed by mistake is not on the list, so it is not written.
@@ -35,18 +36,6 @@ function pickFields(fields: Record<string, unknown>): Record<string, unknown> {
     if (FIELDS.has(name) && fields[name] !== undefined) picked[name] = fields[name]
   }
   return picked
-}
-
-// `chk_` ids and short codes open the payment page; `emb_`, `emt_` and `wgt_` open it for a while.
-// No word boundary before them: in JSON the preceding character may be the n of an escaped line break.
-const PAGE_SECRETS = /(chk_\w{8}|emb_|emt_|wgt_)[\w-]{6,}|(\/s\/\w{4})\w{6,}/g
-
-/**
- * Redacts ids and codes that open a payment page. The first 12 characters of a payment's id stay: they hold its creation time and no
- * random bits, so that the lines of one payment can still be found.
- */
-export function shortenPageIds(line: string): string {
-  return line.replace(PAGE_SECRETS, (_, prefix, short) => `${prefix ?? short}…`)
 }
 
 export function createLog(

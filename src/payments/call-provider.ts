@@ -1,3 +1,4 @@
+import { shortenPageIds } from '../kernel/page-secrets.ts'
 import { providerCallSeconds, providerCalls } from '../metrics/instruments.ts'
 import type { Connection, Unknown } from '../providers/provider.ts'
 import { markFailed, startProviderSpan } from '../tracing/payment-traces.ts'
@@ -69,7 +70,11 @@ export async function askProvider<Answer extends { kind: string }>(
   providerCallSeconds.observe({ provider, call }, tookMs / 1_000)
   deps.log.info({ paymentId, attemptId, provider, call, outcome, tookMs: Math.round(tookMs) }, 'provider called')
   const detail = 'because' in answer ? String(answer.because) : null
-  span?.setAttributes({ 'manilla.payment.id': paymentId, 'manilla.attempt.id': attemptId, 'manilla.outcome': outcome })
+  span?.setAttributes({
+    'manilla.payment.id': shortenPageIds(paymentId), // the whole id opens the payment page
+    'manilla.attempt.id': attemptId,
+    'manilla.outcome': outcome,
+  })
   if (span && outcome === 'unknown') markFailed(span, detail ?? outcome)
   span?.end()
   return { answer, record: { attemptId, call, outcome, detail, tookMs, at: deps.clock.now() } }

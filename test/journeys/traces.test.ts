@@ -77,4 +77,9 @@ test('one trace leads from the caller over the provider calls to the webhook, in
   assert.equal(spans.filter(({ traceId }) => traceId === ownTrace).length, 4, 'all of a payment without a caller')
   assert.equal(spans.filter(({ traceId }) => traceId === unsampled).length, 0)
   assert.equal(collector.heard[0]?.headers['content-type'], 'application/json')
+
+  const { id } = await shop.payment('traced')
+  const exported = JSON.stringify(spans)
+  assert.ok(exported.includes(`${id.slice(0, 12)}…`), 'the payment can be found')
+  assert.ok(!exported.includes(id), 'its whole id opens the payment page, and is a secret')
 })
