@@ -269,3 +269,34 @@ test('refunds from the admin reach the ledger of Manilla, and their results come
   )
   assert.equal(settled.payments[0]?.refunds.length, 2)
 })
+
+/** Pays the checkout of an order, with the webhooks as they are. */
+async function pay({ code, checkout }: Awaited<ReturnType<typeof fillCart>>): Promise<void> {
+  await checkout()
+  await shop.initialize({ reference: code, amount: PRICE })
+  await charge(shop, code, VISA)
+  await eventually(
+    () => shop.payment(code),
+    ({ status }) => status === 'successful',
+  )
+}
+
+test('money that was refunded in Manilla settles no order: neither by the return nor by an old webhook', async () => {
+  gate.losesWebhooks = true
+  const filled = await fillCart()
+  const { code } = filled
+  await pay(filled)
+  const { status } = await shop.call('POST', `/payments/v1/payments/${code}/refunds`, {})
+  assert.equal(status, 201)
+  await fetch(`${gate.url}/manilla/return?reference=${code}`, { redirect: 'manual' })
+  gate.losesWebhooks = false
+  gate.answers = []
+  await redeliver(shop, code)
+  await eventually(
+    async () => gate.answers,
+    ({ length }) => length > 0,
+    WITHIN_MS,
+  )
+  const { state, payments } = await orderOf(code)
+  assert.deepEqual([state, payments], ['ArrangingPayment', []])
+})

@@ -5,6 +5,7 @@ import {
   ConfigService,
   type CreateRefundResult,
   isGraphQlErrorResult,
+  Logger,
   Order,
   OrderService,
   type Payment,
@@ -16,8 +17,15 @@ import {
   totalCoveredByPayments,
   UserInputError,
 } from '@vendure/core'
-import { fromLowestDenomination, toLowestDenomination } from './money.ts'
-import { HANDLER_CODE, MANILLA_OPTIONS, type ManillaPluginOptions, RETURN_PATH, WEBHOOK_PATH } from './options.ts'
+import { amountLeft, fromLowestDenomination, toLowestDenomination } from './money.ts'
+import {
+  HANDLER_CODE,
+  LOG_CONTEXT,
+  MANILLA_OPTIONS,
+  type ManillaPluginOptions,
+  RETURN_PATH,
+  WEBHOOK_PATH,
+} from './options.ts'
 
 /** Of one order. A new one is needed only after a cancelled or expired checkout, or another total. */
 const MAX_CHECKOUTS = 50
@@ -94,12 +102,18 @@ export class ManillaService {
     await this.withOrder(payment, async (ctx, order) => {
       order.payments = await this.orders.getOrderPayments(ctx, order.id)
       if (order.payments.some(({ transactionId }) => transactionId === payment.id)) return
+      // A webhook may be days old, and the money refunded since.
+      const left = amountLeft(await this.manilla.payments.retrieve(payment.id))
+      if (left === 0) {
+        Logger.warn(`${payment.reference} was refunded before its order was paid.`, LOG_CONTEXT)
+        return
+      }
       if (payment.currency !== order.currencyCode)
         throw new Error(`${payment.reference} is paid in ${payment.currency}, the order in ${order.currencyCode}.`)
       await this.arrangePayment(ctx, order, payment)
       const due = order.totalWithTax - totalCoveredByPayments(order)
       // The total may have a fraction of the lowest denomination, which nobody can pay.
-      const amount = this.toManilla(due, order) === payment.amount ? due : this.fromManilla(payment.amount, order)
+      const amount = this.toManilla(due, order) === left ? due : this.fromManilla(left, order)
       const { reference, late, id } = payment
       const input = { method: (await this.paymentMethod(ctx)).code, metadata: { amount, id, reference, late } }
       let added = await this.orders.addPaymentToOrder(ctx, order.id, input)
