@@ -281,6 +281,13 @@ async function pay({ code, checkout }: Awaited<ReturnType<typeof fillCart>>): Pr
   )
 }
 
+const askRefund = (payment: string | undefined, amount: number, reason: string) =>
+  admin(
+    `mutation ($payment: ID!, $amount: Money!, $reason: String!) { refundOrder(input: { paymentId: $payment,
+      amount: $amount, lines: [], shipping: 0, adjustment: 0, reason: $reason }) { __typename ${REFUSED} } }`,
+    { payment, amount, reason },
+  )
+
 test('money that was refunded in Manilla settles no order: neither by the return nor by an old webhook', async () => {
   gate.losesWebhooks = true
   const filled = await fillCart()
@@ -299,4 +306,39 @@ test('money that was refunded in Manilla settles no order: neither by the return
   )
   const { state, payments } = await orderOf(code)
   assert.deepEqual([state, payments], ['ArrangingPayment', []])
+})
+
+test('refunds at the same time are as much in Vendure as in Manilla', async () => {
+  const filled = await fillCart()
+  const { code } = filled
+  await pay(filled)
+  const { payments } = await eventually(() => orderOf(code), isSettled, WITHIN_MS)
+  const refund = () => askRefund(payments[0]?.id, 250_000, 'torn')
+  await Promise.allSettled([refund(), refund()])
+  const { refunds } = (await orderOf(code)).payments[0] ?? { refunds: [] }
+  const inVendure = refunds.reduce((sum, { total }) => sum + total, 0)
+  assert.equal((await shop.payment(code)).amountRefunded, inVendure)
+})
+
+test('a refund whose answer was lost is not made again with another reason', async () => {
+  const filled = await fillCart()
+  const { code } = filled
+  await pay(filled)
+  const { payments } = await eventually(() => orderOf(code), isSettled, WITHIN_MS)
+  const { id, transactionId } = payments[0] ?? { id: '', transactionId: '' }
+  const made = await shop.call(
+    'POST',
+    `/payments/v1/payments/${code}/refunds`,
+    { amount: 250_000, reason: 'torn' },
+    { 'idempotency-key': `vendure-${transactionId}-0-250000` },
+  )
+  assert.equal(made.status, 201)
+  for (let time = 0; time < 2; time++) await Promise.allSettled([askRefund(id, 250_000, 'torn, at the seam')])
+  assert.equal((await shop.payment(code)).amountRefunded, 250_000)
+  await askRefund(id, 250_000, 'torn')
+  assert.equal((await shop.payment(code)).amountRefunded, 250_000)
+  assert.deepEqual(
+    (await orderOf(code)).payments[0]?.refunds.map(({ total }) => total),
+    [250_000],
+  )
 })

@@ -144,14 +144,23 @@ export class ManillaService {
     reason: string | null | undefined,
   ): Promise<CreateRefundResult> {
     await this.lockOrder(ctx, order.code)
+    const made = await this.connection.getRepository(ctx, Refund).countBy({ paymentId: payment.id })
+    // While this request waited for the lock, another one made a refund. With the same key, Vendure would record that one twice.
+    if (made !== (payment.refunds?.length ?? 0))
+      throw new UserInputError('Another refund of this payment was made at the same moment. Look at the order first.')
     const inManilla = this.toManilla(amount, order)
-    const idempotencyKey = `vendure-${payment.transactionId}-${payment.refunds?.length ?? 0}-${inManilla}`
+    const idempotencyKey = `vendure-${payment.transactionId}-${made}-${inManilla}`
     try {
       const body = { amount: inManilla, reason: reason || null }
       const refund = await this.manilla.payments.refund(payment.metadata.reference, body, { idempotencyKey })
       return { state: REFUND_STATES[refund.status], transactionId: refund.id, metadata: { failure: refund.failure } }
     } catch (error) {
       if (!(error instanceof ManillaApiError) || error.retryable) throw error
+      // Not `Failed`: the next try would have the next key, and refund again.
+      if (error.is('idempotency_key_reused'))
+        throw new UserInputError(
+          'This refund was asked for before, with another reason, and may be made. Look at the payment in Manilla, or repeat the first reason.',
+        )
       return { state: 'Failed', metadata: { failure: error.message } }
     }
   }
