@@ -373,13 +373,29 @@ test('a suspended merchant can be read, not changed', async () => {
   assert.deepEqual([created.status, created.body.code], [403, 'merchant_suspended'])
 })
 
+test('a live API key does no more than the role of the member who made it', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id } = await addMember(database, { role: 'developer', merchantId })
+  const browser = await signedInBrowser(app, database, id)
+  const make = (mode: string, scopes?: string[]) =>
+    browser.call('POST', `/merchants/${merchantId}/${mode}/api-keys`, { ...(scopes && { scopes }) })
+  for (const scope of ['refunds', 'integrations']) {
+    const { status, body } = await make('live', ['payments:read', scope])
+    assert.deepEqual([status, body.code], [403, 'forbidden'], scope)
+    assert.equal((await make('sandbox', [scope])).status, 201)
+  }
+  assert.equal((await make('live')).status, 201)
+  const [made] = (await browser.call('GET', `/merchants/${merchantId}/live/api-keys`)).body.data
+  assert.deepEqual(made.scopes, ['payments:write', 'payments:read', 'webhooks'])
+})
+
 test('API keys: created, used, and revoked in their mode', async () => {
   const { merchantId } = await addMerchant(database)
   const { id } = await addMember(database, { role: 'developer', merchantId })
   const browser = await signedInBrowser(app, database, id)
   const keys = `/merchants/${merchantId}/live/api-keys`
   const limits = {
-    scopes: ['payments:read', 'refunds'],
+    scopes: ['payments:read', 'webhooks'],
     expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
     allowedAddresses: ['203.0.113.7', '2001:db8::/32'],
   }

@@ -1,5 +1,8 @@
 import type { Database } from '../../database/database.ts'
 import { Problem } from '../../kernel/problem.ts'
+import { type Membership, mayIn } from '../../members/member.ts'
+import type { Permission } from '../../members/permissions.ts'
+import { CREDENTIAL_SCOPES, type CredentialScope } from '../../merchants/credential-scopes.ts'
 import { listCredentials } from '../../merchants/credential-store.ts'
 import { createCredential, revokeCredential } from '../../merchants/manage-merchants.ts'
 import type { App } from '../server/framework.ts'
@@ -7,6 +10,23 @@ import { ApiKeyRequest, ApiKeysAnswer, NewApiKeyAnswer } from './contract.ts'
 import { inMerchant, scopeOf } from './guard.ts'
 
 const KEYS = '/merchants/:merchant/:mode/api-keys'
+
+/** A live key must not do more than the member who makes it: it would go around the role, and around the limit for refunds. */
+const NEEDED: Record<CredentialScope, Permission> = {
+  'payments:write': 'payments',
+  'payments:read': 'read',
+  refunds: 'refunds',
+  integrations: 'settings',
+  webhooks: 'keys',
+}
+
+/** Without a choice: all that the role covers. */
+function coveredScopes(membership: Membership, wanted: string[] | undefined): string[] {
+  const covered = CREDENTIAL_SCOPES.filter((scope) => mayIn(membership, NEEDED[scope]))
+  const other = CREDENTIAL_SCOPES.find((scope) => wanted?.includes(scope) && !covered.includes(scope))
+  if (other) throw new Problem('forbidden', `Your role, ${membership.role}, does not cover the scope ${other}.`)
+  return wanted ?? covered
+}
 
 /** The credentials of the merchant's backend, per mode. */
 export function apiKeyRoutes(app: App, deps: { database: Database }): void {
@@ -36,7 +56,9 @@ export function apiKeyRoutes(app: App, deps: { database: Database }): void {
     { config: withStepUp, schema: { body: ApiKeyRequest, response: { 201: NewApiKeyAnswer } } },
     async (request, reply) => {
       const { merchantId, mode } = scopeOf(request)
-      const created = await createCredential(deps, inMerchant(request).actor, merchantId, mode, request.body)
+      const { membership, actor } = inMerchant(request)
+      const scopes = mode === 'live' ? coveredScopes(membership, request.body.scopes) : request.body.scopes
+      const created = await createCredential(deps, actor, merchantId, mode, { ...request.body, scopes })
       return reply.code(201).send({ data: created })
     },
   )

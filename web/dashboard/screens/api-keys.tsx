@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { ApiKeyRequest, ApiKeys, NewApiKey } from '../answers.ts'
+import type { ApiKeyRequest, ApiKeys, NewApiKey, Permission } from '../answers.ts'
 import { send } from '../api.ts'
 import { Copyable } from '../components/copy.tsx'
 import { useAction, useData } from '../components/data.ts'
@@ -23,6 +23,8 @@ const SCOPES: Record<Scope, string> = {
   webhooks: 'Webhook endpoints and secrets, which receive all events',
 }
 const ALL = Object.keys(SCOPES) as Scope[]
+/** A live key has only scopes that the role of its maker covers. */
+const NEEDED: Partial<Record<Scope, Permission>> = { refunds: 'refunds', integrations: 'settings' }
 
 export default function ApiKeysScreen() {
   const merchant = useMerchant()
@@ -98,7 +100,10 @@ interface CreateParts {
 
 function CreateKey({ path, onDone, onClose }: CreateParts) {
   const zone = useZone()
-  const [scopes, setScopes] = useState<Scope[]>(ALL)
+  const { mode, role, may } = useMerchant()
+  const isCovered = (scope: Scope) => mode === 'sandbox' || may(NEEDED[scope] ?? 'keys')
+  const offered = ALL.filter(isCovered)
+  const [scopes, setScopes] = useState<Scope[]>(offered)
   const [lastDay, setLastDay] = useState('')
   const [addresses, setAddresses] = useState('')
   const action = useAction({
@@ -119,7 +124,7 @@ function CreateKey({ path, onDone, onClose }: CreateParts) {
       <Form submit="Create key" action={action} onCancel={onClose}>
         <fieldset class="choices" aria-describedby={errors.scopes ? 'scopes-error' : undefined}>
           <legend>The key may</legend>
-          {ALL.map((scope) => (
+          {offered.map((scope) => (
             <label key={scope} class="check">
               <input
                 type="checkbox"
@@ -131,6 +136,7 @@ function CreateKey({ path, onDone, onClose }: CreateParts) {
               {SCOPES[scope]}
             </label>
           ))}
+          {offered.length < ALL.length && <p class="hint">Your role, {role}, does not cover other scopes.</p>}
           {errors.scopes && (
             <p id="scopes-error" class="field-error">
               {errors.scopes}
