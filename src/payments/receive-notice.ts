@@ -12,6 +12,7 @@ import type { Notice } from './state/notice.ts'
 import { scheduleHintedCheck } from './store/hints.ts'
 import { claimWaitingNotices, endNotice, insertNotice, postponeNotices } from './store/notices.ts'
 import { findStateByOrder, type Snapshot } from './store/payment-states.ts'
+import { isOrderOfAnother } from './store/provider-audit.ts'
 import { findNewReceipts, insertUnmatched } from './store/receipts.ts'
 
 export type Received =
@@ -136,7 +137,12 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice):
   }
   const { says } = reading
   const found = await findAttemptOf(deps, notice, reading)
-  if (!found) {
+  if ('names' in found) {
+    for (const name of found.names) {
+      // The money is that merchant's, and none that this one could match with a payment.
+      if (await isOrderOfAnother(database, notice, name))
+        return markUnmatched(deps, notice, 'names an order of another merchant')
+    }
     await database.transaction((tx) => insertUnmatched(tx, notice, notice, reading.receipts))
     return markUnmatched(
       deps,
@@ -195,15 +201,20 @@ function noticeResultOf(reconciled: Reconciled): { state: 'done' | 'ignored'; no
     : { state: 'ignored', note: 'changed nothing: all is on record already' }
 }
 
-/** Some notices have only a transaction id, so the provider is asked for its order. Throws to retry later when it does not answer. */
+/**
+ * Some notices have only a transaction id, so the provider is asked for its order. Throws to retry later when it does not answer. `names`: of
+ * the order, which is none of this merchant's.
+ */
 async function findAttemptOf(
   { database, providers }: PaymentDependencies,
   notice: Notice,
   { reference, transactionId }: { reference: string | null; transactionId?: string },
-): Promise<{ attempt: Attempt; state: Snapshot } | undefined> {
+): Promise<{ attempt: Attempt; state: Snapshot } | { names: string[] }> {
   const byOrder = (named: string) => findStateByOrder(database, notice, notice, named)
+  const names = reference === null ? [] : [reference]
   const named = reference === null ? undefined : await byOrder(reference)
-  if (named || transactionId === undefined) return named
+  if (named) return named
+  if (transactionId === undefined) return { names }
   // Two accounts of a merchant may share a signing secret, so the verified account may not be the sender.
   const accounts = new Set([notice.account, ...(await providers.accounts(notice, notice.provider))])
   const unanswered: string[] = []
@@ -211,12 +222,14 @@ async function findAttemptOf(
     const connection = await providers.connect(notice, notice.provider, { account, purpose: 'check' })
     const answer = await connection.findReference?.(transactionId)
     if (answer?.kind === 'unknown') unanswered.push(answer.because)
-    const found = answer?.kind === 'found' ? await byOrder(answer.reference) : undefined
+    if (answer?.kind !== 'found') continue
+    const found = await byOrder(answer.reference)
     if (found) return found
+    names.push(answer.reference)
   }
   if (unanswered.length > 0)
     throw new Error(`${notice.provider} did not name the order of the transaction: ${unanswered.join(', ')}`)
-  return undefined
+  return { names }
 }
 
 async function markUnmatched({ database, log }: PaymentDependencies, notice: Notice, why: string): Promise<void> {

@@ -230,7 +230,11 @@ test('B6: another merchant’s order is not ours to settle: a signed notice that
   })
   assert.equal((await notify(service, stranger, noticeAbout(record, 'payment.paid'))).status, 200)
   const [kept] = await workedOff(order, 1)
-  assert.deepEqual([kept?.state, kept?.note], ['unmatched', 'names a reference that is not ours'])
+  assert.deepEqual([kept?.state, kept?.note], ['unmatched', 'names an order of another merchant'])
+  // Two merchants may use one provider account: the money of the one must not be there for the other to match.
+  const money = await database.rows(sql`
+    select transaction_id from receipts where place = ${stranger.place} and merchant_id = ${stranger.merchantUuid}`)
+  assert.deepEqual(money, [])
   const after = await owner.payment(payment.id)
   assert.deepEqual([after.status, after.attempts[0].status], ['pending', 'pending'])
 })

@@ -110,13 +110,22 @@ export async function pageOfRecorded(
 }
 
 /**
- * Whether another merchant has this order. Two merchants may use one provider account: its list has the money of both. Our references of
- * orders are random, so that one of them is of one order.
+ * Whether another merchant has this order, named by us or by the provider. Two merchants may use one provider account: its list and its
+ * notices have the money of both.
  */
-export async function isOrderOfAnother(db: Queries, { merchantId }: AuditScope, reference: string): Promise<boolean> {
+export async function isOrderOfAnother(
+  db: Queries,
+  { merchantId, mode, provider }: Scope & { provider: string },
+  reference: string,
+): Promise<boolean> {
+  const merchant = uuidOf(merchantId)
   const row = await db.row(sql`
-    select from merchants m join attempts a on a.place = m.place and a.merchant_id = m.id
-     where m.id <> ${uuidOf(merchantId)} and a.order_reference = ${reference} limit 1`)
+    select a.id from merchants m join attempts a on a.place = m.place and a.merchant_id = m.id
+     where m.id <> ${merchant} and a.mode = ${mode} and a.provider = ${provider} and a.order_reference = ${reference}
+    union all
+    select a.id from merchants m join attempts a on a.place = m.place and a.merchant_id = m.id
+     where m.id <> ${merchant} and a.mode = ${mode} and a.provider = ${provider} and a.provider_reference = ${reference}
+    limit 1`)
   return row !== undefined
 }
 
