@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
+import pg from 'pg'
 import { openBrowser } from '../support/browser.ts'
 import { charge, newCustomer, openMerchantSite, VISA } from '../support/customer.ts'
 import { createDatabase } from '../support/database.ts'
@@ -172,6 +173,18 @@ test('the webhook never arrives: the return settles the order, and a webhook aft
   await assertPaidOnce(code)
 })
 
+/** Statements in the shop's database that wait for a lock. */
+const WAITING = `select count(*)::int from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`
+
+async function connect(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: SHOP_DATABASE_URL })
+  await client.connect()
+  client.on('error', () => {}) // the database is dropped at the end
+  after(() => client.end())
+  return client
+}
+
 test('returns and webhooks at the same time record the payment once', async () => {
   gate.losesWebhooks = true
   const { code, checkout } = await fillCart()
@@ -184,8 +197,16 @@ test('returns and webhooks at the same time record the payment once', async () =
   )
   gate.losesWebhooks = false
   gate.answers = []
+  const [first, watcher] = await Promise.all([connect(), connect()])
+  await first.query('begin')
+  await first.query('select from "order" where code = $1 for update', [code])
   const comeBack = () => fetch(`${gate.url}/manilla/return?reference=${code}`, { redirect: 'manual' })
-  const [, , ...returns] = await Promise.all([redeliver(shop, code), redeliver(shop, code), comeBack(), comeBack()])
+  const returning = [comeBack(), comeBack(), comeBack()]
+  await redeliver(shop, code)
+  const waiting = async () => (await watcher.query(WAITING)).rows[0].count
+  await eventually(waiting, (count) => count >= 4, WITHIN_MS)
+  await first.query('commit')
+  const returns = await Promise.all(returning)
   for (const { status, headers } of returns)
     assert.deepEqual([status, headers.get('location')], [303, `${storefront}?order=${code}&status=successful`])
   await eventually(
@@ -195,6 +216,13 @@ test('returns and webhooks at the same time record the payment once', async () =
   )
   assert.ok(gate.answers.every((status) => status === 200))
   await assertPaidOnce(code)
+  // Not by the API: when Vendure saves an order, it detaches payments that were recorded meanwhile.
+  const { id } = await shop.payment(code)
+  const { rows } = await watcher.query(
+    'select state, "orderId" is null as detached from payment where "transactionId" = $1',
+    [id],
+  )
+  assert.deepEqual(rows, [{ state: 'Settled', detached: false }])
 })
 
 test('a cancelled checkout is followed by one with a new reference; another total gets another link', async () => {
