@@ -227,6 +227,9 @@ type Why = Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts' | 'noticeId'>
 /** Checks in this process because of a notice of success, by attempt. */
 const checksOfNotices = new Map<AttemptId, Promise<PaymentState>>()
 
+/** Whether a check for the customer's return would ask nothing itself, but wait for the check of a notice. */
+export const isCheckedForNotice = (id: AttemptId): boolean => checksOfNotices.has(id)
+
 /** Asks the provider for the outcome and applies it. `snapshot`: the payment, if it has been read already. */
 export async function checkAttempt(
   deps: PaymentDependencies,

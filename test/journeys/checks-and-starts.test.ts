@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { sql } from '../../src/database/sql.ts'
+import { setImmediate as turn } from 'node:timers/promises'
+import { STATEMENT_SENT } from '../../src/database/database.ts'
+import { type Statement, sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
@@ -111,16 +113,26 @@ test('a customer who returns while a notice is checked waits for that check, and
   const notice = checkAttempt(between.parts, attempt, { source: 'notice', noticeSays: 'paid' }, state)
   await isAsked.promise
   const before = asked.length
+  const isRead = Promise.withResolvers<void>()
+  const onStatement = (statement: unknown) => {
+    if ((statement as Statement).values.includes(uuidOf(attempt.id))) isRead.resolve()
+  }
+  STATEMENT_SENT.subscribe(onStatement)
   const returned = request(`${between.baseUrl}/return/${id}`, 'GET')
+  await isRead.promise
+  STATEMENT_SENT.unsubscribe(onStatement)
+  await turn() // it has a connection now, and gives it back when it was answered
   await eventually(
-    () =>
-      gateway.database.rows(
-        sql`select from payments where id = ${uuidOf(attempt.paymentId)} and provider_asked_at is not null`,
-      ),
-    (rows) => rows.length === 1,
+    async () => between.parts.database.connections(),
+    ({ total, idle }) => total === idle,
   )
   answer.resolve(undefined)
   assert.equal((await notice).payment.status, 'successful')
   assert.equal((await returned).status, 302)
-  assert.equal(asked.length, before)
+  assert.equal((await request(`${between.baseUrl}/return/${id}`, 'GET')).status, 302)
+  assert.equal(asked.length, before, 'neither is the provider asked again when the payment is successful')
+  const claims = await gateway.database.rows(
+    sql`select from payments where id = ${uuidOf(attempt.paymentId)} and provider_asked_at is not null`,
+  )
+  assert.deepEqual(claims, [])
 })

@@ -9,7 +9,7 @@ import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type PageChoice, payOnPage } from '../../payments/pay-on-page.ts'
-import { checkAttempt } from '../../payments/settle-attempt.ts'
+import { checkAttempt, isCheckedForNotice } from '../../payments/settle-attempt.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
@@ -141,7 +141,10 @@ export function pageRoutes(app: App, parts: PageParts): void {
    * check follows. Returns the payment as it is afterwards.
    */
   async function askAbout(attempt: Attempt, snapshot?: Snapshot): Promise<PaymentState | undefined> {
-    if (!(await claimProviderCheck(database, attempt))) return findPaymentStateById(database, attempt.paymentId)
+    // Usually the notice comes before the customer does, so that it is settled or being checked.
+    if (attempt.status === 'successful') return snapshot
+    const mayAsk = isCheckedForNotice(attempt.id) || (await claimProviderCheck(database, attempt))
+    if (!mayAsk) return findPaymentStateById(database, attempt.paymentId)
     const asked = checkAttempt(parts, attempt, { source: 'return' }, snapshot).catch((err) => {
       log.warn(
         { err, attemptId: attempt.id },
