@@ -94,7 +94,7 @@ export async function eraseNextPayments(
   const ids = payments.map(({ id }) => id)
   await erasePayments(tx, place, payments, eraser)
   await eraseEvents(tx, place, ids, eraser)
-  await eraseAttempts(tx, place, ids, eraser)
+  await eraseAttempts(tx, scope, ids, eraser)
   await eraseTexts(tx, place, ids, eraser)
   // A call is found by the reference that was chosen with its key: of the payment, or of the refund.
   const refunds = await tx.rows<{ reference: string }>(sql`
@@ -142,9 +142,20 @@ async function eraseEvents(tx: Transaction, place: Place, ids: string[], eraser:
   await tx.rows(sql`select set_config('manilla.erasing', 'off', true)`)
 }
 
-async function eraseAttempts(tx: Transaction, place: Place, ids: string[], eraser: Eraser): Promise<void> {
-  const attempts = await tx.rows<{ id: string; failure: object | null; instructions: object | null }>(sql`
-    select id, failure, instructions from attempts where place = ${place} and payment_id = any(${ids}::uuid[])`)
+interface ErasedAttempt {
+  id: string
+  provider: string
+  order_reference: string
+  provider_reference: string
+  failure: object | null
+  instructions: object | null
+}
+
+async function eraseAttempts(tx: Transaction, scope: Scope, ids: string[], eraser: Eraser): Promise<void> {
+  const { place } = scope
+  const attempts = await tx.rows<ErasedAttempt>(sql`
+    select id, provider, order_reference, provider_reference, failure, instructions from attempts
+     where place = ${place} and payment_id = any(${ids}::uuid[])`)
   const rows = attempts.map(({ id, failure, instructions }) => ({
     id,
     failure: eraser.json(failure),
@@ -166,6 +177,27 @@ async function eraseAttempts(tx: Transaction, place: Place, ids: string[], erase
   await tx.rows(sql`
     update notices n set body = '', note = regexp_replace(n.note, ${pattern}, ${ERASED}, 'gi')
      where n.place = ${place} and n.attempt_id = any(${attemptIds}::uuid[])`)
+  await eraseOpenNotices(tx, scope, attempts)
+}
+
+/** Notices about the attempts that are not processed yet, or could not be matched: they name the order, and no attempt. */
+async function eraseOpenNotices(
+  tx: Transaction,
+  { place, merchantId, mode }: Scope,
+  attempts: ErasedAttempt[],
+): Promise<void> {
+  const merchant = uuidOf(merchantId)
+  const providers = [...new Set(attempts.map(({ provider }) => provider))]
+  const references = attempts.flatMap((attempt) => [attempt.order_reference, attempt.provider_reference])
+  await tx.rows(sql`
+    update notices n set body = '' from (
+      select id from notices
+       where place = ${place} and state = 'unmatched' and merchant_id = ${merchant} and mode = ${mode} and provider = any(${providers})
+         and reference = any(${references})
+      union all
+      select id from notices
+       where place = ${place} and state = 'waiting' and merchant_id = ${merchant} and mode = ${mode} and reference = any(${references})) f
+     where n.place = ${place} and n.id = f.id`)
 }
 
 /** What people, providers and the merchant's servers wrote about the payments. */
