@@ -2,14 +2,16 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { ADVISORY_LOCKS } from '../src/database/advisory-locks.ts'
-import type { Transaction } from '../src/database/database.ts'
+import type { Database, Transaction } from '../src/database/database.ts'
 import { DeleteBatches } from '../src/database/delete-batches.ts'
-import { sql, statementOf } from '../src/database/sql.ts'
+import { type Statement, sql, statementOf } from '../src/database/sql.ts'
 import { uuidOf } from '../src/kernel/ids.ts'
-import { overdueSince, retentionDeleted } from '../src/metrics/instruments.ts'
+import { overdueSince, retentionBatchSeconds, retentionDeleted } from '../src/metrics/instruments.ts'
 import { auditRollups } from '../src/payments/audit-rollups.ts'
+import { deleteOldPayments } from '../src/payments/delete-old-payments.ts'
 import { foldRollups } from '../src/payments/fold-rollups.ts'
 import { PURGES } from '../src/providers/gateway/simulator/purge-store.ts'
 import { KEPT, purgesOf, type RetentionDays, retentionJob } from '../src/worker/retention.ts'
@@ -186,6 +188,19 @@ test('money that does not add up keeps its payment until a person has handled it
   await assertAudited(database)
 })
 
+test('unmatched notices are kept for a year, and for as long as other notices', async () => {
+  await database.rows(sql`
+    insert into notices (place, merchant_id, mode, provider, digest, body, reading, says, state, received_at)
+    values (${shop.place}, ${merchant}, 'sandbox', 'retention', '', '', '{}', 'paid', 'unmatched', now() - interval '400 days')`)
+  const isThere = async () => (await database.rows(sql`select from notices where provider = 'retention'`)).length === 1
+  await retain({ ...DAYS, transportDays: undefined })
+  assert.ok(await isThere())
+  await retain({ ...DAYS, transportDays: 500 })
+  assert.ok(await isThere())
+  await retain(DAYS)
+  assert.ok(!(await isThere()))
+})
+
 async function insertLive(id: string, age: string): Promise<void> {
   await database.rows(sql`
     insert into payments (place, id, merchant_id, mode, reference, short_code, status, amount, currency, country, customer_bears_charge,
@@ -218,55 +233,123 @@ test('sums of payments that may have been deleted are no difference, newer ones 
   assert.equal(await found('live', '729 days'), 1)
 })
 
+const OLDEST = new Date(Date.now() - 3 * DAY_MS)
+
+/** A batch whose rows take that long. */
+const sleepFor =
+  (msPerRow: number, tried: number[] = []) =>
+  async (tx: Transaction, limit: number) => {
+    tried.push(limit)
+    await tx.rows(sql`select pg_sleep(${(msPerRow * limit) / 1_000}::double precision)`)
+    return { times: [new Date(), OLDEST], isFull: true }
+  }
+
+/** The database, with something to do before each statement of a transaction. */
+const withEach = (before: (statement: Statement) => Promise<void>): Database => ({
+  ...database,
+  transaction: (work) =>
+    database.transaction((tx) =>
+      work({
+        ...tx,
+        rows: (statement) => before(statement).then(() => tx.rows(statement)),
+        row: (statement) => before(statement).then(() => tx.row(statement)),
+      }),
+    ),
+})
+
 test('a batch that takes too long is ended and repeated with fewer rows, and the size grows again', async () => {
   const batches = new DeleteBatches(database, 'test', DAY_MS)
   batches.size = 1_000
-  const oldest = new Date(Date.now() - 3 * DAY_MS)
   const tried: number[] = []
-  const sleep = (msPerRow: number) => async (tx: Transaction, limit: number) => {
-    tried.push(limit)
-    await tx.rows(sql`select pg_sleep(${(msPerRow * limit) / 1_000}::double precision)`)
-    return { times: [new Date(), oldest], isFull: true }
-  }
-  for (let times = 0; times < 3; times++) assert.equal(await batches.next(sleep(1)), true)
+  const countOf = async () =>
+    (await retentionBatchSeconds.get()).values.find(({ metricName }) => metricName?.endsWith('_count'))?.value ?? 0
+  const before = await countOf()
+  for (let times = 0; times < 3; times++) assert.equal(await batches.next(sleepFor(0.8, tried)), true)
   assert.deepEqual(tried, [1_000, 250, 63])
+  assert.equal((await countOf()) - before, 3, 'those that were ended count, too')
   assert.ok(batches.size < 63, `${batches.size}`)
   const small = batches.size
-  await batches.next(sleep(0))
+  await batches.next(sleepFor(0))
   assert.equal(batches.size, small * 2)
-  assert.equal(overdueSince.get('test')?.getTime(), oldest.getTime() + DAY_MS)
-  batches.start(() => true)
-  assert.equal(await batches.next(sleep(0)), false)
-  batches.end()
-  assert.ok(overdueSince.get('test'), 'the run was stopped')
-  batches.start(() => false)
-  assert.equal(await batches.next(async () => ({ times: [], isFull: false })), false)
+  assert.equal(overdueSince.get('test')?.getTime(), OLDEST.getTime() + DAY_MS)
   batches.end()
   assert.equal(overdueSince.get('test'), null)
 })
 
-test('two processes at once delete every row once', async () => {
-  await database.rows(sql`
+test('a batch of payments takes three statements, and does not become smaller because the process is busy', async () => {
+  const payment = await paid(await addShop())
+  await endChecks(payment)
+  let statements = 0
+  const busy = withEach(async ({ text }) => {
+    statements++
+    // Longer than a batch should take.
+    if (text.includes('statement_timeout')) await sleep(60)
+  })
+  const batches = new DeleteBatches(busy, 'test', DAY_MS)
+  batches.size = 1
+  let steps = 0
+  for await (const _ of deleteOldPayments({ database, batches }, 'sandbox', clockIn(1).now())) steps++
+  assert.ok(isNone(await rowsOf(payment), 'payments', 'attempts', 'events'))
+  assert.ok(steps > 0 && statements <= 3 * steps, `${statements} statements in ${steps} batches`)
+  assert.ok(batches.size > 1)
+})
+
+test('many rows of one kind do not delay the others', async () => {
+  const payment = await paid(await addShop())
+  await endChecks(payment)
+  await insertOldCalls(5_000)
+  const job = retentionJob({ database, clock: clockIn(91) }, purgesOf({ database }, DAYS, []))
+  let asked = 0
+  await job.run(() => ++asked > 12)
+  assert.equal((await rowsOf(payment)).payments, 0)
+  assert.ok((await countOldCalls()) > 0)
+  await retain(DAYS)
+  assert.equal(await countOldCalls(), 0)
+})
+
+const insertOldCalls = (count: number) =>
+  database.rows(sql`
     insert into idempotent_calls (place, merchant_id, mode, endpoint, key, digest, reference, running_until, created_at)
-    select n % 7, ${merchant}, 'sandbox', 'retention', n::text, '', '', now(), now() - interval '3 days' from generate_series(1, 3000) n`)
+    select n % 7, ${merchant}, 'sandbox', 'retention', n::text, '', '', now(), now() - interval '3 days' from generate_series(1, ${count}::integer) n`)
+
+async function countOldCalls(): Promise<number> {
+  const row = await database.row<{ count: number }>(
+    statementOf(`select count(*) as count from idempotent_calls where endpoint = 'retention'`, []),
+  )
+  return row?.count ?? Number.NaN
+}
+
+test('while another process deletes, a run ends at once, and the rows still count as overdue', async () => {
+  await insertOldCalls(10)
+  overdueSince.set('idempotent_calls', OLDEST)
+  const other = new pg.Client({ connectionString: databaseUrl })
+  await other.connect()
+  await other.query('begin')
+  await other.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.retention])
+  await retain(DAYS)
+  assert.equal(await countOldCalls(), 10)
+  assert.equal(overdueSince.get('idempotent_calls'), OLDEST)
+  await other.end()
+  await retain(DAYS)
+  assert.equal(await countOldCalls(), 0)
+  assert.equal(overdueSince.get('idempotent_calls'), null)
+})
+
+test('two processes at once delete every row once', async () => {
+  await insertOldCalls(3_000)
   const deleted = async () =>
     (await retentionDeleted.get()).values.find(({ labels }) => labels.kind === 'idempotent_calls')?.value ?? 0
   const before = await deleted()
   await Promise.all([retain(DAYS), retain(DAYS)])
   await retain(DAYS)
-  assert.deepEqual(await database.rows(sql`select from idempotent_calls where endpoint = 'retention'`), [])
+  assert.equal(await countOldCalls(), 0)
   assert.equal((await deleted()) - before, 3_000)
 })
 
 test('a run ends with the batch that it is in when the process stops', async () => {
-  await database.rows(sql`
-    insert into idempotent_calls (place, merchant_id, mode, endpoint, key, digest, reference, running_until, created_at)
-    select 1, ${merchant}, 'sandbox', 'retention', n::text, '', '', now(), now() - interval '3 days' from generate_series(1, 100) n`)
+  await insertOldCalls(100)
   const job = retentionJob({ database, clock: parts.clock }, purgesOf({ database }, DAYS, []))
   let asked = 0
   await job.run(() => ++asked > 1)
-  const left = await database.row<{ count: number }>(
-    statementOf(`select count(*) as count from idempotent_calls where endpoint = 'retention'`, []),
-  )
-  assert.equal(left?.count, 90)
+  assert.equal(await countOldCalls(), 90)
 })

@@ -5,7 +5,7 @@ import type { Database, Transaction } from './database.ts'
 import { isStatementTimeout } from './failure.ts'
 import { sql } from './sql.ts'
 
-/** The size of the batches is adapted so that one takes about this time. PostgreSQL ends a statement after 100 ms. */
+/** The size of the batches is adapted so that deleting the rows of one takes about this time. */
 const AIM_MS = 40
 const FIRST_SIZE = 10
 const MAX_SIZE = 5_000
@@ -17,15 +17,16 @@ export interface Deleted {
   isFull: boolean
 }
 
-/** Deletes rows in small transactions, so that payments never wait for a lock or a connection for long. */
+/** Another process is deleting. */
+export class DeletingElsewhere extends Error {}
+
+/** Deletes rows of one kind in small transactions, so that payments never wait for a lock or a connection for long. */
 export class DeleteBatches {
   readonly #database: Database
   readonly #kind: string
   readonly #keptMs: number
   /** Rows of the next batch. */
   size = FIRST_SIZE
-  #isStopped = () => false
-  #isInterrupted = false
 
   /** `kind`: for the metrics. Rows of that kind are kept for `keptMs`. */
   constructor(database: Database, kind: string, keptMs: number) {
@@ -34,59 +35,61 @@ export class DeleteBatches {
     this.#keptMs = keptMs
   }
 
-  /** Begins a run over all old rows of the kind. It ends early when `isStopped`. */
-  start(isStopped: () => boolean): void {
-    this.#isStopped = isStopped
-    this.#isInterrupted = false
-  }
-
   /** All old rows were found: those that are left are still in use. */
   end(): void {
-    if (!this.#isInterrupted) overdueSince.set(this.#kind, null)
+    overdueSince.set(this.#kind, null)
   }
 
-  /** Deletes up to `size` rows. Returns true when more may be left. */
+  /**
+   * Deletes up to `size` rows, then pauses for as long as that took. Returns true when more may be left. Throws DeletingElsewhere while another
+   * process deletes.
+   */
   async next(deleteRows: (tx: Transaction, limit: number) => Promise<Deleted>): Promise<boolean> {
-    if (this.#isStopped()) return this.#interrupt()
-    let startedAt = 0
-    let deleted: Deleted | undefined
+    let [startedAt, workMs] = [0, 0]
+    let deleted: Deleted
+    const endedAfterMs = () => performance.now() - startedAt
     try {
       deleted = await this.#database.transaction(async (tx) => {
         startedAt = performance.now() // not while it waited for a connection
-        return (await begin(tx)) ? deleteRows(tx, this.size) : undefined
+        await begin(tx)
+        const before = endedAfterMs()
+        const result = await deleteRows(tx, this.size)
+        workMs = endedAfterMs() - before
+        return result
       })
     } catch (error) {
       if (!isStatementTimeout(error) || this.size === 1) throw error
       this.size = Math.ceil(this.size / 4)
+      retentionBatchSeconds.observe(endedAfterMs() / 1_000)
+      await sleep(endedAfterMs())
       return true
     }
-    if (!deleted) return this.#interrupt() // another process deletes
-    const tookMs = performance.now() - startedAt
-    if (deleted.isFull || tookMs > AIM_MS)
-      this.size = Math.max(1, Math.min(MAX_SIZE, Math.round(this.size * Math.min(2, AIM_MS / tookMs))))
-    this.#count(deleted.times, tookMs)
-    if (deleted.isFull) await sleep(tookMs) // at most half of the time
+    retentionBatchSeconds.observe(endedAfterMs() / 1_000)
+    this.#count(deleted.times)
+    this.#adapt(deleted.isFull, workMs)
+    await sleep(workMs)
     return deleted.isFull
   }
 
-  #count(times: Date[], tookMs: number): void {
-    retentionBatchSeconds.observe(tookMs / 1_000)
+  /** By the time of the rows alone: a batch in a busy process takes long however small it is. */
+  #adapt(isFull: boolean, workMs: number): void {
+    if (!isFull && workMs < AIM_MS) return
+    const fitting = Math.round(this.size * Math.min(2, AIM_MS / workMs))
+    this.size = Math.max(1, Math.min(MAX_SIZE, fitting))
+  }
+
+  #count(times: Date[]): void {
     retentionDeleted.inc({ kind: this.#kind }, times.length)
     if (times.length === 0) return
     const oldest = Math.min(...times.map((time) => time.getTime()))
     overdueSince.set(this.#kind, new Date(oldest + this.#keptMs))
   }
-
-  #interrupt(): false {
-    this.#isInterrupted = true
-    return false
-  }
 }
 
-/** False: another process is deleting. A crash may undo a batch: the rows are then deleted again. */
-async function begin(tx: Transaction): Promise<boolean> {
+/** A statement ends after 80 ms, so that the transaction ends within 100. A crash may undo a batch: the rows are then deleted again. */
+async function begin(tx: Transaction): Promise<void> {
   const row = await tx.row<{ mine: boolean }>(sql`
-    select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.retention}) as mine, set_config('statement_timeout', '100ms', true),
+    select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.retention}) as mine, set_config('statement_timeout', '80ms', true),
            set_config('synchronous_commit', 'off', true), set_config('manilla.retention', 'on', true)`)
-  return row?.mine ?? false
+  if (!row?.mine) throw new DeletingElsewhere()
 }

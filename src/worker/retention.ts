@@ -1,5 +1,5 @@
 import type { Database, Queries } from '../database/database.ts'
-import { DeleteBatches } from '../database/delete-batches.ts'
+import { DeleteBatches, DeletingElsewhere } from '../database/delete-batches.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { deleteOldPayments } from '../payments/delete-old-payments.ts'
@@ -14,6 +14,7 @@ const EVERY_MS = 60_000
 const DAY_MS = 24 * 3_600_000
 /** 24 hours are guaranteed. */
 const IDEMPOTENT_CALL_DAYS = 2
+/** At least: a person may still match them. */
 const UNMATCHED_NOTICE_DAYS = 365
 
 /** Days after which rows are deleted; undefined: never. */
@@ -29,7 +30,8 @@ interface Purge {
   kind: string
   tables: string[]
   days: number | undefined
-  run(batches: DeleteBatches, before: Date): Promise<void>
+  /** Each step deletes one batch. */
+  run(batches: DeleteBatches, before: Date): AsyncGenerator<void>
 }
 
 /** Tables that grow and lose no row because of its age, with the reason. docs/operations/retention.md lists every table. */
@@ -48,11 +50,12 @@ export function purgesOf(
   { transportDays, sandboxDays, moneyDays }: RetentionDays,
   servers: Pick<SandboxServer, 'purges'>[],
 ): Purge[] {
+  const unmatchedDays = transportDays && Math.max(transportDays, UNMATCHED_NOTICE_DAYS)
   return [
     purge('idempotent_calls', ['idempotent_calls'], IDEMPOTENT_CALL_DAYS, deleteOldCalls),
     purge('deliveries', ['deliveries', 'delivery_tries'], transportDays, deleteOldDeliveries),
     purge('notices', ['notices'], transportDays, deleteFinishedNotices),
-    purge('unmatched_notices', ['notices'], UNMATCHED_NOTICE_DAYS, deleteUnmatchedNotices),
+    purge('unmatched_notices', ['notices'], unmatchedDays, deleteUnmatchedNotices),
     purge('provider_calls', ['provider_calls'], transportDays, deleteOldProviderCalls),
     ...servers.flatMap(({ purges }) =>
       purges.map(({ kind, tables, deleteOld }) => purge(kind, tables, sandboxDays, deleteOld)),
@@ -67,13 +70,13 @@ type DeleteOld = (db: Queries, before: Date, limit: number) => Promise<Date[]>
 function purge(kind: string, tables: string[], days: number | undefined, deleteOld: DeleteOld): Purge {
   return {
     ...{ kind, tables, days },
-    async run(batches, before) {
+    async *run(batches, before) {
       const deleteNext = () =>
         batches.next(async (tx, limit) => {
           const times = await deleteOld(tx, before, limit)
           return { times, isFull: times.length === limit }
         })
-      while (await deleteNext()) {}
+      while (await deleteNext()) yield
     },
   }
 }
@@ -109,10 +112,19 @@ export function retentionJob({ database, clock }: { database: Database; clock: C
     everyMs: EVERY_MS,
     async run(isStopped) {
       const failures: unknown[] = []
-      for (const { batches, keptMs, run } of work) {
-        batches.start(isStopped)
-        const ended = run(batches, new Date(clock.now().getTime() - keptMs)).then(() => batches.end())
-        await ended.catch((error) => failures.push(error))
+      const now = clock.now().getTime()
+      // The kinds take turns, so that many rows of one do not delay the others.
+      const turns = work.map(({ batches, keptMs, run }) => ({ batches, steps: run(batches, new Date(now - keptMs)) }))
+      for (let turn = turns.shift(); turn && !isStopped(); turn = turns.shift()) {
+        const { batches, steps } = turn
+        try {
+          const { done } = await steps.next()
+          if (done) batches.end()
+          else turns.push(turn)
+        } catch (error) {
+          if (error instanceof DeletingElsewhere) break
+          failures.push(error)
+        }
       }
       if (failures.length > 0) throw failures[0]
       return false

@@ -44,69 +44,83 @@ export function findOwnersOfOldPayments(
      order by m.id`)
 }
 
-export interface OldPayment {
-  id: string
-  created_at: Date
-  status: string
-}
-
 /** Locks the merchant's payments after that one that began before that time, oldest first. */
 export function lockOldPayments(
   tx: Transaction,
   { uuid, place }: OldPaymentsOwner,
   { mode, before, after }: { mode: Mode; before: Date; after: string },
   limit: number,
-): Promise<OldPayment[]> {
-  return tx.rows<OldPayment>(sql`
-    select id, created_at, status from payments
+): Promise<{ id: string; status: string }[]> {
+  return tx.rows<{ id: string; status: string }>(sql`
+    select id, status from payments
      where place = ${place} and merchant_id = ${uuid} and mode = ${mode} and id > ${after}::uuid and id < ${firstUuidAt(before)}::uuid
      order by id limit ${limit} for update skip locked`)
 }
 
-/** Those of the payments that changed since, or for which something is still to be done. */
-export async function findOpenPayments(tx: Transaction, place: Place, ids: string[], since: Date): Promise<string[]> {
-  const rows = await tx.rows<{ id: string }>(sql`
-    select payment_id as id from events where place = ${place} and payment_id = any(${ids}::uuid[]) and occurred_at >= ${since}
-    union
-    select payment_id from attempts
-     where place = ${place} and payment_id = any(${ids}::uuid[]) and (next_check_at is not null or needs_review is not null)
-    union
-    -- Money that does not add up, until a person has handled it.
-    select a.payment_id from attempts a where a.place = ${place} and a.payment_id = any(${ids}::uuid[]) and ${HOLDS_OPEN_MONEY}
-    union
-    select p.id from payments p where p.place = ${place} and p.id = any(${ids}::uuid[]) and ${IS_LATE_AND_OPEN}
-    union
-    select payment_id from refunds where place = ${place} and payment_id = any(${ids}::uuid[]) and status = 'pending'
-    union
-    select payment_id from disputes where place = ${place} and payment_id = any(${ids}::uuid[]) and status = 'open'
-    union
-    select e.payment_id from events e join deliveries d on d.place = e.place and d.event_id = e.id
-     where e.place = ${place} and e.payment_id = any(${ids}::uuid[]) and d.state = 'waiting'
-    union
-    -- They count for the limit of their link.
-    select p.id from payments p join links l on l.place = p.place and l.id = p.link_id
-     where p.place = ${place} and p.id = any(${ids}::uuid[]) and l.active and l.max_payments is not null`)
-  return rows.map(({ id }) => id)
-}
-
-/** Deletes payments with everything that belongs to them. Rows that refer to others go first. */
-export async function deletePayments(tx: Transaction, place: Place, ids: string[]): Promise<void> {
-  const attempts = await tx.rows<{ id: string }>(sql`
-    select id from attempts where place = ${place} and payment_id = any(${ids}::uuid[])`)
-  const attemptIds = attempts.map(({ id }) => id)
-  await tx.rows(sql`delete from reviews where place = ${place} and payment_id = any(${ids}::uuid[])`)
-  await tx.rows(sql`
-    delete from reviews v using receipts r
-     where r.place = ${place} and r.payment_id = any(${ids}::uuid[]) and v.place = r.place and v.receipt_id = r.id`)
-  await tx.rows(sql`delete from disputes where place = ${place} and payment_id = any(${ids}::uuid[])`)
-  await tx.rows(sql`delete from refunds where place = ${place} and payment_id = any(${ids}::uuid[])`)
-  await tx.rows(sql`delete from receipts where place = ${place} and payment_id = any(${ids}::uuid[])`)
-  await tx.rows(sql`delete from notices where place = ${place} and attempt_id = any(${attemptIds}::uuid[])`)
-  await tx.rows(sql`delete from provider_calls where place = ${place} and attempt_id = any(${attemptIds}::uuid[])`)
-  await tx.rows(sql`delete from attempts where place = ${place} and payment_id = any(${ids}::uuid[])`)
-  await tx.rows(sql`
-    delete from deliveries d using events e
-     where e.place = ${place} and e.payment_id = any(${ids}::uuid[]) and d.place = e.place and d.event_id = e.id`)
-  await tx.rows(sql`delete from events where place = ${place} and payment_id = any(${ids}::uuid[])`)
-  await tx.rows(sql`delete from payments where place = ${place} and id = any(${ids}::uuid[])`)
+/**
+ * Deletes those of the payments, none of them pending, that have not changed since that time and for which nothing is left to do, with
+ * everything that belongs to them. Returns when they were made. One statement: foreign keys are checked at its end, and in a busy process
+ * each statement waits. The payments are locked before, so it sees every change of them.
+ */
+export async function deleteClosedPayments(tx: Transaction, place: Place, ids: string[], since: Date): Promise<Date[]> {
+  if (ids.length === 0) return []
+  const rows = await tx.rows<{ at: Date }>(sql`
+    with given (place, ids, since) as (
+      select ${place}::smallint, ${ids}::uuid[], ${since}::timestamptz
+    ), open (id) as (
+      select payment_id from events
+       where place = (select place from given) and payment_id = any((select ids from given)::uuid[]) and occurred_at >= (select since from given)
+      union all
+      select payment_id from attempts a
+       where place = (select place from given) and payment_id = any((select ids from given)::uuid[])
+         and (next_check_at is not null or needs_review is not null or ${HOLDS_OPEN_MONEY})
+      union all
+      select id from payments p
+       where place = (select place from given) and id = any((select ids from given)::uuid[]) and ${IS_LATE_AND_OPEN}
+      union all
+      select payment_id from refunds
+       where place = (select place from given) and payment_id = any((select ids from given)::uuid[]) and status = 'pending'
+      union all
+      select payment_id from disputes
+       where place = (select place from given) and payment_id = any((select ids from given)::uuid[]) and status = 'open'
+      union all
+      -- A lateral with a limit: for a join PostgreSQL reads every delivery that waits.
+      select e.payment_id from events e
+       cross join lateral (select from deliveries d where d.place = e.place and d.event_id = e.id and d.state = 'waiting' limit 1) waiting
+       where e.place = (select place from given) and e.payment_id = any((select ids from given)::uuid[])
+      union all
+      -- They count for the limit of their link.
+      select p.id from payments p join links l on l.place = p.place and l.id = p.link_id
+       where p.place = (select place from given) and p.id = any((select ids from given)::uuid[]) and l.active and l.max_payments is not null
+    ), closed (place, payments) as materialized (
+      select place, array(select unnest(ids) except select id from open) from given
+    ), parts (attempts, receipts, events) as materialized (
+      -- Arrays, so that each table is read by an index, whatever its statistics say.
+      select array(select id from attempts where place = c.place and payment_id = any(c.payments)),
+             array(select id from receipts where place = c.place and payment_id = any(c.payments)),
+             array(select id from events where place = c.place and payment_id = any(c.payments))
+        from closed c
+    ), deleted_reviews as (
+      delete from reviews
+       where place = (select place from given)
+         and (payment_id = any((select payments from closed)::uuid[]) or receipt_id = any((select receipts from parts)::bigint[]))
+    ), deleted_disputes as (
+      delete from disputes where place = (select place from given) and payment_id = any((select payments from closed)::uuid[])
+    ), deleted_refunds as (
+      delete from refunds where place = (select place from given) and payment_id = any((select payments from closed)::uuid[])
+    ), deleted_receipts as (
+      delete from receipts where place = (select place from given) and id = any((select receipts from parts)::bigint[])
+    ), deleted_notices as (
+      delete from notices where place = (select place from given) and attempt_id = any((select attempts from parts)::uuid[])
+    ), deleted_calls as (
+      delete from provider_calls where place = (select place from given) and attempt_id = any((select attempts from parts)::uuid[])
+    ), deleted_attempts as (
+      delete from attempts where place = (select place from given) and id = any((select attempts from parts)::uuid[])
+    ), deleted_deliveries as (
+      delete from deliveries where place = (select place from given) and event_id = any((select events from parts)::uuid[])
+    ), deleted_events as (
+      delete from events where place = (select place from given) and id = any((select events from parts)::uuid[])
+    )
+    delete from payments where place = (select place from given) and id = any((select payments from closed)::uuid[]) returning created_at as at`)
+  return rows.map(({ at }) => at)
 }
