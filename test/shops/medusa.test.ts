@@ -73,10 +73,14 @@ const { product } = await admin('POST', '/products', {
   title: 'Adire scarf',
   status: 'published',
   sales_channels: [{ id: sales_channels[0].id }],
-  options: [{ title: 'Size', values: ['One'] }],
+  options: [{ title: 'Size', values: ['One', 'Last'] }],
   variants: [
     {
       ...{ title: 'One', options: { Size: 'One' }, manage_inventory: false },
+      prices: [{ currency_code: 'ngn', amount: PRICE }],
+    },
+    {
+      ...{ title: 'Last', sku: 'last', options: { Size: 'Last' }, manage_inventory: true },
       prices: [{ currency_code: 'ngn', amount: PRICE }],
     },
   ],
@@ -106,9 +110,10 @@ async function openStorefront() {
 const complete = (cart: string) => store('POST', `/carts/${cart}/complete`)
 
 /** A guest with one product, and a payment session for it. */
-async function fillCart() {
+async function fillCart(variant = 'One') {
   const email = `${randomUUID()}@example.com`
-  const items = [{ variant_id: product.variants[0].id, quantity: 1 }]
+  const { id: variant_id } = product.variants.find(({ title }: Json) => title === variant)
+  const items = [{ variant_id, quantity: 1 }]
   const { cart } = await store('POST', '/carts', { region_id: region.id, email, items })
   const { payment_collection } = await store('POST', '/payment-collections', { cart_id: cart.id })
   const checkout = async (): Promise<{ reference: string; url: string }> => {
@@ -263,4 +268,77 @@ test('refunds from the admin reach the ledger of Manilla', async () => {
       [250_050, 'successful'],
     ],
   )
+})
+
+/** Pays the session of a cart, with the webhooks as they are. */
+async function pay({ email, checkout }: Awaited<ReturnType<typeof fillCart>>): Promise<string> {
+  const { reference } = await checkout()
+  await shop.initialize({ reference, amount: PRICE * 100, user: { email } })
+  await charge(shop, reference, VISA)
+  await eventually(
+    () => shop.payment(reference),
+    ({ status }) => status === 'successful',
+    WITHIN_MS,
+  )
+  return reference
+}
+
+test('money that was refunded in Manilla places no order', async () => {
+  gate.losesWebhooks = true
+  const filled = await fillCart()
+  const reference = await pay(filled)
+  const { status } = await shop.call('POST', `/payments/v1/payments/${reference}/refunds`, { amount: 100 })
+  assert.equal(status, 201)
+  await assert.rejects(complete(filled.cart), /not authorized with the provider/)
+  assert.deepEqual(await ordersOf(filled.email), [])
+})
+
+test('money that Medusa gave back because it could not place the order places no order later', async () => {
+  const { inventory_items } = await admin('GET', '/inventory-items?sku=last')
+  const { stock_location } = await admin('POST', '/stock-locations', { name: 'Lagos' })
+  await admin('POST', `/stock-locations/${stock_location.id}/sales-channels`, { add: [sales_channels[0].id] })
+  await admin('POST', `/inventory-items/${inventory_items[0].id}`, { requires_shipping: false })
+  const levels = `/inventory-items/${inventory_items[0].id}/location-levels`
+  await admin('POST', levels, { location_id: stock_location.id, stocked_quantity: 1 })
+  const setStock = (stocked_quantity: number) => admin('POST', `${levels}/${stock_location.id}`, { stocked_quantity })
+  const filled = await fillCart('Last')
+  const { reference } = await filled.checkout()
+  await setStock(0)
+  await shop.initialize({ reference, amount: PRICE * 100, user: { email: filled.email } })
+  await charge(shop, reference, VISA)
+  await eventually(
+    () => shop.payment(reference),
+    ({ amountRefunded }) => amountRefunded === PRICE * 100,
+    WITHIN_MS,
+  )
+  await setStock(1)
+  await assert.rejects(complete(filled.cart), /not authorized with the provider/)
+  assert.deepEqual(await ordersOf(filled.email), [])
+})
+
+test('refunds at the same time are as much in Medusa as in Manilla', async () => {
+  const filled = await fillCart()
+  const reference = await pay(filled)
+  await eventually(() => ordersOf(filled.email), isPaid, WITHIN_MS)
+  const { id } = await assertPaidOnce(filled.email)
+  const refund = () => admin('POST', `/payments/${id}/refund`, { amount: 2_500 })
+  await Promise.allSettled([refund(), refund()])
+  const { payment } = await admin('GET', `/payments/${id}?fields=*refunds`)
+  const inMedusa = payment.refunds.reduce((sum: number, { amount }: Json) => sum + amount, 0)
+  assert.equal((await shop.payment(reference)).amountRefunded, inMedusa * 100)
+})
+
+test('a refund that failed can be asked for again', async () => {
+  const filled = await fillCart()
+  const reference = await pay(filled)
+  await eventually(() => ordersOf(filled.email), isPaid, WITHIN_MS)
+  const { id } = await assertPaidOnce(filled.email)
+  await shop.call('PUT', '/sandbox/gateway/faults', { lost: 1 })
+  const { providerReference } = (await shop.payment(reference)).attempts.at(-1)
+  await shop.call('POST', '/sandbox/gateway/refunds', { reference: providerReference })
+  await assert.rejects(admin('POST', `/payments/${id}/refund`, { amount: 2_500 }), /The refund failed/)
+  await assert.rejects(admin('POST', `/payments/${id}/refund`, { amount: 2_500 }), /The refund failed/)
+  await shop.call('PUT', '/sandbox/gateway/faults', {})
+  const { refunds } = await shop.payment(reference)
+  assert.equal(refunds.filter(({ status }: Json) => status === 'failed').length, 2)
 })

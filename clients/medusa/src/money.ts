@@ -1,3 +1,4 @@
+import type { Payment } from '@manilla/client'
 import type { BigNumberInput } from '@medusajs/framework/types'
 import { BigNumber, MathBN } from '@medusajs/framework/utils'
 
@@ -13,4 +14,15 @@ export function fromLowestDenomination(amount: number, currency: string): BigNum
 function unitOf(currency: string): number {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency })
   return 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2)
+}
+
+/**
+ * What is left of the amount of a successful payment, without what was refunded or is about to be. An excess of the customer, and surplus,
+ * may go back without that.
+ */
+export function amountLeft({ amount, amountCharged, amountPaid, amountRefunded, refunds }: Payment): number {
+  const excess = amountPaid - (amountCharged ?? amount)
+  const pending = refunds.filter(({ kind, status }) => kind !== 'surplus' && status === 'pending')
+  const returned = pending.reduce((sum, refund) => sum + refund.amount, amountRefunded)
+  return Math.max(0, amount - Math.max(0, returned - excess))
 }

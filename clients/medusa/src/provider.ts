@@ -1,4 +1,4 @@
-import { Manilla, ManillaApiError, type Payment } from '@manilla/client'
+import { Manilla, ManillaApiError, type Payment, type Refund } from '@manilla/client'
 import type {
   AuthorizePaymentInput,
   AuthorizePaymentOutput,
@@ -22,7 +22,7 @@ import type {
   WebhookActionResult,
 } from '@medusajs/framework/types'
 import { AbstractPaymentProvider, MedusaError, PaymentActions, PaymentSessionStatus } from '@medusajs/framework/utils'
-import { fromLowestDenomination, toLowestDenomination } from './money.ts'
+import { amountLeft, fromLowestDenomination, toLowestDenomination } from './money.ts'
 
 export interface ManillaOptions {
   /** Where your Manilla runs: `https://pay.example.com`. */
@@ -56,6 +56,7 @@ const REQUIRED = ['baseUrl', 'clientId', 'clientSecret', 'webhookSecret', 'webho
 const MAX_CHECKOUTS = 50
 /** Medusa has answered the webhook before it checks the signature, and a queue may be behind. A replay changes nothing. */
 const WEBHOOK_TOLERANCE_SECONDS = 3_600
+const ANSWERED_MS = 60_000
 const STATUSES = {
   pending: PaymentSessionStatus.PENDING,
   successful: PaymentSessionStatus.CAPTURED,
@@ -67,6 +68,8 @@ export class ManillaProvider extends AbstractPaymentProvider<ManillaOptions> {
   static override identifier = 'manilla'
   private readonly manilla: Manilla
   private readonly options: ManillaOptions
+  /** Refunds of the last minute. */
+  private readonly answered = new Set<string>()
 
   static override validateOptions(options: Partial<ManillaOptions>): void {
     const missing = REQUIRED.filter((name) => !options[name])
@@ -112,10 +115,12 @@ export class ManillaProvider extends AbstractPaymentProvider<ManillaOptions> {
 
   async getPaymentStatus({ data }: GetPaymentStatusInput): Promise<GetPaymentStatusOutput> {
     const session = data as SessionData
-    const { status, metadata } = await this.manilla.payments.retrieve(session.reference)
-    if (metadata.medusaSession !== session.session_id)
+    const payment = await this.manilla.payments.retrieve(session.reference)
+    if (payment.metadata.medusaSession !== session.session_id)
       throw refused(`${session.reference} is the payment of another session.`)
-    return { status: STATUSES[status], data: session }
+    // Refunded in Manilla: it pays no order any more.
+    const isRefunded = payment.status === 'successful' && amountLeft(payment) < payment.amount
+    return { status: isRefunded ? PaymentSessionStatus.CANCELED : STATUSES[payment.status], data: session }
   }
 
   /** A successful payment is captured already. */
@@ -136,16 +141,25 @@ export class ManillaProvider extends AbstractPaymentProvider<ManillaOptions> {
   }
 
   /**
-   * Medusa forgets a refund whose answer was lost, and asks again with another key. Ours counts the refunds that Medusa has recorded, so
-   * that the second request is the first one again.
+   * Medusa forgets a refund whose answer was lost, and asks again with another key. Ours counts the refunds that Medusa has recorded, and
+   * those that failed, so that the second request is the first one again.
    */
   async refundPayment({ amount, data }: RefundPaymentInput): Promise<RefundPaymentOutput> {
     const session = data as SessionData
+    const { reference } = session
     const inManilla = toLowestDenomination(amount, session.currency)
-    const idempotencyKey = `medusa-${session.reference}-${session.refunds}-${inManilla}`
+    const isFailed = ({ kind, status, amount }: Refund) =>
+      kind === 'merchant' && status === 'failed' && amount === inManilla
+    const failed = (await this.manilla.payments.refunds(reference)).filter(isFailed).length
+    const idempotencyKey = `medusa-${reference}-${session.refunds}-${failed}-${inManilla}`
     const body = { amount: inManilla }
-    const { status, failure } = await this.manilla.payments.refund(session.reference, body, { idempotencyKey })
+    const { id, status, failure } = await this.manilla.payments.refund(reference, body, { idempotencyKey })
     if (status === 'failed') throw refused(`The refund failed: ${failure}`)
+    // Two requests at the same time have the same key: Medusa would record one refund twice.
+    if (this.answered.has(id))
+      throw refused('Another request has just made this refund. Look at the order, and try again in a minute.')
+    this.answered.add(id)
+    setTimeout(() => this.answered.delete(id), ANSWERED_MS).unref()
     return { data: { ...session, refunds: session.refunds + 1 } }
   }
 
@@ -206,10 +220,12 @@ export class ManillaProvider extends AbstractPaymentProvider<ManillaOptions> {
     try {
       await this.manilla.payments.cancel(reference)
     } catch (error) {
-      const isOver = ['payment_cancelled', 'payment_expired', 'not_found']
-      if (error instanceof ManillaApiError && isOver.includes(error.code)) return
-      if (error instanceof ManillaApiError) throw refused(`${reference} cannot be cancelled: ${error.detail}`)
-      throw error
+      if (!(error instanceof ManillaApiError)) throw error
+      if (['payment_cancelled', 'payment_expired', 'not_found'].includes(error.code)) return
+      // Medusa refunds a payment whose order it cannot place, and deletes its session, which must not pay another order.
+      const isPaid = error.is('payment_already_completed')
+      if (isPaid && amountLeft(await this.manilla.payments.retrieve(reference)) === 0) return
+      throw refused(`${reference} cannot be cancelled: ${error.detail}`)
     }
   }
 }
