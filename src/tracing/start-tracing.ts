@@ -1,6 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { context, propagation, trace } from '@opentelemetry/api'
 import { OperatorError } from '../kernel/operator-error.ts'
 import { tracing } from './spans.ts'
+
+/** A collector that does not answer must not hold up the end of the process, which has 10 s. */
+const STOP_WITHIN_MS = 2_000
 
 /**
  * Exports spans to an OpenTelemetry collector by OTLP over HTTP. The packages are optional and loaded only here. They read the other
@@ -25,7 +29,10 @@ export async function startTracing(endpoint: string): Promise<{ stop(): Promise<
   return {
     async stop() {
       tracing.isOn = false
-      await provider.shutdown()
+      const late = sleep(STOP_WITHIN_MS, undefined, { ref: false }).then(() => {
+        throw new Error(`the collector did not take them within ${STOP_WITHIN_MS} ms`)
+      })
+      await Promise.race([provider.shutdown(), late])
     },
   }
 }

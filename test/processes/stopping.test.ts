@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -15,12 +15,13 @@ const folder = await mkdtemp(join(tmpdir(), 'manilla-stop-'))
 after(() => rm(folder, { recursive: true, force: true }))
 const { url } = await createDatabase()
 
-const start = () =>
+const start = (env: Record<string, string> = {}) =>
   startForTest({
     DATABASE_URL: url,
     SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
     DATA_DIR: folder,
     RATE_LIMIT: 'off',
+    ...env,
   })
 
 const BODY = JSON.stringify({ amount: 100, country: 'NG', user: { email: 'ada@example.com' } })
@@ -136,6 +137,19 @@ test('E2: a client that never finishes its request does not make the stop fail',
   assert.equal(await service.exited, 0)
   assert.ok(performance.now() - startedMs < 10_000)
   socket.destroy()
+})
+
+test('a collector of traces that never answers does not make the stop fail', async () => {
+  const collector = createServer(() => {}).listen(0, '127.0.0.1')
+  after(() => collector.close())
+  await once(collector, 'listening')
+  const { port } = collector.address() as AddressInfo
+  const service = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` })
+  const agent = new Agent()
+  assert.equal((await create(service, agent)).status, 201)
+  service.child.kill('SIGTERM')
+  assert.equal(await service.exited, 0)
+  assert.match(service.output(), /the last traces were not exported/)
 })
 
 test('`manilla serve` passes the stop signal on', async () => {
