@@ -95,7 +95,7 @@ export async function deleteClosedPayments(tx: Transaction, place: Place, ids: s
     ), closed (place, payments) as materialized (
       select place, array(select unnest(ids) except select id from open) from given
     ), parts (attempts, receipts, events) as materialized (
-      -- Arrays, so that each table is read by an index, whatever its statistics say.
+      -- Arrays make PostgreSQL use an index of each table, even when its statistics are old.
       select array(select id from attempts where place = c.place and payment_id = any(c.payments)),
              array(select id from receipts where place = c.place and payment_id = any(c.payments)),
              array(select id from events where place = c.place and payment_id = any(c.payments))
