@@ -51,7 +51,7 @@ import { operationsRoutes } from './operations.ts'
 import { handleInTurn } from './pipelining.ts'
 import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { answerLog } from './response-log.ts'
-import { serializerOf } from './serializer.ts'
+import { schemaCompilers } from './schema-compilers.ts'
 import { traceRequests } from './trace-requests.ts'
 import { mistakesOf } from './validation-errors.ts'
 
@@ -121,14 +121,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     forceCloseConnections: 'idle',
     return503OnClosing: false, // requests in progress are still answered during shutdown
     trustProxy: parts.trustProxy.length > 0 ? parts.trustProxy : false,
-    schemaController: {
-      compilersFactory: {
-        buildSerializer:
-          (named) =>
-          ({ schema }) =>
-            serializerOf(schema, named),
-      },
-    },
+    schemaController: { compilersFactory: schemaCompilers },
     ajv: {
       // Fastify's defaults would coerce "100" to 100 and silently drop unknown fields.
       customOptions: {
