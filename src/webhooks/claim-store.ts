@@ -12,6 +12,8 @@ export interface DueDelivery extends Omit<Delivery, 'id'> {
   /** The id as the database stores it. It is never shown, so it is not converted. */
   uuid: string
   body: string
+  /** Exactly as the database has it, in text: another value later means that a redelivery was requested since the claim. */
+  dueAt: string
   /** How long the lease on its destination lasted when it was claimed. */
   leaseMs: number
   /** False when the endpoint is disabled or deleted: the delivery must not be sent. */
@@ -41,6 +43,7 @@ interface DueRow {
   lease_ms: number
   tries: number
   tries_before: number
+  due_at: string
   body: string
   enabled: boolean
   sealed_secret: string | null
@@ -59,6 +62,7 @@ function dueOf(row: DueRow, merchantIdOf: (uuid: string) => MerchantId): DueDeli
     destination: row.destination,
     tries: row.tries,
     triesBefore: row.tries_before,
+    dueAt: row.due_at,
     body: row.body,
     leaseMs: row.lease_ms,
     isEnabled: row.enabled,
@@ -114,7 +118,7 @@ const CLAIM = new Fixed(`
     select * from kept union all select * from taken
   )
   select m.place, m.destination, extract(epoch from m.owned_until - now())::float8 * 1000 as lease_ms, d.id, d.event_id, d.merchant_id, d.mode,
-         d.endpoint_id, coalesce(w.url, d.url) as url, d.tries, d.tries_before,
+         d.endpoint_id, coalesce(w.url, d.url) as url, d.tries, d.tries_before, d.due_at::text,
          -- A subquery uses the primary key; for a join PostgreSQL may read all events.
          (select e.body from events e where e.place = m.place and e.id = d.event_id) as body, coalesce(w.enabled, true) as enabled, encode(coalesce(w.sealed_secret, s.sealed_secret), 'base64') as sealed_secret,
          encode(case when d.endpoint_id is not null then case when w.previous_until > now() then w.sealed_previous_secret end

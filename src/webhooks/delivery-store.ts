@@ -18,22 +18,28 @@ export interface TryResult {
   tookMs: number
 }
 
-/** Writes the results of many tries of one place in one statement. A result that another worker wrote first is kept. */
+/**
+ * Writes the results of many tries of one place in one statement. A result that another worker wrote first is kept. A delivery that was
+ * requested again during the try stays due, as after any redelivery.
+ */
 export async function writeTries(db: Queries, place: Place, results: TryResult[]): Promise<void> {
   const column = (pick: (result: TryResult) => string | null) => textArray(results.map(pick))
   await db.rows(sql`
     with results as (
-      select *, case when state <> 'waiting' then now() end as done_at from unnest(
+      select *, now() + wait_seconds * interval '1 second' as next_try_at, case when state <> 'waiting' then now() end as done_at from unnest(
         ${column(({ delivery }) => delivery.uuid)}::uuid[], ${column(({ delivery }) => String(delivery.tries))}::integer[],
         ${column(({ state }) => state)}::text[], ${column(({ waitSeconds }) => String(waitSeconds))}::double precision[],
         ${column(({ status }) => (status === null ? null : String(status)))}::integer[], ${column(({ error }) => error)}::text[],
         ${column(({ answer }) => answer)}::text[], ${column(({ tookMs }) => String(Math.round(tookMs)))}::integer[],
-        ${column(({ delivery }) => delivery.url)}::text[])
-        as r (id, tries, state, wait_seconds, status, error, answer, took_ms, url)
+        ${column(({ delivery }) => delivery.url)}::text[], ${column(({ delivery }) => delivery.dueAt)}::timestamptz[])
+        as r (id, tries, state, wait_seconds, status, error, answer, took_ms, url, due_at)
     ), noted as (
       update deliveries d
-         set state = r.state, url = r.url, tries = d.tries + 1, due_at = now() + r.wait_seconds * interval '1 second',
-             done_at = r.done_at
+         set url = r.url, tries = d.tries + 1,
+             state = case when d.due_at = r.due_at then r.state else 'waiting' end,
+             tries_before = case when d.due_at = r.due_at then d.tries_before else d.tries + 1 end,
+             due_at = case when d.due_at = r.due_at then r.next_try_at else d.due_at end,
+             done_at = case when d.due_at = r.due_at then r.done_at end
         from results r where d.place = ${place} and d.id = r.id and d.tries = r.tries and d.state = 'waiting'
       returning d.id, d.tries
     )

@@ -160,6 +160,27 @@ test("D3: 410 ends the delivery to a payment's own webhook, and it can be redeli
   assert.equal((await triedTimes(shop, eventId, 2)).state, 'delivered')
 })
 
+test('D2: a redelivery that is requested during a try is made after it, whether the try succeeds or fails', async () => {
+  for (const status of [200, 500]) {
+    const held: Parameters<Manner>[1][] = []
+    const listener = await startListener((_, response) => void held.push(response))
+    const eventId = await tell(shop, { webhook: listener.url })
+    await listener.hears(1)
+    const again = await shop.call('POST', `/payments/v1/events/${eventId}/redeliver`)
+    assert.deepEqual(again.body, { data: { deliveries: 1 } })
+    listener.answer = takes.well
+    held[0]?.writeHead(status).end()
+    await listener.hears(2, 3_000)
+    const delivery = await triedTimes(shop, eventId, 2)
+    assert.equal(delivery.state, 'delivered')
+    assert.deepEqual(
+      delivery.tries.map((each) => each.status),
+      [status, 200],
+    )
+    assertSameMessage(listener.heard)
+  }
+})
+
 test('D3: 410 disables an endpoint with a reason and an audit entry, and holds its deliveries', async () => {
   const merchant = await service.addShop()
   const listener = await startListener(takes.with(500))
