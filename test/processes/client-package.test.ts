@@ -19,6 +19,7 @@ import { openWidgetShop } from '../support/widget-shop.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const CLIENT = join(ROOT, 'clients/typescript')
 const MAX_BYTES = 8 * 1024
+const BUN = '1.4.4'
 
 const folder = await mkdtemp(join(tmpdir(), 'manilla-client-'))
 after(() => rm(folder, { recursive: true, force: true }))
@@ -36,7 +37,10 @@ async function run(command: string, args: string[], { cwd = folder, env = {} } =
 // As the guides say. It also installs the tools of the checks below: publint, attw and an edge runtime.
 await run('npm', ['pack', '--pack-destination', '.', CLIENT])
 const packed = join(folder, 'manilla-client-0.1.0.tgz')
-await writeFile(join(folder, 'package.json'), '{"name":"shop","private":true,"type":"module"}')
+await writeFile(
+  join(folder, 'package.json'),
+  '{"name":"shop","private":true,"type":"module","allowScripts":{"bun":true}}',
+)
 await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', '--omit=peer', packed])
 
 const service = await startPaying({ deliver: true })
@@ -47,6 +51,8 @@ const env = {
   CLIENT_SECRET: shop.headers['client-secret'],
 }
 
+const ESM_IMPORTS = `import { Manilla, ManillaApiError } from '@manilla/client'
+import { expressWebhook } from '@manilla/client/webhooks'`
 const PROGRAM = `
 const manilla = new Manilla({ baseUrl: process.env.BASE_URL, clientId: process.env.CLIENT_ID, clientSecret: process.env.CLIENT_SECRET })
 manilla.checkouts.create({ amount: 100, country: 'NG', user: { email: 'ada@example.com' } }).then(async ({ reference }) => {
@@ -60,9 +66,7 @@ async function assertMade(reference: string): Promise<void> {
 }
 
 test('the package works from ESM', async () => {
-  const imports = `import { Manilla, ManillaApiError } from '@manilla/client'
-import { expressWebhook } from '@manilla/client/webhooks'`
-  await writeFile(join(folder, 'esm.mjs'), imports + PROGRAM)
+  await writeFile(join(folder, 'esm.mjs'), ESM_IMPORTS + PROGRAM)
   await assertMade(await run('node', ['esm.mjs'], { env }))
 })
 
@@ -71,6 +75,15 @@ test('the package works from CommonJS', async () => {
 const { expressWebhook } = require('@manilla/client/webhooks')`
   await writeFile(join(folder, 'common.cjs'), imports + PROGRAM)
   await assertMade(await run('node', ['common.cjs'], { env }))
+})
+
+test('the package works in Bun', async () => {
+  await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', '--no-save', `bun@${BUN}`])
+  await writeFile(
+    join(folder, 'bun.ts'),
+    `${ESM_IMPORTS}\nif (!process.versions.bun) throw new Error('not Bun')${PROGRAM}`,
+  )
+  await assertMade(await run(join(folder, 'node_modules/.bin/bun'), ['bun.ts'], { env }))
 })
 
 const TYPED = `
