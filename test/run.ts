@@ -63,7 +63,7 @@ async function runTests(databaseUrl: string, folder: string, files: string[]): P
   // The limit is for a whole file, and a thorough one may take minutes.
   const timeoutMs = isThorough ? 600_000 : 120_000
   // Quick tests wait a third of their time. Thorough ones are busy: browsers, several processes.
-  const concurrency = isThorough ? 2 : 3
+  const concurrency = isThorough ? 2 : 4
   const args = [
     `--import=${join(root, 'test/support/blocking-output.ts')}`,
     ...['--test', `--test-concurrency=${concurrency}`, `--test-timeout=${timeoutMs}`, '--test-force-exit'],
