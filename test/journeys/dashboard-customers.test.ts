@@ -165,6 +165,11 @@ test('an erased customer leaves no trace in any column; amounts, references and 
     () => database.rows(sql`select from delivery_tries where answer like '%Quill%'`),
     (rows) => rows.length === 3,
   )
+  // A later notice would write the attempts again.
+  await eventually(
+    () => database.rows(sql`select from gateway_notices where state = 'waiting'`),
+    (rows) => rows.length === 0,
+  )
   // What providers may say of a customer.
   await database.rows(sql`
     update attempts set needs_review = ${`${NAME} paid twice`}, instructions = ${JSON.stringify({ kind: 'account', accountName: NAME })}::jsonb
