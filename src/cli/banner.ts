@@ -1,20 +1,37 @@
-import type { Service } from '../compose.ts'
-import type { Config } from '../config.ts'
+import { type Config, isReachable } from '../config.ts'
+import { SANDBOX_MERCHANT_ID } from '../integrations/create-merchant.ts'
+import type { Started } from './cluster.ts'
 
-/** Printed at start: URLs, sandbox credentials and a first request to try. */
-export function banner(service: Omit<Service, 'stop'>, { databaseUrl, dataDir }: Config): string {
-  const { baseUrl, sandbox, sandboxWebhookSecret, dashboardUrl, demoUrl } = service
+/**
+ * Printed at start: URLs, sandbox credentials and a first request to try. Without the secrets when other machines can reach the service and
+ * the output is not a terminal: it is a log then, and others read it.
+ */
+export function banner(service: Started, config: Config, isTerminal: boolean): string {
+  const { baseUrl, sandbox, dashboardUrl, demoUrl } = service
+  const hasSecrets = isTerminal || !isReachable(config)
+  const dashboard = hasSecrets ? dashboardUrl : dashboardUrl?.split('/welcome#', 1)[0]
   return `
   Manilla is running.
 
-  Base URL        ${baseUrl}${dashboardUrl ? `\n  Dashboard       ${dashboardUrl}` : ''}
-  client-id       ${sandbox.clientId}
-  client-secret   ${sandbox.clientSecret}
-  webhook secret  ${sandboxWebhookSecret}
+  Base URL        ${baseUrl}${dashboard ? `\n  Dashboard       ${dashboard}` : ''}
+  client-id       ${sandbox.clientId}${hasSecrets ? secretsOf(service) : ''}
   Guides          ${baseUrl}/guides
   API docs        ${baseUrl}/docs${demoUrl ? `\n  Demo shop       ${demoUrl}` : ''}
-  Database        ${databaseUrl ? 'yours (DATABASE_URL)' : `embedded PostgreSQL in ${dataDir}`}
+  Database        ${config.databaseUrl ? 'yours (DATABASE_URL)' : `embedded PostgreSQL in ${config.dataDir}`}
+${hasSecrets ? firstRequest(service) : commandsFor(config)}
+  Ctrl-C stops it.
 
+`
+}
+
+function secretsOf({ sandbox, sandboxWebhookSecret }: Started): string {
+  return `
+  client-secret   ${sandbox.clientSecret}
+  webhook secret  ${sandboxWebhookSecret}`
+}
+
+function firstRequest({ baseUrl, sandbox }: Started): string {
+  return `
   Your first checkout link:
 
   curl -sS ${baseUrl}/payments/v1/checkouts \\
@@ -22,8 +39,19 @@ export function banner(service: Omit<Service, 'stop'>, { databaseUrl, dataDir }:
     -H 'client-secret: ${sandbox.clientSecret}' \\
     -H 'Content-Type: application/json' \\
     -d '{"amount": 1250000, "country": "NG", "user": {"email": "ada@example.com"}}'
-
-  Ctrl-C stops it.
-
 `
+}
+
+/** Secrets that are not set can only be made: the database has their digests, or has them encrypted. */
+function commandsFor({ sandboxClientSecret, sandboxWebhookSecret }: Config): string {
+  const commands = [
+    'manilla dashboard link',
+    !sandboxClientSecret && `manilla credential create --merchant ${SANDBOX_MERCHANT_ID} --mode sandbox`,
+    !sandboxWebhookSecret && 'manilla webhooks secret --rotate',
+  ]
+  return `
+  This is not a terminal, so no secrets are printed. Make a link for the first account of the dashboard, a sandbox
+  credential and a webhook secret with:
+
+${commands.flatMap((command) => (command ? `  ${command}\n` : [])).join('')}`
 }

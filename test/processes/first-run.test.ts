@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import pg from 'pg'
+import { runCommand } from '../support/command.ts'
 import { createDatabase } from '../support/database.ts'
 import { type DidNotStart, type ServiceProcess, startForTest } from '../support/process.ts'
 
@@ -66,6 +67,19 @@ test('a first start sets everything up, and a second one finds the payment again
   assert.equal(second.headers['client-secret'], first.headers['client-secret'])
   assert.ok(await isOpen(`${second.baseUrl}/pay/${made.id}`))
   await stop(second)
+})
+
+test('a service with a PUBLIC_URL writes no secret into its log, and its commands make them', async () => {
+  const settings = { DATA_DIR: join(folder, 'first'), PUBLIC_URL: 'https://pay.example.com' }
+  const service = await startForTest(settings)
+  const kept = JSON.parse(await readFile(join(settings.DATA_DIR, 'keys.json'), 'utf8'))
+  for (const secret of [kept.sandboxClientSecret, kept.sandboxWebhookSecret, '/welcome#'])
+    assert.ok(!service.output().includes(secret), 'a secret is in the output')
+  const [link = '', credential = ''] = service.output().match(/(?<=^ {2}manilla ).*/gm) ?? []
+  const run = (command: string) => runCommand(command.split(' '), settings)
+  assert.match((await run(link)).output, /^https:\/\/pay\.example\.com\/dashboard\/welcome#/)
+  assert.match((await run(credential)).output, /client-secret {2}sec_sandbox_/)
+  await stop(service)
 })
 
 test('generated keys are readable by this OS user only', async () => {

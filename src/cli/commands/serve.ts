@@ -52,7 +52,7 @@ export const serve: Command = {
       await recordRunningService(config, service).catch((err) =>
         log.warn({ err }, 'the URL of the service was not recorded in DATA_DIR; commands need --url'),
       )
-    process.stdout.write(banner(service, config))
+    process.stdout.write(banner(service, config, process.stdout.isTTY))
   },
 }
 

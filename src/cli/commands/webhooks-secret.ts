@@ -1,4 +1,4 @@
-import { readConfig } from '../../config.ts'
+import { isReachable, readConfig } from '../../config.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
 import { MODES, type Mode } from '../../kernel/mode.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
@@ -40,7 +40,8 @@ export const webhooksSecret: Command = {
         secret: await rotateDefaultSecret({ ...parts, secrets }, actor(), { merchantId, mode }),
       }
     })
-    const known = merchantId === SANDBOX_MERCHANT_ID && mode === 'sandbox' ? ' npm start prints it.' : ''
+    const isPrinted = merchantId === SANDBOX_MERCHANT_ID && mode === 'sandbox' && !isReachable(config)
+    const known = isPrinted ? ' npm start prints it.' : ''
     print(
       options.json,
       { merchantId, mode, rotated: secret !== null, secret },

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfig } from '../config.ts'
+import { banner } from './banner.ts'
+
+const SECRETS = ['sec_sandbox_example', 'whsec_example', 'one-time-token']
+const service = {
+  baseUrl: 'http://localhost:3000',
+  serverUrl: 'http://127.0.0.1:3000',
+  sandbox: { clientId: 'cid_sandbox_example', clientSecret: 'sec_sandbox_example' },
+  sandboxWebhookSecret: 'whsec_example',
+  dashboardUrl: 'http://localhost:3000/dashboard/welcome#one-time-token',
+  demoUrl: undefined,
+}
+const SECRET_KEY = Buffer.alloc(32, 1).toString('base64')
+const secretsIn = (text: string) => SECRETS.filter((secret) => text.includes(secret))
+
+test('a developer sees all secrets, also in a file and with a database of their own', () => {
+  const settings = [
+    {},
+    { HOST: 'localhost' },
+    { HOST: '127.1.2.3', DATABASE_URL: 'postgres://localhost/manilla', SECRET_KEY },
+  ]
+  for (const env of settings) assert.deepEqual(secretsIn(banner(service, readConfig(env), false)), SECRETS)
+})
+
+test('secrets of a service that other machines can reach are printed to a terminal only', () => {
+  for (const env of [{ HOST: '0.0.0.0' }, { HOST: '::' }, { PUBLIC_URL: 'http://localhost:3000' }]) {
+    assert.deepEqual(secretsIn(banner(service, readConfig(env), true)), SECRETS)
+    const log = banner(service, readConfig(env), false)
+    assert.deepEqual(secretsIn(log), [])
+    assert.match(log, /Dashboard {7}http:\/\/localhost:3000\/dashboard\n/)
+    for (const command of ['dashboard link', 'credential create --merchant mer_', 'webhooks secret --rotate'])
+      assert.ok(log.includes(`manilla ${command}`), command)
+  }
+})
+
+test('secrets that the operator has set are not offered again', () => {
+  const env = {
+    ...{ HOST: '0.0.0.0', SANDBOX_CLIENT_ID: 'cid_sandbox_example', SANDBOX_CLIENT_SECRET: 'sec_sandbox_example' },
+    SANDBOX_WEBHOOK_SECRET: `whsec_${SECRET_KEY}`,
+  }
+  assert.deepEqual(banner(service, readConfig(env), false).match(/manilla .*/g), ['manilla dashboard link'])
+})
