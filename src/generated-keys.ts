@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { hkdfSync, randomBytes } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
@@ -6,7 +6,10 @@ import { newWebhookSecret, type WebhookSecret } from './events/webhook-secret.ts
 import { OperatorError } from './kernel/operator-error.ts'
 import { type NewCredential, newCredential } from './merchants/credential.ts'
 
-/** Keys that are not set in the environment. They are generated once and stored in DATA_DIR, readable only by this user. */
+/**
+ * Keys that are not set in the environment. They are generated once and stored in DATA_DIR, readable only by this user. With SECRET_KEY the
+ * others are derived from it, so that they are the same on each machine and in a container that keeps no files.
+ */
 export interface Keys {
   secretKey: Buffer
   /** During a rotation. Never generated. */
@@ -35,7 +38,7 @@ export async function loadKeys(config: Config): Promise<Keys> {
     }
   }
   const file = join(config.dataDir, 'keys.json')
-  const kept = await readOrMake(file, config.dataDir)
+  const kept = (await read(file)) ?? (secretKey ? derivedFrom(secretKey) : await make(file, config.dataDir))
   const webhookSecret = sandboxWebhookSecret ?? kept.sandboxWebhookSecret ?? (await addWebhookSecret(file, kept))
   return {
     secretKey: secretKey ?? Buffer.from(kept.secretKey, 'base64'),
@@ -48,9 +51,9 @@ export async function loadKeys(config: Config): Promise<Keys> {
   }
 }
 
-/** Keys that are set or were generated before. Generates none: two processes at once would generate different ones. */
+/** Keys that are set, derived, or were generated before. Generates none: two processes at once would generate different ones. */
 export async function knownKeys(config: Config): Promise<Partial<Pick<Keys, 'secretKey' | 'sandbox'>>> {
-  const kept = await read(join(config.dataDir, 'keys.json'))
+  const kept = (await read(join(config.dataDir, 'keys.json'))) ?? (config.secretKey && derivedFrom(config.secretKey))
   const secretKey = config.secretKey ?? (kept && Buffer.from(kept.secretKey, 'base64'))
   const clientId = config.sandboxClientId ?? kept?.sandboxClientId
   const clientSecret = config.sandboxClientSecret ?? kept?.sandboxClientSecret
@@ -74,16 +77,23 @@ async function read(file: string): Promise<KeyFile | undefined> {
   }
 }
 
-async function readOrMake(file: string, folder: string): Promise<KeyFile> {
-  const kept = await read(file)
-  if (kept) return kept
-  const { clientId, clientSecret } = newCredential('sandbox')
-  const made: KeyFile = {
-    secretKey: randomBytes(32).toString('base64'),
+function derivedFrom(secretKey: Buffer): KeyFile {
+  const derive = (name: string, length: number) => Buffer.from(hkdfSync('sha256', secretKey, '', name, length))
+  return keyFileOf(secretKey, derive('sandbox credential', 48), derive('sandbox webhook secret', 32))
+}
+
+function keyFileOf(secretKey: Buffer, credential: Buffer, webhookSecret: Buffer): KeyFile {
+  const { clientId, clientSecret } = newCredential('sandbox', credential)
+  return {
+    secretKey: secretKey.toString('base64'),
     sandboxClientId: clientId,
     sandboxClientSecret: clientSecret,
-    sandboxWebhookSecret: newWebhookSecret(),
+    sandboxWebhookSecret: newWebhookSecret(webhookSecret),
   }
+}
+
+async function make(file: string, folder: string): Promise<KeyFile> {
+  const made = keyFileOf(randomBytes(32), randomBytes(48), randomBytes(32))
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await write(file, made)
   return made

@@ -5,8 +5,9 @@ export type WebhookSecret = string
 
 const PREFIX = 'whsec_'
 
-export function newWebhookSecret(): WebhookSecret {
-  return PREFIX + randomBytes(32).toString('base64')
+/** `bytes`: 32 that nobody can guess. */
+export function newWebhookSecret(bytes: Buffer = randomBytes(32)): WebhookSecret {
+  return PREFIX + bytes.toString('base64')
 }
 
 /** 24 to 64 bytes in base64 after the prefix. */

