@@ -3,7 +3,7 @@ import { recordAct } from '../events/audit-log-store.ts'
 import { Problem } from '../kernel/problem.ts'
 import { pooledRandomBytes } from '../kernel/random.ts'
 import type { Scope } from '../kernel/scope.ts'
-import { eraseNextPayments, findPersonalData } from './store/erase.ts'
+import { deleteCardsOf, eraseNextPayments, findPersonalData } from './store/erase.ts'
 
 /** Payments in one transaction, and in one call. */
 const BATCH = 25
@@ -26,15 +26,19 @@ export async function eraseCustomer(
   email: string,
 ): Promise<Erasure> {
   const personal = await findPersonalData(database, scope, email)
-  if (!personal) throw new Problem('not_found', 'You have no payment of a customer with this e-mail address.')
+  if (!personal)
+    throw new Problem('not_found', 'You have no payment or saved card of a customer with this e-mail address.')
   const pseudonym = `erased-${pooledRandomBytes(8).toString('hex')}@customer.invalid`
   // Not the address: the log cannot be changed.
   const entry = { actor, act: 'customer.erased', merchantId: scope.merchantId, subject: pseudonym }
   await database.transaction((tx) => recordAct(tx, entry))
   for (let payments = 0; ; ) {
-    const erased = await database.transaction((tx) =>
-      eraseNextPayments(tx, scope, email, { personal, pseudonym }, BATCH),
-    )
+    const erased = await database.transaction(async (tx) => {
+      const count = await eraseNextPayments(tx, scope, email, { personal, pseudonym }, BATCH)
+      // Last: a payment that is not erased yet may save another card.
+      if (count < BATCH) await deleteCardsOf(tx, scope, email)
+      return count
+    })
     payments += erased
     if (erased < BATCH) return { payments, isComplete: true }
     if (payments >= MAX_PAYMENTS) return { payments, isComplete: false }

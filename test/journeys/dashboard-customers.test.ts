@@ -5,6 +5,7 @@ import { uuidOf } from '../../src/kernel/ids.ts'
 import type { Role } from '../../src/members/permissions.ts'
 import { audit } from '../../src/payments/state/audit.ts'
 import { recordsAfter } from '../../src/payments/store/audit-records.ts'
+import { deleteClosedPayments } from '../../src/payments/store/delete-old.ts'
 import { addMember, type DashboardBrowser, signedInBrowser } from '../support/dashboard.ts'
 import { startListener } from '../support/listener.ts'
 import { eventually, startPaying } from '../support/paying.ts'
@@ -252,6 +253,30 @@ test('an erased customer leaves no trace in any column; amounts, references and 
   await database.rows(sql`delete from disputes where provider_dispute_id = 'dispute-1'`) // it has no event
   const findings = (await database.transaction((tx) => recordsAfter(tx, undefined, 100))).flatMap(audit)
   assert.deepEqual(findings, [])
+})
+
+test('a customer whose payments were deleted is still found and erased, with every saved card', async () => {
+  const email = 'Keeper@example.com'
+  const path = `${base}/customers/${encodeURIComponent(email)}`
+  for (const [reference, user] of [
+    ['kept-1', { email, id: 'keeper-88' }],
+    ['kept-2', { email: email.toLowerCase() }],
+  ] as const) {
+    const { id } = await pay(reference, { user, webhook: null, redirectURL: null, metadata: {} })
+    await database.transaction(async (tx) => {
+      await tx.rows(sql`select set_config('manilla.retention', 'on', true)`)
+      await tx.rows(
+        sql`update attempts set next_check_at = null where place = ${shop.place} and payment_id = ${uuidOf(id)}`,
+      )
+      const later = new Date(Date.now() + 60_000)
+      assert.equal((await deleteClosedPayments(tx, shop.place, [uuidOf(id)], later)).length, 1)
+    })
+  }
+  const { status, body } = await owner.call('GET', path)
+  assert.deepEqual([status, body.data?.totals, body.data?.cards.length], [200, [], 2])
+  assert.deepEqual((await owner.call('POST', `${path}/erase`)).body.data, { payments: 0, isComplete: true })
+  assert.deepEqual(await database.rows(sql`select id from saved_cards where email ilike 'keeper@%'`), [])
+  assert.equal((await owner.call('POST', `${path}/erase`)).status, 404)
 })
 
 test('erasing needs a fresh second factor', async () => {

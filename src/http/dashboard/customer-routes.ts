@@ -13,7 +13,7 @@ import { OF_MERCHANT } from './shared-routes.ts'
 
 /** A shop may use one address for many signed-in customers. */
 const MAX_USER_IDS = 10
-const UNKNOWN = 'You have no payment of a customer with this e-mail address.'
+const UNKNOWN = 'You have no payment or saved card of a customer with this e-mail address.'
 
 /** Customers, by the e-mail address of their payments. */
 export function customerRoutes(app: App, { database }: PaymentDependencies): void {

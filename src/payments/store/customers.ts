@@ -2,6 +2,7 @@ import type { Queries } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { idOf, LAST_UUID, type PaymentId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
+import { findCardsOfAddress } from './saved-cards.ts'
 
 /** What the payments of one e-mail address come to. */
 export interface CustomerSummary {
@@ -19,12 +20,13 @@ export interface CustomerSummary {
 /** Payments of one customer that are summed up. A shop that uses one address for all customers has many more. */
 const MAX_SUMMED = 2_000
 
-/** Undefined if no payment has this e-mail address. */
+/** Undefined if neither a payment nor a saved card has this e-mail address. */
 export async function summarizeCustomer(
   db: Queries,
-  { place, merchantId, mode }: Scope,
+  scope: Scope,
   email: string,
 ): Promise<CustomerSummary | undefined> {
+  const { place, merchantId, mode } = scope
   const rows = await db.rows<{
     currency: string
     payments: number
@@ -50,7 +52,11 @@ export async function summarizeCustomer(
            (select min(o.created_at) from of_customer o) as first_at, (select max(o.created_at) from of_customer o) as last_at
       from of_customer group by currency order by currency`)
   const [first] = rows
-  if (!first) return undefined
+  if (!first) {
+    // Retention has deleted the payments, and keeps the cards.
+    const cards = await findCardsOfAddress(db, scope, email)
+    return cards && { ...cards, totals: [], name: null, phoneNumber: null, isPartial: false }
+  }
   return {
     totals: rows.map((row) => ({
       currency: row.currency,

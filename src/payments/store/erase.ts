@@ -4,6 +4,7 @@ import { uuidOf } from '../../kernel/ids.ts'
 import type { Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import { ERASED, type Eraser, eraserOf, type PersonalData } from '../state/personal-data.ts'
+import { findCardsOfAddress } from './saved-cards.ts'
 
 /** A shop may use one address for all its customers. */
 const MAX_READ = 1_000
@@ -11,7 +12,7 @@ const MAX_DISTINCT = 100
 /** The limit of the column: what replaces a short name is longer. */
 const MAX_NOTE = 500
 
-/** The personal data of a customer, from their newest payments. Undefined if there is no payment with this address. */
+/** The personal data of a customer, from their newest payments. Undefined if neither a payment nor a saved card has this address. */
 export async function findPersonalData(db: Queries, scope: Scope, email: string): Promise<PersonalData | undefined> {
   const rows = await db.rows<PersonalRow>(sql`
     select distinct user_email, user_name, user_phone_number, user_id from (
@@ -19,7 +20,8 @@ export async function findPersonalData(db: Queries, scope: Scope, email: string)
        where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(user_email) = lower(${email})
        order by id desc limit ${MAX_READ}) of_customer
      limit ${MAX_DISTINCT}`)
-  return rows.length === 0 ? undefined : personalDataOf(rows)
+  // Retention may have deleted the payments, and keeps the cards.
+  return rows.length > 0 || (await findCardsOfAddress(db, scope, email)) ? personalDataOf(rows) : undefined
 }
 
 interface PersonalRow {
@@ -39,11 +41,11 @@ function personalDataOf(rows: PersonalRow[]): PersonalData {
   }
 }
 
-async function deleteCardsOf(tx: Transaction, scope: Scope, email: string, userIds: string[]): Promise<void> {
+/** Of the address, with and without an id of the merchant. */
+export async function deleteCardsOf(tx: Transaction, scope: Scope, email: string): Promise<void> {
   await tx.rows(sql`
     delete from saved_cards
-     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(email) = lower(${email})
-       and customer = any(array['email:' || lower(${email})] || array(select 'id:' || id from unnest(${userIds}::text[]) as u (id)))`)
+     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(email) = lower(${email})`)
 }
 
 interface ErasedPayment extends PersonalRow {
@@ -89,8 +91,6 @@ export async function eraseNextPayments(
     },
     pseudonym,
   )
-  // Cards of the address, with and without an id of the merchant.
-  await deleteCardsOf(tx, scope, email, own.userIds)
   const ids = payments.map(({ id }) => id)
   await erasePayments(tx, place, payments, eraser)
   await eraseEvents(tx, place, ids, eraser)

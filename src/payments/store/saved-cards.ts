@@ -115,6 +115,20 @@ export async function listCards(db: Queries, scope: Scope, customer: Customer): 
   return rows.map(cardOf)
 }
 
+/** All saved cards of an e-mail address: their owners, and when the first and the last of them were saved. Undefined: there are none. */
+export async function findCardsOfAddress(
+  db: Queries,
+  scope: Scope,
+  email: string,
+): Promise<{ userIds: string[]; firstAt: Date; lastAt: Date } | undefined> {
+  const row = await db.row<{ userIds: string[] | null; firstAt: Date | null; lastAt: Date | null }>(sql`
+    select array_agg(distinct user_id) filter (where user_id is not null) as "userIds", min(created_at) as "firstAt", max(created_at) as "lastAt"
+      from saved_cards
+     where place = ${scope.place} and merchant_id = ${uuidOf(scope.merchantId)} and mode = ${scope.mode} and lower(email) = lower(${email})`)
+  if (!row?.firstAt || !row.lastAt) return undefined
+  return { userIds: row.userIds ?? [], firstAt: row.firstAt, lastAt: row.lastAt }
+}
+
 /**
  * The cards that the checkout page offers, last used first. A card is valid until its expiry month has ended in every time zone.
  */
