@@ -3,6 +3,7 @@ import { recordAct } from '../events/audit-log-store.ts'
 import { Problem } from '../kernel/problem.ts'
 import { pooledRandomBytes } from '../kernel/random.ts'
 import type { Scope } from '../kernel/scope.ts'
+import { pseudonymOf } from './state/personal-data.ts'
 import { deleteCardsOf, eraseNextPayments, findPersonalData } from './store/erase.ts'
 
 /** Payments in one transaction, and in one call. */
@@ -28,7 +29,7 @@ export async function eraseCustomer(
   const personal = await findPersonalData(database, scope, email)
   if (!personal)
     throw new Problem('not_found', 'You have no payment or saved card of a customer with this e-mail address.')
-  const pseudonym = `erased-${pooledRandomBytes(8).toString('hex')}@customer.invalid`
+  const pseudonym = pseudonymOf(pooledRandomBytes(8))
   // Not the address: the log cannot be changed.
   const entry = { actor, act: 'customer.erased', merchantId: scope.merchantId, subject: pseudonym }
   await database.transaction((tx) => recordAct(tx, entry))

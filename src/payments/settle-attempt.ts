@@ -5,6 +5,7 @@ import { askProvider } from './call-provider.ts'
 import { type PaymentDependencies, withReserved } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
+import { isErased } from './state/personal-data.ts'
 import { isReversed, withoutKnownReturns } from './state/returned-money.ts'
 import { contradictsNotice, type OutcomeReport, settle } from './state/settle.ts'
 import { endNotice } from './store/notices.ts'
@@ -109,7 +110,7 @@ export async function settleIn(
   await writeDecision(tx, deps, before, decision, writtenWith(attempt, signal, decision))
   await writeReturned(tx, deps, attempt, decision)
   const card = cardToSave(deps, attempt, outcome, newReceipts)
-  if (card) {
+  if (card && !isErased(before.payment.user)) {
     await upsertCard(tx, deps.secrets, {
       id: newId('card', now, attempt.place),
       scope: attempt,

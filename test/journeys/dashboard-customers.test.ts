@@ -279,6 +279,34 @@ test('a customer whose payments were deleted is still found and erased, with eve
   assert.equal((await owner.call('POST', `${path}/erase`)).status, 404)
 })
 
+test('notices that come after the erasure store neither a card nor what they say of the customer', async () => {
+  const user = { email: 'late@example.com', id: 'late-99' }
+  const { body } = await shop.initialize({ reference: 'late-1', user, amount: 5_000, saveCard: true })
+  const erased = await owner.call('POST', `${base}/customers/${user.email}/erase`)
+  assert.deepEqual(erased.body.data, { payments: 1, isComplete: true })
+  const charge = `/sandbox/gateway/charges/${body.data.data.reference}`
+  await shop.call('POST', charge, { card: CARD.pays, save: true })
+  const { id, attempts } = await eventually(
+    () => shop.payment('late-1'),
+    ({ status }) => status === 'successful',
+  )
+  const refund = { reference: attempts[0].providerReference, amount: 1_000 }
+  assert.equal((await shop.call('POST', '/sandbox/gateway/refunds', refund)).status, 201)
+  await eventually(
+    () => shop.payment('late-1'),
+    ({ amountRefunded }) => amountRefunded === 1_000,
+  )
+  const notices = await eventually(
+    () =>
+      database.rows<{ says: string; bytes: number }>(sql`
+        select n.says, length(n.body) as bytes from notices n join attempts a on a.id = n.attempt_id
+         where a.payment_id = ${uuidOf(id)} and n.state <> 'waiting'`),
+    (rows) => new Set(rows.map(({ says }) => says)).size === 2,
+  )
+  assert.deepEqual([...new Set(notices.map(({ bytes }) => bytes))], [0])
+  assert.deepEqual(await database.rows(sql`select id from saved_cards where email like '%.invalid'`), [])
+})
+
 test('erasing needs a fresh second factor', async () => {
   const { id } = await addMember(database, { role: 'admin', merchantId })
   const admin = await signedInBrowser(app, database, id, { origin: baseUrl })

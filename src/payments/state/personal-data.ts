@@ -10,6 +10,12 @@ export interface PersonalData {
 
 export const ERASED = 'erased'
 
+/** The address of an erased customer. */
+export const pseudonymOf = (random: Buffer): string => `${ERASED}-${random.toString('hex')}@customer.invalid`
+/** A regular expression for this script and for PostgreSQL. `.invalid` is reserved: nobody has such an address. */
+export const PSEUDONYM = `^${ERASED}-[0-9a-f]{16}@customer[.]invalid$`
+export const isErased = ({ email }: { email: string }): boolean => new RegExp(PSEUDONYM).test(email)
+
 /** Removes the personal data of one customer from texts and JSON. */
 export interface Eraser {
   /** Replaces the customer of the payments, so that they can still be listed together. */

@@ -9,6 +9,7 @@ import type { Scope } from '../../kernel/scope.ts'
 import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
 import type { Notice, NoticeState } from '../state/notice.ts'
+import { PSEUDONYM } from '../state/personal-data.ts'
 import { GROUP_COMMIT, writeTogether } from './group-commit.ts'
 
 const COLUMNS = new Fixed('n.place, n.id, n.merchant_id, n.mode, n.provider, n.account, n.reading')
@@ -150,14 +151,20 @@ export async function postponeNotices(db: Queries, late: Postponed<Notice>[]): P
   }
 }
 
+/** The body of a notice about an erased customer is not kept. */
 export async function endNotice(
   db: Queries,
   { place, id }: Pick<Notice, 'place' | 'id'>,
   { state, note, attemptId }: { state: NoticeState; note: string | null; attemptId?: AttemptId | undefined },
 ): Promise<void> {
+  const attempt = attemptId ? uuidOf(attemptId) : null
   await db.rows(sql`
-    update notices set state = ${state}, note = ${note}, attempt_id = ${attemptId ? uuidOf(attemptId) : null}
-     where place = ${place} and id = ${id}`)
+    update notices n
+       set state = ${state}, note = ${note}, attempt_id = ${attempt},
+           body = case when exists (
+                    select from attempts a join payments p on p.place = a.place and p.id = a.payment_id
+                     where a.place = ${place} and a.id = ${attempt}::uuid and p.user_email ~ ${PSEUDONYM}) then '' else n.body end
+     where n.place = ${place} and n.id = ${id}`)
 }
 
 /** Deletes processed notices that came before that time. Returns when they came. */

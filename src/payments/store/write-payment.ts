@@ -12,6 +12,7 @@ import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { NoticeState } from '../state/notice.ts'
 import type { Payment } from '../state/payment.ts'
+import { isErased } from '../state/personal-data.ts'
 import { returnedOf } from '../state/returned-money.ts'
 import { GROUP_COMMIT, writeTogether } from './group-commit.ts'
 import { findLocked } from './payments.ts'
@@ -132,9 +133,9 @@ const REMATCH = `
   )`
 const NOTICES = `
   ended_notices as (
-    update notices o set state = n.state, note = n.note, attempt_id = n.attempt_id
+    update notices o set state = n.state, note = n.note, attempt_id = n.attempt_id, body = case when n.is_erased then '' else o.body end
       from given g, jsonb_to_recordset(g.doc->'notices')
-           as n (payment_id uuid, id bigint, state text, note text, attempt_id uuid) join written w on w.id = n.payment_id
+           as n (payment_id uuid, id bigint, state text, note text, attempt_id uuid, is_erased boolean) join written w on w.id = n.payment_id
      where o.place = $2 and o.id = any($5) and o.id = n.id
   )`
 
@@ -328,7 +329,9 @@ function rowsOf(write: PaymentWrite) {
       recorded_at: at,
     })),
     calls: call ? [{ ...call, payment_id, attempt_id: uuidOf(call.attemptId), took_ms: Math.round(call.tookMs) }] : [],
-    notices: notice ? [{ ...notice, payment_id, attempt_id: uuidOf(notice.attemptId) }] : [],
+    notices: notice
+      ? [{ ...notice, payment_id, attempt_id: uuidOf(notice.attemptId), is_erased: isErased(after.user) }]
+      : [],
     startedBy: startedBy ? [{ ...startedBy, payment_id, merchant_id, began: newAttempts[0]?.id }] : [],
     rematch: rematch ? [{ ...rematch, payment_id, merchant_id, mode: after.mode }] : [],
     ...outboxOf(events, after.webhook),
