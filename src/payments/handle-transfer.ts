@@ -4,6 +4,7 @@ import { type AttemptId, newId, type PaymentId, parseId } from '../kernel/ids.ts
 import { type Money, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Scope } from '../kernel/scope.ts'
+import { confirmMoney } from './confirm-money.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { insertPending, returnedBefore, sendRefund, withRefunded, withReturned } from './refund-payment.ts'
 import { settleIn } from './settle-attempt.ts'
@@ -58,8 +59,8 @@ export async function findTransfer(
 }
 
 /**
- * Matches unmatched money with a payment. The money is settled like any other: it may pay the payment, in full or in part, also when the
- * payment has ended (late). Returns the payment after it.
+ * Matches unmatched money with a payment, if the provider confirms it. The money is settled like any other: it may pay the payment, in full
+ * or in part, also when the payment has ended (late). Returns the payment after it.
  */
 export async function matchTransfer(
   deps: PaymentDependencies,
@@ -70,17 +71,11 @@ export async function matchTransfer(
 ): Promise<PaymentState> {
   if (name.kind !== 'receipt') throw new Problem('conflict', 'This money belongs to a payment already.')
   const { id } = name
+  const lock = (tx: Transaction) => lockForMatch(tx, { scope, limit }, id, paymentId, expected)
+  await confirmMoney(deps, scope, (await deps.database.transaction(lock)).unmatched)
   return deps.database.transaction(async (tx) => {
-    // The payment is locked first, as by everything that changes it.
-    const before = await lockPaymentState(tx, paymentId)
-    const unmatched = await lockOpen(tx, scope, id, expected)
+    const { before, unmatched } = await lock(tx)
     const { receipt } = unmatched
-    limit?.(receipt.amount)
-    const { payment } = before
-    if (payment.status === 'successful')
-      throw new Problem('conflict', `Payment ${payment.reference} is paid already. Return this money instead.`)
-    if (payment.currency !== receipt.amount.currency)
-      throw new Problem('conflict', `This money is in ${receipt.amount.currency}, the payment in ${payment.currency}.`)
     const attempt = attemptFor(before, unmatched) ?? (await addAttemptFor(tx, deps, before, unmatched))
     const outcome = { kind: 'paid' as const, receipts: [receipt] }
     const { state } = await settleIn(tx, deps, attempt, { source: 'match', outcome })
@@ -98,6 +93,27 @@ export async function matchTransfer(
     })
     return state
   })
+}
+
+/** Throws if the money and the payment cannot be matched. */
+async function lockForMatch(
+  tx: Transaction,
+  { scope, limit }: Pick<Handling, 'scope' | 'limit'>,
+  id: number,
+  paymentId: PaymentId,
+  expected: number,
+): Promise<{ before: PaymentState; unmatched: UnmatchedMoney }> {
+  // The payment is locked first, as by everything that changes it.
+  const before = await lockPaymentState(tx, paymentId)
+  const unmatched = await lockOpen(tx, scope, id, expected)
+  const { amount } = unmatched.receipt
+  limit?.(amount)
+  const { payment } = before
+  if (payment.status === 'successful')
+    throw new Problem('conflict', `Payment ${payment.reference} is paid already. Return this money instead.`)
+  if (payment.currency !== amount.currency)
+    throw new Problem('conflict', `This money is in ${amount.currency}, the payment in ${payment.currency}.`)
+  return { before, unmatched }
 }
 
 /** An attempt with the same provider account: an open account number before others, the newest first. */

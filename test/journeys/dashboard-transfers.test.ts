@@ -16,7 +16,15 @@ import { findPaymentStateById } from '../../src/payments/store/payment-states.ts
 import { listUnmatchedReceipts } from '../../src/payments/store/receipts.ts'
 import { addMember, type DashboardBrowser, signedInBrowser } from '../support/dashboard.ts'
 import { eventually, startPaying } from '../support/paying.ts'
-import { letPass, madeUpRecord, noticeAbout, notify, paidTransaction, recordsOf } from '../support/payment-records.ts'
+import {
+  letPass,
+  madeUpRecord,
+  noticeAbout,
+  notify,
+  paidTransaction,
+  payElsewhere,
+  recordsOf,
+} from '../support/payment-records.ts'
 import type { Answer } from '../support/service.ts'
 import { CARD } from '../support/simulator.ts'
 
@@ -60,11 +68,20 @@ async function pay(reference: string, accountNumber: string, amount: number, isS
 
 /** Money at the provider for an order that is not ours. */
 async function unmatchedMoney(amount: number): Promise<Json> {
+  return openMoney((await payElsewhere(service, shop, amount)).transactionId)
+}
+
+/** Money that a notice reports, and that the provider knows nothing of. */
+async function madeUpMoney(amount: number): Promise<Json> {
   const transaction = paidTransaction({ kind: 'transfer', amount })
   const record = madeUpRecord({ channel: 'transfer', requested: amount, amount, transactions: [transaction] })
   assert.equal((await notify(service, shop, noticeAbout(record, 'transfer.received'))).status, 200)
-  const listed = await eventually(open, (all) => all.some(({ transactionId }) => transactionId === transaction.id))
-  return listed.find(({ transactionId }) => transactionId === transaction.id)
+  return openMoney(transaction.id)
+}
+
+async function openMoney(transaction: string): Promise<Json> {
+  const all = await eventually(open, (some) => some.some(({ transactionId }) => transactionId === transaction))
+  return all.find(({ transactionId }) => transactionId === transaction)
 }
 
 async function assertAuditIsClean(): Promise<void> {
@@ -126,6 +143,27 @@ test('money is matched with a payment that has ended or was never started: in pa
   await assertAuditIsClean()
 })
 
+test('money is matched only if the provider confirms it: a notice alone pays nothing', async () => {
+  await start('match-4')
+  const madeUp = await madeUpMoney(AMOUNT)
+  const refused = await act(owner, madeUp, 'match', { payment: 'match-4' })
+  assert.deepEqual([refused.status, /does not know the transaction/.test(refused.body.detail)], [409, true])
+
+  const real = await unmatchedMoney(AMOUNT)
+  await database.rows(sql`update receipts set amount = ${2 * AMOUNT} where transaction_id = ${real.transactionId}`)
+  const doubled = await act(owner, { ...real, amount: 2 * AMOUNT }, 'match', { payment: 'match-4' })
+  assert.deepEqual([doubled.status, /has ₦100.00 for this transaction/.test(doubled.body.detail)], [409, true])
+  await database.rows(sql`update receipts set amount = ${AMOUNT} where transaction_id = ${real.transactionId}`)
+
+  await shop.call('PUT', '/sandbox/gateway/faults', { serverError: 1 })
+  const silent = await act(owner, real, 'match', { payment: 'match-4' })
+  assert.deepEqual([silent.status, silent.body.code], [504, 'provider_timeout'])
+  await shop.call('PUT', '/sandbox/gateway/faults', {})
+  assert.deepEqual((await shop.payment('match-4')).status, 'pending')
+  assert.equal((await act(owner, real, 'match', { payment: 'match-4' })).body.data.paymentStatus, 'successful')
+  assert.equal((await act(owner, madeUp, 'note', { note: 'The provider knows nothing of it.' })).status, 200)
+})
+
 test('money in another currency, and money for a paid payment, are not matched', async () => {
   const money = await unmatchedMoney(700)
   assert.match((await act(owner, money, 'match', { payment: 'match-1' })).body.detail, /is paid already/)
@@ -135,6 +173,7 @@ test('money in another currency, and money for a paid payment, are not matched',
   assert.equal((await act(owner, money, 'return', { byHand: false, note: 'x' })).status, 409, 'no order to refund')
   assert.equal((await act(owner, money, 'return', { byHand: true, note: 'Sent back by bank.' })).status, 200)
   assert.ok(!(await open()).some(({ id }) => id === money.id))
+  await database.rows(sql`update receipts set currency = 'NGN' where transaction_id = ${money.transactionId}`)
 })
 
 test('two people at once make one result', async () => {
@@ -209,7 +248,7 @@ test('money that was returned by hand does not pay, and is not refunded when ano
 
 test('unmatched money that was returned by hand does not pay when the provider names its order later', async () => {
   const { payment } = await start('hand-4')
-  const money = await unmatchedMoney(AMOUNT)
+  const money = await madeUpMoney(AMOUNT)
   assert.equal((await act(owner, money, 'return', { byHand: true, note: 'By bank.' })).status, 200)
   const [attempt] = (await findPaymentStateById(database, payment.id))?.attempts ?? []
   const receipt = {
@@ -359,16 +398,17 @@ test('unknown money is open without what the provider has given back of it', asy
   const lineOf = async (id: string) => (await open()).find(({ transactionId }: Json) => transactionId === id)
   await repair('reversed', 7_000)
   assert.equal(await lineOf('reversed'), undefined)
-  for (const [returned, left] of [
-    [2_000, 5_000],
-    [3_000, 4_000],
-    [0, 4_000],
-  ] as const) {
-    await repair('given-back', returned)
-    assert.equal((await lineOf('given-back')).amount, left)
+  const { transactionId, reference } = await payElsewhere(service, shop, 7_000)
+  await openMoney(transactionId)
+  await repair(transactionId, 2_000)
+  assert.equal((await lineOf(transactionId)).amount, 5_000)
+  await shop.call('POST', '/sandbox/gateway/refunds', { reference, amount: 3_000 })
+  for (const returned of [3_000, 0]) {
+    await repair(transactionId, returned)
+    assert.equal((await lineOf(transactionId)).amount, 4_000)
   }
   await start('restored-2', { amount: 7_000 })
-  const matched = await act(owner, await lineOf('given-back'), 'match', { payment: 'restored-2', note: 'seen' })
+  const matched = await act(owner, await lineOf(transactionId), 'match', { payment: 'restored-2', note: 'seen' })
   assert.equal(matched.status, 200, JSON.stringify(matched.body))
   const { status, amountPaid, amountRefunded } = await shop.payment('restored-2')
   assert.deepEqual([status, amountPaid, amountRefunded], ['pending', 7_000, 3_000], 'less is there than is due')

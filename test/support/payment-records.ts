@@ -97,6 +97,25 @@ export async function recordAt({ baseUrl, masterKey }: PayingService, shop: Shop
   return (await request(`${baseUrl}/sandbox/gateway/v1/payments/${reference}`, 'GET', headers)).body.data
 }
 
+/** Pays an order that is not ours: another system uses the same account of the provider. */
+export async function payElsewhere(
+  service: PayingService,
+  shop: Shop,
+  amount: number,
+): Promise<{ reference: string; transactionId: string }> {
+  const { secretKey } = gatewayKeys(service.masterKey, shop.merchantUuid)
+  const reference = randomBytes(16).toString('hex')
+  const order = {
+    ...{ reference, channel: 'transfer', amount, currency: 'NGN', email: 'ada@example.com', merchantName: 'Elsewhere' },
+    ...{ returnURL: 'https://elsewhere.example/', expiresAt: new Date(Date.now() + 3_600_000).toISOString() },
+  }
+  const url = `${service.baseUrl}/sandbox/gateway/v1/payments`
+  const { status, body } = await request(url, 'POST', { authorization: `Bearer ${secretKey}` }, order)
+  assert.equal(status, 201, JSON.stringify(body))
+  await shop.call('POST', '/sandbox/gateway/transfers', { accountNumber: body.data.account.number, amount })
+  return { reference, transactionId: (await recordAt(service, shop, reference)).transactions[0].id }
+}
+
 /** An invented record. */
 export function madeUpRecord(changes: Record<string, unknown> = {}): Json {
   return {

@@ -8,7 +8,7 @@ import { openBrowser } from '../../support/browser.ts'
 import { addMember, signedInBrowser } from '../../support/dashboard.ts'
 import { createDatabase } from '../../support/database.ts'
 import { eventually, startPaying } from '../../support/paying.ts'
-import { madeUpRecord, noticeAbout, notify, paidTransaction } from '../../support/payment-records.ts'
+import { payElsewhere } from '../../support/payment-records.ts'
 import { CARD } from '../../support/simulator.ts'
 
 const { url, database } = await createDatabase()
@@ -34,11 +34,9 @@ async function transfer(reference: string, paid: number, changes: object = {}) {
 }
 
 async function unmatched(amount: number): Promise<void> {
-  const transactions = [paidTransaction({ kind: 'transfer', amount })]
-  const record = madeUpRecord({ channel: 'transfer', requested: amount, amount, transactions })
-  await notify(service, shop, noticeAbout(record, 'transfer.received'))
+  const { transactionId } = await payElsewhere(service, shop, amount)
   await eventually(
-    () => database.rows(sql`select id from receipts where transaction_id = ${transactions[0].id}`),
+    () => database.rows(sql`select id from receipts where transaction_id = ${transactionId}`),
     (rows) => rows.length === 1,
   )
 }
