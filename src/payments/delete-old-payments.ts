@@ -40,11 +40,10 @@ async function* deleteOfOwner(
   let isMore = true
   while (isMore) {
     isMore = await batches.next(async (tx, limit) => {
-      const found = await lockOldPayments(tx, owner, { mode, before, after }, limit)
-      const ended = found.filter(({ status }) => status !== 'pending').map(({ id }) => id)
-      const times = await deleteClosedPayments(tx, owner.place, ended, before)
-      after = found.at(-1)?.id ?? after
-      return { times, isFull: found.length === limit }
+      const ids = await lockOldPayments(tx, owner, { mode, before, after }, limit)
+      const times = await deleteClosedPayments(tx, owner.place, ids, before)
+      after = ids.at(-1) ?? after
+      return { times, isFull: ids.length === limit }
     })
     yield
   }
