@@ -242,9 +242,9 @@ function isKey(text: string): boolean {
   return /^[A-Za-z0-9+/]{43}=$/.test(text)
 }
 
-/** Other machines can reach the service. */
-export function isReachable({ host, publicUrl }: Pick<Config, 'host' | 'publicUrl'>): boolean {
-  return publicUrl !== undefined || !isLoopback(host)
+/** An installation for customers, not a developer's: its links have a certificate. */
+export function isPublic({ publicUrl }: Pick<Config, 'publicUrl'>): boolean {
+  return publicUrl?.startsWith('https:') ?? false
 }
 
 function isLoopback(host: string): boolean {

@@ -1,14 +1,14 @@
-import { type Config, isReachable } from '../config.ts'
+import { type Config, isPublic } from '../config.ts'
 import { SANDBOX_MERCHANT_ID } from '../integrations/create-merchant.ts'
 import type { Started } from './cluster.ts'
 
 /**
- * Printed at start: URLs, sandbox credentials and a first request to try. Without the secrets when other machines can reach the service and
- * the output is not a terminal: it is a log then, and others read it.
+ * Printed at start: URLs, sandbox credentials and a first request to try. Without the secrets when customers use the service and the output is
+ * not a terminal: it is a log then, and others read it.
  */
 export function banner(service: Started, config: Config, isTerminal: boolean): string {
   const { baseUrl, sandbox, dashboardUrl, demoUrl } = service
-  const hasSecrets = isTerminal || !isReachable(config)
+  const hasSecrets = isTerminal || !isPublic(config)
   const dashboard = hasSecrets ? dashboardUrl : dashboardUrl?.split('/welcome#', 1)[0]
   return `
   Manilla is running.

@@ -1,4 +1,4 @@
-import { isReachable, readConfig } from '../../config.ts'
+import { isPublic, readConfig } from '../../config.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
 import { MODES, type Mode } from '../../kernel/mode.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
@@ -40,7 +40,7 @@ export const webhooksSecret: Command = {
         secret: await rotateDefaultSecret({ ...parts, secrets }, actor(), { merchantId, mode }),
       }
     })
-    const isPrinted = merchantId === SANDBOX_MERCHANT_ID && mode === 'sandbox' && !isReachable(config)
+    const isPrinted = merchantId === SANDBOX_MERCHANT_ID && mode === 'sandbox' && !isPublic(config)
     const known = isPrinted ? ' npm start prints it.' : ''
     print(
       options.json,
