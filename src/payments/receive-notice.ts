@@ -7,6 +7,7 @@ import { type PaymentDependencies, withReserved } from './dependencies.ts'
 import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
 import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
 import { checkAttempt, noticeResult, settleAttempt } from './settle-attempt.ts'
+import { takeStarted } from './started-attempts.ts'
 import type { Attempt } from './state/attempt.ts'
 import type { Notice } from './state/notice.ts'
 import { scheduleHintedCheck } from './store/hints.ts'
@@ -136,7 +137,8 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice):
     return markUnmatched(deps, notice, `cannot be read: ${reading.because}`)
   }
   const { says } = reading
-  const found = await findAttemptOf(deps, notice, reading)
+  const kept = says === 'paid' && reading.reference !== null ? takeStarted(notice, reading.reference) : undefined
+  const found = kept ?? (await findAttemptOf(deps, notice, reading))
   if ('names' in found) {
     for (const name of found.names) {
       // The money is that merchant's, and none that this one could match with a payment.
@@ -168,7 +170,7 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice):
     isOwn && says === 'processing' && attempt.status === 'pending'
       ? // Applied without a check: it only blocks other attempts until a check gives the outcome. After a decline it may be stale.
         await settleAttempt(deps, attempt, { ...signal, outcome: { kind: 'processing' } }, before)
-      : await checkAttempt(deps, attempt, signal, before)
+      : await checkAttempt(deps, attempt, signal, before, kept !== undefined)
   if (signal.noticeId !== undefined) return
   const result = noticeResult(attempt, state.attempts.find(({ id }) => id === attempt.id) ?? attempt)
   if (result.state === 'ignored') {

@@ -1,7 +1,7 @@
 import type { Transaction } from '../database/database.ts'
 import { type AttemptId, newId } from '../kernel/ids.ts'
 import type { Outcome, Receipt, SavedCard } from '../providers/provider.ts'
-import { askProvider } from './call-provider.ts'
+import { askProvider, recordProviderCall } from './call-provider.ts'
 import { type PaymentDependencies, withReserved } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
@@ -9,7 +9,7 @@ import { isErased } from './state/personal-data.ts'
 import { isReversed, withoutKnownReturns } from './state/returned-money.ts'
 import { contradictsNotice, type OutcomeReport, settle } from './state/settle.ts'
 import { endNotice } from './store/notices.ts'
-import { findPaymentStateById, lockPaymentState, type Snapshot } from './store/payment-states.ts'
+import { findPaymentStateById, findStateByAttempt, lockPaymentState, type Snapshot } from './store/payment-states.ts'
 import { findNewReceipts, insertReceipts } from './store/receipts.ts'
 import { insertRefund, refundsOf } from './store/refunds.ts'
 import { upsertCard } from './store/saved-cards.ts'
@@ -125,14 +125,17 @@ export async function settleIn(
 
 /** Only with new money: a repeated check must not restore a card that was deleted since. */
 function cardToSave(
-  { providers }: PaymentDependencies,
+  deps: PaymentDependencies,
   attempt: Attempt,
   outcome: Outcome,
   newReceipts: Receipt[],
 ): SavedCard | undefined {
-  const maySave = attempt.saveCard || providers.find(attempt.provider)?.capabilities.pageAsksToSave
-  if (outcome.kind !== 'paid' || !outcome.savedCard || !maySave) return undefined
+  if (outcome.kind !== 'paid' || !outcome.savedCard || !maySaveCard(deps, attempt)) return undefined
   return newReceipts.some((each) => !isReversed(each)) ? outcome.savedCard : undefined
+}
+
+export function maySaveCard({ providers }: PaymentDependencies, { saveCard, provider }: Attempt): boolean {
+  return saveCard || (providers.find(provider)?.capabilities.pageAsksToSave ?? false)
 }
 
 function writtenWith(attempt: Attempt, signal: Signal, { state }: Decision): WrittenWith {
@@ -231,18 +234,23 @@ const checksOfNotices = new Map<AttemptId, Promise<PaymentState>>()
 /** Whether a check for the customer's return would ask nothing itself, but wait for the check of a notice. */
 export const isCheckedForNotice = (id: AttemptId): boolean => checksOfNotices.has(id)
 
-/** Asks the provider for the outcome and applies it. `snapshot`: the payment, if it has been read already. */
+/**
+ * Asks the provider for the outcome and applies it. `snapshot`: the payment, if it has been read already. `isKept`: attempt and snapshot
+ * were kept in memory since the start (started-attempts.ts), and may be old.
+ */
 export async function checkAttempt(
   deps: PaymentDependencies,
   attempt: Attempt,
   why: Why,
   snapshot?: Snapshot,
+  isKept = false,
 ): Promise<PaymentState> {
   const { id } = attempt
   // Usually the notice and the customer arrive at the same time: one question answers both.
   const underWay = why.source === 'return' ? checksOfNotices.get(id) : undefined
   if (underWay) return underWay
-  const checked = askAndSettle(deps, attempt, why, snapshot)
+  const checked =
+    snapshot && isKept ? checkKept(deps, attempt, why, snapshot) : askAndSettle(deps, attempt, why, snapshot)
   if (why.noticeSays !== 'paid') return checked
   checksOfNotices.set(id, checked)
   return checked.finally(() => {
@@ -260,11 +268,33 @@ async function askAndSettle(
   if (!before) throw new Error(`payment ${attempt.paymentId} not found`)
   // The provider does not know an order that awaits the customer's confirmation.
   if (attempt.instructions?.kind === 'confirm') return ignoreSignal(deps, attempt, why, before)
+  return settleAttempt(deps, attempt, await ask(deps, attempt, why), before)
+}
+
+/** The version of the payment guards the write. If it is refused, the payment is read and the provider asked again: the answer may depend on what has changed. */
+async function checkKept(
+  deps: PaymentDependencies,
+  attempt: Attempt,
+  why: Why,
+  snapshot: Snapshot,
+): Promise<PaymentState> {
+  const signal = await ask(deps, attempt, why)
+  const decision = await trySettle(deps, attempt, signal, snapshot)
+  if (typeof decision === 'object') {
+    logForOperator(deps, attempt, decision)
+    return decision.state
+  }
+  await recordProviderCall(deps, signal.call)
+  const current = await findStateByAttempt(deps.database, attempt.id)
+  if (!current) throw new Error(`attempt ${attempt.id} not found`)
+  return askAndSettle(deps, current.attempt, why, current.state)
+}
+
+async function ask(deps: PaymentDependencies, attempt: Attempt, why: Why): Promise<Signal & { call: CallRecord }> {
   const { answer: outcome, record: call } = await askProvider(deps, attempt, 'check', (connection) =>
     connection.check(handleOf(attempt)),
   )
-  const whenAsked = { status: attempt.status, since: attempt.checks.since }
-  return settleAttempt(deps, attempt, { ...why, outcome, call, whenAsked }, before)
+  return { ...why, outcome, call, whenAsked: { status: attempt.status, since: attempt.checks.since } }
 }
 
 async function ignoreSignal(

@@ -19,7 +19,8 @@ import type {
 } from '../providers/provider.ts'
 import { askProvider, recordProviderCall } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { settleAttempt } from './settle-attempt.ts'
+import { maySaveCard, settleAttempt } from './settle-attempt.ts'
+import { keepStarted } from './started-attempts.ts'
 import type { Attempt, Instructions } from './state/attempt.ts'
 import { newAttempt } from './state/new-attempt.ts'
 import type { Payment } from './state/payment.ts'
@@ -345,7 +346,9 @@ async function saveInstructions(
   const rematch = reference === attempt.orderReference ? undefined : { provider: attempt.provider, reference }
   const decision = decideOn(state)
   if (await tryWriteDecision(deps, state, decision, { call, rematch })) {
-    return startedIn(decision.state, attempt.id)
+    const started = startedIn({ ...state, ...decision.state }, attempt.id)
+    if (!maySaveCard(deps, attempt)) keepStarted(started)
+    return started
   }
   return deps.database.transaction(async (tx) => {
     const before = await lockPaymentState(tx, attempt.paymentId)
@@ -355,7 +358,7 @@ async function saveInstructions(
   })
 }
 
-function startedIn(state: PaymentState, id: AttemptId): Started {
+function startedIn<State extends PaymentState>(state: State, id: AttemptId): Started & { state: State } {
   return { state, attempt: state.attempts.find((attempt) => attempt.id === id) as Attempt }
 }
 

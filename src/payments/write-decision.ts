@@ -6,6 +6,7 @@ import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
 import { attempts, payments } from '../metrics/instruments.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { attemptView, viewOf } from './payment-view.ts'
+import { forgetStarted } from './started-attempts.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
 import type { Refund } from './state/refund.ts'
 import { findPaymentStateById, lockPaymentState, type Snapshot } from './store/payment-states.ts'
@@ -118,6 +119,7 @@ async function planWrite(
   refunds: Refund[],
   { cause, isNew = false, receipts = [], ...more }: WrittenWith,
 ): Promise<PaymentWrite> {
+  forgetStarted(state.attempts)
   const { payment } = state
   const now = deps.clock.now()
   const known = new Map(before.attempts.map((attempt) => [attempt.id, attempt]))

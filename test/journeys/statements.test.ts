@@ -54,7 +54,7 @@ test('a whole payment by initialize takes at most 12 statements and 5 commits', 
   const list = [...counts].map(([text, times]) => `${times.length / PAYMENTS} ${text}`).join('\n')
   // Notifications depend on the time only: at most ten a second. On a busy machine a payment takes long, and has more of them.
   const notifications = sent.filter((text) => text.includes('pg_notify')).length / PAYMENTS
-  assert.ok(perPayment - notifications <= 10, `${perPayment} statements per payment:\n${list}`)
+  assert.ok(perPayment - notifications <= 9, `${perPayment} statements per payment:\n${list}`)
   assert.ok(notifications <= 2 + tookMs / 100 / PAYMENTS, `${notifications} notifications in ${tookMs} ms:\n${list}`)
   // Each write is a statement with a commit of its own. Claims of deliveries write once in ten seconds.
   const commits = sent.filter((text) => /\b(insert into|update) /.test(text) && !/delivery_leases/.test(text))

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { STATEMENT_SENT } from '../../src/database/database.ts'
+import { type Statement, sql } from '../../src/database/sql.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
+import { eraseCustomer } from '../../src/payments/erase-customer.ts'
+import { startFakePaystack } from '../fakes/paystack/fake.ts'
+import { eventually } from '../support/paying.ts'
+import { recordsOf } from '../support/payment-records.ts'
+import { newEmail, startProviderWorld } from '../support/provider-world.ts'
+
+// The state that this process wrote at the start of an attempt is kept for the notice of success. Another process may have changed it.
+
+const world = await startProviderWorld()
+const place = await world.addProvider(startFakePaystack)
+const { shop, fake } = place
+const checksOf = (order: string) => fake.asked.filter(({ path }) => path.endsWith(`/verify/${order}`)).length
+
+async function start(email = newEmail()) {
+  const { status, body } = await place.initialize({ user: { email } })
+  assert.equal(status, 200, JSON.stringify(body))
+  const { reference, data } = body.data
+  return { payment: await shop.payment(reference), order: data.reference as string }
+}
+
+test('the notice of success needs no read of a payment that this process has just started', async () => {
+  const { payment, order } = await start()
+  const sent: string[] = []
+  const onStatement = (statement: unknown) => void sent.push((statement as Statement).text)
+  await fake.customer.payByCard(order, { save: false })
+  STATEMENT_SENT.subscribe(onStatement)
+  await place.pump()
+  await place.hears(payment.reference, ['payment.successful'])
+  STATEMENT_SENT.unsubscribe(onStatement)
+  assert.deepEqual(
+    sent.filter((text) => text.includes('from payments p left join attempts')),
+    [],
+  )
+  assert.equal(checksOf(order), 1)
+})
+
+test('a payment that another process has changed since its start is read, and the provider is asked again', async () => {
+  const email = newEmail()
+  const { payment, order } = await start(email)
+  // As another process does it: nothing in the memory of this one changes.
+  const scope = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' } as const
+  await eraseCustomer(world, 'test', scope, email)
+  await fake.customer.payByCard(order, { save: false })
+  await place.pump()
+  const [told] = await place.hears(payment.reference, ['payment.successful'])
+  assert.ok(!JSON.stringify(told).includes(email), 'the webhook does not name the erased customer')
+  assert.equal(checksOf(order), 2)
+  const { eventTypes, receipts } = await recordsOf(world.database, payment)
+  assert.deepEqual(eventTypes, ['attempt.started', 'attempt.pending', 'attempt.successful', 'payment.successful'])
+  assert.equal(receipts.length, 1)
+})
+
+test('a notice of success after a decline that another process recorded blocks other attempts until the provider agrees', async () => {
+  const { payment, order } = await start()
+  const { database } = world
+  // The decline as another process writes it.
+  await database.transaction(async (tx) => {
+    await tx.rows(
+      sql`update payments set version = version + 1 where place = ${shop.place} and id = ${uuidOf(payment.id)}`,
+    )
+    await tx.rows(sql`
+      update attempts set status = 'failed', resolved_at = now(), failure = '{"code": "declined", "message": "No.", "providerCode": null}'
+       where place = ${shop.place} and payment_id = ${uuidOf(payment.id)}`)
+  })
+  await fake.customer.payByCard(order, { save: false })
+  // The provider's list is behind its notices.
+  const late = { status: 200, text: JSON.stringify({ status: true, message: 'OK', data: null }) }
+  fake.upstream.trouble = ({ path }) => (path.endsWith(`/verify/${order}`) ? { ...late, status: 404 } : undefined)
+  await place.pump()
+  const blocked = await eventually(
+    () => shop.payment(payment.id),
+    ({ attempts }) => attempts[0].status === 'processing',
+  )
+  assert.equal(blocked.status, 'pending')
+  fake.upstream.trouble = undefined
+})
+
+test('a write of this process makes it forget the state at the start', async () => {
+  const { payment, order } = await start()
+  assert.equal((await shop.call('POST', `/payments/v1/payments/${payment.id}/cancel`)).status, 200)
+  await fake.customer.payByCard(order, { save: false })
+  await place.pump()
+  const [, told] = await place.hears(payment.reference, ['payment.cancelled', 'payment.successful'])
+  assert.equal(told?.data.payment.late, true)
+  assert.equal(checksOf(order), 1)
+})
