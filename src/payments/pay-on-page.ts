@@ -46,11 +46,18 @@ export async function payOnPage(
   deps: PaymentDependencies,
   paymentId: PaymentId,
   choice: PageChoice,
-  known?: Snapshot,
+  known?: KnownToPage,
 ): Promise<PaymentState> {
-  const plan = (db: Queries, state: Snapshot) => planNext(db, deps, state, choice)
+  const plan = async (db: Queries, state: Snapshot) => {
+    const isFirst = db === deps.database
+    const cached = known && isFirst ? await planNext(db, deps, state, choice, known.integrations) : undefined
+    // A refusal is checked against the database.
+    return cached?.decision
+      ? cached
+      : planNext(db, deps, state, choice, await listEnabledIntegrations(db, state.payment))
+  }
   try {
-    let next: Next | undefined = await changePayment(deps, paymentId, plan, known)
+    let next: Next | undefined = await changePayment(deps, paymentId, plan, known?.snapshot)
     while (next) {
       const { intent, others }: Next = next
       try {
@@ -69,6 +76,12 @@ export async function payOnPage(
   return state
 }
 
+/** What the page has read or cached. Both have a version, and nothing is written if one of them has changed. */
+export interface KnownToPage {
+  snapshot: Snapshot
+  integrations: EnabledIntegration[]
+}
+
 /** The next provider call, and the options for failover. */
 interface Next {
   intent: Intent
@@ -81,10 +94,10 @@ async function planNext(
   deps: PaymentDependencies,
   state: Snapshot,
   choice: PageChoice,
+  integrations: EnabledIntegration[],
 ): Promise<Plan<Next | undefined>> {
   const now = deps.clock.now()
   if (state.attempts.length > 0 && (await hasPageKey(db, state.payment.id, choice.key))) return { result: undefined }
-  const integrations = await listEnabledIntegrations(db, state.payment)
   const waiting = state.attempts.filter(awaitsConfirmation).find((attempt) => isMeantBy(attempt, choice))
   const integration = waiting && integrations.find((each) => takesCardsAt(each, waiting))
   if (waiting && integration) {

@@ -112,7 +112,8 @@ export function pageRoutes(app: App, parts: PageParts): void {
           ...atMost(form),
           ...(action === 'new-account' && { newAccount: true }),
         }
-        return { state: await payOnPage(parts, payment.id, choice, snapshot) }
+        const integrations = await parts.integrationCache.get(payment)
+        return { state: await payOnPage(parts, payment.id, choice, { snapshot, integrations }) }
       }
       if (action === 'cancel') {
         await cancelPayment(parts, payment.id)
