@@ -231,8 +231,8 @@ type Why = Pick<Signal, 'source' | 'noticeSays' | 'noticeReceipts' | 'noticeId'>
 /** Checks in this process because of a notice of success, by attempt. */
 const checksOfNotices = new Map<AttemptId, Promise<PaymentState>>()
 
-/** Whether a check for the customer's return would ask nothing itself, but wait for the check of a notice. */
-export const isCheckedForNotice = (id: AttemptId): boolean => checksOfNotices.has(id)
+/** The payment after the check of a notice of success, if one is under way: the customer who returns meanwhile waits for it. */
+export const checkForNotice = (id: AttemptId): Promise<PaymentState> | undefined => checksOfNotices.get(id)
 
 /**
  * Asks the provider for the outcome and applies it. `snapshot`: the payment, if it has been read already. `isKept`: attempt and snapshot

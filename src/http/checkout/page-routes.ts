@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { renderSVG } from 'uqr'
 import type { IntegrationCache } from '../../integrations/integration-cache.ts'
-import { type PaymentId, parseId } from '../../kernel/ids.ts'
+import { type AttemptId, type PaymentId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { allowsOrigin, parseLanguage } from '../../merchants/branding.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type PageChoice, payOnPage } from '../../payments/pay-on-page.ts'
-import { checkAttempt, isCheckedForNotice } from '../../payments/settle-attempt.ts'
+import { checkAttempt, checkForNotice } from '../../payments/settle-attempt.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
@@ -142,18 +142,20 @@ export function pageRoutes(app: App, parts: PageParts): void {
    * check follows. Returns the payment as it is afterwards.
    */
   async function askAbout(attempt: Attempt, snapshot?: Snapshot): Promise<PaymentState | undefined> {
-    // Usually the notice comes before the customer does, so that it is settled or being checked.
-    if (attempt.status === 'successful') return snapshot
-    const mayAsk = isCheckedForNotice(attempt.id) || (await claimProviderCheck(database, attempt))
+    if (attempt.status === 'successful') return snapshot // the notice came before the customer
+    const mayAsk = checkForNotice(attempt.id) !== undefined || (await claimProviderCheck(database, attempt))
     if (!mayAsk) return findPaymentStateById(database, attempt.paymentId)
-    const asked = checkAttempt(parts, attempt, { source: 'return' }, snapshot).catch((err) => {
-      log.warn(
-        { err, attemptId: attempt.id },
-        'checking the provider for a waiting customer failed; the worker retries',
-      )
-    })
-    const state = await Promise.race([asked, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
+    const state = await inTime(attempt.id, checkAttempt(parts, attempt, { source: 'return' }, snapshot))
     return state ?? findPaymentStateById(database, attempt.paymentId)
+  }
+
+  /** The payment after a check. Undefined if the check takes too long or fails. */
+  function inTime(attemptId: AttemptId, check: Promise<PaymentState>): Promise<PaymentState | undefined> {
+    const checked = check.catch((err) => {
+      log.warn({ err, attemptId }, 'checking the provider for a waiting customer failed; the worker retries')
+      return undefined
+    })
+    return Promise.race([checked, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
   }
 
   /** The whole page, or only its panel for the script of an open page. */
@@ -212,18 +214,27 @@ export function pageRoutes(app: App, parts: PageParts): void {
    */
   app.get<{ Params: { attempt: string } }>('/return/:attempt', HIDDEN, async (request, reply) => {
     const id = parseId('attempt', request.params.attempt)
-    const found = id && (await findStateByAttempt(database, id))
-    if (!found) return sendUnknownPayment(request, reply, parts)
-    const { attempt } = found
-    const { payment } = (await askAbout(attempt, found.state)) ?? found.state
+    const state = id && (await stateAfterReturn(id))
+    if (!state) return sendUnknownPayment(request, reply, parts)
+    const { payment } = state
     const isOver = payment.status !== 'pending'
-    const page = isOver ? links.payment(payment.id) : embedPage(attempt.paymentId)
+    const page = isOver ? links.payment(payment.id) : embedPage(payment.id)
     const onwards = (isOver ? returnAddress(payment) : undefined) ?? `${page}${isOver ? '?back=1' : ''}`
-    const branding = request.headers['sec-fetch-dest'] === 'iframe' ? await parts.findBranding(attempt) : undefined
+    const branding = request.headers['sec-fetch-dest'] === 'iframe' ? await parts.findBranding(payment) : undefined
     if (!branding) return reply.headers(NO_STORE).redirect(onwards, 302)
     const acceptLanguage = request.headers['accept-language']
     return sendPage(request, reply, 200, framedReturnPage(documents, { onwards, branding, acceptLanguage }))
   })
+
+  /** Usually the notice and the customer come at the same time: the check for the notice gives the payment without a read. */
+  async function stateAfterReturn(id: AttemptId): Promise<PaymentState | undefined> {
+    const underWay = checkForNotice(id)
+    const checked = underWay && (await inTime(id, underWay))
+    if (checked) return checked
+    const found = await findStateByAttempt(database, id)
+    if (!found || underWay) return found?.state
+    return (await askAbout(found.attempt, found.state)) ?? found.state
+  }
 
   /**
    * The page of a pending payment for a returning customer. An embed id, because the customer may have known the
