@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { reservedOf } from '../database/database.ts'
 import { NO_ACCOUNT } from '../integrations/provider-account.ts'
 import type { Owner, Scope } from '../kernel/scope.ts'
@@ -62,15 +63,29 @@ export async function receiveNotice(
   if (reading.kind === 'forged') return reading
   const scope = { ...owner, place: current.place }
   if (reading.kind === 'hint') return { ...reading, scope }
-  return {
-    kind: 'kept',
-    ...(await insertNotice(reservedOf(deps.database), deps.secrets, scope, {
-      provider,
-      account,
-      body: raw.body,
-      reading,
-    })),
-  }
+  const { body } = raw
+  const storing = insertNotice(reservedOf(deps.database), deps.secrets, scope, { provider, account, body, reading })
+  if (reading.kind === 'notice' && reading.says === 'paid' && reading.reference !== null)
+    announce(reading.reference, storing)
+  return { kind: 'kept', ...(await storing) }
+}
+
+/** Notices of success that are being stored, by the order that they name. */
+const arriving = new Map<string, Promise<void>>()
+
+function announce(reference: string, storing: Promise<unknown>): void {
+  const stored = storing
+    .catch(() => {})
+    .then(() => turn()) // the check for the notice has begun then
+    .finally(() => {
+      if (arriving.get(reference) === stored) arriving.delete(reference)
+    })
+  arriving.set(reference, stored)
+}
+
+/** Waits while a notice of success about this order is being stored, so that the customer who returns meanwhile can wait for its check. */
+export async function noticeStored({ orderReference }: Attempt): Promise<void> {
+  await arriving.get(orderReference)
 }
 
 function unguarded(deps: PaymentDependencies): NoticeGuards {

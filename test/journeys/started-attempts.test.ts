@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { STATEMENT_SENT } from '../../src/database/database.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { eraseCustomer } from '../../src/payments/erase-customer.ts'
 import { startFakePaystack } from '../fakes/paystack/fake.ts'
-import { eventually } from '../support/paying.ts'
+import { eventually, request } from '../support/paying.ts'
 import { recordsOf } from '../support/payment-records.ts'
 import { newEmail, startProviderWorld } from '../support/provider-world.ts'
 
@@ -88,4 +89,31 @@ test('a write of this process makes it forget the state at the start', async () 
   const [, told] = await place.hears(payment.reference, ['payment.cancelled', 'payment.successful'])
   assert.equal(told?.data.payment.late, true)
   assert.equal(checksOf(order), 1)
+})
+
+test('a customer who returns while the notice is being stored waits for its check, and the provider is asked once', async () => {
+  const { payment, order } = await start()
+  await fake.customer.payByCard(order, { save: false })
+  const storing = Promise.withResolvers<void>()
+  const onStatement = (statement: unknown) => {
+    if ((statement as Statement).text.includes('insert into notices')) storing.resolve()
+  }
+  STATEMENT_SENT.subscribe(onStatement)
+  const work = await world.database.transaction(async (tx) => {
+    await tx.rows(sql`lock table notices in exclusive mode`)
+    const pumped = place.pump()
+    await storing.promise
+    const returned = request(`${world.baseUrl}/return/${payment.attempts[0].id}`, 'GET')
+    assert.equal(await Promise.race([returned, sleep(300, 'waits')]), 'waits')
+    return { pumped, returned }
+  })
+  STATEMENT_SENT.unsubscribe(onStatement)
+  assert.equal((await work.returned).status, 302)
+  await work.pumped
+  assert.equal((await shop.payment(payment.id)).status, 'successful')
+  assert.equal(checksOf(order), 1)
+  const claims = await world.database.rows(
+    sql`select from payments where place = ${shop.place} and id = ${uuidOf(payment.id)} and provider_asked_at is not null`,
+  )
+  assert.deepEqual(claims, [])
 })

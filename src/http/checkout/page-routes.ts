@@ -9,6 +9,7 @@ import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type PageChoice, payOnPage } from '../../payments/pay-on-page.ts'
+import { noticeStored } from '../../payments/receive-notice.ts'
 import { checkAttempt, checkForNotice } from '../../payments/settle-attempt.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
@@ -143,6 +144,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
    */
   async function askAbout(attempt: Attempt, snapshot?: Snapshot): Promise<PaymentState | undefined> {
     if (attempt.status === 'successful') return snapshot // the notice came before the customer
+    await noticeStored(attempt)
     const mayAsk = checkForNotice(attempt.id) !== undefined || (await claimProviderCheck(database, attempt))
     if (!mayAsk) return findPaymentStateById(database, attempt.paymentId)
     const state = await inTime(attempt.id, checkAttempt(parts, attempt, { source: 'return' }, snapshot))
