@@ -101,6 +101,55 @@ test('payments: every column of every row of the merchant and mode, amounts in t
   assert.equal(marked, '\uFEFFid\r\n')
 })
 
+test('payments: a summary of the attempts by number, and the metadata as JSON', async () => {
+  const merchant = await addMerchant(database)
+  const metadata = { a: 'two\nlines', b: 'naïve "é"', 10: 'ten', 9: 'nine' }
+  const paymentOf = async (reference: string) => (await checkout(app, merchant, { reference, metadata })).body.data.id
+  const { place, merchantId } = merchant
+  const addAttempt = async (
+    paymentId: string,
+    number: number,
+    status: string,
+    failure: string | null,
+    review: string | null,
+  ) => {
+    const id = newId('attempt', new Date(), place)
+    const payment = uuidOf(paymentId as Parameters<typeof uuidOf>[0])
+    await database.rows(sql`
+      insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, channel, status, currency, amount_charged, fee,
+                            amount_received, order_reference, provider_reference, failure, needs_review)
+      values (${place}, ${uuidOf(id)}, ${payment}, ${uuidOf(merchantId)}, 'sandbox', ${number}, ${id}, ${`provider-${number}`},
+              ${number % 2 ? 'card' : 'virtual-bank-account'}, ${status}, 'NGN', 5000, ${number}, 0, ${id}, ${id}, ${failure}::jsonb, ${review})`)
+  }
+  const paid = await paymentOf('PAID')
+  await addAttempt(paid, 3, 'surplus', null, null)
+  await addAttempt(paid, 1, 'failed', '{"code":"card_declined"}', 'a person must look')
+  await addAttempt(paid, 2, 'successful', null, null)
+  const declined = await paymentOf('DECLINED')
+  await addAttempt(declined, 10, 'failed', '{"code":"insufficient_funds","providerCode":"51"}', null)
+  await addAttempt(declined, 9, 'failed', '{"message":"without a code"}', null)
+  await paymentOf('NONE')
+  const summary = 'reference,needsReview,fee,attempts,lastStatus,lastProvider,lastChannel,lastFailure'
+  const { body } = await exported(merchant, `payments?columns=${summary}`)
+  assert.deepEqual(body.split('\r\n'), [
+    summary,
+    'NONE,false,,0,,,,',
+    'DECLINED,false,,2,failed,provider-10,virtual-bank-account,insufficient_funds',
+    'PAID,true,2,3,surplus,provider-3,card,',
+    '',
+  ])
+  const { body: texts } = await exported(merchant, 'payments?columns=metadata&q=PAID')
+  assert.equal(texts, `metadata\r\n"${JSON.stringify(metadata).replaceAll('"', '""')}"\r\n`)
+  const { id } = await addMember(database, { role: 'viewer', merchantId })
+  const browser = await signedInBrowser(app, database, id)
+  const { body: list } = await browser.call('GET', `/merchants/${merchantId}/sandbox/payments?q=DECLINED`)
+  const [{ attempts, needsReview, lastStatus, lastProvider, lastChannel, lastFailure }] = list.data
+  assert.deepEqual(
+    [attempts, needsReview, lastStatus, lastProvider, lastChannel, lastFailure],
+    [2, false, 'failed', 'provider-10', 'virtual-bank-account', 'insufficient_funds'],
+  )
+})
+
 test('refunds, transfers and deliveries, without secrets and without formulas', async () => {
   const [merchant, other] = [await addMerchant(database), await addMerchant(database)]
   const { body } = await checkout(app, merchant, { reference: '=HYPERLINK("https://evil.example")' })

@@ -1,4 +1,4 @@
-import type { PaymentState } from '../../payments/state/payment-state.ts'
+import type { ListedPayment } from '../../payments/store/payment-search.ts'
 import type { RefundOfPayment } from '../../payments/store/refunds.ts'
 import type { Transfer } from '../../payments/store/transfers.ts'
 import type { ListedDelivery } from '../../webhooks/delivery-list-store.ts'
@@ -6,31 +6,31 @@ import type { Cell } from './csv.ts'
 
 type Columns<Row> = Record<string, (row: Row) => Cell>
 
-const payments: Columns<PaymentState> = {
-  id: ({ payment }) => payment.id,
-  reference: ({ payment }) => payment.reference,
-  status: ({ payment }) => payment.status,
-  late: ({ payment }) => payment.late,
-  needsReview: ({ attempts }) => attempts.some(({ needsReview }) => needsReview !== null),
-  amount: ({ payment }) => payment.amount,
-  amountPaid: ({ payment }) => payment.amountPaid,
-  amountRefunded: ({ payment }) => payment.amountRefunded,
-  fee: ({ attempts }) => attempts.find(({ status }) => status === 'successful')?.fee ?? null,
-  currency: ({ payment }) => payment.currency,
-  country: ({ payment }) => payment.country,
-  email: ({ payment }) => payment.user.email,
-  name: ({ payment }) => payment.user.name,
-  phoneNumber: ({ payment }) => payment.user.phoneNumber,
-  userId: ({ payment }) => payment.user.id,
-  attempts: ({ attempts }) => attempts.length,
-  lastStatus: ({ attempts }) => attempts.at(-1)?.status ?? null,
-  lastProvider: ({ attempts }) => attempts.at(-1)?.provider ?? null,
-  lastChannel: ({ attempts }) => attempts.at(-1)?.channel ?? null,
-  lastFailure: ({ attempts }) => attempts.at(-1)?.failure?.code ?? null,
-  metadata: ({ payment }) => JSON.stringify(payment.metadata),
-  createdAt: ({ payment }) => payment.createdAt,
-  expiresAt: ({ payment }) => payment.expiresAt,
-  completedAt: ({ payment }) => payment.completedAt,
+const payments: Columns<ListedPayment> = {
+  id: ({ id }) => id,
+  reference: ({ reference }) => reference,
+  status: ({ status }) => status,
+  late: ({ late }) => late,
+  needsReview: ({ needsReview }) => needsReview,
+  amount: ({ amount }) => amount,
+  amountPaid: ({ amountPaid }) => amountPaid,
+  amountRefunded: ({ amountRefunded }) => amountRefunded,
+  fee: ({ fee }) => fee,
+  currency: ({ currency }) => currency,
+  country: ({ country }) => country,
+  email: ({ email }) => email,
+  name: ({ name }) => name,
+  phoneNumber: ({ phoneNumber }) => phoneNumber,
+  userId: ({ userId }) => userId,
+  attempts: ({ attempts }) => attempts,
+  lastStatus: ({ lastStatus }) => lastStatus,
+  lastProvider: ({ lastProvider }) => lastProvider,
+  lastChannel: ({ lastChannel }) => lastChannel,
+  lastFailure: ({ lastFailure }) => lastFailure,
+  metadata: ({ metadata }) => JSON.stringify(metadata),
+  createdAt: ({ createdAt }) => createdAt,
+  expiresAt: ({ expiresAt }) => expiresAt,
+  completedAt: ({ completedAt }) => completedAt,
 }
 
 const refunds: Columns<RefundOfPayment> = {

@@ -6,10 +6,8 @@ import type { Clock } from '../../kernel/clock.ts'
 import type { MerchantId } from '../../kernel/ids.ts'
 import { Problem, refuse } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
-import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { countPayments, countRefunds } from '../../payments/store/list-counts.ts'
-import { type PaymentCriteria, searchPayments } from '../../payments/store/payment-search.ts'
-import { withAttempts } from '../../payments/store/payment-states.ts'
+import { type ListedPayment, type PaymentCriteria, searchPayments } from '../../payments/store/payment-search.ts'
 import { listRefunds, type RefundOfPayment } from '../../payments/store/refunds.ts'
 import { FIRST_PAGE, listTransfers, type Transfer, type TransferCursor } from '../../payments/store/transfers.ts'
 import { countDeliveries, type ListedDelivery, listDeliveries } from '../../webhooks/delivery-list-store.ts'
@@ -225,11 +223,11 @@ async function* csvLines<Row>(
   }
 }
 
-async function* paymentPages(db: Queries, scope: Scope, criteria: PaymentCriteria): AsyncGenerator<PaymentState[]> {
+async function* paymentPages(db: Queries, scope: Scope, criteria: PaymentCriteria): AsyncGenerator<ListedPayment[]> {
   let before: Parameters<typeof searchPayments>[3]['before']
   do {
     const { payments, nextBefore } = await searchPayments(db, scope, criteria, { before, limit: PAGE_SIZE })
-    yield await withAttempts(db, payments)
+    yield payments
     before = nextBefore ?? undefined
   } while (before)
 }

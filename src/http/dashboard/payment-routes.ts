@@ -1,9 +1,7 @@
 import { recordAct } from '../../events/audit-log-store.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
-import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { makeChecksDue } from '../../payments/store/attempts.ts'
-import { searchPayments } from '../../payments/store/payment-search.ts'
-import { withAttempts } from '../../payments/store/payment-states.ts'
+import { type ListedPayment, searchPayments } from '../../payments/store/payment-search.ts'
 import { deliveriesOfPayment, type ListedDelivery, listDeliveries } from '../../webhooks/delivery-list-store.ts'
 import { makeCursor, readCursor } from '../api/contract/cursor.ts'
 import { criteriaOf } from '../api/contract/export.ts'
@@ -31,8 +29,7 @@ export function paymentSearchRoutes(app: App, parts: PaymentDependencies): void 
         before: cursor === undefined ? undefined : readCursor('payment', cursor),
         limit: Number(limit ?? DEFAULT_PAGE_SIZE),
       })
-      const states = await withAttempts(database.reads, payments)
-      return { data: states.map(rowOf), nextCursor: nextBefore && makeCursor(nextBefore) }
+      return { data: payments.map(rowOf), nextCursor: nextBefore && makeCursor(nextBefore) }
     },
   )
 
@@ -81,21 +78,15 @@ export function paymentSearchRoutes(app: App, parts: PaymentDependencies): void 
   )
 }
 
-function rowOf({ payment, attempts }: PaymentState): PaymentRow {
-  const { id, reference, status, late, amount, currency, amountPaid, amountRefunded, user } = payment
-  const last = attempts.at(-1)
+function rowOf(payment: ListedPayment): PaymentRow {
+  const { id, reference, status, late, amount, currency, amountPaid, amountRefunded, needsReview, email, name } =
+    payment
+  const { attempts, lastStatus, lastProvider, lastChannel, lastFailure, createdAt, completedAt } = payment
   return {
-    ...{ id, reference, status, late, amount, currency, amountPaid, amountRefunded },
-    needsReview: attempts.some(({ needsReview }) => needsReview !== null),
-    email: user.email,
-    name: user.name,
-    attempts: attempts.length,
-    lastStatus: last?.status ?? null,
-    lastProvider: last?.provider ?? null,
-    lastChannel: last?.channel ?? null,
-    lastFailure: last?.failure?.code ?? null,
-    createdAt: payment.createdAt.toISOString(),
-    completedAt: payment.completedAt?.toISOString() ?? null,
+    ...{ id, reference, status, late, amount, currency, amountPaid, amountRefunded, needsReview, email, name },
+    ...{ attempts, lastStatus, lastProvider, lastChannel, lastFailure },
+    createdAt: createdAt.toISOString(),
+    completedAt: completedAt?.toISOString() ?? null,
   }
 }
 

@@ -1,10 +1,10 @@
 import type { Queries } from '../../database/database.ts'
-import { sql } from '../../database/sql.ts'
+import { Fixed, sql } from '../../database/sql.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { firstUuidAt, idOf, LAST_UUID, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
-import type { Payment, PaymentStatus } from '../state/payment.ts'
-import { PAYMENT_COLUMNS, type PaymentRow, paymentOf } from './payments.ts'
+import type { AttemptStatus } from '../state/attempt.ts'
+import type { PaymentStatus } from '../state/payment.ts'
 
 /** The criteria of the dashboard's list. Absent: any. */
 export interface PaymentCriteria {
@@ -22,8 +22,47 @@ export interface PaymentCriteria {
   needsReview?: true | undefined
 }
 
+/** A line of a list or an export: a payment, and a summary of its attempts. `last…`: of the last attempt. */
+export interface ListedPayment {
+  id: PaymentId
+  reference: string
+  status: PaymentStatus
+  late: boolean
+  needsReview: boolean
+  amount: number
+  amountPaid: number
+  amountRefunded: number
+  /** Of the successful attempt. */
+  fee: number | null
+  currency: string
+  country: string
+  email: string
+  name: string | null
+  phoneNumber: string | null
+  userId: string | null
+  attempts: number
+  lastStatus: AttemptStatus | null
+  lastProvider: string | null
+  lastChannel: Channel | null
+  lastFailure: string | null
+  metadata: Record<string, string>
+  createdAt: Date
+  expiresAt: Date
+  completedAt: Date | null
+}
+
+const CANDIDATE_COLUMNS = new Fixed(`
+  p.place, p.id, p.reference, p.status, p.late, p.amount, p.amount_paid, p.amount_refunded, p.currency, p.country, p.user_email, p.user_name,
+  p.user_phone_number, p.user_id, p.metadata, p.created_at, p.expires_at, p.completed_at`)
+const LISTED_COLUMNS = new Fixed(`
+  p.id, p.reference, p.status, p.late, coalesce(a.needs_review, false) as "needsReview", p.amount, p.amount_paid as "amountPaid",
+  p.amount_refunded as "amountRefunded", a.fee, p.currency, p.country, p.user_email as email, p.user_name as name,
+  p.user_phone_number as "phoneNumber", p.user_id as "userId", a.attempts, last.status as "lastStatus", last.provider as "lastProvider",
+  last.channel as "lastChannel", last.failure_code as "lastFailure", p.metadata, p.created_at as "createdAt", p.expires_at as "expiresAt",
+  p.completed_at as "completedAt"`)
+
 export interface PaymentPage {
-  payments: Payment[]
+  payments: ListedPayment[]
   /** The last payment that was read. Null: there are no more. */
   nextBefore: PaymentId | null
 }
@@ -48,7 +87,7 @@ export async function searchPayments(
 ): Promise<PaymentPage> {
   const { search = '' } = criteria
   const ids = search === '' || search.includes('@') ? [] : await findNamed(db, scope, search)
-  const found: Payment[] = []
+  const found: ListedPayment[] = []
   let cursor = before
   for (let reads = 0; reads < MAX_READS; reads++) {
     const { payments, last } = await readPayments(db, scope, criteria, ids, cursor)
@@ -71,7 +110,7 @@ async function readPayments(
   criteria: PaymentCriteria,
   ids: string[],
   before: PaymentId | undefined,
-): Promise<{ payments: Payment[]; last: PaymentId | undefined }> {
+): Promise<{ payments: ListedPayment[]; last: PaymentId | undefined }> {
   const { place, mode } = scope
   const merchant = uuidOf(scope.merchantId)
   const { search = '', status = null, provider = null, channel = null, currency = null } = criteria
@@ -82,37 +121,39 @@ async function readPayments(
   const last = to ? firstUuidAt(new Date(to.getTime() + CLOCKS_MAY_DIFFER_MS)) : LAST_UUID
   const cursor = before ? uuidOf(before) : LAST_UUID
   const below = cursor < last ? cursor : last
-  const rows = await db.rows<(PaymentRow | { id: null }) & { rows_read: number; last_read: string | null }>(sql`
+  const rows = await db.rows<
+    Omit<ListedPayment, 'id'> & { id: string | null; rows_read: number; last_read: string | null }
+  >(sql`
     with candidates as materialized (
-      (select ${PAYMENT_COLUMNS} from payments p
+      (select ${CANDIDATE_COLUMNS} from payments p
         where ${source} = 'all' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and id >= ${first}::uuid and id < ${below}::uuid
         order by id desc limit ${ROWS_PER_READ})
       union all
-      (select ${PAYMENT_COLUMNS} from payments p
+      (select ${CANDIDATE_COLUMNS} from payments p
         where ${source} = 'finished' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and status = ${status} and status <> 'pending'
           and id >= ${first}::uuid and id < ${below}::uuid
         order by id desc limit ${ROWS_PER_READ})
       union all
-      (select ${PAYMENT_COLUMNS} from payments p
+      (select ${CANDIDATE_COLUMNS} from payments p
         where ${source} = 'late' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and late and id >= ${first}::uuid and id < ${below}::uuid
         order by id desc limit ${ROWS_PER_READ})
       union all
-      (select ${PAYMENT_COLUMNS} from payments p
+      (select ${CANDIDATE_COLUMNS} from payments p
         where ${source} = 'e-mail' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and lower(user_email) = lower(${search})
           and id >= ${first}::uuid and id < ${below}::uuid
         order by id desc limit ${ROWS_PER_READ})
       union all
-      (select ${PAYMENT_COLUMNS} from payments p
+      (select ${CANDIDATE_COLUMNS} from payments p
         where ${source} = 'link' and place = ${place} and link_id = ${link ? uuidOf(link) : null} and merchant_id = ${merchant} and mode = ${mode}
           and id >= ${first}::uuid and id < ${below}::uuid
         order by id desc limit ${ROWS_PER_READ})
       union all
-      (select ${PAYMENT_COLUMNS} from payments p
+      (select ${CANDIDATE_COLUMNS} from payments p
         where ${source} = 'named' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and id = any(${ids}::uuid[])
           and id >= ${first}::uuid and id < ${below}::uuid
         order by id desc limit ${ROWS_PER_READ})
       union all
-      (select ${PAYMENT_COLUMNS} from payments p join (
+      (select ${CANDIDATE_COLUMNS} from payments p join (
          select distinct payment_id from (
            (select distinct a.payment_id from attempts a
              where ${source} = 'review' and a.place = ${place} and a.merchant_id = ${merchant} and a.mode = ${mode} and a.needs_review is not null
@@ -135,7 +176,13 @@ async function readPayments(
     )
     select found.*, (select count(*) from candidates) as rows_read, (select id from candidates order by id limit 1) as last_read
       from (select) as one left join lateral (
-        select ${PAYMENT_COLUMNS} from candidates p
+        select ${LISTED_COLUMNS} from candidates p
+          cross join lateral (
+            select count(*) as attempts, bool_or(needs_review is not null) as needs_review, max(fee) filter (where status = 'successful') as fee
+              from attempts where place = p.place and payment_id = p.id) a
+          left join lateral (
+            select status, provider, channel, failure->>'code' as failure_code from attempts
+             where place = p.place and payment_id = p.id order by number desc limit 1) last on true
          where (${status}::text is null or p.status = ${status})
            and (${currency}::text is null or p.currency = ${currency})
            and (${amountFrom}::bigint is null or p.amount >= ${amountFrom})
@@ -153,7 +200,7 @@ async function readPayments(
       ) found on true`)
   const [{ rows_read: rowsRead = 0, last_read: lastRead = null } = {}] = rows
   return {
-    payments: rows.filter((row) => row.id !== null).map((row) => paymentOf(row as PaymentRow)),
+    payments: rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: idOf('payment', row.id, place) }])),
     last: rowsRead >= ROWS_PER_READ && lastRead !== null ? idOf('payment', lastRead, place) : undefined,
   }
 }
