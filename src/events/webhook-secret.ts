@@ -5,7 +5,7 @@ export type WebhookSecret = string
 
 const PREFIX = 'whsec_'
 
-/** `bytes`: 32 that nobody can guess. */
+/** `bytes`: 32 random or derived bytes, which must be secret. */
 export function newWebhookSecret(bytes: Buffer = randomBytes(32)): WebhookSecret {
   return PREFIX + bytes.toString('base64')
 }

@@ -8,7 +8,7 @@ export interface NewCredential {
   clientSecret: string
 }
 
-/** `bytes`: 48 that nobody can guess. */
+/** `bytes`: 48 random or derived bytes, which must be secret. */
 export function newCredential(mode: Mode, bytes: Buffer = randomBytes(48)): NewCredential {
   return {
     clientId: `cid_${mode}_${base58(bytes.subarray(0, 16), 22)}`,

@@ -76,7 +76,7 @@ const arriving = new Map<string, Promise<void>>()
 function announce(reference: string, storing: Promise<unknown>): void {
   const stored = storing
     .catch(() => {})
-    .then(() => turn()) // the check for the notice has begun then
+    .then(() => turn()) // the check of the notice begins in the next turn of the event loop
     .finally(() => {
       if (arriving.get(reference) === stored) arriving.delete(reference)
     })
