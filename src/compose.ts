@@ -3,7 +3,7 @@ import { type Assets, buildAssets } from '../web/build.ts'
 import type { Config } from './config.ts'
 import { checkSecretKey } from './database/check-secret-key.ts'
 import { checkSessions, type DatabaseUrls, isPooled } from './database/check-sessions.ts'
-import { connect, type Database } from './database/database.ts'
+import { connect, type Database, waitForConnection } from './database/database.ts'
 import { databaseClock } from './database/database-clock.ts'
 import type { Purpose } from './database/embedded.ts'
 import { type Listener, listen as listenTo } from './database/listen.ts'
@@ -118,6 +118,7 @@ export async function startService(config: Config, log: Logger): Promise<Service
     const migrations = await migrate(dependencies.directUrl)
     if (migrations.length > 0) log.info({ migrations }, 'migrated')
     const keys = await loadKeys(config)
+    await waitForConnection(dependencies.database)
     const clock = await databaseClock(dependencies.database)
     const secrets = secretBox(keys.secretKey, keys.previousSecretKey)
     await checkSecretKey(dependencies.database, secrets)
@@ -201,12 +202,17 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
     rateLimit: config.rateLimit,
     trustProxy: config.trustProxy,
   })
-  const port = await listen(app, config).catch(async (error) => {
-    await app.close() // its timers would keep the process alive
+  const open = async () => {
+    const port = await listen(app, config)
+    baseUrl ||= `http://localhost:${port}`
+    serverUrl = `http://${reachable(config.host)}:${port}`
+    if (config.role === 'worker') return { port, dashboardUrl: undefined }
+    return { port, dashboardUrl: await dashboardLink({ ...dependencies, baseUrl: () => baseUrl }) }
+  }
+  const { port, dashboardUrl } = await open().catch(async (error) => {
+    await app.close() // its port and timers would keep the process alive
     throw error
   })
-  baseUrl ||= `http://localhost:${port}`
-  serverUrl = `http://${reachable(config.host)}:${port}`
   const sendNotices = servers.map(({ prefix, sendDueNotices }) => ({
     name: `send notices of ${prefix}`,
     everyMs: 500,
@@ -225,8 +231,6 @@ async function startHttp(config: Config, log: Logger, dependencies: Dependencies
   }
   dependencies.database.onNotify((channel, payload) => listeners[channel]?.heard(payload))
   const listening = listenTo(dependencies.directUrl, listeners, dependencies.database.isOwnBackend)
-  const dashboardUrl =
-    config.role === 'worker' ? undefined : await dashboardLink({ ...dependencies, baseUrl: () => baseUrl })
   log.info({ port }, 'listening')
 
   return {

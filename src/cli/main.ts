@@ -82,7 +82,7 @@ main(process.argv.slice(2)).catch((error: unknown) => {
   // Errors that a user can fix are printed without a stack.
   const isExpected = error instanceof OperatorError || error instanceof Problem
   const { message, stack } = error as Error
-  process.stderr.write(`${isExpected ? message : stack}\n`)
-  process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1
-  if (process.connected) process.disconnect() // a worker of WORKERS=n: its channel would keep it running
+  const code = error instanceof UsageError || error instanceof ConfigError ? 2 : 1
+  // Ends even if something is still open: a service that did not start must not stay half alive.
+  process.stderr.write(`${isExpected ? message : stack}\n`, () => process.exit(code))
 })

@@ -1,4 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { breaksConnection, isAway, isTransactionConflict } from './failure.ts'
 import { notifier } from './notifier.ts'
@@ -59,6 +60,8 @@ const SNAPSHOT_WAIT_MS = 30_000
 
 /** Each statement, right before it is sent. For tests: without a subscriber it costs nothing. */
 export const STATEMENT_SENT = channel('manilla:statement-sent')
+
+const ignore = () => {}
 
 const reserved = new WeakMap<Database, Database>()
 
@@ -158,6 +161,19 @@ export function connect(options: DatabaseOptions): Database {
   return database
 }
 
+/** For a start: a new connection to a busy server may take longer than the second that a request waits for one. */
+export async function waitForConnection(database: Database, withinMs = 10_000): Promise<void> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    try {
+      return await database.ping()
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+      await sleep(100)
+    }
+  }
+}
+
 function readsFrom(choose: () => pg.Pool): Reads {
   const rows = <Row>(statement: Statement) => {
     STATEMENT_SENT.publish(statement)
@@ -171,7 +187,7 @@ async function openSnapshot(client: pg.PoolClient): Promise<Snapshot> {
   let before: Promise<unknown> = Promise.resolve()
   const query = async (statement: Statement | string) => {
     const run = before.then(() => client.query(statement)) // in turn: a connection takes one statement at a time
-    before = run.catch(() => {})
+    before = run.then(ignore, ignore) // not the rows: they would stay in memory until the next statement
     try {
       return (await run).rows
     } catch (error) {

@@ -7,6 +7,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
 import { createDatabase } from '../support/database.ts'
 import { openEventStream } from '../support/event-stream.ts'
 import { type ServiceProcess, startForTest } from '../support/process.ts'
@@ -150,6 +151,12 @@ test('a collector of traces that never answers does not make the stop fail', asy
   service.child.kill('SIGTERM')
   assert.equal(await service.exited, 0)
   assert.match(service.output(), /the last traces were not exported/)
+})
+
+test('a start that fails after the port is open ends the process with an error', async () => {
+  const { url, database } = await createDatabase()
+  await database.rows(sql`drop table one_time_links`) // the link to the dashboard is made last
+  await assert.rejects(start({ DATABASE_URL: url }), { code: 1, output: /one_time_links/ })
 })
 
 test('`manilla serve` passes the stop signal on', async () => {
