@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import countries from 'i18n-iso-countries'
+import countries from 'i18n-iso-countries/index.js' // its main file loads 80 languages
 
 export type Country = string & { readonly kind: 'country' }
 
