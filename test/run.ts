@@ -9,7 +9,7 @@
 // `npm run shops`: a real Vendure, Medusa and Next.js from npm sell with our packages; some minutes, needs the internet.
 import { spawn } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import pg from 'pg'
@@ -58,15 +58,37 @@ async function main(): Promise<number> {
 
 /** Returns the files that did not pass. */
 async function runTests(databaseUrl: string, folder: string, files: string[]): Promise<string[]> {
-  const list = join(folder, 'passed-files')
-  const isThorough = files.some((file) => THOROUGH.test(file))
-  // The limit is for a whole file, and a thorough one may take minutes.
-  const timeoutMs = isThorough ? 600_000 : 120_000
-  // Quick tests wait a third of their time. Thorough ones are busy: browsers, several processes.
-  const concurrency = isThorough ? 2 : 4
+  // The tests beside the code share a process: most take milliseconds, and loading the code takes a second.
+  const unitTests = files.filter((file) => file.startsWith('src/'))
+  const others = files.filter((file) => !unitTests.includes(file))
+  // Printed after the others: two reports at once cannot be read.
+  const output = others.length > 0 ? join(folder, 'unit-tests') : undefined
+  const failed = await Promise.all([
+    runFiles(databaseUrl, join(folder, 'passed-unit-tests'), unitTests, ['--test-isolation=none'], output),
+    runFiles(databaseUrl, join(folder, 'passed-files'), others, concurrencyOf(others)),
+  ])
+  if (output && unitTests.length > 0) process.stdout.write(await readFile(output))
+  return failed.flat()
+}
+
+const isThorough = (files: string[]) => files.some((file) => THOROUGH.test(file))
+
+/** Quick tests wait a third of their time. Thorough ones are busy: browsers, several processes. */
+const concurrencyOf = (files: string[]) => [`--test-concurrency=${isThorough(files) ? 2 : 4}`]
+
+async function runFiles(
+  databaseUrl: string,
+  list: string,
+  files: string[],
+  options: string[],
+  output?: string,
+): Promise<string[]> {
+  if (files.length === 0) return []
+  await rm(list, { force: true })
   const args = [
     `--import=${join(root, 'test/support/blocking-output.ts')}`,
-    ...['--test', `--test-concurrency=${concurrency}`, `--test-timeout=${timeoutMs}`, '--test-force-exit'],
+    // The limit is for a whole file, and a thorough one may take minutes.
+    ...['--test', `--test-timeout=${isThorough(files) ? 600_000 : 120_000}`, '--test-force-exit', ...options],
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ...[
       `--test-reporter=${join(root, 'test/support/passed-files-reporter.ts')}`,
@@ -76,7 +98,7 @@ async function runTests(databaseUrl: string, folder: string, files: string[]): P
   ]
   // A process for each file, and more within: compiling the same modules each time would be a fifth of all the work.
   const NODE_COMPILE_CACHE = join(root, 'node_modules/.cache/node')
-  const status = await run('node', args, { TEST_DATABASE_URL: databaseUrl, NODE_COMPILE_CACHE })
+  const status = await run('node', args, { env: { TEST_DATABASE_URL: databaseUrl, NODE_COMPILE_CACHE }, output })
   // The exit code alone does not tell: the runner once ended with 0 and had lost the report of a file.
   const listed = existsSync(list) ? (await readFile(list, 'utf8')).split('\n').filter(Boolean) : []
   const passed = new Set(listed.map((file) => relative(root, file)))
@@ -98,16 +120,24 @@ async function makeTemplate(url: string): Promise<void> {
   await migrate(urlOfDatabase(url, TEMPLATE))
 }
 
-function run(command: string, args: string[], env: Record<string, string> = {}): Promise<number> {
-  return new Promise((resolve) => {
-    const child = spawn(join(root, 'node_modules/.bin', command), args, {
-      cwd: root,
-      stdio: 'inherit',
-      env: { ...process.env, ...env },
-    })
+/** `output`: a file for what it prints. */
+async function run(
+  command: string,
+  args: string[],
+  { env = {}, output }: { env?: Record<string, string>; output?: string | undefined } = {},
+): Promise<number> {
+  const file = output ? await open(output, 'w') : undefined
+  const child = spawn(join(root, 'node_modules/.bin', command), args, {
+    cwd: root,
+    stdio: ['inherit', file?.fd ?? 'inherit', file?.fd ?? 'inherit'],
+    env: { ...process.env, ...env },
+  })
+  const status = await new Promise<number>((resolve) => {
     child.once('error', () => resolve(1))
     child.once('exit', (code) => resolve(code ?? 1))
   })
+  await file?.close()
+  return status
 }
 
 process.exitCode = await main()
