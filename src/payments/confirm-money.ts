@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { formatMoney } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Scope } from '../kernel/scope.ts'
@@ -7,10 +8,13 @@ import { returnedOf } from './state/returned-money.ts'
 import { insertUnmatched } from './store/receipts.ts'
 import type { UnmatchedMoney } from './store/transfers.ts'
 
-/** A provider's calls may report times of one transaction that differ by hours. */
-const MARGIN_MS = 24 * 3_600_000
-/** A person waits for the answer. */
+const HOUR_MS = 3_600_000
+/** A provider's calls may report times of one transaction that differ by hours. Most do not, and the list of a busy day is long. */
+const MARGINS_MS = [HOUR_MS / 6, 24 * HOUR_MS]
 const MAX_PAGES = 50
+/** A person waits for the answer. */
+const DEADLINE_MS = 20_000
+const TOO_LATE = unknown('it took too long')
 
 /**
  * Asks the provider for unmatched money: it may be on record because a notice said so, and no payment is paid by what a notice says. Throws
@@ -20,6 +24,7 @@ export async function confirmMoney(
   { database, providers }: PaymentDependencies,
   scope: Scope,
   money: UnmatchedMoney,
+  deadlineMs = DEADLINE_MS,
 ): Promise<void> {
   const { provider, account, receipt } = money
   const title = providers.find(provider)?.capabilities.title ?? provider
@@ -29,7 +34,9 @@ export async function confirmMoney(
       throw refused(`The keys of this account of ${title} are deleted, so it cannot be asked.`)
     throw error
   })
-  const found = await findTransaction(connection, receipt)
+  const signal = AbortSignal.timeout(deadlineMs)
+  const late = sleep(deadlineMs, TOO_LATE, { ref: false })
+  const found = await Promise.race([findTransaction(connection, receipt, signal), late])
   if ('kind' in found) {
     if (found.kind === 'missing') throw refused(`${title} does not know the transaction ${receipt.transactionId}.`)
     throw new Problem('provider_timeout', `${title} did not confirm this money: ${found.because}. Nothing was matched.`)
@@ -37,32 +44,51 @@ export async function confirmMoney(
   if (found.amount.amount !== receipt.amount.amount || found.amount.currency !== receipt.amount.currency)
     throw refused(`${title} has ${formatMoney(found.amount)} for this transaction, not ${formatMoney(receipt.amount)}.`)
   if (returnedOf(found) === returnedOf(receipt)) return
+  if (returnedOf(found) < returnedOf(receipt))
+    throw refused(`${title} has given back less of this money than is on record, so a refund may have failed.`)
   await database.transaction((tx) => insertUnmatched(tx, scope, money, [found]))
   throw refused(`${title} has given back some of this money. Read the list again.`)
 }
 
 type Found = Receipt | { kind: 'missing' } | Unknown
 
-async function findTransaction(connection: Connection, receipt: Receipt): Promise<Found> {
+async function findTransaction(connection: Connection, receipt: Receipt, signal: AbortSignal): Promise<Found> {
   const { transactionId } = receipt
-  const isIt = (each: Receipt) => each.transactionId === transactionId
-  const range = { from: new Date(receipt.at.getTime() - MARGIN_MS), to: new Date(receipt.at.getTime() + MARGIN_MS) }
   const order = await connection.findReference?.(transactionId)
   if (order?.kind === 'unknown') return order
+  let unclear: Unknown | undefined
   if (order?.kind === 'found') {
     const { reference } = order
     const names = { reference, providerReference: reference }
-    const outcome = await connection.check({ ...names, channel: 'virtual-bank-account', startedAt: range.from })
-    const found = 'receipts' in outcome ? outcome.receipts.find(isIt) : undefined
+    const startedAt = new Date(receipt.at.getTime() - 24 * HOUR_MS)
+    const outcome = await connection.check({ ...names, channel: 'virtual-bank-account', startedAt })
+    const found =
+      'receipts' in outcome ? outcome.receipts.find((each) => each.transactionId === transactionId) : undefined
     if (found) return found
+    if (outcome.kind === 'unknown') unclear = outcome
   }
   // Orders that were not made by us cannot always be found by their transaction.
+  for (const marginMs of MARGINS_MS) {
+    const listed = await findListed(connection, receipt, marginMs, signal)
+    if (!('kind' in listed) || listed.kind !== 'missing') return listed
+  }
+  return unclear ?? { kind: 'missing' }
+}
+
+async function findListed(
+  connection: Connection,
+  { transactionId, at }: Receipt,
+  marginMs: number,
+  signal: AbortSignal,
+): Promise<Found> {
   if (!connection.listTransactions) return unknown('it has no list of transactions')
+  const range = { from: new Date(at.getTime() - marginMs), to: new Date(at.getTime() + marginMs) }
   let cursor: string | null = null
   for (let page = 0; page < MAX_PAGES; page++) {
+    if (signal.aborted) return TOO_LATE
     const listed = await connection.listTransactions(range, cursor)
     if (listed.kind !== 'page') return unknown(listed.because)
-    const found = listed.transactions.find(isIt)
+    const found = listed.transactions.find((each) => each.transactionId === transactionId)
     if (found) return found
     if (listed.nextCursor === null) return { kind: 'missing' }
     cursor = listed.nextCursor
