@@ -50,8 +50,9 @@ export async function payOnPage(
 ): Promise<PaymentState> {
   const plan = async (db: Queries, state: Snapshot) => {
     const isFirst = db === deps.database
-    const cached = known && isFirst ? await planNext(db, deps, state, choice, known.integrations) : undefined
-    // A refusal is checked against the database.
+    // A refusal, also one that is thrown, is checked against the database.
+    const cached =
+      known && isFirst ? await planNext(db, deps, state, choice, known.integrations).catch(() => undefined) : undefined
     return cached?.decision
       ? cached
       : planNext(db, deps, state, choice, await listEnabledIntegrations(db, state.payment))

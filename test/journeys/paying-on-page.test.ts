@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
+import { listEnabledIntegrations } from '../../src/integrations/integration-store.ts'
 import { newId, type PaymentId, type SavedCardId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Problem } from '../../src/kernel/problem.ts'
 import { cancelPayment } from '../../src/payments/cancel-payment.ts'
@@ -12,6 +13,7 @@ import { type PageChoice, payOnPage } from '../../src/payments/pay-on-page.ts'
 import type { Attempt } from '../../src/payments/state/attempt.ts'
 import type { PaymentState } from '../../src/payments/state/payment-state.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
+import { findPaymentStateById, type Snapshot } from '../../src/payments/store/payment-states.ts'
 import { listCardsToPayWith } from '../../src/payments/store/saved-cards.ts'
 import { startBetween } from '../support/between.ts'
 import { eventually, type Shop, startPaying } from '../support/paying.ts'
@@ -460,4 +462,21 @@ test('the page offers the cards of this customer at this provider that are not e
   assert.deepEqual(await shown(), ['4081', '0001', '0003', '0004', '0005'])
   assert.equal((await cardsOf(shop, email))[0]?.id, id)
   assert.deepEqual(await cardsOf(await service.addShop(), email), [])
+})
+
+test('integrations that changed since they were cached: nothing is refused or started because of the old ones', async () => {
+  const at = await service.addShop()
+  const email = newEmail()
+  const { id: card } = await saveCard(at, email)
+  const before = await listEnabledIntegrations(database, { merchantId: at.merchantId, mode: 'sandbox' })
+  const pressWith = async (integrations: typeof before, id: PaymentId, wish: Partial<PageChoice>) => {
+    const snapshot = (await findPaymentStateById(database, id)) as Snapshot
+    return payOnPage(parts, id, { channel: 'card', key: newKey(), ...wish }, { snapshot, integrations })
+  }
+  assert.equal(lastOf(await pressWith([], await open(at, email), { card })).status, 'successful')
+  assert.equal(lastOf(await pressWith([], await open(at), {})).status, 'pending')
+  const unpaid = await open(at)
+  for (const { provider } of before)
+    assert.equal((await at.call('DELETE', `/payments/v1/integrations/${provider}`)).status, 200)
+  assert.deepEqual((await pressWith(before, unpaid, {})).attempts, [])
 })
