@@ -42,6 +42,6 @@ export async function eraseCustomer(
     })
     payments += erased
     if (erased < BATCH) return { payments, isComplete: true }
-    if (payments >= MAX_PAYMENTS) return { payments, isComplete: false }
+    if (payments >= MAX_PAYMENTS) return { payments, isComplete: !(await findPersonalData(database, scope, email)) }
   }
 }

@@ -279,6 +279,17 @@ test('a customer whose payments were deleted is still found and erased, with eve
   assert.equal((await owner.call('POST', `${path}/erase`)).status, 404)
 })
 
+test('an erasure of as many payments as one call erases is complete', async () => {
+  await database.rows(sql`
+    insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_email,
+                          metadata, expires_at)
+    select ${shop.place}, gen_random_uuid(), ${uuidOf(merchantId)}, 'sandbox', 'many-' || n, 'many-' || n, 100, 'NGN', 'NG', false,
+           'many@example.com', '{}', now() + interval '1 hour'
+      from generate_series(1, 1000) n`)
+  const erased = await owner.call('POST', `${base}/customers/many@example.com/erase`)
+  assert.deepEqual(erased.body.data, { payments: 1_000, isComplete: true })
+})
+
 test('notices that come after the erasure store neither a card nor what they say of the customer', async () => {
   const user = { email: 'late@example.com', id: 'late-99' }
   const { body } = await shop.initialize({ reference: 'late-1', user, amount: 5_000, saveCard: true })
