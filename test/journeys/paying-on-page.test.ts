@@ -469,14 +469,15 @@ test('integrations that changed since they were cached: nothing is refused or st
   const email = newEmail()
   const { id: card } = await saveCard(at, email)
   const before = await listEnabledIntegrations(database, { merchantId: at.merchantId, mode: 'sandbox' })
-  const pressWith = async (integrations: typeof before, id: PaymentId, wish: Partial<PageChoice>) => {
+  const submitWith = async (integrations: typeof before, id: PaymentId, wish: Partial<PageChoice>) => {
     const snapshot = (await findPaymentStateById(database, id)) as Snapshot
     return payOnPage(parts, id, { channel: 'card', key: newKey(), ...wish }, { snapshot, integrations })
   }
-  assert.equal(lastOf(await pressWith([], await open(at, email), { card })).status, 'successful')
-  assert.equal(lastOf(await pressWith([], await open(at), {})).status, 'pending')
+  assert.equal(lastOf(await submitWith([], await open(at, email), { card })).status, 'successful')
+  assert.equal(lastOf(await submitWith([], await open(at), {})).status, 'pending')
   const unpaid = await open(at)
   for (const { provider } of before)
     assert.equal((await at.call('DELETE', `/payments/v1/integrations/${provider}`)).status, 200)
-  assert.deepEqual((await pressWith(before, unpaid, {})).attempts, [])
+  await assert.rejects(submitWith(before, unpaid, {}), { code: 'no_integration_available' })
+  assert.deepEqual((await findPaymentStateById(database, unpaid))?.attempts, [])
 })
