@@ -1,11 +1,11 @@
 // `npm test`: format, lint, types and tests, on a PostgreSQL of its own. `npm test -- src/kernel/ids.test.ts` runs those files only.
-// `npm run processes`: real processes of the service and the command line: first run, stop, kill -9; three minutes.
+// `npm run processes`: real processes of the service and the command line, and the snippets of the docs; four minutes.
 // `npm run browser`: every state and error of the page in a real browser; ten minutes, so not part of `npm test`.
 // RETRY_FAILED_FILES=1, as CI sets it: each file that failed runs once more. One that passes then is reported as flaky.
 // `npm run scale`: every statement, claims and pauses on tables with a million rows; some minutes, not part of CI.
 // `npm run pgbouncer`: the journeys through PgBouncer in transaction mode. PGBOUNCER names the program.
 // `npm run roles`: journeys that need a worker, with ROLE=worker in a process of its own.
-// `npm run providers`: money, failover and secrets with the fake of every real provider; a minute or two.
+// `npm run providers`: money, failover and secrets with the fake of every real provider, and guessed passwords; a minute or two.
 // `npm run shops`: a real Vendure, Medusa and Next.js from npm sell with our packages; some minutes, needs the internet.
 import { spawn } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'

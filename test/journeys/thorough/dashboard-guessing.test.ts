@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../../src/database/sql.ts'
-import { uuidOf } from '../../src/kernel/ids.ts'
-import { secretBox } from '../../src/kernel/secret-box.ts'
-import { hashPassword } from '../../src/members/password.ts'
-import { deviceCookieOf } from '../../src/members/prove-identity.ts'
-import { newAuthenticator } from '../support/authenticator.ts'
-import { addMember, type DashboardBrowser, newBrowser, PASSWORD, signedInBrowser } from '../support/dashboard.ts'
-import { eventually } from '../support/paying.ts'
-import { addMerchant, BASE_URL, checkout, startOn, startService } from '../support/service.ts'
+import { sql } from '../../../src/database/sql.ts'
+import { uuidOf } from '../../../src/kernel/ids.ts'
+import { secretBox } from '../../../src/kernel/secret-box.ts'
+import { hashPassword } from '../../../src/members/password.ts'
+import { deviceCookieOf } from '../../../src/members/prove-identity.ts'
+import { newAuthenticator } from '../../support/authenticator.ts'
+import { addMember, type DashboardBrowser, newBrowser, PASSWORD, signedInBrowser } from '../../support/dashboard.ts'
+import { eventually } from '../../support/paying.ts'
+import { addMerchant, BASE_URL, checkout, startOn, startService } from '../../support/service.ts'
 
 const { app, database } = await startService({ trustProxy: ['127.0.0.1'] })
 const { merchantId } = await addMerchant(database)

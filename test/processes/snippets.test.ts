@@ -1,0 +1,553 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { integrationCommands } from '../../src/cli/commands/integration.ts'
+import { merchantBrand } from '../../src/cli/commands/merchant-brand.ts'
+import { gradeHandler } from '../../src/cli/grade-handler.ts'
+import { readConfig } from '../../src/config.ts'
+import { ANNOUNCED } from '../../src/events/event.ts'
+import { ensureDefaultSecret, findDefaultSecret } from '../../src/events/webhook-secret-store.ts'
+import { IntegrationRequest } from '../../src/http/api/contract/integration.ts'
+import { LinkRequest } from '../../src/http/api/contract/link.ts'
+import { readWidgetToken } from '../../src/http/checkout/embed.ts'
+import { findBranding } from '../../src/merchants/branding-store.ts'
+import { logoOf } from '../../src/merchants/logo.ts'
+import { webhookHttp } from '../../src/outbound/webhook-http.ts'
+import { TEST_CARDS } from '../../src/providers/gateway/simulator/cards.ts'
+import { FAULT_KINDS } from '../../src/providers/gateway/simulator/faults.ts'
+import { WIDGET_VERSION } from '../../web/build.ts'
+import { openBrowser } from '../support/browser.ts'
+import { createDatabase } from '../support/database.ts'
+import { startListener } from '../support/listener.ts'
+import { eventually, startPaying } from '../support/paying.ts'
+import { PNG } from '../support/picture.ts'
+import type { Answer } from '../support/service.ts'
+import { openWidgetShop } from '../support/widget-shop.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+const pages = globSync(['*.md', 'docs/**/*.md', 'clients/*/README.md'], { cwd: ROOT })
+
+function run(script: string, env: Record<string, string>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile('sh', ['-euc', script], { env: { PATH: process.env.PATH, ...env } }, (error, out) =>
+      error ? reject(error) : resolve(out),
+    )
+  })
+}
+
+test('each curl of the README works as described', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const blocks = blocksOf('README.md', 'sh')
+  const env: Record<string, string> = {
+    CLIENT_ID: shop.headers['client-id'],
+    CLIENT_SECRET: shop.headers['client-secret'],
+  }
+  const answers: Answer['body'][] = []
+  for (const block of blocks) {
+    const script = block.replaceAll('http://localhost:3000', baseUrl).replaceAll(/\ncurl/g, '\necho\ncurl')
+    for (const line of (await run(script, env)).split('\n').filter(Boolean)) answers.push(JSON.parse(line))
+    // Values of an answer that the next call needs.
+    const { reference, accountNumber } = answers.at(-1).data.data ?? {}
+    if (reference) env.PROVIDER_REFERENCE = reference
+    if (accountNumber) env.ACCOUNT_NUMBER = accountNumber
+    if (block.includes('/charges/')) await eventually(() => shop.payment('ORD-20932'), isPaid)
+  }
+  const [made, payment, list, cancelled, card, charged, timeline, account, transferred, refund] = answers
+  assert.equal(answers.length, 10)
+  assert.deepEqual(Object.keys(made.data), ['id', 'url', 'shortURL', 'reference', 'amount'])
+  assert.deepEqual([made.data.reference, made.data.amount], ['ORD-20931', 1_250_000])
+  assert.equal(payment.data.id, made.data.id)
+  assert.equal(list.data[0].id, made.data.id)
+  assert.equal(cancelled.data.status, 'cancelled')
+  assert.deepEqual(Object.keys(card.data.data), ['message', 'link', 'reference', 'publicKey'])
+  assert.equal(charged.data.result, 'paid')
+  assert.equal(timeline.data[0].what, 'payment created')
+  assert.equal(account.data.data.amountToTransfer, 500_000)
+  assert.equal(transferred.data.status, 'paid')
+  await eventually(() => shop.payment('ORD-20933'), isPaid)
+  assert.equal(refund.data.amount, 250_000)
+})
+
+/** `@manilla/client` in the docs is the library of this repository. */
+const CLIENT = {
+  '@manilla/client': join(ROOT, 'clients/typescript/src/index.ts'),
+  '@manilla/client/webhooks': join(ROOT, 'clients/typescript/src/webhooks.ts'),
+}
+const withClient = (program: string) =>
+  Object.entries(CLIENT).reduce(
+    (text, [name, file]) => text.replaceAll(`'${name}'`, `'${pathToFileURL(file)}'`),
+    program,
+  )
+
+const runTypeScript = async (program: string, env: Record<string, string>) => {
+  const args = ['--input-type=module-typescript', '--eval', withClient(program)]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH, ...env } })
+  return stdout
+}
+
+const blocksOf = (page: string, language: string) =>
+  [
+    ...read(page).matchAll(
+      new RegExp(`<!-- run by test/processes/snippets\\.test\\.ts -->\\n\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'),
+    ),
+  ].map((match) => match[1] as string)
+
+const hasPython = spawnSync('python3', ['--version']).status === 0
+
+/** Runs a program of the docs on a free port. */
+async function startHandler(
+  { language, program }: { language: string; program: string },
+  env: Record<string, string>,
+): Promise<{ url: string; output(): string }> {
+  const port = await freePort()
+  assert.ok(program.includes('8080'))
+  const text = program.replaceAll('8080', String(port))
+  const [command, args] =
+    language === 'python'
+      ? ['python3', ['-c', text]]
+      : [
+          process.execPath,
+          [`--input-type=${language === 'ts' ? 'module-typescript' : 'module'}`, '--eval', withClient(text)],
+        ]
+  const child = spawn(command, args, { cwd: ROOT, env: { PATH: process.env.PATH, ...env } })
+  after(() => child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  const url = `http://127.0.0.1:${port}/webhooks`
+  const answers = () =>
+    fetch(url, { method: 'POST' }).then(
+      ({ status }) => status,
+      () => output,
+    )
+  await eventually(answers, (answer) => answer === 401)
+  return { url, output: () => output }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+test('each webhook handler in the docs accepts a real event once and rejects forged, stale and altered ones', async () => {
+  const { addShop, database, parts } = await startPaying({ deliver: true })
+  const programs = ['js', ...(hasPython ? ['python'] : [])].flatMap((language) =>
+    blocksOf('docs/webhooks.md', language).map((program) => ({ language, program })),
+  )
+  assert.equal(programs.length, hasPython ? 3 : 2)
+  for (const { language, program } of programs) {
+    const shop = await addShop()
+    const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+    await ensureDefaultSecret(database, parts.secrets, owner)
+    const secret = (await findDefaultSecret(database, parts.secrets, owner)) as string
+    const handler = await startHandler({ language, program }, { WEBHOOK_SECRET: secret })
+    const { body } = await shop.initialize({ reference: 'ORD-20932', webhook: handler.url })
+    await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+    const [event] = (
+      await eventually(
+        () => shop.call('GET', '/payments/v1/events'),
+        (answer) => answer.body.data.length > 0,
+      )
+    ).body.data
+    const deliveries = async () =>
+      (await shop.call('GET', `/payments/v1/events/${event.id}`)).body.data.deliveries[0].tries
+    const [tried] = await eventually(deliveries, ({ length }) => length > 0)
+    assert.equal(tried.status, 204, handler.output())
+    await eventually(
+      async () => handler.output(),
+      (output) => output.includes('ORD-20932 is successful'),
+    )
+
+    const http = webhookHttp()
+    const keepsIds = program.includes('handled')
+    const readActed = async () => (await fetch(handler.url)).text()
+    const grades = await gradeHandler(http.post, {
+      ...{ url: handler.url, secret, reference: 'ORD-20933' },
+      ...(keepsIds && { readActed }),
+    })
+    http.close()
+    assert.deepEqual(
+      grades.filter(({ ok }) => !ok),
+      [],
+      handler.output(),
+    )
+    if (keepsIds) {
+      assert.match(handler.output(), /ORD-20933: payment\.overpaid/, 'late money is acted on')
+      assert.equal(handler.output().match(/ORD-20933: payment\.successful/g)?.length, 1, 'once')
+      const told = handler.output().match(/ORD-20933 is successful/g)
+      assert.equal(told?.length, 2, 'the good event and the one of a new type; not the doubled one')
+      assert.doesNotMatch(handler.output(), /ORD-20933 is pending/, 'nor old news')
+    }
+  }
+})
+
+test('webhooks verify detects a handler that drops events with a lower sequence', async () => {
+  const [program = ''] = blocksOf('docs/webhooks.md', 'js')
+  const lines = program.split('\n')
+  const [acts, drops] = ['if (MONEY.test(type))', 'if (sequence <'].map((text) =>
+    lines.findIndex((line) => line.includes(text)),
+  ) as [number, number]
+  assert.equal(drops, acts + 1)
+  const wrong = lines
+    .with(acts, lines[drops] as string)
+    .with(drops, lines[acts] as string)
+    .join('\n')
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+  const { url } = await startHandler({ language: 'js', program: wrong }, { WEBHOOK_SECRET: secret })
+  const http = webhookHttp()
+  const readActed = async () => (await fetch(url)).text()
+  const handler = { url, secret, reference: undefined, readActed, actsWithinMs: 500 } as const
+  const grades = await gradeHandler(http.post, handler)
+  http.close()
+  assert.deepEqual(
+    grades.filter(({ ok }) => !ok).map(({ what }) => what),
+    ['late money'],
+  )
+})
+
+test('each curl of docs/webhooks.md works as described', async () => {
+  const { baseUrl, addShop } = await startPaying({ deliver: true })
+  const shop = await addShop()
+  const listener = await startListener()
+  const { body } = await shop.initialize({ webhook: listener.url })
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+  await listener.hears(1)
+  const env = {
+    CLIENT_ID: shop.headers['client-id'],
+    CLIENT_SECRET: shop.headers['client-secret'],
+    EVENT_ID: listener.heard[0]?.headers['webhook-id'] as string,
+  }
+  const script = blocksOf('docs/webhooks.md', 'sh').join('\n').replaceAll('http://localhost:3000', baseUrl)
+  const lines = (await run(script.replaceAll(/\ncurl/g, '\necho\ncurl'), env)).split('\n').filter(Boolean)
+  const [listed, one, again, since, endpoint, ...others] = lines.map((line) => JSON.parse(line))
+  assert.equal(others.length, 0)
+  assert.equal(listed.data[0].id, env.EVENT_ID)
+  assert.equal(one.data.deliveries[0].url, listener.url)
+  assert.equal(again.data.deliveries, 1)
+  await listener.hears(2)
+  assert.equal(listener.heard[1]?.body, listener.heard[0]?.body)
+  assert.equal(since.data.deliveries, 0)
+  assert.match(endpoint.data.secret, /^whsec_/)
+})
+
+test('each curl of docs/integrations.md works, and its table lists each option', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const env = { CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] }
+  const script = blocksOf('docs/integrations.md', 'sh').join('\n').replaceAll('http://localhost:3000', baseUrl)
+  const lines = (await run(script.replaceAll(/\ncurl/g, '\necho\ncurl'), env)).split('\n').filter(Boolean)
+  const [listed, one, checked, changed, removed, ...others] = lines.map((line) => JSON.parse(line))
+  assert.equal(others.length, 0)
+  assert.equal(listed.data[0].priority, 1_000)
+  assert.equal(one.data.noticeURL, `${baseUrl}/notices/gateway/sandbox/${shop.merchantId}`)
+  assert.deepEqual(checked.data, { keys: 'good', reason: null })
+  assert.equal(changed.data.priority, 500)
+  assert.equal(removed.data.enabled, false)
+  const rows = [...read('docs/integrations.md').matchAll(/^\| `(\w+)` \| `--([a-z-]+)`/gm)]
+  const [set] = integrationCommands([])
+  assert.deepEqual(
+    rows.map(([, member]) => member),
+    Object.keys(IntegrationRequest.properties),
+  )
+  assert.deepEqual(
+    ['provider', 'merchant', 'mode', ...rows.map(([, , option]) => option)],
+    Object.keys(set?.options ?? {}),
+  )
+})
+
+test('each curl of docs/links.md works, and its table lists each field', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const env: Record<string, string> = {
+    CLIENT_ID: shop.headers['client-id'],
+    CLIENT_SECRET: shop.headers['client-secret'],
+  }
+  const [make = '', use = ''] = blocksOf('docs/links.md', 'sh').map((block) =>
+    block.replaceAll('http://localhost:3000', baseUrl).replaceAll(/\ncurl/g, '\necho\ncurl'),
+  )
+  const made = JSON.parse(await run(make, env)).data
+  assert.equal((await fetch(made.url)).status, 200)
+  const lines = (await run(use, { ...env, LINK_ID: made.id })).split('\n').filter(Boolean)
+  const [one, list, changed] = lines.map((line) => JSON.parse(line))
+  assert.deepEqual([one.data, list.data], [made, [made]])
+  assert.deepEqual([changed.data.maxPayments, changed.data.status], [null, 'inactive'])
+  assert.equal((await fetch(made.url)).status, 410)
+  assert.deepEqual(
+    [...read('docs/links.md').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name).slice(0, -5),
+    Object.keys(LinkRequest.properties),
+  )
+})
+
+test('each command of docs/branding.md works as described', async () => {
+  const { url, database } = await createDatabase()
+  const { addShop } = await startPaying({ database })
+  const { merchantId } = await addShop('A name to be changed')
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-branding-'))
+  after(() => rm(folder, { recursive: true, force: true }))
+  await writeFile(join(folder, 'logo.png'), PNG)
+  const env = {
+    MERCHANT_ID: merchantId,
+    DATABASE_URL: url,
+    SECRET_KEY: Buffer.alloc(32).toString('base64'),
+    NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
+  }
+  const command = `"${join(ROOT, 'node_modules/.bin/node')}" "${join(ROOT, 'src/cli/main.ts')}"`
+  const script = blocksOf('docs/branding.md', 'sh').join('\n').replaceAll('npm run manilla --', command)
+  await run(`cd "${folder}"\n${script}`, env)
+  const branding = (await findBranding(database, merchantId, 'live')) ?? assert.fail()
+  assert.equal(branding.name, 'Adaeze Kitchen')
+  assert.deepEqual(branding.brand, {
+    colour: '#0b6e4f',
+    corners: 'pill',
+    language: 'fr',
+    logo: { version: logoOf(PNG)?.version },
+    returnAfterSeconds: 10,
+  })
+  assert.deepEqual(branding.origins, ['https://shop.example', 'https://www.shop.example'])
+  assert.equal(branding.widget, 'strict')
+  const options = [...read('docs/branding.md').matchAll(/^\| `--([a-z-]+)`/gm)].map(([, option]) => option)
+  assert.deepEqual(['merchant', ...options], Object.keys(merchantBrand.options), 'the table names every option')
+})
+
+test('each snippet of docs/widget.md and of the migration from Paystack opens the payment page', async () => {
+  const { baseUrl, addShop, parts } = await startPaying()
+  const shop = await addShop()
+  const { body } = await shop.call('POST', '/payments/v1/checkouts', {
+    reference: 'ORD-20931',
+    amount: 1_250_000,
+    country: 'NG',
+    user: { email: 'ada@example.com' },
+  })
+  const clientId = shop.headers['client-id']
+  const fill = (text: string) =>
+    text
+      .replaceAll('http://localhost:3000', baseUrl)
+      .replaceAll('cid_sandbox_…', clientId)
+      .replaceAll('chk_…', body.data.id)
+  const { stock } = await openWidgetShop(baseUrl)
+  const snippets = ['docs/widget.md', 'docs/migrate-from-paystack.md'].flatMap((page) => blocksOf(page, 'html'))
+  assert.equal(snippets.length, 4)
+  const browser = await openBrowser()
+  for (const [index, snippet] of snippets.entries()) {
+    const page = await browser.newPage()
+    await page.goto(stock(`/${index}`, `<!doctype html><title>Shop</title>${fill(snippet)}`, {}))
+    await page.locator('button, a').click()
+    await page.frameLocator('dialog iframe').getByText('Reference ORD-20931').waitFor()
+    await page.close()
+  }
+
+  const env = { CLIENT_ID: clientId, CLIENT_SECRET: shop.headers['client-secret'] }
+  const script = fill(blocksOf('docs/widget.md', 'sh').join('\n')).replaceAll(/\ncurl/g, '\necho\ncurl')
+  const answers = (await run(script, env)).split('\n').filter(Boolean)
+  const [payment, made, ...others] = answers.map((line) => JSON.parse(line))
+  assert.equal(others.length, 0)
+  assert.equal(payment.data.status, 'pending')
+  assert.equal(readWidgetToken(parts.secrets, made.data.token, parts.clock.now()), body.data.id)
+  for (const name of ['load_timeout', 'not_found', 'origin_not_allowed', 'unknown'])
+    assert.ok(read('docs/widget.md').includes(`\`${name}\``))
+  assert.ok(read('docs/widget.md').includes(`/widget/v${WIDGET_VERSION}.js`))
+})
+
+test('docs/webhooks.md shows a body of the real shape and lists each event', async () => {
+  const { addShop } = await startPaying({ deliver: true })
+  const shop = await addShop()
+  const listener = await startListener()
+  const { body } = await shop.initialize({ webhook: listener.url })
+  await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+  const [heard] = await listener.hears(1)
+  const page = read('docs/webhooks.md')
+  const shown = JSON.parse(/```json\n([\s\S]*?)```/.exec(page)?.[1] ?? '')
+  const shapeOf = ({ data, ...event }: typeof shown) =>
+    [event, data, data.payment, data.payment.user, data.attempt, data.attempt.instructions].map((each) =>
+      Object.keys(each),
+    )
+  assert.deepEqual(shapeOf(shown), shapeOf(JSON.parse(heard?.body ?? '')))
+  for (const type of ANNOUNCED) assert.ok(page.includes(`\`${type}\``), type)
+})
+
+const isPaid = ({ status }: { status: string }) => status === 'successful'
+
+const SHOPS = [
+  { page: 'docs/returning.md', language: 'js' },
+  { page: 'docs/accept-a-payment.md', language: 'ts' },
+]
+
+for (const { page, language } of SHOPS)
+  test(`the shop of ${page} creates a checkout, verifies the webhook and shows the result`, async () => {
+    const { baseUrl, addShop, database, parts } = await startPaying({ deliver: true })
+    const shop = await addShop()
+    const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+    await ensureDefaultSecret(database, parts.secrets, owner)
+    const [program = '', ...others] = blocksOf(page, language)
+    assert.equal(others.length, 0)
+    const handler = await startHandler(
+      { language, program },
+      {
+        ...{ CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'], MANILLA: baseUrl },
+        WEBHOOK_SECRET: (await findDefaultSecret(database, parts.secrets, owner)) as string,
+      },
+    )
+    for (const path of ['/thanks', '/thanks?reference=none'])
+      assert.equal((await fetch(new URL(path, handler.url))).status, 500, handler.output())
+    const bought = await fetch(new URL('/buy', handler.url), { method: 'POST', redirect: 'manual' })
+    assert.equal(bought.status, 303)
+    const [, id] = (bought.headers.get('location') ?? '').split('/pay/')
+    const { reference, amount, user } = await shop.payment(id as string)
+    const thanks = new URL(`/thanks?status=successful&reference=${reference}`, handler.url)
+    assert.equal(await (await fetch(thanks)).text(), 'Your payment is pending.', 'a forged return proves nothing')
+    const { body } = await shop.initialize({ reference, amount, user: { email: user.email } })
+    await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+    await eventually(
+      async () => handler.output(),
+      (output) => output.includes(`${reference} is paid`),
+    )
+    assert.equal(await (await fetch(thanks)).text(), 'Thank you!')
+    assert.equal(handler.output().match(/is paid/g)?.length, 1)
+  })
+
+test('each curl of docs/sandbox.md works, and its tables list each card and fault', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const card = (await shop.initialize({ reference: 'ORD-1' })).body.data.data
+  const account = (await shop.initialize({ provider: 'gateway-virtual-bank-account', reference: 'ORD-2' })).body.data
+    .data
+  const env = {
+    ...{ CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] },
+    ...{ PROVIDER_REFERENCE: card.reference, ACCOUNT_NUMBER: account.accountNumber },
+  }
+  const script = blocksOf('docs/sandbox.md', 'sh').join('\n').replaceAll('http://localhost:3000', baseUrl)
+  const lines = (await run(script.replaceAll(/\ncurl/g, '\necho\ncurl'), env)).split('\n').filter(Boolean)
+  const [charged, transferred, ledger, set, shown, cleared, ...others] = lines.map((line) => JSON.parse(line).data)
+  assert.equal(others.length, 0)
+  assert.equal(charged.result, 'paid')
+  assert.equal(transferred.amount, 500_000)
+  assert.equal(ledger.status, 'paid')
+  assert.deepEqual([set.seed, set.timeout, set.lost, set.doubled, set.late], [7, 0.1, 0.2, 0.3, 0])
+  assert.deepEqual(shown, set)
+  assert.deepEqual(Object.values(cleared), Object.values(cleared).fill(0))
+  const page = read('docs/sandbox.md')
+  for (const { number } of TEST_CARDS) assert.ok(page.includes(`| \`${number}\` |`), number)
+  for (const fault of FAULT_KINDS) assert.ok(page.includes(`| \`${fault}\` |`), fault)
+})
+
+test('the curl of docs/exports.md writes a file', async () => {
+  const { baseUrl, addShop } = await startPaying()
+  const shop = await addShop()
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-'))
+  after(() => rm(folder, { recursive: true }))
+  const env = { CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] }
+  const script = blocksOf('docs/exports.md', 'sh').join('\n').replaceAll('http://localhost:3000', baseUrl)
+  await run(`cd ${folder}\n${script}`, env)
+  const [file = '', ...others] = globSync('*', { cwd: folder })
+  assert.match(file, /^payments-sandbox-\d{4}-\d\d-\d\d\.csv$/)
+  assert.deepEqual(others, [])
+  assert.equal(readFileSync(join(folder, file), 'utf8'), 'reference,amount,currency,createdAt\r\n')
+})
+
+test('each snippet of the quickstart, of idempotency and of the migrations works as described', async () => {
+  const { baseUrl, addShop, database, parts } = await startPaying({ deliver: true })
+  const shop = await addShop()
+  const owner = { merchantId: shop.merchantId, mode: 'sandbox' as const }
+  await ensureDefaultSecret(database, parts.secrets, owner)
+  const WEBHOOK_SECRET = (await findDefaultSecret(database, parts.secrets, owner)) as string
+  const env = { CLIENT_ID: shop.headers['client-id'], CLIENT_SECRET: shop.headers['client-secret'] }
+  const [setUp = '', receiver = '', createInTs = '', ...laterInTs] = blocksOf('docs/quickstart.md', 'ts')
+  const { url: webhook, output: received } = await startHandler(
+    { language: 'ts', program: receiver },
+    { WEBHOOK_SECRET },
+  )
+  const filled = (text: string) =>
+    text.replaceAll('http://localhost:3000', baseUrl).replaceAll('http://localhost:8080/webhooks', webhook)
+  const answersOf = async (script: string) =>
+    (await run(filled(script), env))
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).data)
+  const inTs = async (...blocks: string[]) =>
+    (await runTypeScript(filled([setUp, ...blocks].join('\n')), env)).trim().split('\n')
+  const pay = async (reference: string) => {
+    const { body } = await shop.initialize({ reference })
+    await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, { card: '4084 0840 8408 4081' })
+    await eventually(() => shop.payment(reference), isPaid)
+  }
+  const [create = '', ...later] = blocksOf('docs/quickstart.md', 'sh')
+  const [made] = await answersOf(create)
+  const [url] = await inTs(createInTs)
+  assert.match(url ?? '', /\/pay\/chk_/)
+  await Promise.all([pay(made.reference), pay('ORD-1002')])
+  await eventually(
+    async () => received(),
+    (said) => /ORD-1001 is paid/.test(said) && /ORD-1002 is paid/.test(said),
+  )
+  const [payment, refund, account, ...others] = await answersOf(later.join('\necho\n'))
+  assert.equal(others.length, 0)
+  assert.deepEqual([payment.id, payment.status], [made.id, 'successful'])
+  assert.equal(refund.amount, 250_000)
+  assert.equal(account.data.amountToTransfer, 500_000)
+
+  const [status, refunded, bank] = await inTs(...laterInTs)
+  assert.equal(status, 'successful 1250000')
+  assert.match(refunded ?? '', /^(pending|successful)$/)
+  assert.match(bank ?? '', /^\S.* \d{10}$/)
+
+  const [first, again] = await answersOf(blocksOf('docs/idempotency.md', 'sh').join('\n'))
+  assert.deepEqual(again, first)
+  const compared = ['docs/idempotency.md', 'docs/migrate-from-paystack.md', 'docs/migrate-from-stripe.md']
+  const [same, ...urls] = await inTs(...compared.flatMap((page) => blocksOf(page, 'ts')))
+  assert.equal(same, 'true')
+  assert.equal(urls.filter((each) => /\/pay\/chk_/.test(each)).length, 2)
+  for (const page of compared.slice(1)) {
+    const [checkout] = await answersOf(blocksOf(page, 'sh').join('\n'))
+    assert.match(checkout.url, /\/pay\/chk_/, page)
+  }
+})
+
+test('every TypeScript snippet of the docs is run by a test and has the types of the client', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-snippets-'))
+  after(() => rm(folder, { recursive: true }))
+  const [setUp = ''] = blocksOf('docs/quickstart.md', 'ts')
+  for (const page of pages) {
+    const snippets = [...read(page).matchAll(/^(.*)\n```ts\n([\s\S]*?)```/gm)]
+    for (const [, before] of snippets) assert.match(before ?? '', /^<!-- run by test\/\S+ -->$/, page)
+    const program = snippets.map(([, , snippet]) => snippet).join('\n')
+    // A page without a client of its own continues the quickstart.
+    const whole = program.includes('new Manilla(') ? program : setUp + program
+    if (snippets.length > 0) await writeFile(join(folder, `${page.replaceAll('/', '-')}.mts`), whole)
+  }
+  const compilerOptions = {
+    ...{ noUnusedLocals: false, typeRoots: [join(ROOT, 'node_modules/@types')] },
+    paths: Object.fromEntries(Object.entries(CLIENT).map(([name, file]) => [name, [file]])),
+  }
+  const settings = { extends: join(ROOT, 'tsconfig.json'), compilerOptions, include: ['*.mts'] }
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(settings))
+  const tsc = join(ROOT, 'node_modules/.bin/tsc')
+  await promisify(execFile)(tsc, ['-p', folder]).catch(({ stdout }) => assert.fail(stdout))
+})
+
+test('the settings of docs/operations/deployment.md are valid', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'manilla-'))
+  after(() => rm(folder, { recursive: true }))
+  await run(`cd ${folder}\n${blocksOf('docs/operations/deployment.md', 'sh').join('\n')}`, {})
+  const lines = readFileSync(join(folder, 'manilla.env'), 'utf8').trim().split('\n')
+  const config = readConfig(
+    Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)])),
+  )
+  assert.equal(config.publicUrl, 'https://pay.example.com')
+})
