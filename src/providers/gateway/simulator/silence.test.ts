@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '../../../../test/support/paying.ts'
 import { CARD, paymentRequest, startSimulator } from '../../../../test/support/simulator.ts'
 
 const rig = await startSimulator()
@@ -34,7 +35,11 @@ test('card 0119 is charged at once, but for 8 s the provider does not say so', {
 
   const request = paymentRequest({ savedCard: record.savedCard.token })
   await isSilent(shop.api('POST', '/charges', request, 300))
-  assert.deepEqual((await shop.ledger(request.reference)).status, 'paid')
+  // On a busy machine the caller may have given up before the charge is made.
+  await eventually(
+    () => shop.ledger(request.reference),
+    (ledger) => ledger?.status === 'paid',
+  )
 })
 
 test('held connections do not keep the server from stopping', async () => {
