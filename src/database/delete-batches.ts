@@ -9,6 +9,9 @@ import { sql } from './sql.ts'
 const AIM_MS = 40
 const FIRST_SIZE = 10
 const MAX_SIZE = 5_000
+/** A statement ends after it, so that the transaction ends within 100 ms. */
+const TIMEOUT_MS = 80
+const MAX_TIMEOUT_MS = 5_000
 
 export interface Deleted {
   /** Of each deleted row: the time from which its age counts. */
@@ -27,6 +30,8 @@ export class DeleteBatches {
   readonly #keptMs: number
   /** Rows of the next batch. */
   size = FIRST_SIZE
+  /** More for a single row that takes longer: it would never be deleted, and keep the others from it. */
+  #timeoutMs = TIMEOUT_MS
 
   /** `kind`: for the metrics. Rows of that kind are kept for `keptMs`. */
   constructor(database: Database, kind: string, keptMs: number) {
@@ -51,20 +56,22 @@ export class DeleteBatches {
     try {
       deleted = await this.#database.transaction(async (tx) => {
         startedAt = performance.now() // not while it waited for a connection
-        await begin(tx)
+        await begin(tx, this.#timeoutMs)
         const before = endedAfterMs()
         const result = await deleteRows(tx, this.size)
         workMs = endedAfterMs() - before
         return result
       })
     } catch (error) {
-      if (!isStatementTimeout(error) || this.size === 1) throw error
+      if (!isStatementTimeout(error) || this.#timeoutMs === MAX_TIMEOUT_MS) throw error
+      if (this.size === 1) this.#timeoutMs = Math.min(this.#timeoutMs * 4, MAX_TIMEOUT_MS)
       this.size = Math.ceil(this.size / 4)
       retentionBatchSeconds.observe(endedAfterMs() / 1_000)
       await sleep(endedAfterMs())
       return true
     }
     retentionBatchSeconds.observe(endedAfterMs() / 1_000)
+    this.#timeoutMs = TIMEOUT_MS
     this.#count(deleted.times)
     this.#adapt(deleted.isFull, workMs)
     await sleep(workMs)
@@ -86,10 +93,10 @@ export class DeleteBatches {
   }
 }
 
-/** A statement ends after 80 ms, so that the transaction ends within 100. A crash may undo a batch: the rows are then deleted again. */
-async function begin(tx: Transaction): Promise<void> {
+/** A crash may undo a batch: the rows are then deleted again. */
+async function begin(tx: Transaction, timeoutMs: number): Promise<void> {
   const row = await tx.row<{ mine: boolean }>(sql`
-    select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.retention}) as mine, set_config('statement_timeout', '80ms', true),
+    select pg_try_advisory_xact_lock(${ADVISORY_LOCKS.retention}) as mine, set_config('statement_timeout', ${String(timeoutMs)}, true),
            set_config('synchronous_commit', 'off', true), set_config('manilla.retention', 'on', true)`)
   if (!row?.mine) throw new DeletingElsewhere()
 }
