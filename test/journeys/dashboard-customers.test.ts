@@ -171,8 +171,9 @@ test('an erased customer leaves no trace in any column; amounts, references and 
     () => database.rows(sql`select from gateway_notices where state = 'waiting'`),
     (rows) => rows.length === 0,
   )
-  // What providers may say of a customer.
+  // What providers may say of a customer. With a new version, so that a decision that is being made now is made again.
   await database.rows(sql`
+    with changed as (update payments set version = version + 1 where merchant_id = ${merchant} and reference like 'erase-%')
     update attempts set needs_review = ${`${NAME} paid twice`}, instructions = ${JSON.stringify({ kind: 'account', accountName: NAME })}::jsonb
      where merchant_id = ${merchant} and reference like 'erase-1-%'`)
   await database.rows(sql`

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { providerHttp } from '../../src/outbound/provider-http.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
 import type { Providers } from '../../src/providers/provider.ts'
 import { findProvider } from '../../src/providers/registry.ts'
-import { startUpstream, type Upstream } from '../fakes/upstream.ts'
+import { httpTo, startUpstream, type Upstream } from '../fakes/upstream.ts'
 import type { PayingService, Shop } from './paying.ts'
 import { type Answer, call, startOn } from './service.ts'
 
@@ -31,7 +30,7 @@ export async function doorInTrouble(
     })
     return { status: answer.status, text: await answer.text() }
   })
-  const http = providerHttp({ deadlineMs: 300 })
+  const http = httpTo(upstream)
   const providers: Providers = {
     find: findProvider,
     isHealthy: () => true,
