@@ -69,12 +69,29 @@ export async function startUpstream(
 }
 
 /**
- * For an adapter. Short of patience only while the upstream is in trouble, as the tests then wait for the deadline: otherwise a busy
- * machine would be taken for a silent provider.
+ * For an adapter. Short of patience only while the upstream is silent, as the tests then wait for the deadline: otherwise a busy machine
+ * would be taken for a silent provider.
  */
-export function httpTo(upstream: Upstream): ProviderHttp {
-  const [patient, impatient] = [providerHttp(), providerHttp({ deadlineMs: 500 })]
-  return { request: (call) => (upstream.trouble ? impatient : patient).request(call) }
+export function httpTo(upstream: Upstream, { isSilent = () => false, now }: Silence = {}): ProviderHttp {
+  const breaker = now ? { now } : {}
+  const patience = { deadlineMs: 60_000, connectMs: 30_000, breaker }
+  // The failures of a test with trouble do not open the circuit breaker of what follows.
+  const [patient, inTrouble] = [providerHttp(patience), providerHttp(patience)]
+  const impatient = providerHttp({ deadlineMs: 1_000, breaker })
+  return {
+    request(call) {
+      const { trouble } = upstream
+      const waitsInVain = isSilent() || (typeof trouble === 'string' && trouble.startsWith('silent'))
+      return (waitsInVain ? impatient : trouble ? inTrouble : patient).request(call)
+    },
+  }
+}
+
+interface Silence {
+  /** For a silence of what is behind the upstream. */
+  isSilent?: () => boolean
+  /** The clock of the circuit breaker. */
+  now?: () => number
 }
 
 async function answer(

@@ -1,13 +1,13 @@
 import type { TestContext } from 'node:test'
 import type { Logger } from 'pino'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { providerHttp } from '../../src/outbound/provider-http.ts'
+import type { ProviderHttp } from '../../src/outbound/provider-http.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { gateway } from '../../src/providers/gateway/adapter.ts'
 import { gatewayKeys } from '../../src/providers/gateway/keys.ts'
 import type { Connection, Providers } from '../../src/providers/provider.ts'
 import { findProvider } from '../../src/providers/registry.ts'
-import { type Asked, type Said, startUpstream, type Upstream } from '../fakes/upstream.ts'
+import { type Asked, httpTo, type Said, startUpstream, type Upstream } from '../fakes/upstream.ts'
 import { callingBy, type PayingService, request, type Shop } from './paying.ts'
 import { startOn } from './service.ts'
 
@@ -19,6 +19,10 @@ export interface Between {
   asked: Asked[]
   /** Called before the provider answers. */
   meanwhile: ((asked: Asked) => Promise<Said | undefined>) | undefined
+  /** The sandbox provider itself does not answer from now on, so it is waited for a second only. */
+  isSilent: boolean
+  /** How much later it is for the circuit breakers. */
+  aheadMs: number
   /** Dependencies for checks and refunds through the proxy. */
   parts: PaymentDependencies
   baseUrl: string
@@ -31,7 +35,7 @@ export interface Between {
 export async function startBetween(
   t: TestContext,
   service: PayingService,
-  { deadlineMs = 5_000, log = service.parts.log }: { deadlineMs?: number; log?: Logger } = {},
+  { log = service.parts.log }: { log?: Logger } = {},
 ): Promise<Between> {
   const shop = await service.addShop()
   await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
@@ -41,7 +45,9 @@ export async function startBetween(
     const said = await between.meanwhile?.(each)
     return said ?? forward(service.baseUrl, each)
   })
-  const providers = providersAt(`${upstream.url}/sandbox/gateway`, service.masterKey, deadlineMs)
+  const http = () =>
+    httpTo(upstream, { isSilent: () => between.isSilent, now: () => performance.now() + between.aheadMs })
+  const providers = providersAt(`${upstream.url}/sandbox/gateway`, service.masterKey, http)
   const { database, parts, masterKey } = service
   let baseUrl = ''
   const app = await startOn(database, { log, providers, secrets: parts.secrets, baseUrl: () => baseUrl })
@@ -50,6 +56,8 @@ export async function startBetween(
     upstream,
     asked,
     meanwhile: undefined,
+    isSilent: false,
+    aheadMs: 0,
     parts: { ...parts, log, providers },
     baseUrl,
     masterKey,
@@ -58,7 +66,7 @@ export async function startBetween(
   return between
 }
 
-function providersAt(baseURL: string, masterKey: Buffer, deadlineMs: number): Providers {
+function providersAt(baseURL: string, masterKey: Buffer, http: () => ProviderHttp): Providers {
   const connections = new Map<string, Connection>()
   return {
     find: findProvider,
@@ -70,7 +78,7 @@ function providersAt(baseURL: string, masterKey: Buffer, deadlineMs: number): Pr
       const known = connections.get(merchantId)
       if (known) return known
       const settings = { ...gatewayKeys(masterKey, uuidOf(merchantId)) }
-      const connection = gateway.connect({ mode, settings, baseURL, http: providerHttp({ deadlineMs }) })
+      const connection = gateway.connect({ mode, settings, baseURL, http: http() })
       connections.set(merchantId, connection)
       return connection
     },

@@ -122,7 +122,7 @@ test('where a second try with the same card would fail as well, another method c
 })
 
 test('a slow provider is processing, with a note after 20 s, and confirming after 90 s', async (t) => {
-  const between = await startBetween(t, service, { deadlineMs: 60_000 })
+  const between = await startBetween(t, service)
   const held = Promise.withResolvers<undefined>()
   between.meanwhile = () => held.promise
   t.after(() => held.resolve(undefined))
