@@ -60,8 +60,8 @@ export async function openEventStream(url: string): Promise<EventStream> {
     headers: response.headers,
     text: () => text,
     messages,
-    until: (isSo, withinMs = 5_000) => wait(() => messages().find(isSo), withinMs),
-    untilText: async (isSo, withinMs = 5_000) => void (await wait(() => isSo(text) || undefined, withinMs)),
+    until: (isSo, withinMs = 20_000) => wait(() => messages().find(isSo), withinMs),
+    untilText: async (isSo, withinMs = 20_000) => void (await wait(() => isSo(text) || undefined, withinMs)),
     ended: new Promise((resolve) => response.once('close', resolve)),
     close,
   }

@@ -58,7 +58,7 @@ export async function openListener(answer: Manner = takes.well): Promise<Listene
     answer,
     connections: 0,
     mostAtOnce: 0,
-    async hears(count, withinMs = 10_000) {
+    async hears(count, withinMs = 20_000) {
       const signal = AbortSignal.timeout(withinMs)
       while (heard.length < count) {
         await once(server, 'heard', { signal }).catch(() => {

@@ -226,11 +226,14 @@ export async function request(
   }
 }
 
-/** Polls until the condition holds. For results that have no event to await from outside. */
+/**
+ * Polls until the condition holds. For results that have no event to await from outside. The limit is for what never happens: longer than a
+ * busy machine stalls, shorter than the lease of 30 s after which another process would do the work.
+ */
 export async function eventually<Value>(
   ask: () => Promise<Value>,
   isSo: (value: Value) => boolean,
-  withinMs = 10_000,
+  withinMs = 20_000,
 ): Promise<Value> {
   const deadline = performance.now() + withinMs
   for (;;) {
