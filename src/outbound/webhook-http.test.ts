@@ -194,7 +194,7 @@ test('D2: a silent server is a timeout at the deadline', async (t) => {
   const url = await merchant(t, () => {})
   const answer = await client(t, { deadlineMs: 150 })(url)
   assert.deepEqual(withoutTime(answer), failed('timeout', 'no whole answer before the deadline'))
-  assert.ok(answer.tookMs >= 149 && answer.tookMs < 2_000)
+  assert.ok(answer.tookMs >= 149 && answer.tookMs < 10_000, 'not after the usual 15 s')
 })
 
 test('D6: a response that arrives byte by byte is cut off at the deadline, in its headers and in its body', async (t) => {
@@ -207,7 +207,7 @@ test('D6: a response that arrives byte by byte is cut off at the deadline, in it
         closed.resolve()
       })
     })
-    const answer = await client(t, { deadlineMs: 200 })(url)
+    const answer = await client(t, { deadlineMs: 1_500 })(url) // the server must have heard of it by then
     assert.deepEqual(withoutTime(answer), failed('timeout', 'no whole answer before the deadline'))
     await closed.promise
   }
@@ -247,14 +247,13 @@ test('D6: an answer of exactly 64 KiB is read to its end and the connection kept
 
 test('D6: huge headers, endless interim responses and an unrequested protocol change are failures', async (t) => {
   const huge = await rawMerchant(t, `HTTP/1.1 200 OK\r\nx-huge: ${'x'.repeat(100_000)}\r\n\r\n`)
-  const post = client(t, { deadlineMs: 5_000 })
+  const post = client(t)
   assert.deepEqual(withoutTime(await post(huge)), failed('other', 'HPE_HEADER_OVERFLOW'))
   const interim = await rawMerchant(t, 'HTTP/1.1 103 Early Hints\r\nlink: <a>\r\n\r\n'.repeat(1_000))
   assert.deepEqual(withoutTime(await post(interim)), failed('other', 'too many interim responses'))
   const upgrade = await rawMerchant(t, 'HTTP/1.1 101 Switching\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n')
   const answer = await post(upgrade)
-  assert.equal(answer.kind, 'failed')
-  assert.ok(answer.tookMs < 4_000, 'at once')
+  assert.ok(answer.kind === 'failed' && answer.because !== 'timeout', 'at once')
 })
 
 test('D6: the kept part of an answer is valid text without control characters', () => {
@@ -354,22 +353,28 @@ test('D2: a kept connection that the server closed costs no try: the call is rep
 
 test('D7: a call that waits too long for a connection is not sent, and a full queue refuses calls', async (t) => {
   let requests = 0
-  const url = await merchant(t, () => requests++)
-  const post = client(t, { deadlineMs: 300, connectMs: 100, maxConnectionsPerHost: 2, maxWaitingPerHost: 3 })
-  const answers = (await Promise.all(Array.from({ length: 6 }, () => post(url)))).map(withoutTime)
+  let answers = (_: http.ServerResponse) => {}
+  const url = await merchant(t, (_, response) => {
+    requests++
+    answers(response)
+  })
+  // Two of them must be connected by the time that the others give up.
+  const post = client(t, { deadlineMs: 4_000, connectMs: 2_000, maxConnectionsPerHost: 2, maxWaitingPerHost: 3 })
+  const outcomes = (await Promise.all(Array.from({ length: 6 }, () => post(url)))).map(withoutTime)
   const waited = failed('too_many', 'no connection was free in time')
   const silent = failed('timeout', 'no whole answer before the deadline')
   const full = failed('too_many', 'too many calls to this host are waiting')
-  assert.deepEqual(answers, [silent, silent, waited, waited, waited, full])
+  assert.deepEqual(outcomes, [silent, silent, waited, waited, waited, full])
   assert.equal(requests, 2)
   // The queue accepts calls again.
-  assert.deepEqual(withoutTime(await post(url)), silent)
+  answers = (response) => response.end()
+  assert.deepEqual(withoutTime(await post(url)), answered(200))
 })
 
 test('D7: a silent host does not delay another', async (t) => {
   const silent = await merchant(t, () => {})
   const well = await merchant(t, (_, response) => response.end())
-  const post = client(t, { deadlineMs: 2_000 })
+  const post = client(t)
   const stuck = Array.from({ length: 50 }, () => post(silent))
   assert.deepEqual(withoutTime(await post(well)), answered(200))
   assert.equal(await Promise.race([...stuck, 'still waiting']), 'still waiting')
@@ -474,11 +479,10 @@ test('D2: an untrusted certificate is refused, even with NODE_TLS_REJECT_UNAUTHO
 
 test('D2: a server without TLS, or one that stops during the handshake, is a failure', async (t) => {
   const plain = await rawMerchant(t, 'HTTP/1.1 400 Bad Request\r\n\r\n')
-  const post = client(t, { connectMs: 300, deadlineMs: 5_000 })
-  const answer = withoutTime(await post(plain.replace('http:', 'https:')))
+  const answer = withoutTime(await client(t)(plain.replace('http:', 'https:')))
   assert.equal(answer.kind === 'failed' && answer.because, 'tls')
   const silent = await rawMerchant(t, '')
-  const second = withoutTime(await post(silent.replace('http:', 'https:')))
+  const second = withoutTime(await client(t, { connectMs: 300 })(silent.replace('http:', 'https:')))
   assert.deepEqual(second, failed('timeout', 'no connection was made in time'))
 })
 
@@ -685,7 +689,7 @@ test('D8: DNS rebinding has no effect: a name is resolved once for each connecti
 test('D8: a connection that was opened with permission for private addresses is never used without it', async (t) => {
   const { seen, port } = await trap(t)
   let address = '127.0.0.1'
-  const post = client(t, { connectMs: 300, resolve: async () => [{ address }] })
+  const post = client(t, { connectMs: 3_000, resolve: async () => [{ address }] })
   const url = `http://hooks.test:${port}`
   assert.deepEqual(withoutTime(await post(url)), answered(200, 'trapped'))
   assert.deepEqual(withoutTime(await post(url)), answered(200, 'trapped'))
@@ -753,6 +757,6 @@ test('D7: names without a DNS answer do not delay others', async (t) => {
   const stuck = Array.from({ length: 50 }, (_, i) => post(`http://silent-${i}.test:${port}`))
   const answer = await post(`http://hooks.test:${port}`)
   assert.deepEqual(withoutTime(answer), answered(200, 'trapped'))
-  assert.ok(answer.tookMs < 900, `${answer.tookMs} ms`)
+  assert.equal(await Promise.race([...stuck, 'still waiting']), 'still waiting')
   for (const { kind } of await Promise.all(stuck)) assert.equal(kind, 'failed')
 })
