@@ -25,8 +25,9 @@ import { addMerchant } from '../support/service.ts'
 /** Endpoints of every behaviour, and the tries that their merchants see. Full queues are in deliveries-crowded.test.ts. */
 const service = await startDeliveringService()
 const { database } = service
-// The service has a deadline of 15 s, which would make tests of silent endpoints slow.
-const engine = service.startEngine({ deadlineMs: 1_500 })
+/** Endpoints that never finish their answer. The usual deadline of 15 s would make their tests slow; for the others a busy machine needs it. */
+const silent = new Set<string>()
+const engine = service.startEngine({ deadlineMs: 1_500, isHurried: (url) => silent.has(url) })
 const shop = await service.addShop()
 
 const secondsUntil = (time: string | null, after: string) => (Date.parse(time ?? '') - Date.parse(after)) / 1_000
@@ -56,8 +57,8 @@ test('D1: a 2xx is a delivery; its time, status, duration and body are recorded,
       { ...only, at: '', tookMs: 0 },
       { number: 1, at: '', status, error: null, tookMs: 0, answer: status === 204 ? '' : `taken with ${status}` },
     )
-    assert.ok(only && only.tookMs >= 0 && only.tookMs < 1_500)
-    assert.ok(Math.abs(Date.parse(only.at) - before) < 10_000)
+    assert.ok(only && only.tookMs >= 0 && only.tookMs < 15_000)
+    assert.ok(Math.abs(Date.parse(only.at) - before) < 60_000)
     await makeDue(database, eventId)
     engine.wake()
     await engineHasPolled()
@@ -84,6 +85,7 @@ const failures: [string, Manner | 'closed' | 'tls', { status: number | null; err
 for (const [name, manner, expected] of failures) {
   test(`D2: ${name} is recorded as a failed try, and the next comes after about 5 s`, async () => {
     const listener = typeof manner === 'string' ? undefined : await startListener(manner)
+    if (listener && manner === takes.inSilence) silent.add(listener.url)
     const plain = listener?.url ?? (manner === 'closed' ? await closedPort() : (await startListener()).url)
     const webhook = manner === 'tls' ? plain.replace('http:', 'https:') : plain
     const delivery = await triedTimes(shop, await tell(shop, { webhook }), 1)
@@ -161,7 +163,7 @@ test("D3: 410 ends the delivery to a payment's own webhook, and it can be redeli
 })
 
 test('D2: a redelivery that is requested during a try is made after it, whether the try succeeds or fails', async () => {
-  for (const status of [200, 500]) {
+  for (const status of [200, 503]) {
     const held: Parameters<Manner>[1][] = []
     const listener = await startListener((_, response) => void held.push(response))
     const eventId = await tell(shop, { webhook: listener.url })
@@ -169,8 +171,9 @@ test('D2: a redelivery that is requested during a try is made after it, whether 
     const again = await shop.call('POST', `/payments/v1/events/${eventId}/redeliver`)
     assert.deepEqual(again.body, { data: { deliveries: 1 } })
     listener.answer = takes.well
-    held[0]?.writeHead(status).end()
-    await listener.hears(2, 3_000)
+    // Without the redelivery the next try would come in an hour.
+    held[0]?.writeHead(status, { 'retry-after': '3600' }).end()
+    await listener.hears(2)
     const delivery = await triedTimes(shop, eventId, 2)
     assert.equal(delivery.state, 'delivered')
     assert.deepEqual(
@@ -288,13 +291,17 @@ test('D6: an answer that arrives byte by byte is cut off at the deadline', async
     response.once('close', () => cut++)
     drips(heard, response)
   })
+  silent.add(listener.url)
   const delivery = await triedTimes(shop, await tell(shop, { webhook: listener.url }), 1)
   assert.equal(delivery.state, 'waiting')
   assert.match(delivery.tries[0]?.error ?? '', /^timeout: /)
   assert.equal(delivery.tries[0]?.status, null)
   const took = delivery.tries[0]?.tookMs ?? 0
-  assert.ok(took >= 1_400 && took < 4_000, `${took} ms`)
-  assert.equal(cut, 1)
+  assert.ok(took >= 1_400 && took < 12_000, `${took} ms, not the usual 15 s`)
+  await eventually(
+    async () => cut,
+    (times) => times === 1,
+  )
 })
 
 test('D6: of an endless answer 64 KiB are read and 2 KiB kept, its status counts, and the connection is cut', async () => {

@@ -6,7 +6,7 @@ import { DELIVERIES_CHANNEL } from '../../src/events/outbox-store.ts'
 import { findDefaultSecret } from '../../src/events/webhook-secret-store.ts'
 import { type EventId, placeOf, uuidOf } from '../../src/kernel/ids.ts'
 import type { Mode } from '../../src/kernel/mode.ts'
-import { webhookHttp } from '../../src/outbound/webhook-http.ts'
+import { type WebhookHttp, webhookHttp } from '../../src/outbound/webhook-http.ts'
 import { type DeliveryDependencies, type DeliveryEngine, startDelivering } from '../../src/webhooks/delivery-loop.ts'
 import { scheduleRetries } from '../../src/webhooks/retry-store.ts'
 import { createDatabase } from './database.ts'
@@ -23,6 +23,8 @@ export interface EngineChanges
   extends Partial<Pick<DeliveryDependencies, 'clock' | 'database' | 'allowPrivate' | 'log'>> {
   /** 15 s in the service. */
   deadlineMs?: number
+  /** The calls that `deadlineMs` is for. Default: all. */
+  isHurried?: (url: string) => boolean
 }
 
 export async function startDeliveringService(): Promise<DeliveringService> {
@@ -31,8 +33,15 @@ export async function startDeliveringService(): Promise<DeliveringService> {
   return {
     ...service,
     databaseUrl: url,
-    startEngine({ deadlineMs = 15_000, ...changes } = {}) {
-      const http = webhookHttp({ deadlineMs })
+    startEngine({ deadlineMs = 15_000, isHurried = () => true, ...changes } = {}) {
+      const [patient, hurried] = [webhookHttp(), webhookHttp({ deadlineMs })]
+      const http: WebhookHttp = {
+        post: (call) => (isHurried(call.url) ? hurried : patient).post(call),
+        close() {
+          patient.close()
+          hurried.close()
+        },
+      }
       const allowPrivate = (mode: Mode) => mode === 'sandbox'
       const engine = startDelivering({ ...service.parts, allowPrivate, ...changes, http })
       const listening = listen(url, { [DELIVERIES_CHANNEL]: { heard: engine.wake, missed: engine.wake } })

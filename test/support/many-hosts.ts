@@ -5,7 +5,7 @@ import { type EventId, uuidOf } from '../../src/kernel/ids.ts'
 
 /** Generates rows by SQL, without the statement timeout of the service and without foreign key checks. */
 export function rowGenerator(databaseUrl: string) {
-  const patient = connect({ url: databaseUrl, statementTimeoutMs: 100_000 })
+  const patient = connect({ url: databaseUrl, statementTimeoutMs: 100_000, poolWaitMs: 10_000 })
   after(() => patient.close())
   const generate = (statement: Statement) =>
     patient.transaction(async (tx) => {
