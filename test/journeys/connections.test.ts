@@ -65,19 +65,19 @@ test('without a pooler the service sets the timeouts itself, and a replica that 
 test('a list that is too slow for the replica is not read from the primary as well', async () => {
   const { name, roleUrl } = await addRole()
   await client.query('create sequence runs; grant usage on sequence runs to public')
-  const database = connect({ url, readUrl: roleUrl, statementTimeoutMs: 300 })
+  const database = connect({ url, readUrl: roleUrl, statementTimeoutMs: 1_500, poolWaitMs: 10_000 })
   after(() => database.close())
   await eventually(
     () => database.reads.row<{ role: string }>(sql`select current_user as role`),
     (row) => row?.role === name,
   )
-  const slow = sql`select nextval('runs'), pg_sleep(2)`
+  const slow = sql`select nextval('runs'), pg_sleep(30)`
   await assert.rejects(database.reads.rows(slow), (error) => (error as Problem).code === 'unavailable')
   assert.deepEqual(await admin.row(sql`select nextval('runs')`), { nextval: 2 })
 })
 
 test('settling goes on while all other connections are in use', async () => {
-  const database = connect({ url, connections: 3, reservedConnections: 1, poolWaitMs: 1_500 })
+  const database = connect({ url, connections: 3, reservedConnections: 1, poolWaitMs: 2_500 })
   const { parts, addShop } = await startPaying({ database, databaseUrl: url })
   after(() => database.close())
   const shop = await addShop()

@@ -78,7 +78,7 @@ test('an SSE stream starts with the current state and reports a settlement at on
 })
 
 test('a change made by another process reaches the stream', async () => {
-  const others = connect({ url: databaseUrl })
+  const others = connect({ url: databaseUrl, poolWaitMs: 10_000 })
   after(() => others.close())
   const other = await startOn(others, { baseUrl: () => baseUrl })
   const otherUrl = await other.listen({ host: '127.0.0.1', port: 0 })
@@ -233,7 +233,7 @@ test('a shutdown ends every stream at once, also of a client that does not read'
   )
   const begun = performance.now()
   await app.close()
-  assert.ok(performance.now() - begun < 1_000, `${performance.now() - begun} ms`)
+  assert.ok(performance.now() - begun < 20_000, 'not when the next heartbeat finds the client gone, after 25 s')
   await Promise.all(streams.map(({ ended }) => ended))
   assert.equal(live.streams(), 0)
   deaf.destroy()
@@ -402,11 +402,11 @@ test('a process does not hear its own notifications again', async () => {
     heard: (payload: string) => void heard.push(`${name} ${payload}`),
     missed: () => void listening++,
   })
-  const direct = connect({ url: databaseUrl }) // through a pooler it does, which does no harm
+  const direct = connect({ url: databaseUrl, poolWaitMs: 10_000 }) // through a pooler it does, which does no harm
   const own = listen(databaseUrl, { some_channel: note('own') }, direct.isOwnBackend)
   const other = listen(databaseUrl, { some_channel: note('other') })
   after(() => Promise.all([own.stop(), other.stop()]))
-  const stranger = connect({ url: databaseUrl })
+  const stranger = connect({ url: databaseUrl, poolWaitMs: 10_000 })
   after(() => Promise.all([direct.close(), stranger.close()]))
   await eventually(
     async () => listening,

@@ -11,7 +11,7 @@ test('a notice is stored and a repeat is recognised, whatever bytea_output the d
   const { url, database: admin } = await createDatabase()
   const name = new Fixed(`"${new URL(url).pathname.slice(1)}"`)
   await admin.rows(sql`alter database ${name} set bytea_output = 'escape'`)
-  const database = connect({ url })
+  const database = connect({ url, poolWaitMs: 10_000 })
   after(() => database.close())
   const { place, merchantId } = await addMerchant(database)
   const reading = { kind: 'unreadable' as const, because: 'a test' }
