@@ -20,9 +20,11 @@ async function many(count: number, ask: () => Promise<Answer>): Promise<Answer[]
 
 test('a sandbox client may make 25 calls a second with bursts of 50; the next is 429 with Retry-After and RateLimit headers', async () => {
   const shop = await addMerchant(database)
-  const answers = await many(70, () => checkout(app, shop))
+  const start = performance.now()
+  const answers = await many(200, () => checkout(app, shop))
   const limited = answers.filter(({ status }) => status === 429)
-  assert.ok(limited.length >= 10 && limited.length <= 20, `${limited.length} of 70`)
+  const most = 51 + Math.ceil(((performance.now() - start) * 25) / 1_000) // the burst and 25 a second, however slow this machine is
+  assert.ok(limited.length >= 200 - most && limited.length <= 150, `${limited.length} of 200, at least ${200 - most}`)
   const first = limited[0] as Answer
   assertLimited(first)
   assert.deepEqual([first.body.code, first.body.retryable], ['rate_limited', true])
