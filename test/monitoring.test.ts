@@ -124,7 +124,9 @@ test('doctor finds what the alerts report, with the same limits', async () => {
     ],
   )
   assert.match(found[1]?.says ?? '', /check of an attempt .* 60 minutes/)
-  assert.deepEqual(processFindings(metrics), [])
+  // A busy machine may be late itself.
+  const inTime = metrics.replace(new RegExp(`^${EVENT_LOOP_LAG} .*$`, 'm'), `${EVENT_LOOP_LAG} 0.01`)
+  assert.deepEqual(processFindings(inTime), [])
   const limits = { ManillaQueueLate: LATE_SECONDS, ManillaWebhooksLate: LATE_DELIVERIES_SECONDS }
   for (const [name, limit] of Object.entries({ ...limits, ManillaEventLoopLag: LAG_SECONDS }))
     assert.ok(alerts.find((alert) => alert.name === name)?.expr.endsWith(`> ${limit}`), name)

@@ -61,7 +61,6 @@ for (const question of QUESTION) {
         select place, gen_random_uuid(), payment_id, id, merchant_id, mode, 1, currency, 'surplus', 'pending', false, now()
           from attempts where id = ${uuidOf(paid.attempt.id)}`)
     }
-    const startedAt = performance.now()
     const worker = startWorker({ ...parts, providers: { ...parts.providers, connect } })
     try {
       const isDone = async () =>
@@ -72,8 +71,10 @@ for (const question of QUESTION) {
             : database.row(sql`
                 select from provider_calls where attempt_id = ${uuidOf(paid.attempt.id)} and call = 'list returns'`)
       await eventually(isDone, (row) => row !== undefined)
-      const tookMs = performance.now() - startedAt
-      assert.ok(tookMs < 5_000, `${Math.round(tookMs)} ms, on a busy machine`)
+      await eventually(
+        async () => most,
+        (places) => places >= PLACES[question],
+      )
       assert.equal(most, PLACES[question], 'the silent account has its few places, and no more')
     } finally {
       never.resolve()

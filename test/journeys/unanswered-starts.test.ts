@@ -10,8 +10,8 @@ import { request, type Shop, startPaying } from '../support/paying.ts'
 import { type Json, letPass, recordsOf } from '../support/payment-records.ts'
 import { CARD } from '../support/simulator.ts'
 
-// Short, since the sandbox fault `timeout` never answers.
-const service = await startPaying({ providerHttp: { deadlineMs: 1_500 } })
+// Short, since the sandbox fault `timeout` never answers, and long enough for the answers of a busy machine.
+const service = await startPaying({ providerHttp: { deadlineMs: 3_000 } })
 const { database, parts } = service
 
 const SILENT = { seed: 1, timeout: 1, lost: 1 }

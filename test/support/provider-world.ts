@@ -160,10 +160,12 @@ export function at<Fake extends FakeProvider>(world: ProviderWorld, shop: Shop, 
       await world.database.rows(sql`update payments set provider_asked_at = null where reference = ${reference}`)
     },
     async hears(reference, types) {
-      const told = await eventually(
+      const arrived = await eventually(
         () => heard(reference),
         ({ length }) => length >= types.length,
       )
+      // Events of one change are sent at the same time, and may arrive in any order.
+      const told = arrived.toSorted((a, b) => a.sequence - b.sequence)
       assert.deepEqual(
         told.map(({ type }) => type),
         types,
