@@ -70,7 +70,7 @@ test('a lost notice never comes, and a doubled one comes twice, the same both ti
 })
 
 test('a notice that is held back is overtaken by a later one', async () => {
-  const shop = await shopWith({ seed: 3, reordered: 1 })
+  const shop = await shopWith({ seed: 202, reordered: 1 }) // for 2.985 s
   const { reference } = await shop.open()
   await shop.charge(reference, { card: CARD.declined })
   await shop.control('PUT', '/faults', {})
