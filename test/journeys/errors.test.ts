@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { addMerchant, CHECKOUT, call, checkout, startService } from '../support/service.ts'
 
-const { app, database } = await startService({ requestTimeoutMs: 300 })
+const { app, database } = await startService({ requestTimeoutMs: 2_000 })
 const shop = await addMerchant(database)
 await app.listen({ host: '127.0.0.1', port: 0 })
 const { port } = app.server.address() as { port: number }

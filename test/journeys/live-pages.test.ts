@@ -131,7 +131,7 @@ test('a change without a notification is found by the heartbeat', async () => {
 })
 
 test('heartbeats keep a stream open beyond the request timeout', async () => {
-  const { url } = await startOther({ heartbeatMs: 150, requestTimeoutMs: 100 })
+  const { url } = await startOther({ heartbeatMs: 400, requestTimeoutMs: 1_000 })
   const stream = await follow(await checkout(), url)
   await stream.untilText((text) => text.split('\n:\n\n').length > 6)
 })
