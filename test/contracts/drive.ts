@@ -40,7 +40,7 @@ export async function driveEveryCall(fake: FakeProvider, made: Made[]): Promise<
 /** Records each request before it is sent, so that a failed one is recorded too. */
 function watchedConnection({ provider, settings, upstream }: FakeProvider, made: Made[]): Connection {
   let during: keyof Connection = 'verifyKeys'
-  const http = providerHttp({ deadlineMs: 5_000 })
+  const http = providerHttp()
   const watched: Pick<typeof http, 'request'> = {
     request(call) {
       made.push({ during, call })

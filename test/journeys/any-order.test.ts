@@ -389,18 +389,20 @@ test('a refund that was never sent is retried every ten seconds; an unanswered o
   const id = await scene.paymentId()
   for (const each of [card, { do: 'charge', which: 0, kind: 'pays' }, hear('honest')] as Step[])
     await scene.play(id, each)
-  const waits: number[] = []
-  const note = async () => {
-    const row = await database.row<{ wait: number }>(sql`
-      select round(extract(epoch from due_at - now()))::integer as wait from refunds where payment_id = ${uuidOf(id)}`)
-    waits.push(Math.round((row?.wait ?? 0) / 10) * 10) // the clock runs on while we look
+  const waits: (number | undefined)[] = []
+  /** The clock runs on while we look: the wait is between that from the start of the step and that from now. */
+  const note = async (step: () => Promise<void>) => {
+    const startedAt = new Date()
+    await step()
+    const row = await database.row<{ least: number; most: number }>(sql`
+      select extract(epoch from due_at - clock_timestamp())::float8 as least, extract(epoch from due_at - ${startedAt}::timestamptz)::float8 as most
+        from refunds where payment_id = ${uuidOf(id)}`)
+    const { least, most } = row ?? assert.fail()
+    waits.push([10, 60, 600].find((wait) => least <= wait && wait <= most))
   }
-  await scene.play(id, { do: 'refund', amount: 300, fate: 'never sent' })
-  await note()
-  for (const fate of ['never sent', 'never sent', 'silent before', 'silent after', 'silent before'] as const) {
-    await scene.sendBack(id, fate)
-    await note()
-  }
+  await note(() => scene.play(id, { do: 'refund', amount: 300, fate: 'never sent' }))
+  for (const fate of ['never sent', 'never sent', 'silent before', 'silent after', 'silent before'] as const)
+    await note(() => scene.sendBack(id, fate))
   assert.deepEqual(waits, [10, 10, 10, 10, 60, 600])
   await scene.settleDown(id)
   await agrees(scene, id)

@@ -81,7 +81,7 @@ test('with the place of another merchant, no id or short code opens anything, al
   ]
   paths.push(...['live', 'status'].map((page) => `pay/${moved(payment.id)}/${page}`))
   for (const path of paths) {
-    const { status } = await fetch(`${baseUrl}/${path}`, { redirect: 'manual', signal: AbortSignal.timeout(5_000) })
+    const { status } = await fetch(`${baseUrl}/${path}`, { redirect: 'manual', signal: AbortSignal.timeout(30_000) })
     assert.equal(status, 404, path)
   }
   const calls = ['refunds', 'timeline'].map((what) => `payments/${moved(payment.id)}/${what}`)

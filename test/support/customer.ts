@@ -41,7 +41,7 @@ export async function newCustomer(browser: Browser, options: BrowserContextOptio
   const context = await browser.newContext({ viewport: { width: 360, height: 740 }, ...options })
   after(() => context.close())
   const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
+  page.setDefaultTimeout(30_000)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {

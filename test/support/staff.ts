@@ -50,7 +50,7 @@ export async function newStaff(browser: Browser, options: BrowserContextOptions 
   const context = await browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce', ...options })
   after(() => context.close())
   const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
+  page.setDefaultTimeout(30_000)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
