@@ -32,7 +32,9 @@ await shop.call('POST', `/sandbox/gateway/charges/${body.data.data.reference}`, 
 await listener.hears(1)
 const metrics = await eventually(
   async () => String((await request(`${baseUrl}/metrics`, 'GET')).body),
-  (text) => /manilla_webhook_tries_total\{mode="sandbox",outcome="delivered"\} 1/.test(text),
+  (text) =>
+    /manilla_webhook_tries_total\{mode="sandbox",outcome="delivered"\} 1/.test(text) &&
+    /^manilla_queue_depth\{/m.test(text), // not while the database takes longer than 2 s
 )
 const served = new Set([...metrics.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name))
 
