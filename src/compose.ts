@@ -48,6 +48,8 @@ export interface Dependencies {
 
 /** One connection in five is kept for settling and notices. */
 const RESERVED_SHARE = 5
+/** A command has no customer who waits: it may wait longer for a connection to a busy server. */
+const COMMAND_POOL_WAIT_MS = 10_000
 
 /** Connects to DATABASE_URL, or starts the embedded PostgreSQL. */
 export async function openDependencies(config: Config, purpose: Purpose, log?: Logger): Promise<Dependencies> {
@@ -59,6 +61,7 @@ export async function openDependencies(config: Config, purpose: Purpose, log?: L
     connections: config.databasePool - reservedConnections,
     reservedConnections,
     isPooled: own !== undefined && isPooled(own),
+    ...(purpose !== 'own' && { poolWaitMs: COMMAND_POOL_WAIT_MS }),
     onIdleError: (err) => log?.warn({ err }, 'idle database connection lost'),
   })
   return {
