@@ -62,7 +62,7 @@ test('no route answers 5xx to garbage in a header', async () => {
     for (const headers of GARBAGE) {
       const bytes = Buffer.from(`${method} ${path} HTTP/1.1\r\n${headers}\r\nContent-Length: 0\r\n\r\n`, 'latin1')
       const { status } = await client.ask([bytes], { method })
-      // Ready is who gets an answer from the database within a second. A busy machine may not.
+      // /readyz is 503 if the database does not answer within a second, and a busy machine may take longer.
       if (status >= 500 && path !== '/readyz') failures.push(`${status} ${method} ${path} ${JSON.stringify(headers)}`)
     }
   }

@@ -124,6 +124,7 @@ test('stripe is asked for a page in its own words', async (t) => {
 })
 
 test('a page is open for 35 minutes at least and a day at most, counted from the start of the attempt', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: STARTED }) // the file may have been loaded minutes ago
   const { connection, lastAsked } = await setUp(t)
   for (const [wished, given] of [
     [-5, 35],
