@@ -237,14 +237,22 @@ test('D4: an endpoint that only failed for five days is disabled; its events are
   const failing = await eventually(show, ({ failingSince }) => failingSince !== null)
   assert.equal(failing.enabled, true)
 
-  await database.rows(
-    sql`update webhook_endpoints set failing_since = now() - interval '119 hours' where id = ${uuidOf(id)}`,
-  )
+  const failsSince = (hours: number) =>
+    database.row<{ version: string }>(sql`
+      update webhook_endpoints set failing_since = now() - ${hours}::integer * interval '1 hour' where id = ${uuidOf(id)}
+      returning xmin::text as version`)
+  const written = await failsSince(119)
   const second = await tell(merchant)
   await triedTimes(merchant, second, 1)
-  await database.rows(
-    sql`update webhook_endpoints set failing_since = now() - interval '121 hours' where id = ${uuidOf(id)}`,
+  // The endpoint is judged, and its row written, after the try is recorded.
+  await eventually(
+    () =>
+      database.row<{ version: string }>(
+        sql`select xmin::text as version from webhook_endpoints where id = ${uuidOf(id)}`,
+      ),
+    (now) => now?.version !== written?.version,
   )
+  await failsSince(121)
   assert.equal((await show()).enabled, true)
   const third = await tell(merchant)
   const off = await eventually(show, ({ enabled }) => !enabled)
