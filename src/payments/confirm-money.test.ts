@@ -14,8 +14,10 @@ const receipt = {
 const listed: ListedTransaction = { ...receipt, reference: null }
 
 /** The problem, or undefined if the money is confirmed. */
-async function confirm(connection: Partial<Connection>, money = receipt, deadlineMs?: number) {
-  const providers = { find: () => undefined, connect: async () => connection }
+async function confirm(connection: Partial<Connection>, money = receipt, deadlineMs?: number, current = connection) {
+  type Options = { account?: number }
+  const connect = async (_: unknown, __: string, options?: Options) => (options?.account === 1 ? connection : current)
+  const providers = { find: () => undefined, connect }
   const deps = { providers, database: undefined } as unknown as Parameters<typeof confirmMoney>[0]
   const scope = {} as Parameters<typeof confirmMoney>[1]
   try {
@@ -76,4 +78,14 @@ test('money of which the provider has given back less than is on record is refus
   const listTransactions = async () => ({ kind: 'page' as const, transactions: [listed], nextCursor: null })
   const problem = await confirm({ listTransactions }, { ...receipt, returned: 4_000 } as typeof receipt)
   assert.deepEqual([problem?.code, problem?.detail.includes('given back less')], ['conflict', true])
+})
+
+test('after a rotation of keys money is confirmed with the current ones; another account cannot deny it', async () => {
+  const refused = { listTransactions: async () => ({ kind: 'unknown' as const, because: 'it refused the keys' }) }
+  const listOf = (transactions: ListedTransaction[]) => ({
+    listTransactions: async () => ({ kind: 'page' as const, transactions, nextCursor: null }),
+  })
+  assert.equal(await confirm(refused, receipt, undefined, listOf([listed])), undefined)
+  const problem = await confirm(refused, receipt, undefined, listOf([]))
+  assert.deepEqual([problem?.code, problem?.detail.includes('refused the keys')], ['provider_timeout', true])
 })

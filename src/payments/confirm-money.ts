@@ -36,7 +36,15 @@ export async function confirmMoney(
   })
   const signal = AbortSignal.timeout(deadlineMs)
   const late = sleep(deadlineMs, TOO_LATE, { ref: false })
-  const found = await Promise.race([findTransaction(connection, receipt, signal), late])
+  const find = async (): Promise<Found> => {
+    const found = await findTransaction(connection, receipt, signal)
+    if (!('kind' in found) || found.kind === 'missing') return found
+    // After a rotation the provider refuses the keys of this account, and only the current keys can access its transactions.
+    const current = await providers.connect(scope, provider).catch(() => connection)
+    const other = current === connection ? found : await findTransaction(current, receipt, signal)
+    return 'kind' in other ? found : other // another provider account does not have it
+  }
+  const found = await Promise.race([find(), late])
   if ('kind' in found) {
     if (found.kind === 'missing') throw refused(`${title} does not know the transaction ${receipt.transactionId}.`)
     throw new Problem('provider_timeout', `${title} did not confirm this money: ${found.because}. Nothing was matched.`)
