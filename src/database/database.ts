@@ -3,7 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { breaksConnection, isAway, isTransactionConflict } from './failure.ts'
 import { notifier } from './notifier.ts'
-import { clientOf, discard, openPool, type SessionOptions, sessionConfig, unavailable, withClient } from './pool.ts'
+import {
+  clientOf,
+  discard,
+  openPool,
+  type Session,
+  type SessionOptions,
+  sessionConfig,
+  unavailable,
+  withClient,
+} from './pool.ts'
 import { followReplica, type Reads } from './replica.ts'
 import { type Statement, sql } from './sql.ts'
 
@@ -131,7 +140,7 @@ export function connect(options: DatabaseOptions): Database {
         timer = setTimeout(() => reject(unavailable(new Error('PostgreSQL did not answer within a second'))), 1_000)
       })
       const asked = withClient(pool, async (client) => {
-        const { rows } = await client.query('show transaction_read_only')
+        const { rows } = await client.send('show transaction_read_only')
         if (rows[0].transaction_read_only === 'on') throw unavailable(new Error('PostgreSQL is read-only'))
       })
       asked.catch(() => {}) // it may fail after the timeout
@@ -177,16 +186,16 @@ export async function waitForConnection(database: Database, withinMs = 10_000): 
 function readsFrom(choose: () => pg.Pool): Reads {
   const rows = <Row>(statement: Statement) => {
     STATEMENT_SENT.publish(statement)
-    return withClient(choose(), async (client) => (await client.query(statement)).rows as Row[])
+    return withClient(choose(), async (client) => (await client.send(statement)).rows as Row[])
   }
   return { rows, row: async <Row>(statement: Statement) => (await rows<Row>(statement))[0] }
 }
 
-async function openSnapshot(client: pg.PoolClient): Promise<Snapshot> {
+async function openSnapshot(client: Session): Promise<Snapshot> {
   let broken: Error | undefined
   let before: Promise<unknown> = Promise.resolve()
   const query = async (statement: Statement | string) => {
-    const run = before.then(() => client.query(statement)) // in turn: a connection takes one statement at a time
+    const run = before.then(() => client.send(statement)) // in turn: a connection takes one statement at a time
     before = run.then(ignore, ignore) // not the rows: they would stay in memory until the next statement
     try {
       return (await run).rows
@@ -226,13 +235,13 @@ async function openSnapshot(client: pg.PoolClient): Promise<Snapshot> {
 type Notification = [channel: string, payload: string]
 
 async function runTransaction<Result>(
-  client: pg.PoolClient,
+  client: Session,
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<{ result: Result; notified: Notification[] }> {
   const notified: Notification[] = []
   const rows = async <Row>(statement: Statement) => {
     STATEMENT_SENT.publish(statement)
-    return (await client.query(statement)).rows as Row[]
+    return (await client.send(statement)).rows as Row[]
   }
   const tx: Transaction = {
     inTransaction: true,
@@ -240,17 +249,17 @@ async function runTransaction<Result>(
     row: async <Row>(statement: Statement) => (await rows<Row>(statement))[0],
     notify: (channel, payload = '') => void notified.push([channel, payload]),
   }
-  await client.query('begin')
+  await client.send('begin')
   let result: Result
   try {
     result = await work(tx)
   } catch (error) {
-    if (!breaksConnection(error)) await client.query('rollback')
+    if (!breaksConnection(error)) await client.send('rollback')
     throw error
   }
   // When the commit fails, the work may be on disk all the same. The caller gets `unavailable`, and unique constraints keep a
   // retry from doing the work twice.
-  await client.query('commit')
+  await client.send('commit')
   return { result, notified }
 }
 

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { Problem } from '../kernel/problem.ts'
 import { databaseWaitFailures, databaseWaitSeconds } from '../metrics/instruments.ts'
 import { breaksConnection, isAway } from './failure.ts'
+import type { Statement } from './sql.ts'
 
 /** Limits of every session, in milliseconds. */
 export const SESSION_LIMITS = {
@@ -46,34 +47,65 @@ export function sessionConfig(options: SessionOptions): pg.ClientConfig {
   }
 }
 
+/** A connection of a pool. */
+export type Session = pg.PoolClient & Pick<StatementClient, 'send'>
+
+/**
+ * `send` does what `query` does with a promise and a `query_timeout`. But `query` keeps each result in memory until the next full garbage
+ * collection: it assigns a new function to a property (`query.callback = (…) => …`), which V8 allocates among the long-lived objects.
+ */
+class StatementClient extends pg.Client {
+  readonly #timeoutMs: number
+
+  constructor({ query_timeout = 0, ...config }: pg.ClientConfig = {}) {
+    super(config)
+    this.#timeoutMs = query_timeout
+  }
+
+  /** After a timeout the connection must be closed, see `breaksConnection`. */
+  async send(statement: Statement | string): Promise<pg.QueryResult> {
+    const config = typeof statement === 'string' ? { text: statement } : { ...statement } // a copy: `query` changes it
+    try {
+      return await new Promise((resolve, reject) => {
+        const timer = setTimeout(() => reject(new Error('query read timeout')), this.#timeoutMs)
+        this.query(config, (error, result) => {
+          clearTimeout(timer)
+          if (error) reject(error)
+          else resolve(result)
+        })
+      })
+    } catch (error) {
+      Error.captureStackTrace(error as Error) // it led to the socket, and now leads to the caller
+      throw error
+    }
+  }
+}
+
 export function openPool(
   config: pg.ClientConfig,
   { max, idleMs }: { max: number; idleMs: number },
   onIdleError?: (error: Error) => void,
 ): pg.Pool {
-  const pool = new pg.Pool({ ...config, max, idleTimeoutMillis: idleMs })
+  const pool = new pg.Pool({ ...config, Client: StatementClient, max, idleTimeoutMillis: idleMs })
   // Without error listeners on the pool and on each client, a killed backend would end our process.
   pool.on('error', (error) => onIdleError?.(error))
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 
-export async function clientOf(pool: pg.Pool): Promise<pg.PoolClient> {
+export async function clientOf(pool: pg.Pool): Promise<Session> {
   const start = performance.now()
   try {
     const client = await pool.connect()
     databaseWaitSeconds.observe((performance.now() - start) / 1_000)
-    return client
+    return client as Session
   } catch (error) {
     databaseWaitFailures.inc()
     throw unavailable(error)
   }
 }
 
-export async function withClient<Result>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient) => Promise<Result>,
-): Promise<Result> {
+export async function withClient<Result>(pool: pg.Pool, work: (client: Session) => Promise<Result>): Promise<Result> {
   const client = await clientOf(pool)
   try {
     const result = await work(client)
