@@ -747,7 +747,8 @@ test('D8: over real DNS, a name with a private address is refused, and an unknow
   const ask = async (name: string) => withoutTime(await post(`http://${name}:${port}`, { allowPrivate: false }))
   assert.deepEqual(await ask('hooks.test'), failed('blocked_address', 'the address is not a public one'))
   assert.deepEqual(await ask('unknown.test'), failed('dns', 'ENOTFOUND'))
-  assert.deepEqual(await ask('silent.test'), failed('dns', 'ETIMEOUT'))
+  await assert.rejects(resolve('silent.test'), { code: 'ETIMEOUT' })
+  assert.equal((await ask('silent.test')).kind, 'failed') // by DNS, or on a busy machine by the deadline for a connection
   assert.deepEqual(seen, { connections: 0, requests: 0 })
 })
 
