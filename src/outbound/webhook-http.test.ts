@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'
 import * as net from 'node:net'
@@ -63,8 +63,9 @@ async function rawMerchant(t: TestContext, bytes: string, after = (_: net.Socket
   return `http://127.0.0.1:${await listen(t, server)}`
 }
 
+/** Tests of a limit set it. For the others a machine may stall for seconds. */
 function client(t: TestContext, options: WebhookHttpOptions = {}) {
-  const guarded = webhookHttp(options)
+  const guarded = webhookHttp({ deadlineMs: 60_000, connectMs: 60_000, ...options })
   t.after(() => guarded.close())
   return (url: string, call: Partial<WebhookCall> = {}) =>
     guarded.post({
@@ -74,6 +75,14 @@ function client(t: TestContext, options: WebhookHttpOptions = {}) {
       allowPrivate: true,
       ...call,
     })
+}
+
+/** For a short `connectMs`: a stalled machine may not connect in time. */
+async function onceConnected(call: () => Promise<WebhookAnswer>): Promise<WebhookAnswer> {
+  for (let times = 1; ; times++) {
+    const answer = await call()
+    if (answer.kind === 'answer' || answer.detail !== 'no connection was made in time' || times === 5) return answer
+  }
 }
 
 const resolvesTo = (...addresses: string[]) => ({
@@ -194,20 +203,25 @@ test('D2: a silent server is a timeout at the deadline', async (t) => {
   const url = await merchant(t, () => {})
   const answer = await client(t, { deadlineMs: 150 })(url)
   assert.deepEqual(withoutTime(answer), failed('timeout', 'no whole answer before the deadline'))
-  assert.ok(answer.tookMs >= 149 && answer.tookMs < 10_000, 'not after the usual 15 s')
+  assert.ok(answer.tookMs >= 149 && answer.tookMs < 60_000, `${answer.tookMs} ms`)
 })
 
 test('D6: a response that arrives byte by byte is cut off at the deadline, in its headers and in its body', async (t) => {
   for (const beginning of ['HTTP/1.1 200 OK\r\nx-drip: ', 'HTTP/1.1 200 OK\r\ncontent-length: 60000\r\n\r\n']) {
     const closed = Promise.withResolvers<void>()
-    const url = await rawMerchant(t, beginning, (socket) => {
-      const drip = setInterval(() => socket.write('x'), 10)
+    const server = net.createServer((socket) => {
+      let drip: NodeJS.Timeout | undefined
+      socket.once('data', () => {
+        socket.write(beginning)
+        drip = setInterval(() => socket.write('x'), 10)
+      })
       socket.on('close', () => {
         clearInterval(drip)
         closed.resolve()
       })
     })
-    const answer = await client(t, { deadlineMs: 1_500 })(url) // the server must have heard of it by then
+    const url = `http://127.0.0.1:${await listen(t, server)}`
+    const answer = await client(t, { deadlineMs: 1_500 })(url)
     assert.deepEqual(withoutTime(answer), failed('timeout', 'no whole answer before the deadline'))
     await closed.promise
   }
@@ -352,23 +366,34 @@ test('D2: a kept connection that the server closed costs no try: the call is rep
 })
 
 test('D7: a call that waits too long for a connection is not sent, and a full queue refuses calls', async (t) => {
+  const held: http.ServerResponse[] = []
   let requests = 0
-  let answers = (_: http.ServerResponse) => {}
+  const arrived = new EventEmitter()
   const url = await merchant(t, (_, response) => {
     requests++
-    answers(response)
+    held.push(response)
+    arrived.emit('request')
   })
-  // Two of them must be connected by the time that the others give up.
-  const post = client(t, { deadlineMs: 4_000, connectMs: 2_000, maxConnectionsPerHost: 2, maxWaitingPerHost: 3 })
-  const outcomes = (await Promise.all(Array.from({ length: 6 }, () => post(url)))).map(withoutTime)
+  const answerTwo = async () => {
+    while (held.length < 2) await once(arrived, 'request')
+    for (const response of held.splice(0)) response.end()
+  }
+  const post = client(t, { connectMs: 2_000, maxConnectionsPerHost: 2, maxWaitingPerHost: 3 })
+  const twoCalls = () => [onceConnected(() => post(url)), onceConnected(() => post(url))]
+  // They open two connections, so that the calls below need no time to connect.
+  const [, ...first] = await Promise.all([answerTwo(), ...twoCalls()])
+  assert.deepEqual(first.map(withoutTime), [answered(200), answered(200)])
+
+  const [active, others] = [[post(url), post(url)], Array.from({ length: 4 }, () => post(url))]
   const waited = failed('too_many', 'no connection was free in time')
-  const silent = failed('timeout', 'no whole answer before the deadline')
   const full = failed('too_many', 'too many calls to this host are waiting')
-  assert.deepEqual(outcomes, [silent, silent, waited, waited, waited, full])
-  assert.equal(requests, 2)
+  assert.deepEqual((await Promise.all(others)).map(withoutTime), [waited, waited, waited, full])
+  await answerTwo()
+  assert.deepEqual((await Promise.all(active)).map(withoutTime), [answered(200), answered(200)])
+  assert.equal(requests, 4)
   // The queue accepts calls again.
-  answers = (response) => response.end()
-  assert.deepEqual(withoutTime(await post(url)), answered(200))
+  const [, ...again] = await Promise.all([answerTwo(), ...twoCalls()])
+  assert.deepEqual(again.map(withoutTime), [answered(200), answered(200)])
 })
 
 test('D7: a silent host does not delay another', async (t) => {
@@ -383,7 +408,7 @@ test('D7: a silent host does not delay another', async (t) => {
 test('closing ends active and queued calls, and refuses new ones', async (t) => {
   const arrived = Promise.withResolvers<void>()
   const url = await merchant(t, () => arrived.resolve())
-  const guarded = webhookHttp({ maxConnectionsPerHost: 1 })
+  const guarded = webhookHttp({ deadlineMs: 60_000, connectMs: 60_000, maxConnectionsPerHost: 1 })
   const call = { url, headers: {}, body: '', allowPrivate: true }
   const calls = [guarded.post(call), guarded.post(call)]
   await arrived.promise
@@ -504,7 +529,7 @@ test('D8: a proxy in the environment is not used', async (t) => {
   const url = await merchant(t, (_, response) => response.end('from the merchant'))
   const script = `
     import { webhookHttp } from ${JSON.stringify(join(import.meta.dirname, 'webhook-http.ts'))}
-    const guarded = webhookHttp()
+    const guarded = webhookHttp({ deadlineMs: 60_000, connectMs: 60_000 })
     const answer = await guarded.post({ url: ${JSON.stringify(url)}, headers: {}, body: '', allowPrivate: true })
     guarded.close()
     console.log(answer.excerpt)`
@@ -691,13 +716,14 @@ test('D8: a connection that was opened with permission for private addresses is 
   let address = '127.0.0.1'
   const post = client(t, { connectMs: 3_000, resolve: async () => [{ address }] })
   const url = `http://hooks.test:${port}`
+  assert.deepEqual(withoutTime(await onceConnected(() => post(url))), answered(200, 'trapped'))
+  const before = { ...seen }
   assert.deepEqual(withoutTime(await post(url)), answered(200, 'trapped'))
-  assert.deepEqual(withoutTime(await post(url)), answered(200, 'trapped'))
-  assert.deepEqual(seen, { connections: 1, requests: 2 })
+  assert.deepEqual(seen, { ...before, requests: 2 }, 'on the same connection')
   for (address of ['127.0.0.1', UNALLOCATED]) {
     assert.equal((await post(url, { allowPrivate: false })).kind, 'failed')
   }
-  assert.deepEqual(seen, { connections: 1, requests: 2 })
+  assert.deepEqual(seen, { ...before, requests: 2 })
 })
 
 test('D8: without permission only ports 80, 443 and those above 1023 are allowed', async (t) => {
@@ -755,9 +781,14 @@ test('D8: over real DNS, a name with a private address is refused, and an unknow
 test('D7: names without a DNS answer do not delay others', async (t) => {
   const { port } = await trap(t)
   const post = client(t, { resolve: createDnsResolve([await nameServer(t, () => '127.0.0.1')]) })
-  const stuck = Array.from({ length: 50 }, (_, i) => post(`http://silent-${i}.test:${port}`))
-  const answer = await post(`http://hooks.test:${port}`)
-  assert.deepEqual(withoutTime(answer), answered(200, 'trapped'))
-  assert.equal(await Promise.race([...stuck, 'still waiting']), 'still waiting')
+  const settled: string[] = []
+  const ask = async (name: string) => {
+    const answer = await post(`http://${name}.test:${port}`)
+    settled.push(name)
+    return answer
+  }
+  const stuck = Array.from({ length: 50 }, (_, i) => ask(`silent-${i}`))
+  assert.deepEqual(withoutTime(await ask('hooks')), answered(200, 'trapped'))
   for (const { kind } of await Promise.all(stuck)) assert.equal(kind, 'failed')
+  assert.equal(settled[0], 'hooks')
 })
