@@ -7,7 +7,7 @@ const service = await startDeliveringService()
 
 test('D5: a retry that a stopping worker leaves is made by the next one at once, however old the lease is', async () => {
   const shop = await service.addShop()
-  const listener = await startListener(takes.with(500))
+  const listener = await startListener(takes.notNow)
   const first = service.startEngine()
   const eventId = await tell(shop, { webhook: listener.url })
   await triedTimes(shop, eventId, 1)

@@ -97,16 +97,19 @@ export function triedTimes(shop: Shop, eventId: string, count: number): Promise<
   )
 }
 
-/** Makes the next try due now. */
-export async function makeDue(database: Database, eventId: EventId): Promise<void> {
-  const rows = await database.rows<{ destination: string }>(
-    sql`update deliveries set due_at = now() where event_id = ${uuidOf(eventId)} returning destination`,
-  )
+/**
+ * Makes the next try due now. One that is due already may be in flight: with another time it would count as a redelivery. Returns how
+ * many tries are recorded.
+ */
+export async function makeDue(database: Database, eventId: EventId): Promise<number> {
+  const rows = await database.rows<{ destination: string; tries: number }>(sql`
+    update deliveries set due_at = least(due_at, now()) where event_id = ${uuidOf(eventId)} returning destination, tries`)
   await scheduleRetries(
     database,
     placeOf(eventId),
     rows.map(({ destination }) => destination),
   )
+  return Math.max(...rows.map(({ tries }) => tries))
 }
 
 /** Ends the leases on the destinations of this event. */
