@@ -17,6 +17,7 @@ export interface SessionOptions {
   isPooled?: boolean
   poolWaitMs?: number
   statementTimeoutMs?: number
+  lockTimeoutMs?: number
 }
 
 // bigint columns hold minor units and counters. The schema keeps them below 2^53, so that numbers are exact.
@@ -41,6 +42,7 @@ export function sessionConfig(options: SessionOptions): pg.ClientConfig {
     ...(!options.isPooled && {
       ...SESSION_LIMITS,
       statement_timeout: statementTimeoutMs,
+      lock_timeout: options.lockTimeoutMs ?? SESSION_LIMITS.lock_timeout,
       // Overrides settings of the role or database: a 2xx response means that the data is on disk.
       options: '-c synchronous_commit=on',
     }),

@@ -36,10 +36,10 @@ export async function createDatabase({ empty = false } = {}): Promise<TestDataba
   const name = `test_${randomBytes(6).toString('hex')}`
   await onServer(`create database ${name} ${empty ? '' : `template ${TEMPLATE}`}`)
   const url = urlOfDatabase(serverUrl(), name)
-  // On a slow machine a connection may take longer than the second that the service waits, and a statement that fills a table longer than
-  // its 5 s. Tests of these limits open their own.
+  // On a machine that stalls, a connection may take longer than the second that the service waits, a statement that fills a table longer
+  // than its 5 s, and a queue for the lock on a row longer than its 2 s. Tests of these limits open their own.
   const pooled = pooledUrl(url)
-  const patience = { poolWaitMs: 10_000, statementTimeoutMs: 30_000 }
+  const patience = { poolWaitMs: 30_000, statementTimeoutMs: 30_000, lockTimeoutMs: 30_000 }
   const database = connect({ url: pooled ?? url, isPooled: pooled !== undefined, ...patience })
   after(async () => {
     await database.close()
