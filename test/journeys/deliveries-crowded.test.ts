@@ -194,7 +194,7 @@ test('the claimed deliveries of a stopped engine are taken over by another at on
   assert.equal(listener.heard.length, 8, 'it began none of the others')
   const second = service.startEngine()
   // Faster than the lease of 30 s.
-  await listener.hears(40, 10_000)
+  await listener.hears(40)
   await eventually(
     () => waitingFor('handed over'),
     (count) => count === 0,
@@ -209,7 +209,7 @@ test('D5: the leases of a worker are released after it lapsed, not while it rene
   await heapUp(database, eventId, { url: 'http://127.0.0.1:9/', destination: 'leased' }, 1)
   const [owner, survivor] = [randomUUID(), randomUUID()]
   const renew = (workerId: string, observeSeconds = 0) =>
-    renewWorker(database, workerId, { ttlSeconds: 6, observeSeconds })
+    renewWorker(database, workerId, { ttlSeconds: 600, observeSeconds })
   await database.rows(sql`
     insert into delivery_leases values (${shop.place}, 'leased', ${owner}::uuid, now() + interval '30 seconds')`)
   const leases = () => database.rows(sql`select from delivery_leases where destination = 'leased'`)
@@ -241,7 +241,7 @@ test('a call that outlasts the stop of its engine is not recorded, and is sent a
   await first.stop()
   listener.answer = takes.well
   const second = service.startEngine()
-  await listener.hears(2, 10_000)
+  await listener.hears(2)
   const delivery = await eventually(
     () => deliverySeen(shop, eventId),
     ({ state }) => state === 'delivered',

@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/support/paying.ts'
 import { CARD, paymentRequest, startSimulator } from '../../../../test/support/simulator.ts'
+import { sql } from '../../../database/sql.ts'
 
 const rig = await startSimulator()
+/** Nothing is sent later, so that a stall of the machine changes nothing. */
+const idle = await startSimulator({ worker: false })
 type Shop = Awaited<ReturnType<typeof rig.addShop>>
 
-async function shopWith(faults: Record<string, number>): Promise<Shop> {
-  const shop = await rig.addShop()
+async function shopWith(faults: Record<string, number>, { addShop } = rig): Promise<Shop> {
+  const shop = await addShop()
   assert.equal((await shop.control('PUT', '/faults', faults)).status, 200)
   return shop
 }
@@ -70,12 +73,20 @@ test('a lost notice never comes, and a doubled one comes twice, the same both ti
 })
 
 test('a notice that is held back is overtaken by a later one', async () => {
-  const shop = await shopWith({ seed: 202, reordered: 1 }) // for 2.985 s
+  const shop = await shopWith({ seed: 202, reordered: 1 }, idle) // for 2.985 s
   const { reference } = await shop.open()
   await shop.charge(reference, { card: CARD.declined })
+  assert.ok((await heldBackSeconds(reference)) > 2.9)
+  const makeDue = (when: string) =>
+    idle.database.rows(sql`
+      update gateway_notices set due_at = now() + ${when}::interval where body like ${`%${reference}%`} and tries = 0`)
+  await makeDue('1 hour')
   await shop.control('PUT', '/faults', {})
   await shop.charge(reference, { card: CARD.pays })
-  const notices = await rig.sink.until(reference, 2)
+  await idle.sink.until(reference, 1)
+  await makeDue('0')
+  await idle.simulator.sendDueNotices(100)
+  const notices = await idle.sink.until(reference, 2)
   assert.deepEqual(
     notices.map(({ body }) => body.type),
     ['payment.paid', 'payment.failed'],
@@ -84,16 +95,20 @@ test('a notice that is held back is overtaken by a later one', async () => {
 })
 
 test('a late notice comes 5 to 20 s later', async () => {
-  const shop = await shopWith({ seed: 5, late: 1 })
+  const shop = await shopWith({ seed: 5, late: 1 }, idle)
   const { reference } = await shop.open()
   await shop.charge(reference, { card: CARD.pays })
-  const row = await rig.database.row<{ seconds: number }>({
-    name: 'late',
-    text: `select extract(epoch from due_at - clock_timestamp())::float8 as seconds from gateway_notices where body like '%' || $1 || '%'`,
-    values: [reference],
-  })
-  assert.ok(row && row.seconds > 4 && row.seconds <= 20, `${row?.seconds} s`)
+  const seconds = await heldBackSeconds(reference)
+  assert.ok(seconds >= 5 && seconds <= 20, `${seconds} s`)
 })
+
+/** For a notice of the simulator that sends nothing later. */
+async function heldBackSeconds(reference: string): Promise<number> {
+  const row = await idle.database.row<{ seconds: number }>(sql`
+    select extract(epoch from due_at - created_at)::float8 as seconds from gateway_notices
+     where body like ${`%${reference}%`} and tries = 0`)
+  return row?.seconds ?? Number.NaN
+}
 
 test('a wrong amount is taken by control calls and saved cards, counts as paid, and never happens on the page', async () => {
   const shop = await rig.addShop()
