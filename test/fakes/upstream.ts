@@ -1,7 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type ProviderHttp, providerHttp } from '../../src/outbound/provider-http.ts'
+import {
+  type ProviderAnswer,
+  type ProviderCall,
+  type ProviderHttp,
+  providerHttp,
+} from '../../src/outbound/provider-http.ts'
 
 /** A request as a provider sees it. */
 export interface Asked {
@@ -38,6 +44,8 @@ export interface Upstream {
   trouble: Trouble | ((asked: Asked) => Trouble | Said | undefined) | undefined
   /** Changes each answer on its way; undefined leaves them alone. */
   garble: ((said: Said) => Said) | undefined
+  /** Resolves when the request with this value of `x-call` has had its trouble, or its work done. */
+  handled(call: string): Promise<void>
   /** Hangs up and listens no more. */
   close(): Promise<void>
 }
@@ -47,8 +55,16 @@ export async function startUpstream(
   t: { after(end: () => Promise<void>): void },
   speak: (asked: Asked) => Said | Promise<Said>,
 ): Promise<Upstream> {
+  const handled = new Map<string, PromiseWithResolvers<void>>()
+  const handling = (call: string) => {
+    const known = handled.get(call) ?? Promise.withResolvers<void>()
+    handled.set(call, known)
+    return known
+  }
   const server = createServer((request, response) => {
-    answer(upstream, speak, request, response).catch((error) => response.destroy(error))
+    answer(upstream, speak, request, response)
+      .catch((error) => response.destroy(error))
+      .finally(() => handling(String(request.headers['x-call'])).resolve())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -56,6 +72,7 @@ export async function startUpstream(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     trouble: undefined,
     garble: undefined,
+    handled: (call) => handling(call).promise,
     async close() {
       if (!server.listening) return
       const closed = once(server, 'close')
@@ -70,7 +87,8 @@ export async function startUpstream(
 
 /**
  * For an adapter. Short of patience only while the upstream is silent, as the tests then wait for the deadline: otherwise a busy machine
- * would be taken for a silent provider.
+ * would be taken for a silent provider. A stalled machine may reach the deadline before the request is sent: then it is sent again. It may
+ * also reach it before the upstream has read the request: that is awaited, because the test may end the trouble after the answer.
  */
 export function httpTo(upstream: Upstream, { isSilent = () => false, now }: Silence = {}): ProviderHttp {
   const breaker = now ? { now } : {}
@@ -78,11 +96,21 @@ export function httpTo(upstream: Upstream, { isSilent = () => false, now }: Sile
   // The failures of a test with trouble do not open the circuit breaker of what follows.
   const [patient, inTrouble] = [providerHttp(patience), providerHttp(patience)]
   const impatient = providerHttp({ deadlineMs: 1_000, breaker })
+  async function requestInVain(call: ProviderCall): Promise<ProviderAnswer> {
+    for (;;) {
+      const id = randomUUID()
+      const answer = await impatient.request({ ...call, headers: { ...call.headers, 'x-call': id } })
+      const isTooLate = answer.kind === 'unknown' && answer.because === 'no whole answer before the deadline'
+      if (isTooLate && answer.neverSent) continue
+      if (isTooLate && !isSilent()) await upstream.handled(id)
+      return answer
+    }
+  }
   return {
     request(call) {
       const { trouble } = upstream
-      const waitsInVain = isSilent() || (typeof trouble === 'string' && trouble.startsWith('silent'))
-      return (waitsInVain ? impatient : trouble ? inTrouble : patient).request(call)
+      if (isSilent() || (typeof trouble === 'string' && trouble.startsWith('silent'))) return requestInVain(call)
+      return (trouble ? inTrouble : patient).request(call)
     },
   }
 }
