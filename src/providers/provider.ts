@@ -99,7 +99,11 @@ export interface Connection {
   /** The reference of the order that a transaction belongs to, for a provider with notices that name the transaction alone. */
   findReference?(transactionId: string): Promise<{ kind: 'found'; reference: string } | { kind: 'missing' } | Unknown>
   refund(wanted: RefundOrder): Promise<RefundOutcome>
-  /** Refunds and disputes of one order, as the provider lists them now, including those made in its dashboard. For reconciliation. */
+  /**
+   * Refunds and disputes of one order, as the provider lists them now, including those made in its dashboard. For reconciliation.
+   * `transactionIds`: the transactions on record. When there are any, returns of others are left out: they are reported by `returned` when
+   * their transaction is seen, and would count twice. Only a provider that names one sum for an order (`returnedIsOfOrder`) cannot do that.
+   */
   listReturns?(order: OrderHandle, transactionIds: string[]): Promise<ReturnsAnswer>
   /** Money that the provider took in a range of time, page by page. For `manilla audit --provider`. */
   listTransactions?(range: { from: Date; to: Date }, cursor: string | null): Promise<TransactionsAnswer>

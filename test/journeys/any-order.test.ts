@@ -176,6 +176,16 @@ const SEEN: Step[][] = [
     { do: 'ask', which: 0, source: 'check', fate: 'honest' },
     hear('honest'),
   ],
+  // A part of a transfer had gone back before it was seen, and a notice of another refund had all returns listed: it counted twice.
+  [
+    { do: 'start', channel: 'virtual-bank-account', fate: 'honest' },
+    { do: 'transfer', which: 0, amount: PRICE, returned: 0 },
+    { do: 'ask', which: 0, source: 'check', fate: 'honest' },
+    { do: 'lose', which: 0 },
+    { do: 'refund', amount: 300, fate: 'honest' },
+    { do: 'transfer', which: 0, amount: PRICE, returned: 300 },
+    hear('stale'),
+  ],
 ]
 
 /** One payment, its provider, and a clock that only a step moves. */

@@ -91,7 +91,7 @@ export class Adversary {
       check: async ({ reference }) => this.#check(reference, fate),
       readNotice: ({ headers, body }) => readNotice(headers.signature, body),
       refund: async ({ reference, order, amount }) => this.#refund(reference, order.reference, amount.amount, fate),
-      listReturns: async ({ reference }) => this.#listReturns(reference, fate),
+      listReturns: async ({ reference }, transactionIds) => this.#listReturns(reference, transactionIds, fate),
     }
   }
 
@@ -202,7 +202,7 @@ export class Adversary {
   }
 
   /** It does not repeat our reference, as with many providers. */
-  #listReturns(reference: string, fate: Fate): ReturnsAnswer {
+  #listReturns(reference: string, transactionIds: string[], fate: Fate): ReturnsAnswer {
     if (fate === 'never sent') return neverSent()
     if (fate === 'silent before' || fate === 'silent after') return silence()
     const entry = this.ledger.get(reference)
@@ -213,7 +213,7 @@ export class Adversary {
       amount: { amount, currency },
     }))
     const early = entry.transactions
-      .filter(({ returned }) => returned > 0)
+      .filter(({ id, returned }) => returned > 0 && (transactionIds.length === 0 || transactionIds.includes(id)))
       .map(({ id, returned, at }) => ({
         ...{ refundId: `early-${id}`, reference: null, status: 'successful' as const, at },
         amount: { amount: returned, currency },
