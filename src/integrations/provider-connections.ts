@@ -29,8 +29,8 @@ export interface ConnectionDependencies {
   /** The modes in which a base URL may point to a private network. */
   allowPrivate: (mode: Mode) => boolean
   providers?: readonly Provider[]
-  /** Overrides of the default deadline and circuit breaker. */
-  http?: Pick<ProviderHttpOptions, 'deadlineMs' | 'breaker'>
+  /** Overrides of the default timeouts and circuit breaker. */
+  http?: Pick<ProviderHttpOptions, 'deadlineMs' | 'connectMs' | 'breaker'>
   /** The clock of the health window, in milliseconds. */
   now?: () => number
 }

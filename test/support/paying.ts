@@ -69,7 +69,7 @@ interface Changes {
   worker?: boolean
   /** Replaces the registry of providers. */
   providers?: readonly Provider[]
-  /** Timeout of provider calls. */
+  /** Default: provider calls have a minute, because the 5 s of the sandbox provider are too short for a machine that stalls. */
   providerHttp?: NonNullable<Parameters<typeof providerConnections>[0]['http']>
   /** The clock of provider health. */
   healthNow?: () => number
@@ -112,7 +112,7 @@ export async function openPaying(
     providers: providerConnections({
       ...{ database, secrets, masterKey, serverUrl: url, allowPrivate },
       ...(changes.providers && { providers: changes.providers }),
-      ...(changes.providerHttp && { http: changes.providerHttp }),
+      http: { deadlineMs: 60_000, connectMs: 60_000, ...changes.providerHttp },
       ...(changes.healthNow && { now: changes.healthNow }),
     }),
     secrets,

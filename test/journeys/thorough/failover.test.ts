@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { PROVIDERS } from '../../../src/providers/registry.ts'
 import type { FakeProvider } from '../../fakes/fake-provider.ts'
 import { FAKES, findFake } from '../../fakes/index.ts'
 import { closedPort } from '../../support/listener.ts'
@@ -12,12 +11,9 @@ import { newVisitor, SHOP, type Visitor } from '../../support/visitor.ts'
 // twice: docs/decisions/0011-failover-only-when-nothing-started.md.
 
 const ANSWERS_WITHIN_MS = 1_500
-const providers = PROVIDERS.map((provider) => ({
-  ...provider,
-  capabilities: { ...provider.capabilities, answersWithinMs: ANSWERS_WITHIN_MS },
-}))
 let passedMs = 0
-const world = await startProviderWorld({ providers, healthNow: () => Date.now() + passedMs })
+const providerHttp = { deadlineMs: ANSWERS_WITHIN_MS }
+const world = await startProviderWorld({ providerHttp, healthNow: () => Date.now() + passedMs })
 const nobodyHere = await closedPort()
 const AMOUNT = 1_250_000
 
