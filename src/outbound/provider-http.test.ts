@@ -9,7 +9,7 @@ const SECRET = 'sk_very_secret'
 
 /** A provider with this behaviour. */
 async function upstream(t: TestContext, behave: http.RequestListener): Promise<string> {
-  const server = http.createServer(behave)
+  const server = http.createServer({ keepAliveTimeout: 60_000 }, behave) // 5 s are too short while the machine stalls
   return listen(t, server, () => server.closeAllConnections())
 }
 

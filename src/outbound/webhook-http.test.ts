@@ -41,6 +41,7 @@ async function listen(t: TestContext, server: net.Server, host = '127.0.0.1'): P
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
   })
+  Object.assign(server, { keepAliveTimeout: 60_000 }) // its 5 s would end a kept connection while the machine stalls
   server.listen(0, host)
   await once(server, 'listening')
   t.after(() => {
