@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { openBrowser } from './browser.ts'
 import { openMerchantSite } from './customer.ts'
-import { type PayingService, type Shop, startPaying } from './paying.ts'
+import { AS_IN_PRODUCTION, type PayingService, type Shop, startPaying } from './paying.ts'
 
 export interface OpenShop {
   service: PayingService
@@ -15,7 +15,7 @@ export interface OpenShop {
 
 /** The service, a shop that uses it, and a browser for its customers. */
 export async function openShop(): Promise<OpenShop> {
-  const service = await startPaying()
+  const service = await startPaying({ providerHttp: AS_IN_PRODUCTION })
   const shop = await service.addShop()
   const site = await openMerchantSite()
   return { service, shop, site, redirectURL: `${site}/thanks`, browser: await openBrowser() }

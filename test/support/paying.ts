@@ -79,6 +79,9 @@ interface Changes {
   host?: 'localhost'
 }
 
+/** For tests that wait until the sandbox provider has been silent for too long. */
+export const AS_IN_PRODUCTION = { deadlineMs: 5_000, connectMs: 5_000 }
+
 /** `databaseUrl`: enables live updates of payment pages. */
 export async function startPaying(
   changes: Changes & { database?: Database; databaseUrl?: string } = {},

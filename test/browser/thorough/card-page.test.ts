@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openBrowser } from '../../support/browser.ts'
 import { openMerchantSite, VERVE, VISA } from '../../support/customer.ts'
-import { eventually, startPaying } from '../../support/paying.ts'
+import { AS_IN_PRODUCTION, eventually, startPaying } from '../../support/paying.ts'
 
-const service = await startPaying()
+const service = await startPaying({ providerHttp: AS_IN_PRODUCTION })
 const shop = await service.addShop('Adaeze <b>Kitchen</b>')
 const merchant = await openMerchantSite()
 const browser = await openBrowser()

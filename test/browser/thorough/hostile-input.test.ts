@@ -13,9 +13,9 @@ import { openBrowser } from '../../support/browser.ts'
 import { newCheckout, reaches } from '../../support/customer.ts'
 import { everyState, openPage, type Shown } from '../../support/every-state.ts'
 import { MARKUP, NOT_ADDRESSES } from '../../support/hostile.ts'
-import { eventually, request, startPaying } from '../../support/paying.ts'
+import { AS_IN_PRODUCTION, eventually, request, startPaying } from '../../support/paying.ts'
 
-const service = await startPaying()
+const service = await startPaying({ providerHttp: AS_IN_PRODUCTION })
 const { database, baseUrl, parts } = service
 const shop = await service.addShop()
 await brandMerchant(parts, 'test', shop.merchantId, { returnAfterSeconds: 60 })

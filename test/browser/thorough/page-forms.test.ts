@@ -8,11 +8,11 @@ import { newCheckout, transfer } from '../../support/customer.ts'
 import { openEventStream } from '../../support/event-stream.ts'
 import { everyState, openPage, postForm, stateIn } from '../../support/every-state.ts'
 import { MARKUP } from '../../support/hostile.ts'
-import { eventually, request, startPaying } from '../../support/paying.ts'
+import { AS_IN_PRODUCTION, eventually, request, startPaying } from '../../support/paying.ts'
 import { letPass } from '../../support/payment-records.ts'
 import { CARD } from '../../support/simulator.ts'
 
-const service = await startPaying()
+const service = await startPaying({ providerHttp: AS_IN_PRODUCTION })
 const { database, baseUrl, parts } = service
 const shop = await service.addShop()
 const SHOP = 'http://localhost:8080'
