@@ -88,9 +88,12 @@ test('a customer who cancels on the card page returns to the payment page, not c
   await page.goto(link)
   await page.getByRole('button', { name: 'Cancel' }).click()
   await page.waitForURL(/\/pay\/emb_/)
-  const payment = await shop.payment(reference)
-  assert.ok(await page.getByRole('button', { name: 'Pay ₦12,500.00' }).isVisible())
-  assert.deepEqual([payment.status, payment.attempts[0].status], ['pending', 'failed'])
+  await page.getByRole('button', { name: 'Pay ₦12,500.00' }).waitFor()
+  const payment = await eventually(
+    () => shop.payment(reference),
+    ({ attempts }) => attempts[0].status === 'failed',
+  )
+  assert.equal(payment.status, 'pending')
   assert.equal(payment.attempts[0].failure.code, 'customer_cancelled')
   await page.goto(link)
   assert.equal(await page.locator('h2').innerText(), 'Cancelled')
