@@ -33,6 +33,7 @@ test('money of an order that cannot be checked now is not reported as unknown to
   const found = await confirm({
     findReference: async () => ({ kind: 'found', reference: 'order-1' }),
     check: async () => ({ kind: 'unknown', because: 'it answered 500' }),
+    verifyKeys: async () => ({ kind: 'good' }),
     listTransactions: async () => ({ kind: 'page', transactions: [], nextCursor: null }),
   })
   assert.deepEqual([found?.code, found?.detail.includes('it answered 500')], ['provider_timeout', true])
@@ -81,11 +82,15 @@ test('money of which the provider has given back less than is on record is refus
 })
 
 test('after a rotation of keys money is confirmed with the current ones; another account cannot deny it', async () => {
-  const refused = { listTransactions: async () => ({ kind: 'unknown' as const, because: 'it refused the keys' }) }
+  const listTransactions = async () => ({ kind: 'unknown' as const, because: 'it refused the keys' })
+  const refused = { listTransactions, verifyKeys: async () => ({ kind: 'bad' as const, because: 'refused' }) }
   const listOf = (transactions: ListedTransaction[]) => ({
     listTransactions: async () => ({ kind: 'page' as const, transactions, nextCursor: null }),
   })
   assert.equal(await confirm(refused, receipt, undefined, listOf([listed])), undefined)
   const problem = await confirm(refused, receipt, undefined, listOf([]))
   assert.deepEqual([problem?.code, problem?.detail.includes('refused the keys')], ['provider_timeout', true])
+  const silent = { listTransactions, verifyKeys: async () => ({ kind: 'unknown' as const, because: 'no answer' }) }
+  const unasked = await confirm(silent, receipt, undefined, listOf([listed]))
+  assert.equal(unasked?.code, 'provider_timeout', 'keys that may be good are not replaced')
 })

@@ -34,15 +34,21 @@ export async function confirmMoney(
       throw refused(`The keys of this account of ${title} are deleted, so it cannot be asked.`)
     throw error
   })
+  const currentConnection = () =>
+    providers.connect(scope, provider).catch((error) => {
+      if (error instanceof NotSetUp) return connection // the merchant has removed the provider
+      throw error
+    })
   const signal = AbortSignal.timeout(deadlineMs)
   const late = sleep(deadlineMs, TOO_LATE, { ref: false })
   const find = async (): Promise<Found> => {
     const found = await findTransaction(connection, receipt, signal)
-    if (!('kind' in found) || found.kind === 'missing') return found
-    // After a rotation the provider refuses the keys of this account, and only the current keys can access its transactions.
-    const current = await providers.connect(scope, provider).catch(() => connection)
-    const other = current === connection ? found : await findTransaction(current, receipt, signal)
-    return 'kind' in other ? found : other // another provider account does not have it
+    const isUnknown = 'kind' in found && found.kind === 'unknown' && !signal.aborted
+    if (!isUnknown || (await connection.verifyKeys()).kind !== 'bad') return found
+    // As in rotated-keys.ts: the provider refuses the keys of this account, so the current keys are used. Only what they find counts,
+    // because they may belong to another provider account.
+    const other = await findTransaction(await currentConnection(), receipt, signal)
+    return 'kind' in other ? found : other
   }
   const found = await Promise.race([find(), late])
   if ('kind' in found) {
