@@ -19,7 +19,7 @@ import { findPaymentStateById, lockPaymentState } from './store/payment-states.t
 import { allTransactionsOf, transactionsOf } from './store/receipts.ts'
 import { insertRefund, leaseRefund, refundsOf } from './store/refunds.ts'
 import { insertReview, type NewReview, reviewsOf } from './store/reviews.ts'
-import { lockUnmatched, type UnmatchedMoney } from './store/transfers.ts'
+import { isHandledUnderOtherKeys, lockUnmatched, moveUnmatched, type UnmatchedMoney } from './store/transfers.ts'
 import { writeDecision } from './write-decision.ts'
 
 /** What a line of the list of transfers stands for. */
@@ -38,6 +38,7 @@ export interface Handling {
 }
 
 const HANDLED = 'Another member has handled this money, or it has changed. Read the list again.'
+const RECORDED_TWICE = 'This transaction is on record twice, and the other record counts. Close this one with a note.'
 const UNKNOWN = 'You have no such transfer in this mode.'
 
 /** Finds what the id of a line means. Throws if it is not this merchant's. */
@@ -72,9 +73,13 @@ export async function matchTransfer(
   if (name.kind !== 'receipt') throw new Problem('conflict', 'This money belongs to a payment already.')
   const { id } = name
   const lock = (tx: Transaction) => lockForMatch(tx, { scope, limit }, id, paymentId, expected)
-  await confirmMoney(deps, scope, (await deps.database.transaction(lock)).unmatched)
+  const account = await confirmMoney(deps, scope, (await deps.database.transaction(lock)).unmatched)
   return deps.database.transaction(async (tx) => {
-    const { before, unmatched } = await lock(tx)
+    const { before, unmatched: locked } = await lock(tx)
+    const unmatched = { ...locked, account }
+    // Rotated keys: the account that found it may have an attempt with this transaction, now or later.
+    if (account !== locked.account && !(await moveUnmatched(tx, scope, id, account)))
+      throw new Problem('conflict', RECORDED_TWICE)
     const { receipt } = unmatched
     const attempt = attemptFor(before, unmatched) ?? (await addAttemptFor(tx, deps, before, unmatched))
     const outcome = { kind: 'paid' as const, receipts: [receipt] }
@@ -113,6 +118,7 @@ async function lockForMatch(
     throw new Problem('conflict', `Payment ${payment.reference} is paid already. Return this money instead.`)
   if (payment.currency !== amount.currency)
     throw new Problem('conflict', `This money is in ${amount.currency}, the payment in ${payment.currency}.`)
+  if (await isHandledUnderOtherKeys(tx, scope, unmatched)) throw new Problem('conflict', RECORDED_TWICE)
   return { before, unmatched }
 }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
+import { type MerchantId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { expireRetiredKeys } from '../../src/payments/expire-retired-keys.ts'
+import { matchTransfer } from '../../src/payments/handle-transfer.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { startAttempt } from '../../src/payments/start-attempt.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
@@ -290,4 +291,55 @@ test('a notice that names a transaction alone finds its order, although another 
     paid.refunds.map(({ kind, amount }: { kind: string; amount: number }) => [kind, amount]),
     [['provider', 10_000]],
   )
+})
+
+/**
+ * Keys of one account at the provider were rotated because they leaked. Whoever has the old ones reports a transaction of a customer as
+ * money of an order that we do not know. `match` is what a member would do with it then.
+ */
+async function leakedKey() {
+  const { shop, first } = await twoAccounts()
+  const { fake } = first
+  const leaked = fake.keys.secretKey
+  fake.keys.secretKey = newSecretKey()
+  await setKeys(shop, fake)
+  const paid = await start(first)
+  const other = await start(first)
+  await fake.customer.payByCard(paid.order, { save: false })
+  const [notice] = fake.takeNotices()
+  assert.ok(notice)
+  const forge = async () => {
+    const body = notice.body.toString().replaceAll(paid.order, 'an-order-of-nobody')
+    const signature = createHmac('sha512', leaked).update(body).digest('hex')
+    const headers = { ...notice.headers, 'x-paystack-signature': signature }
+    assert.equal((await request(noticeUrl(world, shop, 'paystack'), 'POST', headers, body)).status, 200)
+    const [row] = await eventually(
+      () =>
+        database.rows<{ id: number; account: number }>(sql`
+          select id, account from receipts where merchant_id = ${uuidOf(shop.merchantId)} and attempt_id is null`),
+      (rows) => rows.length === 1,
+    )
+    assert.equal(row?.account, 1)
+    return row.id
+  }
+  const scope = { place: shop.place, merchantId: shop.merchantId as MerchantId, mode: 'sandbox' as const }
+  const match = (id: number) =>
+    matchTransfer(parts, { scope, actor: 'member', note: null }, { kind: 'receipt', id }, other.id, first.amount)
+  return { first, paid, other, forge, match }
+}
+
+test('a transaction that is counted is not matched again when the old key reports it', async () => {
+  const { first, paid, other, forge, match } = await leakedKey()
+  await check(paid.id)
+  assert.equal((await first.payment(paid.reference)).status, 'successful')
+  await assert.rejects(match(await forge()), /on record twice/)
+  assert.equal((await first.payment(other.reference)).status, 'pending')
+})
+
+test('a transaction that the old key reported, and that was matched, is not counted again by its own payment', async () => {
+  const { first, paid, other, forge, match } = await leakedKey()
+  await match(await forge())
+  assert.equal((await first.payment(other.reference)).status, 'successful')
+  await check(paid.id)
+  assert.equal((await first.payment(paid.reference)).status, 'pending')
 })
