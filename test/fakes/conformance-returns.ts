@@ -73,6 +73,8 @@ export function returnsConformance(
     const rig = await rigFor(t)
     const matched = await refundable(rig)
     const own = await paid(rig)
+    const ofOwnOrder = await refundAtProvider(rig, own.handle, 100)
+    const madeBefore = rig.refundsMade()
     const never = newReference()
     // A person matched it with a payment whose own order is paid, too, and with one whose order the provider does not know.
     const orders = [own.handle, handleOf({ reference: never }, { providerReference: never }, 'card')]
@@ -86,10 +88,13 @@ export function returnsConformance(
       const answer = await listReturns(rig, order, matched.transactionIds)
       assert.ok(answer.kind === 'returns', answer.kind)
       assert.ok(answer.refunds.some(({ reference }) => reference === wanted.reference))
+      const isListed = answer.refunds.some(({ refundId }) => refundId === ofOwnOrder)
+      assert.ok(!isListed, 'the refund of a transaction that is not on record is left out')
     }
-    assert.equal(rig.refundsMade(), orders.length)
+    assert.equal(rig.refundsMade() - madeBefore, orders.length)
     const ofOwn = await listReturns(rig, own.handle, own.transactionIds)
-    assert.deepEqual(ofOwn, { kind: 'returns', refunds: [], disputes: [] })
+    assert.ok(ofOwn.kind === 'returns', ofOwn.kind)
+    assert.deepEqual([ofOwn.refunds.map(({ refundId }) => refundId), ofOwn.disputes], [[ofOwnOrder], []])
   })
 
   testIf(listsDisputes, 'a dispute is open, then won or lost', async (t) => {

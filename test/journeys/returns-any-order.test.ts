@@ -182,6 +182,45 @@ test('a refund that is on record is not taken for one of new money, where the pr
   )
 })
 
+/** A payment by transfer, of which nobody sends notices. */
+async function byTransfer(shop: Shop) {
+  await loseNotices(shop)
+  const { data } = (await shop.initialize({ provider: 'gateway-virtual-bank-account', amount: AMOUNT })).body
+  const { id, reference, attempts } = await shop.payment(data.reference)
+  const order: string = attempts[0].providerReference
+  const { accountNumber } = data.data
+  const act = async (path: string, body: object) => {
+    const { status } = await shop.call('POST', `/sandbox/gateway/${path}`, body)
+    assert.ok(status === 200 || status === 201, `${path}: ${status}`)
+  }
+  const payment: Paid = { id, reference, order }
+  return {
+    payment,
+    transfer: (amount: number) => act('transfers', { accountNumber, amount }),
+    refund: (amount: number) => act('refunds', { payment: order, reference: order, amount }),
+    check: async () => checkAttempt(parts, await attemptOf(payment), { source: 'check' }),
+    list: async () => reconcileReturns(parts, await attemptOf(payment)),
+  }
+}
+
+test('refunds of an order with two transfers count once, whether they are listed before or after the second is seen', async () => {
+  const shop = await service.addShop()
+  for (const isListedFirst of [true, false]) {
+    const { payment, transfer, refund, check, list } = await byTransfer(shop)
+    await transfer(200_000)
+    await check()
+    await refund(120_000)
+    await list()
+    await transfer(200_000)
+    await refund(120_000)
+    if (isListedFirst) await list()
+    await check()
+    await list()
+    const { amountReceived, amountReturned } = await attemptOf(payment)
+    assert.deepEqual([amountReceived, amountReturned], [400_000, 240_000], `listed first: ${isListedFirst}`)
+  }
+})
+
 /** A payment whose money the provider was giving back when we first saw it. */
 async function seenWithReturn(shop: Shop, returned: number): Promise<Paid> {
   await loseNotices(shop)

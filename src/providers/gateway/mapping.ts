@@ -16,6 +16,7 @@ import {
   type ReturnsAnswer,
   unknown,
 } from '../provider.ts'
+import { spreadReturned } from '../spread-returned.ts'
 import type {
   GatewayDispute,
   GatewayError,
@@ -44,16 +45,19 @@ export function outcomeOf(record: GatewayRecord): Outcome {
   }
 }
 
-/** The record counts refunds by payment; its transactions are used up in their order. */
-export function receiptsOf({ transactions, refunded }: GatewayRecord): Receipt[] {
-  let left = refunded
-  return transactions
+/** The record counts what was returned by payment, and a payment by transfer can have several transactions. */
+export function receiptsOf({ channel, transactions, refunded }: GatewayRecord): Receipt[] {
+  const receipts = transactions
     .filter(({ kind, status }) => (kind === 'charge' || kind === 'transfer') && status === 'paid')
-    .map(({ id, amount, currency, at }) => {
-      const returned = Math.min(left, amount)
-      left -= returned
-      return { transactionId: id, amount: money(amount, currency), at, ...(returned > 0 && { returned }) }
-    })
+    .map(({ id, amount, currency, at }) => ({ transactionId: id, amount: money(amount, currency), at }))
+  return spreadReturned(receipts, channel === 'card' ? refunded : refunded - lostOf(transactions))
+}
+
+/** What lost disputes took. Of several transactions, only refunds are told with a receipt. */
+function lostOf(transactions: GatewayRecord['transactions']): number {
+  const sumOf = (wanted: string) =>
+    transactions.filter(({ kind }) => kind === wanted).reduce((sum, { amount }) => sum + amount, 0)
+  return sumOf('dispute') - sumOf('reinstatement')
 }
 
 export function returnsOf({ refunds, disputes }: GatewayReturns): ReturnsAnswer {

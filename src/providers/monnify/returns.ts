@@ -10,6 +10,7 @@ import {
   unknown,
   unreadable,
 } from '../provider.ts'
+import { spreadReturned } from '../spread-returned.ts'
 import { isMissing, read, type Session } from './api.ts'
 import { NAIRA, receiptsOf, transactionOf } from './mapping.ts'
 import { type MonnifyRefund, type MonnifyRefundPage, readRefundPage, readSearchPage, readTransaction } from './wire.ts'
@@ -22,14 +23,17 @@ const HOUR_MS = 3_600_000
 /** Their times have no zone, and their clock is not ours. */
 const MARGIN_MS = 24 * HOUR_MS
 
-/** Refunds of an order. Monnify has no API for disputes. */
+/**
+ * Refunds of an order. Monnify has no API for disputes. A transaction of theirs may have several transfers of ours, and the recorded ones may
+ * be of another order, with which a person matched them.
+ */
 export async function listReturns(
   session: Session,
   order: OrderHandle,
   transactionIds: string[],
 ): Promise<ReturnsAnswer> {
   const names = new Set(transactionIds.map(transactionOf))
-  if (order.providerReference !== order.reference) names.add(order.providerReference)
+  if (names.size === 0 && order.providerReference !== order.reference) names.add(order.providerReference)
   if (names.size === 0) {
     const name = await nameOf(session, order)
     if (typeof name !== 'string') return name
@@ -75,7 +79,7 @@ export async function withRefunds(session: Session, receipts: Receipt[], since: 
   if (!first) return receipts
   const refunds = await refundsSince(session, since)
   if (!Array.isArray(refunds)) return refunds.kind === 'refused' ? receipts : refunds
-  return spread(
+  return spreadReturned(
     receipts,
     sumOf(refunds, transactionOf(first.transactionId), ({ refundStatus }) => refundStatus !== 'FAILED'),
   )
@@ -87,19 +91,6 @@ function sumOf(refunds: MonnifyRefund[], name: string, counts: (refund: MonnifyR
 }
 
 const isCompleted = ({ refundStatus }: MonnifyRefund) => refundStatus === 'COMPLETED'
-
-/** They refund a transaction, not a transfer of it: the newest transfers are taken to have gone back first. */
-function spread(receipts: Receipt[], returned: number): Receipt[] {
-  let left = returned
-  return receipts
-    .toReversed()
-    .map((receipt) => {
-      const part = Math.min(left, receipt.amount.amount)
-      left -= part
-      return part > 0 ? { ...receipt, returned: part, returnedIsOfOrder: true as const } : receipt
-    })
-    .toReversed()
-}
 
 /** One page of the transactions of a range. The cursor is the number of the page. */
 export async function listTransactions(
@@ -147,7 +138,7 @@ async function receiptsOfEach(session: Session, names: string[], since: Date): P
     }
     const reference = said.body.paymentReference
     const returned = said.body.status === 'REVERSED' ? said.body.amountPaid : sumOf(refunds, name, isCompleted)
-    transactions.push(...spread(receipts, returned).map((receipt) => ({ ...receipt, reference })))
+    transactions.push(...spreadReturned(receipts, returned).map((receipt) => ({ ...receipt, reference })))
   }
   return transactions
 }

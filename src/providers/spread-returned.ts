@@ -1,0 +1,17 @@
+import type { Receipt } from './provider.ts'
+
+/**
+ * For a provider that refunds an order, not a transaction of it: spreads the returned sum over the transactions of the order. The newest are
+ * taken to have gone back first. `receipts`: the oldest first.
+ */
+export function spreadReturned<R extends Receipt>(receipts: R[], returned: number): R[] {
+  let left = returned
+  return receipts
+    .toReversed()
+    .map((receipt) => {
+      const part = Math.min(left, receipt.amount.amount)
+      left -= part
+      return part > 0 ? { ...receipt, returned: part, returnedIsOfOrder: true as const } : receipt
+    })
+    .toReversed()
+}
