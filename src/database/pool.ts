@@ -69,7 +69,8 @@ class StatementClient extends pg.Client {
     const config = typeof statement === 'string' ? { text: statement } : { ...statement } // a copy: `query` changes it
     try {
       return await new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error('query read timeout')), this.#timeoutMs)
+        const timeOut = () => reject(new Error('query read timeout'))
+        const timer = this.#timeoutMs > 0 ? setTimeout(timeOut, this.#timeoutMs) : undefined
         this.query(config, (error, result) => {
           clearTimeout(timer)
           if (error) reject(error)
@@ -77,7 +78,7 @@ class StatementClient extends pg.Client {
         })
       })
     } catch (error) {
-      Error.captureStackTrace(error as Error) // it led to the socket, and now leads to the caller
+      if (error instanceof Error) Error.captureStackTrace(error) // it led to the socket, and now leads to the caller
       throw error
     }
   }
