@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { type ClientRequest, get, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { test } from 'node:test'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { addMember, signedInBrowser } from '../support/dashboard.ts'
@@ -9,8 +11,11 @@ import { eventually } from '../support/paying.ts'
 import { addMerchant, call, checkout, startService, type TestMerchant } from '../support/service.ts'
 
 const { app, database } = await startService()
-await app.listen({ port: 0, host: '127.0.0.1' })
-const { port } = app.server.address() as AddressInfo
+// The buffers of a Unix socket are small. Those of TCP grow to what the machine allows, and could hold a whole export.
+const folder = await mkdtemp(join(tmpdir(), 'manilla-exports-'))
+after(() => rm(folder, { recursive: true }))
+const socketPath = join(folder, 'socket')
+await app.listen({ path: socketPath })
 
 /** The rows of a file, by column. */
 function parse(text: string): Record<string, string>[] {
@@ -205,7 +210,7 @@ test('an export by a member is in the audit log, without the text that was searc
   assert.deepEqual(acts, [{ actor: `member:${id}`, act: 'payments.exported', subject: 'sandbox status=pending q=…' }])
 })
 
-/** Payments of so many bytes that no buffer on the way holds an export of them. */
+/** 12 MB, of which a page of an export has 2 MB. */
 async function addLargePayments({ place, merchantId }: TestMerchant): Promise<void> {
   await database.rows(sql`
     insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_email, metadata,
@@ -219,7 +224,7 @@ async function addLargePayments({ place, merchantId }: TestMerchant): Promise<vo
 function startExport(merchant: TestMerchant): Promise<{ request: ClientRequest; response: IncomingMessage }> {
   return new Promise((resolve, reject) => {
     const path = '/payments/v1/exports/payments'
-    const request = get({ port, path, headers: merchant.headers }, (response) => {
+    const request = get({ socketPath, path, headers: merchant.headers }, (response) => {
       response.on('error', () => {})
       resolve({ request, response })
     })
