@@ -14,7 +14,7 @@ const ORDER = [
 ]
 const PROVIDER_PORT = 'src/providers/provider.ts'
 const PROVIDER_JSON = 'src/providers/json-parsers.ts'
-const SHARED = [PROVIDER_PORT, PROVIDER_JSON, 'src/providers/failure.ts']
+const SHARED = [PROVIDER_PORT, PROVIDER_JSON, 'src/providers/failure.ts', 'src/providers/spread-returned.ts']
 
 const isTest = (file: string) => file.endsWith('.test.ts')
 const sources = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !isTest(file))
