@@ -5,7 +5,7 @@ import { insertMember, insertMembership } from '../src/members/member-store.ts'
 import { insertSession } from '../src/members/session-store.ts'
 import { newToken } from '../src/members/token.ts'
 import { digestOf } from '../src/merchants/credential.ts'
-import { foldRollups } from '../src/payments/fold-rollups.ts'
+import { foldRollups, sumUpDays } from '../src/payments/fold-rollups.ts'
 import type { BenchDatabase } from './bench-database.ts'
 import { MERCHANTS, merchantUuid, seed } from './dashboard-seed.ts'
 import { type Subject, startManilla, stop } from './subjects.ts'
@@ -76,7 +76,8 @@ async function prepare(
   try {
     await server.ask(url, 'vacuum analyze')
     while (await foldRollups({ database, clock: systemClock })) {}
-    await server.ask(url, 'vacuum analyze rollups')
+    while (await sumUpDays({ database })) {}
+    await server.ask(url, 'vacuum analyze rollups, daily_rollups')
     const tookSeconds = Math.round((performance.now() - startedAt) / 1_000)
     say(`${payments} payments of ${MERCHANTS} merchants written in ${tookSeconds} s`)
     const merchants = Array.from({ length: MEASURED_MERCHANTS }, (_, index) =>

@@ -105,7 +105,12 @@ export function idOf<Kind extends IdKind>(kind: Kind, uuid: string, ...place: Pl
 
 /** The time at which an id was made, by the clock of the process that made it. */
 export function timeOf(id: Id<IdKind>): Date {
-  return new Date(Number.parseInt(uuidOf(id).slice(0, 8) + uuidOf(id).slice(9, 13), 16))
+  return timeOfUuid(uuidOf(id))
+}
+
+/** The time in a UUIDv7. */
+export function timeOfUuid(uuid: string): Date {
+  return new Date(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16))
 }
 
 export const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

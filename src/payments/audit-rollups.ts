@@ -18,7 +18,7 @@ type Totals = Map<string, { count: number; amount: number }>
 export async function auditRollups(database: Database): Promise<{ rollups: number; differences: RollupDifference[] }> {
   const differences: RollupDifference[] = []
   let rollups = 0
-  for (const { place, foldedTo } of await listCursors(database)) {
+  for (const { place, foldedTo, daysTo } of await listCursors(database)) {
     // What is folded later has later ids, but may be of an hour that is compared: read the stored sums again until the cursor stood still.
     let [stored, until]: [Totals | undefined, string] = [undefined, foldedTo]
     while (!stored) {
@@ -29,19 +29,39 @@ export async function auditRollups(database: Database): Promise<{ rollups: numbe
     }
     rollups += stored.size
     differences.push(...compare(stored, await derivedTotals(database, place, until)))
+    if (daysTo) differences.push(...(await compareDays(database, place, daysTo)))
   }
   return { rollups, differences }
 }
 
-async function storedTotals(database: Database, place: Place): Promise<Totals> {
+async function storedTotals(
+  database: Database,
+  place: Place,
+  unit: 'hour' | 'day' = 'hour',
+  change = (rollups: Rollup[]) => rollups,
+): Promise<Totals> {
   const totals: Totals = new Map()
   let page: Rollup[] = []
   do {
-    page = await rollupsAfter(database, place, page.at(-1), PAGE)
-    add(totals, page)
+    page = await rollupsAfter(database, unit, place, page.at(-1), PAGE)
+    add(totals, change(page))
   } while (page.length === PAGE)
   return totals
 }
+
+/** Compares the daily sums with the hourly ones. Days before `daysTo` do not change. */
+async function compareDays(database: Database, place: Place, daysTo: Date): Promise<RollupDifference[]> {
+  const untilThen = (rollups: Rollup[]) => rollups.filter(({ at }) => at < daysTo)
+  const byDay = (rollups: Rollup[]) => untilThen(rollups).map((rollup) => ({ ...rollup, at: startOfDay(rollup.at) }))
+  const days = await storedTotals(database, place, 'day', untilThen)
+  const hours = await storedTotals(database, place, 'hour', byDay)
+  return differencesOf(days, hours).map(({ rollup, name, is, should }) => ({
+    rollup: `day ${rollup}`,
+    finding: `${name} is ${is}, its hours say ${should}`,
+  }))
+}
+
+const startOfDay = (at: Date) => new Date(Math.floor(at.getTime() / DAY_MS) * DAY_MS)
 
 async function derivedTotals(database: Database, place: Place, foldedTo: string): Promise<Totals> {
   const totals: Totals = new Map()
@@ -54,20 +74,27 @@ async function derivedTotals(database: Database, place: Place, foldedTo: string)
 }
 
 function add(totals: Totals, rollups: Rollup[]): void {
-  for (const { merchantId, mode, hour, currency, fact, provider, channel, detail, count, amount } of rollups) {
-    const key = [merchantId, mode, hour.toISOString(), currency, fact, provider, channel, detail].join(' ').trimEnd()
+  for (const { merchantId, mode, at, currency, fact, provider, channel, detail, count, amount } of rollups) {
+    const key = [merchantId, mode, at.toISOString(), currency, fact, provider, channel, detail].join(' ').trimEnd()
     const before = totals.get(key) ?? { count: 0, amount: 0 }
     totals.set(key, { count: before.count + count, amount: before.amount + amount })
   }
 }
 
+/** Sums may be higher than their records if payments were deleted because of their age. */
 function compare(stored: Totals, derived: Totals): RollupDifference[] {
+  return differencesOf(stored, derived)
+    .filter(({ rollup, is, should }) => !(is > should && mayBeDeleted(rollup)))
+    .map(({ rollup, name, is, should }) => ({ rollup, finding: `${name} is ${is}, its records say ${should}` }))
+}
+
+function differencesOf(stored: Totals, derived: Totals) {
   const none = { count: 0, amount: 0 }
   return [...new Set([...stored.keys(), ...derived.keys()])].sort().flatMap((rollup) => {
-    const [is, should] = [stored.get(rollup) ?? none, derived.get(rollup) ?? none]
+    const [are, should] = [stored.get(rollup) ?? none, derived.get(rollup) ?? none]
     return (['count', 'amount'] as const)
-      .filter((name) => is[name] !== should[name] && !(is[name] > should[name] && mayBeDeleted(rollup)))
-      .map((name) => ({ rollup, finding: `${name} is ${is[name]}, its records say ${should[name]}` }))
+      .filter((name) => are[name] !== should[name])
+      .map((name) => ({ rollup, name, is: are[name], should: should[name] }))
   })
 }
 

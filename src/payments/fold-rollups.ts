@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { firstUuidAt } from '../kernel/ids.ts'
-import { endOfStretch, findUnfolded, foldStretch, listCursors, resetRollups } from './store/rollups.ts'
+import { firstUuidAt, timeOfUuid } from '../kernel/ids.ts'
+import { endOfStretch, findUnfolded, foldStretch, listCursors, resetRollups, sumNextDay } from './store/rollups.ts'
 
 /**
  * An id is given before its commit, so a row with a lower id may become visible after one with a higher id. Only rows are folded that are
@@ -25,9 +25,26 @@ export async function foldRollups({ database, clock }: { database: Database; clo
   return isMore
 }
 
+/** A fact is folded by the time in its id, which may differ from its own time by what clocks and transactions take. */
+const SETTLED_MS = 3_600_000
+
+/**
+ * Sums up days from their hourly rollups, one for each place. Returns true when more are waiting. A day that is summed up does not change:
+ * the cursor of the hourly rollups has passed it by an hour.
+ */
+export async function sumUpDays({ database }: { database: Database }): Promise<boolean> {
+  let isMore = false
+  for (const { place, foldedTo } of await listCursors(database)) {
+    const until = new Date(timeOfUuid(foldedTo).getTime() - SETTLED_MS)
+    if (await sumNextDay(database, place, until)) isMore = true
+  }
+  return isMore
+}
+
 /** Makes all rollups again. For an operator whose audit found differences. */
 export async function rebuildRollups(deps: { database: Database; clock: Clock }): Promise<void> {
   for (const { place } of await listCursors(deps.database))
     await deps.database.transaction((tx) => resetRollups(tx, place))
   while (await foldRollups(deps)) {}
+  while (await sumUpDays(deps)) {}
 }

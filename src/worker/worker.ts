@@ -7,7 +7,7 @@ import { startDueChecks } from '../payments/check-attempts.ts'
 import type { PaymentDependencies } from '../payments/dependencies.ts'
 import { expirePayments } from '../payments/expire-payments.ts'
 import { expireRetiredKeys } from '../payments/expire-retired-keys.ts'
-import { foldRollups } from '../payments/fold-rollups.ts'
+import { foldRollups, sumUpDays } from '../payments/fold-rollups.ts'
 import { startWaitingNotices } from '../payments/receive-notice.ts'
 import { startDueReconciliations } from '../payments/reconcile-due.ts'
 import { startDueRefunds } from '../payments/refund-payment.ts'
@@ -48,6 +48,7 @@ export function startWorker(deps: PaymentDependencies, others: Job[] = []): Work
     { name: 'send refunds', everyMs: 1_000, run: calls.job(startDueRefunds, REFUND_LIMITS) },
     { name: 'reconcile returns', everyMs: 1_000, run: calls.job(startDueReconciliations, RECONCILE_LIMITS) },
     { name: 'fold rollups', everyMs: 5_000, run: () => foldRollups(deps) },
+    { name: 'sum up days', everyMs: HOUR_MS, run: () => sumUpDays(deps) },
     {
       name: 'delete expired sessions and links',
       everyMs: HOUR_MS,

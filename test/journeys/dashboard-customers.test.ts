@@ -102,6 +102,7 @@ const NOT_PERSONAL = columnsOf({
   delivery_retries: 'destination mode',
   delivery_leases: 'destination',
   rollups: 'mode currency fact provider channel detail',
+  daily_rollups: 'mode currency fact provider channel detail',
   audit_log: 'actor act subject address',
   gateway_cards: 'token behaviour brand last4',
   // The sandbox provider leaves the customer's address and name empty.

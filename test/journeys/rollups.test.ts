@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { auditRollups } from '../../src/payments/audit-rollups.ts'
-import { foldRollups, rebuildRollups } from '../../src/payments/fold-rollups.ts'
+import { foldRollups, rebuildRollups, sumUpDays } from '../../src/payments/fold-rollups.ts'
+import { chartSums } from '../../src/payments/store/chart-sums.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 
 const service = await startPaying()
@@ -84,4 +85,53 @@ test('the audit finds a wrong, a missing and an invented rollup, and a rebuild m
   assert.match(found, /live 2026-01-01T00:00:00.000Z NGN payment\.created: count is 1, its records say 0/)
   await rebuildRollups(later)
   assert.deepEqual(await auditRollups(database), { rollups, differences: [] })
+})
+
+const DAY_MS = 24 * 3_600_000
+const today = Math.floor(Date.now() / DAY_MS) * DAY_MS
+const daysAgo = (days: number) => new Date(today - days * DAY_MS)
+
+/** Hourly sums of the last days, as if they had been folded. Their payments do not exist. */
+async function addHours(days: number): Promise<void> {
+  await database.rows(sql`
+    insert into rollups (place, merchant_id, mode, hour, currency, fact, provider, channel, detail, count, amount)
+    select ${shop.place}, ${uuidOf(shop.merchantId)}, 'live', ${daysAgo(days)}::timestamptz + n * interval '1 hour', 'NGN', 'payment.successful',
+           'gateway', 'card', (array['5', '60', 'more'])[1 + n % 3], n + 1, 100 * n from generate_series(0, ${days * 24 - 1}) n`)
+}
+
+test('charts are the same with and without daily sums, which are made once, and which the audit compares', async () => {
+  await addHours(10)
+  const scope = { place: shop.place, merchantId: shop.merchantId, mode: 'live' as const }
+  // Days in Lagos, from before the first sum until today.
+  const starts = Array.from({ length: 13 }, (_, day) => new Date(daysAgo(12 - day).getTime() - 3_600_000))
+  const to = new Date(daysAgo(-1).getTime() - 3_600_000)
+  const charts = async () => {
+    const sums = await chartSums(database, scope, { starts, to, recent: new Date() })
+    return sums.map((sum) => JSON.stringify(sum)).sort()
+  }
+  const byHour = await charts()
+  assert.ok(byHour.length > 30)
+  const daily = () =>
+    database.rows<{ day: Date; count: number }>(sql`
+      select day, sum(count)::integer as count from daily_rollups
+       where place = ${shop.place} and mode = 'live' group by 1 order by 1`)
+  await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      while (await sumUpDays({ database })) {}
+    }),
+  )
+  const summed = await daily()
+  assert.deepEqual(summed[0], { day: daysAgo(10), count: 300 })
+  assert.ok(summed.length >= 9, 'all days that ended more than an hour ago')
+  assert.deepEqual(await charts(), byHour)
+
+  const ofDays = async () =>
+    (await auditRollups(database)).differences.filter(({ rollup }) => rollup.startsWith('day '))
+  assert.deepEqual(await ofDays(), [])
+  await database.rows(sql`
+    update daily_rollups set count = count + 1 where place = ${shop.place} and day = ${daysAgo(10)} and detail = '5'`)
+  const [difference, ...more] = await ofDays()
+  assert.deepEqual([difference?.finding, more], ['count is 93, its hours say 92', []])
+  await rebuildRollups(later)
+  assert.deepEqual([await daily(), (await auditRollups(database)).differences], [[], []])
 })

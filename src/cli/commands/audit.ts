@@ -22,7 +22,7 @@ export const audit: Command = {
   name: 'audit',
   summary: 'Recompute every payment and the sums of the charts from their records, and print the differences',
   options: {
-    'rebuild-rollups': { summary: 'First make the hourly sums of the charts again' },
+    'rebuild-rollups': { summary: 'First make the sums of the charts again' },
     provider: {
       summary: 'Compare our records with the providers’ lists of transactions, refunds and disputes (reconciliation)',
     },

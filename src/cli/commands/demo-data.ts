@@ -7,7 +7,7 @@ import { OperatorError } from '../../kernel/operator-error.ts'
 import { findMerchant } from '../../merchants/merchant-store.ts'
 import { writeDemoPayments } from '../../payments/demo-payments.ts'
 import { demoReference } from '../../payments/demo-story.ts'
-import { foldRollups } from '../../payments/fold-rollups.ts'
+import { foldRollups, sumUpDays } from '../../payments/fold-rollups.ts'
 import { linksOn } from '../../payments/links.ts'
 import { hasDemoPayments, insertDemoDeliveries } from '../../payments/store/demo-payments.ts'
 import { resetRollups } from '../../payments/store/rollups.ts'
@@ -81,6 +81,7 @@ export const demoData: Command = {
         await resetRollups(tx, scope.place)
       })
       while (await foldRollups({ database, clock })) {}
+      while (await sumUpDays({ database })) {}
     })
     print(
       options.json,

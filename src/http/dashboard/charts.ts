@@ -1,5 +1,5 @@
 import { nextDay, startOfDay } from '../../kernel/time-zone.ts'
-import type { ChartSum } from '../../payments/store/rollups.ts'
+import type { ChartSum } from '../../payments/store/chart-sums.ts'
 import type { Charts, Group, Sums } from './overview-contract.ts'
 
 const HOUR_MS = 3_600_000

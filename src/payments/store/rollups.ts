@@ -1,9 +1,8 @@
 import type { Queries, Transaction } from '../../database/database.ts'
-import { Fixed, sql } from '../../database/sql.ts'
-import { firstUuidAt, idOf, LAST_UUID, type MerchantId, uuidOf } from '../../kernel/ids.ts'
+import { Fixed, sql, statementOf } from '../../database/sql.ts'
+import { firstUuidAt, idOf, type MerchantId, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { ALL_PLACES, type Place, type PlaceRange } from '../../kernel/place.ts'
-import type { Scope } from '../../kernel/scope.ts'
 
 /** What the charts count: new payments, and events of these types. */
 export type Fact =
@@ -27,11 +26,12 @@ export interface Sum {
   amount: number
 }
 
-/** A stored sum: of one hour. */
+/** A stored sum: of one hour, or of one day. */
 export interface Rollup extends Sum {
   merchantId: MerchantId
   mode: Mode
-  hour: Date
+  /** The beginning of the hour or day. */
+  at: Date
 }
 
 /** Payments and events with ids above `after`, up to `until`. */
@@ -49,7 +49,7 @@ const STRETCH = 2_000
  * The facts in a stretch, one row each. They are made of columns that never change, so that the audit gets the same sums again. The limit
  * is above every stretch; with it PostgreSQL looks up each payment and attempt, and does not read the whole tables. Expects `stretch`.
  */
-const FACTS = new Fixed(`
+export const FACTS = new Fixed(`
     select p.merchant_id, p.mode, p.created_at as at, p.currency, 'payment.created' as fact, '' as provider, '' as channel, '' as detail, p.amount
       from (select n.merchant_id, n.mode, n.created_at, n.currency, n.amount from payments n
              where n.place = (select place from stretch) and n.id > (select after from stretch) and n.id <= (select until from stretch)
@@ -121,23 +121,63 @@ export async function foldStretch(db: Queries, { place, after, until }: Stretch)
     do update set count = r.count + excluded.count, amount = r.amount + excluded.amount`)
 }
 
+/**
+ * Adds the sums of one more day, from its hourly sums, if that day ends before `until`. Returns false if there is none. The caller knows
+ * that nothing is folded into an hour before `until` any more.
+ */
+export async function sumNextDay(db: Queries, place: Place, until: Date): Promise<boolean> {
+  const row = await db.row(sql`
+    with owners as (
+      select m.id, mode from merchants m cross join (values ('sandbox'), ('live')) as modes (mode) where m.place = ${place}
+    ),
+    next as materialized (
+      select c.days_to, coalesce(c.days_to, (
+        select date_trunc('day', min(f.hour), 'UTC') from owners o cross join lateral (
+          select hour from rollups where place = ${place} and merchant_id = o.id and mode = o.mode order by hour limit 1) f)) as day
+        from rollup_cursors c where c.place = ${place}
+    ),
+    moved as (
+      update rollup_cursors c set days_to = n.day + interval '24 hours' from next n
+       where c.place = ${place} and c.days_to is not distinct from n.days_to and n.day + interval '24 hours' <= ${until}
+      returning c.place, n.day
+    ),
+    summed as (
+      insert into daily_rollups (place, merchant_id, mode, day, currency, fact, provider, channel, detail, count, amount)
+      select m.place, o.id, o.mode, m.day, r.currency, r.fact, r.provider, r.channel, r.detail, sum(r.count), sum(r.amount)
+        from moved m cross join owners o
+        join rollups r on r.place = m.place and r.merchant_id = o.id and r.mode = o.mode and r.hour >= m.day and r.hour < m.day + interval '24 hours'
+       group by 1, 2, 3, 4, 5, 6, 7, 8, 9
+    )
+    select day from moved`)
+  return row !== undefined
+}
+
 /** Deletes the rollups of a place: they are made again from its first payment on. */
 export async function resetRollups(tx: Transaction, place: Place): Promise<void> {
   // The cursor first: its lock waits for a fold that is being written.
-  await tx.rows(sql`update rollup_cursors set folded_to = ${FIRST_UUID}::uuid where place = ${place}`)
+  await tx.rows(sql`update rollup_cursors set folded_to = ${FIRST_UUID}::uuid, days_to = null where place = ${place}`)
   await tx.rows(sql`delete from rollups where place = ${place}`)
+  await tx.rows(sql`delete from daily_rollups where place = ${place}`)
 }
 
-export async function listCursors(db: Queries): Promise<{ place: Place; foldedTo: string }[]> {
+export interface RollupCursor {
+  place: Place
+  /** Payments and events with ids up to this one are in the hourly sums. */
+  foldedTo: string
+  /** Days before this one are in the daily sums. */
+  daysTo: Date | null
+}
+
+export async function listCursors(db: Queries): Promise<RollupCursor[]> {
   return db.rows(sql`
-    select place, folded_to as "foldedTo" from rollup_cursors
+    select place, folded_to as "foldedTo", days_to as "daysTo" from rollup_cursors
      where place between ${ALL_PLACES.first} and ${ALL_PLACES.last} order by place`)
 }
 
 interface RollupRow extends Sum {
   merchant_id: string
   mode: Mode
-  hour: Date
+  at: Date
 }
 
 const rollupOf = ({ merchant_id, ...row }: RollupRow): Rollup => ({ ...row, merchantId: idOf('merchant', merchant_id) })
@@ -147,62 +187,34 @@ export async function sumStretch(db: Queries, { place, after, until }: Stretch):
   const rows = await db.rows<RollupRow>(sql`
     with stretch as materialized (select ${place}::smallint as place, ${after}::uuid as after, ${until}::uuid as until),
     facts as (${FACTS})
-    select merchant_id, mode, date_trunc('hour', at, 'UTC') as hour, currency, fact, provider, channel, detail,
+    select merchant_id, mode, date_trunc('hour', at, 'UTC') as at, currency, fact, provider, channel, detail,
            count(*) as count, sum(amount)::bigint as amount
       from facts group by 1, 2, 3, 4, 5, 6, 7, 8`)
   return rows.map(rollupOf)
 }
 
-/** The stored sums of a place after the given one (keyset pagination). */
+const UNITS = { hour: 'rollups', day: 'daily_rollups' }
+
+/** The stored sums of a place by hour or by day, after the given one (keyset pagination). */
 export async function rollupsAfter(
   db: Queries,
+  unit: keyof typeof UNITS,
   place: Place,
   last: Rollup | undefined,
   limit: number,
 ): Promise<Rollup[]> {
-  const after = last ?? { hour: new Date(0), mode: '', currency: '', fact: '', provider: '', channel: '', detail: '' }
-  const rows = await db.rows<RollupRow>(sql`
-    select merchant_id, mode, hour, currency, fact, provider, channel, detail, count, amount from rollups
-     where place = ${place} and (merchant_id, mode, hour, currency, fact, provider, channel, detail)
-           > (${last ? uuidOf(last.merchantId) : FIRST_UUID}::uuid, ${after.mode}, ${after.hour}, ${after.currency}, ${after.fact}, ${after.provider},
-              ${after.channel}, ${after.detail})
-     order by merchant_id, mode, hour, currency, fact, provider, channel, detail limit ${limit}`)
+  const none = { at: new Date(0), mode: '', currency: '', fact: '', provider: '', channel: '', detail: '' }
+  const { at, mode, currency, fact, provider, channel, detail } = last ?? none
+  const key = `merchant_id, mode, ${unit}, currency, fact, provider, channel, detail`
+  const text = `
+    select merchant_id, mode, ${unit} as at, currency, fact, provider, channel, detail, count, amount from ${UNITS[unit]}
+     where place = $1 and (${key}) > ($2::uuid, $3, $4, $5, $6, $7, $8, $9)
+     order by ${key} limit $10`
+  const merchant = last ? uuidOf(last.merchantId) : FIRST_UUID
+  const rows = await db.rows<RollupRow>(
+    statementOf(text, [place, merchant, mode, at, currency, fact, provider, channel, detail, limit]),
+  )
   return rows.map(rollupOf)
-}
-
-/** `part`: which part of a chart, from 1; then provider and channel are empty, and detail too, except for times to pay. Null: of all parts. */
-export type ChartSum = Sum & { part: number | null }
-
-/**
- * The sums of a merchant, for each part of a range and for all of it: `starts` are the beginnings of the parts. Facts after the cursor are
- * read from the payments and events themselves, from `recent` on, so that the newest ones are counted too.
- */
-export async function chartSums(
-  db: Queries,
-  { place, merchantId, mode }: Scope,
-  { starts, to, recent }: { starts: Date[]; to: Date; recent: Date },
-): Promise<ChartSum[]> {
-  const [merchant, from] = [uuidOf(merchantId), starts[0]]
-  return db.rows<ChartSum>(sql`
-    with stretch as materialized (
-      select ${place}::smallint as place, ${LAST_UUID}::uuid as until, greatest(${firstUuidAt(recent)}::uuid,
-             (select folded_to from rollup_cursors where place = ${place})) as after
-    ),
-    facts as (${FACTS}),
-    sums as (
-      select hour as at, currency, fact, provider, channel, detail, count, amount from rollups
-       where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and hour >= ${from} and hour < ${to}
-      union all
-      select at, currency, fact, provider, channel, detail, 1, amount from facts
-       where merchant_id = ${merchant} and mode = ${mode} and at >= ${from} and at < ${to}
-    ),
-    parts as (
-      select *, width_bucket(at, ${starts}::timestamptz[]) as part, case fact when 'payment.successful' then detail else '' end as time_to_pay from sums
-    )
-    select part, currency, fact, coalesce(provider, '') as provider, coalesce(channel, '') as channel, coalesce(time_to_pay, detail) as detail,
-           sum(count)::bigint as count, sum(amount)::bigint as amount
-      from parts
-     group by grouping sets ((part, currency, fact, time_to_pay), (currency, fact, provider, channel, detail))`)
 }
 
 /** Whether payments or events older than `recent` wait to be folded: then the newest are not in the charts yet. */
