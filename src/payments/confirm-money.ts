@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatMoney } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Scope } from '../kernel/scope.ts'
-import { type Connection, NotSetUp, type Receipt, type Unknown, unknown } from '../providers/provider.ts'
+import {
+  type Connection,
+  type ListedTransaction,
+  NotSetUp,
+  type Receipt,
+  type Unknown,
+  unknown,
+} from '../providers/provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { returnedOf } from './state/returned-money.ts'
 import { insertUnmatched } from './store/receipts.ts'
@@ -18,37 +25,37 @@ const TOO_LATE = unknown('it took too long')
 
 /**
  * Asks the provider for unmatched money: it may be on record because a notice said so, and no payment is paid by what a notice says. Throws
- * unless the provider has it as it is on record. Returns the account whose keys found it.
+ * unless the provider has it as it is on record. Returns the reference of its order at the provider; null if the provider does not say.
  */
 export async function confirmMoney(
   { database, providers }: PaymentDependencies,
   scope: Scope,
   money: UnmatchedMoney,
   deadlineMs = DEADLINE_MS,
-): Promise<number> {
+): Promise<string | null> {
   const { provider, account, receipt } = money
   const title = providers.find(provider)?.capabilities.title ?? provider
   const refused = (why: string) => new Problem('conflict', `${why} Nothing was matched.`)
-  const connectTo = (version: number) =>
-    providers.connect(scope, provider, { account: version }).catch((error) => {
-      if (error instanceof NotSetUp)
-        throw refused(`The keys of this account of ${title} are deleted, so it cannot be asked.`)
+  const connection = await providers.connect(scope, provider, { account }).catch((error) => {
+    if (error instanceof NotSetUp)
+      throw refused(`The keys of this account of ${title} are deleted, so it cannot be asked.`)
+    throw error
+  })
+  const currentConnection = () =>
+    providers.connect(scope, provider).catch((error) => {
+      if (error instanceof NotSetUp) return connection // the merchant has removed the provider
       throw error
     })
-  const connection = await connectTo(account)
   const signal = AbortSignal.timeout(deadlineMs)
   const late = sleep(deadlineMs, TOO_LATE, { ref: false })
-  let confirmedBy = account
   const find = async (): Promise<Found> => {
-    const [current = account] = await providers.accounts(scope, provider)
-    const isRefused = current !== account && (await connection.verifyKeys()).kind === 'bad'
-    if (!isRefused) return findTransaction(connection, receipt, signal)
+    const found = await findTransaction(connection, receipt, signal)
+    const isUnknown = 'kind' in found && found.kind === 'unknown' && !signal.aborted
+    if (!isUnknown || (await connection.verifyKeys()).kind !== 'bad') return found
     // As in rotated-keys.ts: the provider refuses the keys of this account, so the current keys are used. Only what they find counts,
     // because they may belong to another provider account.
-    const found = await findTransaction(await connectTo(current), receipt, signal)
-    if ('kind' in found) return unknown('it refuses the keys of this account')
-    confirmedBy = current
-    return found
+    const other = await findTransaction(await currentConnection(), receipt, signal)
+    return 'kind' in other ? found : other
   }
   const found = await Promise.race([find(), late])
   if ('kind' in found) {
@@ -57,14 +64,14 @@ export async function confirmMoney(
   }
   if (found.amount.amount !== receipt.amount.amount || found.amount.currency !== receipt.amount.currency)
     throw refused(`${title} has ${formatMoney(found.amount)} for this transaction, not ${formatMoney(receipt.amount)}.`)
-  if (returnedOf(found) === returnedOf(receipt)) return confirmedBy
+  if (returnedOf(found) === returnedOf(receipt)) return found.reference
   if (returnedOf(found) < returnedOf(receipt))
     throw refused(`${title} has given back less of this money than is on record, so a refund may have failed.`)
   await database.transaction((tx) => insertUnmatched(tx, scope, money, [found]))
   throw refused(`${title} has given back some of this money. Read the list again.`)
 }
 
-type Found = Receipt | { kind: 'missing' } | Unknown
+type Found = ListedTransaction | { kind: 'missing' } | Unknown
 
 async function findTransaction(connection: Connection, receipt: Receipt, signal: AbortSignal): Promise<Found> {
   const { transactionId } = receipt
@@ -78,7 +85,7 @@ async function findTransaction(connection: Connection, receipt: Receipt, signal:
     const outcome = await connection.check({ ...names, channel: 'virtual-bank-account', startedAt })
     const found =
       'receipts' in outcome ? outcome.receipts.find((each) => each.transactionId === transactionId) : undefined
-    if (found) return found
+    if (found) return { ...found, reference }
     if (outcome.kind === 'unknown') unclear = outcome
   }
   // Orders that were not made by us cannot always be found by their transaction.

@@ -15,11 +15,11 @@ import { decide, type PaymentState } from './state/payment-state.ts'
 import { assertMayRefund, type Refund, refundView } from './state/refund.ts'
 import { returnedOf } from './state/returned-money.ts'
 import { findAttempt } from './store/attempts.ts'
-import { findPaymentStateById, lockPaymentState } from './store/payment-states.ts'
+import { findPaymentStateById, findStateByOrder, lockPaymentState } from './store/payment-states.ts'
 import { allTransactionsOf, transactionsOf } from './store/receipts.ts'
 import { insertRefund, leaseRefund, refundsOf } from './store/refunds.ts'
 import { insertReview, type NewReview, reviewsOf } from './store/reviews.ts'
-import { isHandledUnderOtherKeys, lockUnmatched, moveUnmatched, type UnmatchedMoney } from './store/transfers.ts'
+import { isHandledUnderOtherKeys, lockUnmatched, type UnmatchedMoney } from './store/transfers.ts'
 import { writeDecision } from './write-decision.ts'
 
 /** What a line of the list of transfers stands for. */
@@ -38,7 +38,6 @@ export interface Handling {
 }
 
 const HANDLED = 'Another member has handled this money, or it has changed. Read the list again.'
-const RECORDED_TWICE = 'This transaction is on record twice, and the other record counts. Close this one with a note.'
 const UNKNOWN = 'You have no such transfer in this mode.'
 
 /** Finds what the id of a line means. Throws if it is not this merchant's. */
@@ -73,13 +72,10 @@ export async function matchTransfer(
   if (name.kind !== 'receipt') throw new Problem('conflict', 'This money belongs to a payment already.')
   const { id } = name
   const lock = (tx: Transaction) => lockForMatch(tx, { scope, limit }, id, paymentId, expected)
-  const account = await confirmMoney(deps, scope, (await deps.database.transaction(lock)).unmatched)
+  const order = await confirmMoney(deps, scope, (await deps.database.transaction(lock)).unmatched)
   return deps.database.transaction(async (tx) => {
-    const { before, unmatched: locked } = await lock(tx)
-    const unmatched = { ...locked, account }
-    // Rotated keys: the account that found it may have an attempt with this transaction, now or later.
-    if (account !== locked.account && !(await moveUnmatched(tx, scope, id, account)))
-      throw new Problem('conflict', RECORDED_TWICE)
+    const { before, unmatched } = await lock(tx)
+    if (order !== null) await assertNotOfOtherKeys(tx, scope, unmatched, order)
     const { receipt } = unmatched
     const attempt = attemptFor(before, unmatched) ?? (await addAttemptFor(tx, deps, before, unmatched))
     const outcome = { kind: 'paid' as const, receipts: [receipt] }
@@ -118,8 +114,31 @@ async function lockForMatch(
     throw new Problem('conflict', `Payment ${payment.reference} is paid already. Return this money instead.`)
   if (payment.currency !== amount.currency)
     throw new Problem('conflict', `This money is in ${amount.currency}, the payment in ${payment.currency}.`)
-  if (await isHandledUnderOtherKeys(tx, scope, unmatched)) throw new Problem('conflict', RECORDED_TWICE)
+  await assertNotHandledTwice(tx, scope, unmatched)
   return { before, unmatched }
+}
+
+/**
+ * Throws if the same transaction is on record under other keys and was handled there. Other keys are another account in our records, also
+ * if they are rotated keys of one account at the provider.
+ */
+async function assertNotHandledTwice(tx: Transaction, scope: Scope, unmatched: UnmatchedMoney): Promise<void> {
+  if (!(await isHandledUnderOtherKeys(tx, scope, unmatched))) return
+  const why = 'This transaction is on record twice, and the other record is handled.'
+  throw new Problem('conflict', `${why} Close this one with a note.`)
+}
+
+/** Throws if an attempt with other keys has this order: its checks count the transaction, under those keys. */
+async function assertNotOfOtherKeys(
+  tx: Transaction,
+  scope: Scope,
+  { provider, account }: UnmatchedMoney,
+  order: string,
+): Promise<void> {
+  const found = await findStateByOrder(tx, scope, { provider, account }, order)
+  if (!found || found.attempt.account === account) return
+  const why = `The customer paid this for payment ${found.state.payment.reference}, where it counts.`
+  throw new Problem('conflict', `${why} Close this record with a note.`)
 }
 
 /** An attempt with the same provider account: an open account number before others, the newest first. */
@@ -197,7 +216,10 @@ export async function closeTransfer(
   await deps.database.transaction(async (tx) => {
     if (name.kind === 'receipt') {
       const unmatched = await lockOpen(tx, by.scope, name.id, expected)
-      if (act === 'returned_by_hand') by.limit?.(unmatched.receipt.amount)
+      if (act === 'returned_by_hand') {
+        by.limit?.(unmatched.receipt.amount)
+        await assertNotHandledTwice(tx, by.scope, unmatched)
+      }
       await write(tx, deps, by, { kind: 'unmatched', act, receiptId: name.id, paymentId: null, ...of(unmatched) })
     } else {
       const { state, refunds, reviews, open } = await lockOpenMoney(tx, name, expected)

@@ -5,7 +5,7 @@ import { sql } from '../../src/database/sql.ts'
 import { type MerchantId, type PaymentId, uuidOf } from '../../src/kernel/ids.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
 import { expireRetiredKeys } from '../../src/payments/expire-retired-keys.ts'
-import { matchTransfer } from '../../src/payments/handle-transfer.ts'
+import { closeTransfer, matchTransfer } from '../../src/payments/handle-transfer.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { startAttempt } from '../../src/payments/start-attempt.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
@@ -295,51 +295,83 @@ test('a notice that names a transaction alone finds its order, although another 
 
 /**
  * Keys of one account at the provider were rotated because they leaked. Whoever has the old ones reports a transaction of a customer as
- * money of an order that we do not know. `match` is what a member would do with it then.
+ * money of an order that we do not know. `match` and `close` are what a member would do with it then.
  */
 async function leakedKey() {
   const { shop, first } = await twoAccounts()
   const { fake } = first
   const leaked = fake.keys.secretKey
-  fake.keys.secretKey = newSecretKey()
+  const current = newSecretKey()
+  fake.keys.secretKey = current
   await setKeys(shop, fake)
   const paid = await start(first)
   const other = await start(first)
   await fake.customer.payByCard(paid.order, { save: false })
   const [notice] = fake.takeNotices()
   assert.ok(notice)
-  const forge = async () => {
-    const body = notice.body.toString().replaceAll(paid.order, 'an-order-of-nobody')
-    const signature = createHmac('sha512', leaked).update(body).digest('hex')
+  const unmatched = () =>
+    database.rows<{ id: number; account: number }>(sql`
+      select id, account from receipts where merchant_id = ${uuidOf(shop.merchantId)} and attempt_id is null order by id`)
+  /** Reports the transaction. Returns the ids of all unmatched money after it. */
+  const report = async (key: string, order: string) => {
+    const body = notice.body.toString().replaceAll(paid.order, order)
+    const signature = createHmac('sha512', key).update(body).digest('hex')
     const headers = { ...notice.headers, 'x-paystack-signature': signature }
+    const { length } = await unmatched()
     assert.equal((await request(noticeUrl(world, shop, 'paystack'), 'POST', headers, body)).status, 200)
-    const [row] = await eventually(
-      () =>
-        database.rows<{ id: number; account: number }>(sql`
-          select id, account from receipts where merchant_id = ${uuidOf(shop.merchantId)} and attempt_id is null`),
-      (rows) => rows.length === 1,
-    )
-    assert.equal(row?.account, 1)
-    return row.id
+    const rows = await eventually(unmatched, (found) => found.length > length)
+    return rows.map(({ id }) => id)
   }
   const scope = { place: shop.place, merchantId: shop.merchantId as MerchantId, mode: 'sandbox' as const }
-  const match = (id: number) =>
-    matchTransfer(parts, { scope, actor: 'member', note: null }, { kind: 'receipt', id }, other.id, first.amount)
-  return { first, paid, other, forge, match }
+  const by = { scope, actor: 'member', note: 'twice' }
+  const match = (id = 0, payment = other) => matchTransfer(parts, by, { kind: 'receipt', id }, payment.id, first.amount)
+  const close = (id = 0, act: 'noted' | 'returned_by_hand' = 'noted') =>
+    closeTransfer(parts, by, { kind: 'receipt', id }, act, first.amount)
+  const statuses = async () =>
+    Promise.all([paid, other].map(async ({ reference }) => (await first.payment(reference)).status))
+  return { first, fake, paid, leaked, current, report, match, close, statuses }
 }
 
-test('a transaction that is counted is not matched again when the old key reports it', async () => {
-  const { first, paid, other, forge, match } = await leakedKey()
+test('a transaction that is counted is not handled again when the old key reports it', async () => {
+  const { paid, leaked, report, match, close, statuses } = await leakedKey()
   await check(paid.id)
-  assert.equal((await first.payment(paid.reference)).status, 'successful')
-  await assert.rejects(match(await forge()), /on record twice/)
-  assert.equal((await first.payment(other.reference)).status, 'pending')
+  assert.deepEqual(await statuses(), ['successful', 'pending'])
+  const [record] = await report(leaked, 'an-order-of-nobody')
+  await assert.rejects(match(record), /on record twice/)
+  await assert.rejects(close(record, 'returned_by_hand'), /on record twice/)
+  await close(record)
+  assert.deepEqual(await statuses(), ['successful', 'pending'])
 })
 
-test('a transaction that the old key reported, and that was matched, is not counted again by its own payment', async () => {
-  const { first, paid, other, forge, match } = await leakedKey()
-  await match(await forge())
-  assert.equal((await first.payment(other.reference)).status, 'successful')
-  await check(paid.id)
-  assert.equal((await first.payment(paid.reference)).status, 'pending')
+test('a transaction of an order with the new keys is not matched when the old key reports it first', async () => {
+  for (const isOldRefused of [true, false]) {
+    const { fake, paid, leaked, current, report, match, statuses } = await leakedKey()
+    const [record] = await report(leaked, 'an-order-of-nobody')
+    // The fake accepts one key at a time. A provider may accept both for some days.
+    if (!isOldRefused) fake.keys.secretKey = leaked
+    await assert.rejects(match(record), /paid this for payment/)
+    fake.keys.secretKey = current
+    await check(paid.id)
+    assert.deepEqual(await statuses(), ['successful', 'pending'])
+  }
+})
+
+test('a transaction of an unknown order that both keys reported is matched once, also by two members at once', async () => {
+  for (const isAtOnce of [false, true]) {
+    const { first, paid, leaked, current, report, match, close } = await leakedKey()
+    // Its own payment is not on record here any more.
+    await database.rows(sql`
+      update attempts set order_reference = 'gone-' || id, provider_reference = 'gone-' || id where payment_id = ${uuidOf(paid.id)}`)
+    await report(leaked, 'an-order-of-nobody')
+    const [old, recent] = await report(current, 'another-order-of-nobody')
+    if (isAtOnce) {
+      const third = await start(first)
+      const results = await Promise.allSettled([match(old), match(recent, third)])
+      assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    } else {
+      await close(old)
+      await match(recent)
+      await assert.rejects(match(old))
+    }
+  }
 })

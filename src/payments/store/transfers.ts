@@ -223,35 +223,24 @@ export async function lockUnmatched(
   return { provider, account, receipt: { transactionId, amount: money(amount, currency), returned, at } }
 }
 
-/**
- * Whether the same transaction is on record under other keys of the merchant, and is of a payment or was handled by a person. Keys that were
- * rotated are another account in our records, so one transaction can be recorded under both.
- */
+/** Whether the same transaction is on record under other keys of the merchant, where it is of a payment or was returned by hand. */
 export async function isHandledUnderOtherKeys(
   tx: Transaction,
   { place, merchantId, mode }: Scope,
   { provider, account, receipt }: UnmatchedMoney,
 ): Promise<boolean> {
   const { transactionId, amount } = receipt
-  const row = await tx.row(sql`
-    select r.id from receipts r
+  // Locked: of two members who handle both records at once, one waits for the other.
+  const others = await tx.rows<{ id: number; assigned: boolean }>(sql`
+    select r.id, r.attempt_id is not null as assigned from receipts r
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and r.account = any(array(select version from provider_accounts
                                   where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider} and version <> ${account}))
        and r.transaction_id = ${transactionId} and r.amount = ${amount.amount} and r.currency = ${amount.currency}
-       and (r.attempt_id is not null or exists (select from reviews v where v.place = r.place and v.receipt_id = r.id))
-     limit 1`)
-  return row !== undefined
-}
-
-/** Records unmatched money under another account. False if the transaction is on record there. */
-export async function moveUnmatched(tx: Transaction, { place }: Scope, id: number, account: number): Promise<boolean> {
+       for update`)
+  if (others.some(({ assigned }) => assigned)) return true
   const row = await tx.row(sql`
-    update receipts r set account = ${account}
-     where r.place = ${place} and r.id = ${id}
-       and not exists (select from receipts o
-                        where o.place = r.place and o.merchant_id = r.merchant_id and o.mode = r.mode and o.provider = r.provider
-                          and o.account = ${account} and o.transaction_id = r.transaction_id)
-    returning r.id`)
+    select id from reviews
+     where place = ${place} and receipt_id = any(${others.map(({ id }) => id)}::bigint[]) and act = 'returned_by_hand' limit 1`)
   return row !== undefined
 }
