@@ -8,8 +8,10 @@ import { reconcileReturns } from '../../src/payments/reconcile-returns.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { refundReference } from '../../src/payments/state/refund.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
+import { insertUnmatched } from '../../src/payments/store/receipts.ts'
 import { leaseRefund } from '../../src/payments/store/refunds.ts'
 import type { Connection, ListedDispute, ListedRefund, Providers, Receipt } from '../../src/providers/provider.ts'
+import { spreadReturned } from '../../src/providers/spread-returned.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
 import { AMOUNT, assertAudited, loseNotices, type Paid, paid } from '../support/returns.ts'
 
@@ -219,6 +221,22 @@ test('refunds of an order with two transfers count once, whether they are listed
     const { amountReceived, amountReturned } = await attemptOf(payment)
     assert.deepEqual([amountReceived, amountReturned], [400_000, 240_000], `listed first: ${isListedFirst}`)
   }
+})
+
+test('a refund of an unknown order with two transfers is recorded once, whichever of them it is assigned to', async () => {
+  const shop = await service.addShop()
+  const scope = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
+  const transfers = [receipt('first'), receipt('second')]
+  for (const seen of [transfers.slice(0, 1), transfers])
+    await database.transaction((tx) =>
+      insertUnmatched(tx, scope, { provider: 'gateway', account: 0 }, spreadReturned(seen, 120_000)),
+    )
+  const rows = await database.rows<{ returned: number }>(sql`
+    select returned from receipts where merchant_id = ${uuidOf(shop.merchantId)} order by id`)
+  assert.deepEqual(
+    rows.map(({ returned }) => returned),
+    [0, 120_000],
+  )
 })
 
 /** A payment whose money the provider was giving back when we first saw it. */

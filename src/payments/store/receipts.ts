@@ -54,7 +54,8 @@ export async function insertReceipts(
 
 /**
  * Records money that matches no attempt. It is listed for the operator and counts towards no payment. Of unmatched money that is on record,
- * only what the provider has given back since is updated.
+ * only what the provider has given back since is updated. Where the provider names one sum for an order, a newer transaction may take over
+ * the share of an older one.
  */
 export async function insertUnmatched(
   tx: Transaction,
@@ -62,6 +63,7 @@ export async function insertUnmatched(
   { provider, account }: { provider: string; account: number },
   receipts: Receipt[],
 ): Promise<void> {
+  const areSharesOfOrder = receipts.some(({ returnedIsOfOrder }) => returnedIsOfOrder)
   for (const receipt of receipts) {
     const { transactionId, amount, at } = receipt
     await tx.rows(sql`
@@ -69,7 +71,7 @@ export async function insertUnmatched(
       values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${transactionId}, ${amount.amount},
               ${amount.currency}, false, ${returnedOf(receipt)}, ${at})
       on conflict (place, merchant_id, mode, provider, account, transaction_id) do update set returned = excluded.returned
-       where receipts.attempt_id is null and receipts.returned < excluded.returned`)
+       where receipts.attempt_id is null and (receipts.returned < excluded.returned or ${areSharesOfOrder} and receipts.returned > excluded.returned)`)
   }
 }
 

@@ -53,7 +53,7 @@ export function receiptsOf({ channel, transactions, refunded }: GatewayRecord): 
   return spreadReturned(receipts, channel === 'card' ? refunded : refunded - lostOf(transactions))
 }
 
-/** What lost disputes took. Of several transactions, only refunds are told with a receipt. */
+/** What lost disputes took. A receipt of a transfer reports refunds only; reconciliation records lost disputes. */
 function lostOf(transactions: GatewayRecord['transactions']): number {
   const sumOf = (wanted: string) =>
     transactions.filter(({ kind }) => kind === wanted).reduce((sum, { amount }) => sum + amount, 0)

@@ -4,7 +4,7 @@ import { findTransactions } from './ledger-store.ts'
 import { placeOfMerchant } from './place.ts'
 import { type Transaction, transactionId } from './record.ts'
 
-/** A page of what was taken in a range of time. `refunded` is what was given back of that transaction, the oldest first. */
+/** A page of what was taken in a range of time. `refunded` is what was given back of that transaction, see `shareOf`. */
 export async function listTaken(
   { database }: LedgerParts,
   merchantUuid: string,
@@ -28,11 +28,11 @@ export async function listTaken(
   }
 }
 
-/** The ledger counts refunds by payment. Its transactions are used up in their order. */
+/** The ledger counts what was given back by payment. The newest transactions are taken to have gone back first. */
 function shareOf({ id, amount }: Pick<Transaction, 'id' | 'amount'>, all: Transaction[], refunded: number): number {
-  const before = all
+  const newer = all
     .filter((other) => (other.kind === 'charge' || other.kind === 'transfer') && other.status === 'paid')
-    .filter((other) => other.id < id)
+    .filter((other) => other.id > id)
     .reduce((sum, other) => sum + other.amount, 0)
-  return Math.min(amount, Math.max(0, refunded - before))
+  return Math.min(amount, Math.max(0, refunded - newer))
 }
