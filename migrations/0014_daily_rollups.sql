@@ -1,4 +1,4 @@
--- Sums of whole days (UTC) for charts of months. A job makes them of the hourly ones: docs/decisions/0017-rollups.md.
+-- Sums of whole days (UTC) for charts of months. A job makes them from the hourly ones: docs/decisions/0017-rollups.md.
 
 create table daily_rollups (
   place        smallint not null,

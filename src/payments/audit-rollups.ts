@@ -51,9 +51,9 @@ async function storedTotals(
 
 /** Compares the daily sums with the hourly ones. Days before `daysTo` do not change. */
 async function compareDays(database: Database, place: Place, daysTo: Date): Promise<RollupDifference[]> {
-  const untilThen = (rollups: Rollup[]) => rollups.filter(({ at }) => at < daysTo)
-  const byDay = (rollups: Rollup[]) => untilThen(rollups).map((rollup) => ({ ...rollup, at: startOfDay(rollup.at) }))
-  const days = await storedTotals(database, place, 'day', untilThen)
+  const beforeDaysTo = (rollups: Rollup[]) => rollups.filter(({ at }) => at < daysTo)
+  const byDay = (rollups: Rollup[]) => beforeDaysTo(rollups).map((rollup) => ({ ...rollup, at: startOfDay(rollup.at) }))
+  const days = await storedTotals(database, place, 'day', beforeDaysTo)
   const hours = await storedTotals(database, place, 'hour', byDay)
   return differencesOf(days, hours).map(({ rollup, name, is, should }) => ({
     rollup: `day ${rollup}`,
@@ -91,10 +91,10 @@ function compare(stored: Totals, derived: Totals): RollupDifference[] {
 function differencesOf(stored: Totals, derived: Totals) {
   const none = { count: 0, amount: 0 }
   return [...new Set([...stored.keys(), ...derived.keys()])].sort().flatMap((rollup) => {
-    const [are, should] = [stored.get(rollup) ?? none, derived.get(rollup) ?? none]
+    const [is, should] = [stored.get(rollup) ?? none, derived.get(rollup) ?? none]
     return (['count', 'amount'] as const)
-      .filter((name) => are[name] !== should[name])
-      .map((name) => ({ rollup, name, is: are[name], should: should[name] }))
+      .filter((name) => is[name] !== should[name])
+      .map((name) => ({ rollup, name, is: is[name], should: should[name] }))
   })
 }
 

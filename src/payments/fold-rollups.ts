@@ -34,9 +34,9 @@ const SETTLED_MS = 3_600_000
  */
 export async function sumUpDays({ database }: { database: Database }): Promise<boolean> {
   let isMore = false
-  for (const { place, foldedTo } of await listCursors(database)) {
-    const until = new Date(timeOfUuid(foldedTo).getTime() - SETTLED_MS)
-    if (await sumNextDay(database, place, until)) isMore = true
+  for (const cursor of await listCursors(database)) {
+    const until = new Date(timeOfUuid(cursor.foldedTo).getTime() - SETTLED_MS)
+    if (await sumNextDay(database, cursor, until)) isMore = true
   }
   return isMore
 }

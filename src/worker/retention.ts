@@ -39,7 +39,7 @@ export const KEPT: Record<string, string> = {
   audit_log: 'grows with what people do, not with payments',
   links: 'a merchant makes them',
   rollups: 'hourly sums, which stay when their payments are deleted',
-  daily_rollups: 'daily sums, made of the hourly ones',
+  daily_rollups: 'daily sums, made from the hourly ones',
   saved_cards: 'until the customer or the merchant removes them',
   delivery_retries: 'one for each destination that waits for a retry',
   delivery_leases: 'deleted an hour after their end, by a job of their own',

@@ -5,6 +5,7 @@ import { uuidOf } from '../../src/kernel/ids.ts'
 import { auditRollups } from '../../src/payments/audit-rollups.ts'
 import { foldRollups, rebuildRollups, sumUpDays } from '../../src/payments/fold-rollups.ts'
 import { chartSums } from '../../src/payments/store/chart-sums.ts'
+import { listCursors, resetRollups, sumNextDay } from '../../src/payments/store/rollups.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 
 const service = await startPaying()
@@ -134,4 +135,34 @@ test('charts are the same with and without daily sums, which are made once, and 
   assert.deepEqual([difference?.finding, more], ['count is 93, its hours say 92', []])
   await rebuildRollups(later)
   assert.deepEqual([await daily(), (await auditRollups(database)).differences], [[], []])
+})
+
+test('a day whose hourly sums are being made again is not summed up', async () => {
+  await addHours(10)
+  const listed = (await listCursors(database)).find(({ place }) => place === shop.place)
+  assert.ok(listed)
+  // The sums were reset after another process had read the cursor.
+  await database.transaction((tx) => resetRollups(tx, shop.place))
+  await addHours(10)
+  assert.equal(await sumNextDay(database, listed, daysAgo(0)), false)
+
+  // They are reset while it waits.
+  await rebuildRollups(later)
+  await addHours(10)
+  const cursor = (await listCursors(database)).find(({ place }) => place === shop.place)
+  assert.ok(cursor)
+  let summed: Promise<boolean> | undefined
+  await database.transaction(async (tx) => {
+    await resetRollups(tx, shop.place)
+    summed = sumNextDay(database, cursor, daysAgo(0))
+    await eventually(
+      () =>
+        database.rows(
+          sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        ),
+      (waiting) => waiting.length > 0,
+    )
+  })
+  assert.equal(await summed, false)
+  await rebuildRollups(later)
 })

@@ -63,24 +63,34 @@ export async function chartSums(
 ): Promise<ChartSum[]> {
   const [merchant, from] = [uuidOf(merchantId), starts[0]]
   const cursor = await db.row<{ days_to: Date | null }>(sql`select days_to from rollup_cursors where place = ${place}`)
-  const spans = spansOf(starts, to, cursor?.days_to ?? null)
-  const [hours, days] = [arraysOf(spans.hours), arraysOf(spans.days)]
+  const daysTo = cursor?.days_to ?? null
+  const withDays = spansOf(starts, to, daysTo)
+  const withoutDays = spansOf(starts, to, null)
+  const days = arraysOf(withDays.days)
+  const hours = arraysOf([...withDays.hours, ...withoutDays.hours])
+  const areWithDays = [...withDays.hours.map(() => true), ...withoutDays.hours.map(() => false)]
+  // `has_days` is false when there are no daily sums, or no more: they are being made again, or this is a replica that is behind.
   return db.rows<ChartSum>(sql`
-    with stretch as materialized (
-      select ${place}::smallint as place, ${LAST_UUID}::uuid as until, greatest(${firstUuidAt(recent)}::uuid,
-             (select folded_to from rollup_cursors where place = ${place})) as after
+    with cursor as materialized (
+      select folded_to, coalesce(days_to >= ${daysTo}::timestamptz, false) as has_days
+        from (select) as one left join rollup_cursors on place = ${place}
+    ),
+    stretch as materialized (
+      select ${place}::smallint as place, ${LAST_UUID}::uuid as until, greatest(${firstUuidAt(recent)}::uuid, folded_to) as after from cursor
     ),
     facts as (${FACTS}),
     sums as (
       select s.part, r.currency, r.fact, r.provider, r.channel, r.detail, s.sign * r.count as count, s.sign * r.amount as amount
-        from unnest(${hours.parts}::integer[], ${hours.signs}::integer[], ${hours.since}::timestamptz[], ${hours.until}::timestamptz[])
-             as s (part, sign, since, until)
+        from unnest(${hours.parts}::integer[], ${hours.signs}::integer[], ${hours.since}::timestamptz[], ${hours.until}::timestamptz[],
+                    ${areWithDays}::boolean[]) as s (part, sign, since, until, with_days)
         join rollups r on r.place = ${place} and r.merchant_id = ${merchant} and r.mode = ${mode} and r.hour >= s.since and r.hour < s.until
+       where s.with_days = (select has_days from cursor)
       union all
       select s.part, r.currency, r.fact, r.provider, r.channel, r.detail, s.sign * r.count, s.sign * r.amount
         from unnest(${days.parts}::integer[], ${days.signs}::integer[], ${days.since}::timestamptz[], ${days.until}::timestamptz[])
              as s (part, sign, since, until)
         join daily_rollups r on r.place = ${place} and r.merchant_id = ${merchant} and r.mode = ${mode} and r.day >= s.since and r.day < s.until
+       where (select has_days from cursor)
       union all
       select width_bucket(at, ${starts}::timestamptz[]), currency, fact, provider, channel, detail, 1, amount from facts
        where merchant_id = ${merchant} and mode = ${mode} and at >= ${from} and at < ${to}

@@ -123,9 +123,13 @@ export async function foldStretch(db: Queries, { place, after, until }: Stretch)
 
 /**
  * Adds the sums of one more day, from its hourly sums, if that day ends before `until`. Returns false if there is none. The caller knows
- * that nothing is folded into an hour before `until` any more.
+ * that with the cursor at `foldedTo` all facts before `until` are folded: after a reset they are not.
  */
-export async function sumNextDay(db: Queries, place: Place, until: Date): Promise<boolean> {
+export async function sumNextDay(
+  db: Queries,
+  { place, foldedTo }: Pick<RollupCursor, 'place' | 'foldedTo'>,
+  until: Date,
+): Promise<boolean> {
   const row = await db.row(sql`
     with owners as (
       select m.id, mode from merchants m cross join (values ('sandbox'), ('live')) as modes (mode) where m.place = ${place}
@@ -138,7 +142,8 @@ export async function sumNextDay(db: Queries, place: Place, until: Date): Promis
     ),
     moved as (
       update rollup_cursors c set days_to = n.day + interval '24 hours' from next n
-       where c.place = ${place} and c.days_to is not distinct from n.days_to and n.day + interval '24 hours' <= ${until}
+       where c.place = ${place} and c.folded_to >= ${foldedTo}::uuid and c.days_to is not distinct from n.days_to
+         and n.day + interval '24 hours' <= ${until}
       returning c.place, n.day
     ),
     summed as (
