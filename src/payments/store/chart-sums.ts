@@ -54,7 +54,8 @@ function nearestDay(at: Date): Date {
 
 /**
  * The sums of a merchant, for each part of a range and for all of it: `starts` are the beginnings of the parts. Facts after the cursor are
- * read from the payments and events themselves, from `recent` on, so that the newest ones are counted too.
+ * read from the payments and events themselves, from `recent` on, so that the newest ones are counted too. `offset 0` keeps PostgreSQL from
+ * comparing all rows of a merchant with all spans: it reads each span by the index.
  */
 export async function chartSums(
   db: Queries,
@@ -83,13 +84,17 @@ export async function chartSums(
       select s.part, r.currency, r.fact, r.provider, r.channel, r.detail, s.sign * r.count as count, s.sign * r.amount as amount
         from unnest(${hours.parts}::integer[], ${hours.signs}::integer[], ${hours.since}::timestamptz[], ${hours.until}::timestamptz[],
                     ${areWithDays}::boolean[]) as s (part, sign, since, until, with_days)
-        join rollups r on r.place = ${place} and r.merchant_id = ${merchant} and r.mode = ${mode} and r.hour >= s.since and r.hour < s.until
+       cross join lateral (
+         select n.currency, n.fact, n.provider, n.channel, n.detail, n.count, n.amount from rollups n
+          where n.place = ${place} and n.merchant_id = ${merchant} and n.mode = ${mode} and n.hour >= s.since and n.hour < s.until offset 0) r
        where s.with_days = (select has_days from cursor)
       union all
       select s.part, r.currency, r.fact, r.provider, r.channel, r.detail, s.sign * r.count, s.sign * r.amount
         from unnest(${days.parts}::integer[], ${days.signs}::integer[], ${days.since}::timestamptz[], ${days.until}::timestamptz[])
              as s (part, sign, since, until)
-        join daily_rollups r on r.place = ${place} and r.merchant_id = ${merchant} and r.mode = ${mode} and r.day >= s.since and r.day < s.until
+       cross join lateral (
+         select n.currency, n.fact, n.provider, n.channel, n.detail, n.count, n.amount from daily_rollups n
+          where n.place = ${place} and n.merchant_id = ${merchant} and n.mode = ${mode} and n.day >= s.since and n.day < s.until offset 0) r
        where (select has_days from cursor)
       union all
       select width_bucket(at, ${starts}::timestamptz[]), currency, fact, provider, channel, detail, 1, amount from facts
