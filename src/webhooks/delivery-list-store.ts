@@ -80,7 +80,7 @@ const MAX_DESTINATIONS = 200
 
 /**
  * Newest first; of those that wait for a retry, the `limit` that are due first. One statement per index: a table-wide index by merchant would cost
- * every delivery a write.
+ * every delivery a write. A page is limited before the joins: the planner expects few rows, and would sort all of a merchant.
  */
 export async function listDeliveries(
   db: Queries,
@@ -91,11 +91,15 @@ export async function listDeliveries(
   const rows = await db.rows<Row>(
     filter === 'given-up'
       ? sql`
-          select ${COLUMNS} from deliveries d join events e on e.place = d.place and e.id = d.event_id ${LAST_TRY}
-           where d.place = ${place} and d.merchant_id = ${merchant} and d.mode = ${mode} and d.state in ('exhausted', 'disabled')
-             and (d.created_at, d.id) < (select coalesce(max(c.created_at), 'infinity'), ${below}::uuid from deliveries c
-                                          where c.place = ${place} and c.id = ${below}::uuid)
-           order by d.created_at desc, d.id desc limit ${limit}`
+          with page as materialized (
+            select f.place, f.id, f.event_id, f.endpoint_id, f.url, f.state, f.tries, f.created_at, f.due_at from deliveries f
+             where f.place = ${place} and f.merchant_id = ${merchant} and f.mode = ${mode} and f.state in ('exhausted', 'disabled')
+               and (f.created_at, f.id) < (coalesce((select c.created_at from deliveries c where c.place = ${place} and c.id = ${below}::uuid), 'infinity'),
+                                           ${below}::uuid)
+             order by f.created_at desc, f.id desc limit ${limit}
+          )
+          select ${COLUMNS} from page d join events e on e.place = d.place and e.id = d.event_id ${LAST_TRY}
+           order by d.created_at desc, d.id desc`
       : filter === 'retrying'
         ? sql`
           select ${COLUMNS} from (
@@ -110,11 +114,19 @@ export async function listDeliveries(
             join events e on e.place = d.place and e.id = d.event_id ${LAST_TRY}
            order by d.due_at limit ${limit}`
         : sql`
-          select ${COLUMNS} from events e join deliveries d on d.place = e.place and d.event_id = e.id ${LAST_TRY}
-           where e.place = ${place} and e.merchant_id = ${merchant} and e.mode = ${mode} and e.body is not null
-             and e.id <= coalesce((select c.event_id from deliveries c where c.place = ${place} and c.id = ${below}::uuid), ${LAST_UUID}::uuid)
-             and (e.id, d.id) < (coalesce((select c.event_id from deliveries c where c.place = ${place} and c.id = ${below}::uuid), ${LAST_UUID}::uuid),
-                                 ${below}::uuid)
+          with cursor as materialized (
+            select coalesce((select c.event_id from deliveries c where c.place = ${place} and c.id = ${below}::uuid), ${LAST_UUID}::uuid) as event_id
+          ),
+          -- One more: all deliveries of the cursor's own event may be on the page before.
+          page as materialized (
+            select n.place, n.id, n.payment_id, n.type from events n
+             cross join lateral (select from deliveries f where f.place = n.place and f.event_id = n.id limit 1) delivered
+             where n.place = ${place} and n.merchant_id = ${merchant} and n.mode = ${mode} and n.body is not null
+               and n.id <= (select event_id from cursor)
+             order by n.id desc limit ${limit + 1}
+          )
+          select ${COLUMNS} from page e join deliveries d on d.place = e.place and d.event_id = e.id ${LAST_TRY}
+           where (e.id, d.id) < (select event_id, ${below}::uuid from cursor)
            order by e.id desc, d.id desc limit ${limit}`,
   )
   return rows.map(listedOf)

@@ -198,9 +198,10 @@ export async function findProvidersWithNotices(
   providers: string[],
 ): Promise<string[]> {
   const rows = await db.rows<{ provider: string }>(sql`
+    -- Not with "exists": PostgreSQL would read all notices of the merchant.
     select p.provider from unnest(${providers}::text[]) as p (provider)
-     where exists (select from notices n
-                    where n.place = ${place} and n.merchant_id = ${uuidOf(merchantId)} and n.mode = ${mode} and n.provider = p.provider)`)
+     cross join lateral (select from notices n
+                          where n.place = ${place} and n.merchant_id = ${uuidOf(merchantId)} and n.mode = ${mode} and n.provider = p.provider limit 1) n`)
   return rows.map(({ provider }) => provider)
 }
 
