@@ -137,7 +137,7 @@ async function assertNotOfOtherKeys(
 ): Promise<void> {
   const found = await findStateByOrder(tx, scope, { provider, account }, order)
   if (!found || found.attempt.account === account) return
-  const why = `The customer paid this for payment ${found.state.payment.reference}, where it counts.`
+  const why = `The customer paid this for payment ${found.state.payment.reference}, whose own checks count it.`
   throw new Problem('conflict', `${why} Close this record with a note.`)
 }
 
