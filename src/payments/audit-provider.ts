@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts'
 import type { AttemptId } from '../kernel/ids.ts'
 import type { ListedTransaction, Providers } from '../providers/provider.ts'
+import { sharesOf } from './state/returned-money.ts'
 import { type AuditScope, findRecorded, pageOfRecorded, type RecordedTransaction } from './store/provider-audit.ts'
 
 export interface Range {
@@ -27,8 +28,11 @@ export interface Difference {
 }
 
 export type Repair =
-  /** Money at the provider that is not on record, or unmatched money that the provider has given back. */
-  | { kind: 'money'; listed: Listed }
+  /**
+   * Money at the provider that is not on record, or unmatched money that the provider has given back. `ofOrder`: all of its order, where the
+   * provider names one returned sum for it.
+   */
+  | { kind: 'money'; listed: Listed; ofOrder?: Listed[] }
   /** Refunds and disputes of the attempt that are not on record. */
   | { kind: 'returns'; attemptId: AttemptId }
 
@@ -49,6 +53,10 @@ export async function auditProvider(
   range: Range,
 ): Promise<ProviderAudit> {
   const listing = await listAll(providers, scope, range)
+  const shares = listing.transactions.filter(
+    ({ returnedIsOfOrder, reference }) => returnedIsOfOrder && reference !== null,
+  )
+  const orders = Map.groupBy(shares, ({ reference }) => reference)
   const differences: Difference[] = []
   let agreed = 0
   const seen = new Set<string>()
@@ -64,10 +72,16 @@ export async function auditProvider(
       if (ours) seen.add(ours.receiptId)
       const isInRange = theirs.at >= range.from && theirs.at < range.to
       const taken = compareTaken(ours, theirs)
-      const given = !taken && ours?.attemptId === null ? compareReturned(ours, theirs.returned ?? 0) : undefined
+      const ofOrder = theirs.returnedIsOfOrder && orders.get(theirs.reference)
+      const isUnmatched = !taken && ours?.attemptId === null
+      const theirShare =
+        isUnmatched && ofOrder ? await shareOf(database, scope, theirs, ofOrder) : (theirs.returned ?? 0)
+      const given = isUnmatched ? compareReturned(ours, theirShare) : undefined
       const finding = taken ?? given
       const listed = { ...theirs, account: ours?.account ?? theirs.account }
-      const repair = !ours || given ? { kind: 'money' as const, listed } : null
+      // Less than is on record: a refund failed, or is under way and not listed.
+      const isRepairable = !ours || (given && theirShare > ours.returned)
+      const repair = isRepairable ? { kind: 'money' as const, listed, ...(ofOrder && { ofOrder }) } : null
       if (finding && isInRange) differences.push({ ...nameOf(ours, theirs), finding, repair })
       else if (isInRange) agreed++
       if (!ours?.attemptId) continue
@@ -143,6 +157,31 @@ function compareReturned(ours: RecordedTransaction, theirs: number): string | un
   // The provider may or may not have executed a pending refund.
   if (theirs >= ours.returned && theirs <= ours.returned + ours.returning) return undefined
   return `the provider gave back ${theirs} ${ours.currency}, our records have ${ours.returned}`
+}
+
+/** What the provider gave back of unmatched money, of what it gave back of the order. */
+async function shareOf(
+  database: Database,
+  scope: AuditScope,
+  { transactionId }: ListedTransaction,
+  ofOrder: ListedTransaction[],
+): Promise<number> {
+  const recorded = await findRecorded(
+    database,
+    scope,
+    ofOrder.map((each) => each.transactionId),
+  )
+  const assigned = recorded.filter(({ attemptId }) => attemptId !== null)
+  const byAttempt = new Map(assigned.map(({ attemptId, returned, returning }) => [attemptId, returned + returning]))
+  const taken = assigned.reduce((sum, { amount }) => sum + amount, 0)
+  const byPayments = [...byAttempt.values()].reduce((sum, returned) => sum + returned, 0)
+  const known = recorded.map((each) => ({
+    transactionId: each.transactionId,
+    returned: each.returned,
+    isAssigned: each.attemptId !== null,
+    isReturnedByHand: each.returning > 0,
+  }))
+  return sharesOf(ofOrder, known, Math.min(byPayments, taken)).get(transactionId) ?? 0
 }
 
 function nameOf(

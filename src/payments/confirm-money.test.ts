@@ -18,7 +18,8 @@ async function confirm(connection: Partial<Connection>, money = receipt, deadlin
   type Options = { account?: number }
   const connect = async (_: unknown, __: string, options?: Options) => (options?.account === 1 ? connection : current)
   const providers = { find: () => undefined, connect }
-  const deps = { providers, database: undefined } as unknown as Parameters<typeof confirmMoney>[0]
+  const database = { transaction: (work: (tx: unknown) => unknown) => work(undefined) }
+  const deps = { providers, database } as unknown as Parameters<typeof confirmMoney>[0]
   const scope = {} as Parameters<typeof confirmMoney>[1]
   try {
     await confirmMoney(deps, scope, { provider: 'bank', account: 1, receipt: money }, deadlineMs)

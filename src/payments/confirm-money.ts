@@ -12,7 +12,7 @@ import {
 } from '../providers/provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { returnedOf } from './state/returned-money.ts'
-import { insertUnmatched } from './store/receipts.ts'
+import { insertUnmatched, readShares } from './store/receipts.ts'
 import type { UnmatchedMoney } from './store/transfers.ts'
 
 const HOUR_MS = 3_600_000
@@ -64,36 +64,47 @@ export async function confirmMoney(
   }
   if (found.amount.amount !== receipt.amount.amount || found.amount.currency !== receipt.amount.currency)
     throw refused(`${title} has ${formatMoney(found.amount)} for this transaction, not ${formatMoney(receipt.amount)}.`)
-  if (returnedOf(found) === returnedOf(receipt)) return found.reference
-  if (returnedOf(found) < returnedOf(receipt))
+  const returned = await database.transaction(async (tx) => {
+    const shares = found.returnedIsOfOrder && (await readShares(tx, scope, money, found.ofOrder))
+    const now = shares ? (shares.get(receipt.transactionId) ?? 0) : returnedOf(found)
+    if (now > returnedOf(receipt)) await insertUnmatched(tx, scope, money, [{ ...receipt, returned: now }])
+    return now
+  })
+  if (returned > returnedOf(receipt)) throw refused(`${title} has given back some of this money. Read the list again.`)
+  if (returned < returnedOf(receipt))
     throw refused(`${title} has given back less of this money than is on record, so a refund may have failed.`)
-  await database.transaction((tx) => insertUnmatched(tx, scope, money, [found]))
-  throw refused(`${title} has given back some of this money. Read the list again.`)
+  return found.reference
 }
 
-type Found = ListedTransaction | { kind: 'missing' } | Unknown
+/** `ofOrder`: all transactions of its order, where the provider names one returned sum for them. */
+type Found = (ListedTransaction & { ofOrder: Receipt[] }) | { kind: 'missing' } | Unknown
 
 async function findTransaction(connection: Connection, receipt: Receipt, signal: AbortSignal): Promise<Found> {
   const { transactionId } = receipt
   const order = await connection.findReference?.(transactionId)
   if (order?.kind === 'unknown') return order
-  let unclear: Unknown | undefined
-  if (order?.kind === 'found') {
-    const { reference } = order
-    const names = { reference, providerReference: reference }
-    const startedAt = new Date(receipt.at.getTime() - 24 * HOUR_MS)
-    const outcome = await connection.check({ ...names, channel: 'virtual-bank-account', startedAt })
-    const found =
-      'receipts' in outcome ? outcome.receipts.find((each) => each.transactionId === transactionId) : undefined
-    if (found) return { ...found, reference }
-    if (outcome.kind === 'unknown') unclear = outcome
-  }
+  const checked = order?.kind === 'found' ? await findInOrder(connection, receipt, order.reference) : undefined
+  if (checked && !('kind' in checked)) return checked
   // Orders that were not made by us cannot always be found by their transaction.
   for (const marginMs of MARGINS_MS) {
     const listed = await findListed(connection, receipt, marginMs, signal)
-    if (!('kind' in listed) || listed.kind !== 'missing') return listed
+    if ('kind' in listed && listed.kind === 'missing') continue
+    if ('kind' in listed || !listed.returnedIsOfOrder || listed.reference === null) return listed
+    // The list may name some transactions of the order only.
+    const whole = await findInOrder(connection, receipt, listed.reference)
+    return 'kind' in whole && whole.kind === 'missing' ? listed : whole
   }
-  return unclear ?? { kind: 'missing' }
+  return checked ?? { kind: 'missing' }
+}
+
+async function findInOrder(connection: Connection, { transactionId, at }: Receipt, reference: string): Promise<Found> {
+  const startedAt = new Date(at.getTime() - 24 * HOUR_MS)
+  const names = { reference, providerReference: reference }
+  const outcome = await connection.check({ ...names, channel: 'virtual-bank-account', startedAt })
+  const receipts = 'receipts' in outcome ? outcome.receipts : []
+  const found = receipts.find((each) => each.transactionId === transactionId)
+  if (found) return { ...found, reference, ofOrder: receipts }
+  return outcome.kind === 'unknown' ? outcome : { kind: 'missing' }
 }
 
 async function findListed(
@@ -110,7 +121,7 @@ async function findListed(
     const listed = await connection.listTransactions(range, cursor)
     if (listed.kind !== 'page') return unknown(listed.because)
     const found = listed.transactions.find((each) => each.transactionId === transactionId)
-    if (found) return found
+    if (found) return { ...found, ofOrder: [found] }
     if (listed.nextCursor === null) return { kind: 'missing' }
     cursor = listed.nextCursor
   }

@@ -4,7 +4,7 @@ import type { Repair } from './audit-provider.ts'
 import { makeChecksDue } from './store/attempts.ts'
 import { findStateByOrder } from './store/payment-states.ts'
 import { type AuditScope, isOrderOfAnother } from './store/provider-audit.ts'
-import { insertUnmatched } from './store/receipts.ts'
+import { insertUnmatched, readShares } from './store/receipts.ts'
 import { makeReconciliationDue } from './store/reconciliation.ts'
 
 /** What was done about a difference. */
@@ -36,7 +36,7 @@ async function apply(
     await makeReconciliationDue(tx, repair.attemptId)
     return { repaired: 'listing of refunds due', subject: repair.attemptId }
   }
-  const { listed } = repair
+  const { listed, ofOrder } = repair
   const { provider } = scope
   const found =
     listed.reference === null
@@ -46,6 +46,11 @@ async function apply(
     return { repaired: 'check due', subject: found.attempt.id }
   if (listed.reference !== null && (await isOrderOfAnother(tx, scope, listed.reference)))
     return { repaired: 'order of another merchant', subject: null }
-  await insertUnmatched(tx, scope, { provider, account: listed.account }, [listed])
+  const at = { provider, account: listed.account }
+  const { returnedIsOfOrder, ...alone } = listed
+  const shares = returnedIsOfOrder && ofOrder && (await readShares(tx, scope, at, ofOrder))
+  await insertUnmatched(tx, scope, at, [
+    shares ? { ...alone, returned: shares.get(listed.transactionId) ?? 0 } : listed,
+  ])
   return { repaired: 'recorded as unmatched', subject: `${provider} ${listed.transactionId}` }
 }

@@ -231,7 +231,7 @@ export interface Receipt {
   at: Date
   /** What the provider had given back of it (reversal, refund, lost dispute) when it answered. Absent: nothing. */
   returned?: number
-  /** The provider names one returned sum for all transactions of an order; the adapter has spread it over them. */
+  /** The provider names one returned sum for all transactions of an order; the adapter has spread it over them. Also on a share of 0. */
   returnedIsOfOrder?: true
 }
 

@@ -11,7 +11,7 @@ export function spreadReturned<R extends Receipt>(receipts: R[], returned: numbe
     .map((receipt) => {
       const part = Math.min(left, receipt.amount.amount)
       left -= part
-      return part > 0 ? { ...receipt, returned: part, returnedIsOfOrder: true as const } : receipt
+      return { ...receipt, ...(part > 0 && { returned: part }), returnedIsOfOrder: true as const }
     })
     .toReversed()
 }

@@ -190,6 +190,9 @@ export function returnsConformance(
       assert.ok([handle.reference, handle.providerReference].includes(found[0]?.reference ?? ''))
       assert.deepEqual(found[0]?.amount, order.amount)
       assert.equal(found[0]?.returned ?? 0, returned.get(order.reference) ?? 0)
+      const outcome = await rig.connection.check(handle)
+      const [checked] = 'receipts' in outcome ? outcome.receipts : []
+      assert.equal(found[0]?.returnedIsOfOrder, checked?.returnedIsOfOrder, 'a check and the list say the same')
     }
     const hour = 3_600_000
     const before = { from: new Date(range.from.getTime() - hour), to: range.from }

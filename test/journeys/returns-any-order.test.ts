@@ -223,7 +223,7 @@ test('refunds of an order with two transfers count once, whether they are listed
   }
 })
 
-test('a refund of an unknown order with two transfers is recorded once, whichever of them it is assigned to', async () => {
+test('a refund of an unknown order with two transfers is recorded once, for the one that it was first recorded for', async () => {
   const shop = await service.addShop()
   const scope = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
   const transfers = [receipt('first'), receipt('second')]
@@ -235,7 +235,7 @@ test('a refund of an unknown order with two transfers is recorded once, whicheve
     select returned from receipts where merchant_id = ${uuidOf(shop.merchantId)} order by id`)
   assert.deepEqual(
     rows.map(({ returned }) => returned),
-    [0, 120_000],
+    [120_000, 0],
   )
 })
 

@@ -44,6 +44,45 @@ export function withoutKnownReturns(newReceipts: Receipt[], receipts: Receipt[],
   })
 }
 
+/** What is on record of a transaction of an order. */
+export interface KnownShare {
+  transactionId: string
+  /** Of unmatched money. */
+  returned: number
+  /** It is money of a payment. */
+  isAssigned: boolean
+  isReturnedByHand: boolean
+}
+
+/**
+ * For a provider that names one returned sum for an order: the share of each of its transactions, by id. `receipts`: all of the order, the
+ * oldest first. A share that is on record stays, because a person may have acted on it. Only what is not on record is spread: first over what
+ * a person returned by hand, perhaps in the provider's dashboard, then over the newest. If the sum is less than is on record, a refund
+ * failed, and no share is certain: each is less. `byPayments`: what payments that have money of this order have returned.
+ */
+export function sharesOf(receipts: Receipt[], known: KnownShare[], byPayments: number): Map<string, number> {
+  const { returned } = totalsOf(receipts)
+  const of = (id: string) => known.filter(({ transactionId }) => transactionId === id)
+  const unmatched = receipts
+    .filter(({ transactionId }) => !of(transactionId).some(({ isAssigned }) => isAssigned))
+    .toReversed()
+    .map(({ transactionId, amount }) => ({
+      ...{ transactionId, amount: amount.amount },
+      returned: Math.max(0, ...of(transactionId).map((each) => each.returned)),
+      isReturnedByHand: of(transactionId).some((each) => each.isReturnedByHand),
+    }))
+  const onRecord = unmatched.reduce((sum, each) => sum + each.returned, 0)
+  const failed = Math.max(0, onRecord - returned)
+  let left = Math.max(0, returned - onRecord - byPayments)
+  const shares = new Map<string, number>()
+  for (const each of unmatched.toSorted((a, b) => Number(b.isReturnedByHand) - Number(a.isReturnedByHand))) {
+    const part = Math.min(left, each.amount - each.returned)
+    left -= part
+    shares.set(each.transactionId, Math.max(0, each.returned + part - failed))
+  }
+  return shares
+}
+
 /**
  * A refund row to be written with the receipt: kind `provider`, successful, without the provider's refund id, which we do not know.
  * Reconciliation matches the provider's listed refunds and lost disputes with this row, so that they are not counted again.

@@ -6,7 +6,7 @@ import { ALL_PLACES } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
-import { isReversed, returnedOf } from '../state/returned-money.ts'
+import { isReversed, returnedOf, sharesOf } from '../state/returned-money.ts'
 
 /**
  * The receipts that are not recorded for an attempt yet. The caller holds the payment's lock. Unmatched money that a person has returned by
@@ -54,25 +54,65 @@ export async function insertReceipts(
 
 /**
  * Records money that matches no attempt. It is listed for the operator and counts towards no payment. Of unmatched money that is on record,
- * only what the provider has given back since is updated. Where the provider names one sum for an order, a newer transaction may take over
- * the share of an older one.
+ * only what the provider has given back since is updated. Where the provider names one sum for an order, `receipts` are all of that order.
  */
 export async function insertUnmatched(
   tx: Transaction,
   scope: Scope,
-  { provider, account }: { provider: string; account: number },
+  at: { provider: string; account: number },
   receipts: Receipt[],
 ): Promise<void> {
-  const areSharesOfOrder = receipts.some(({ returnedIsOfOrder }) => returnedIsOfOrder)
+  const shares = receipts.some(isShareOfOrder) ? await readShares(tx, scope, at, receipts) : undefined
   for (const receipt of receipts) {
-    const { transactionId, amount, at } = receipt
+    const { transactionId, amount } = receipt
+    const returned = shares ? (shares.get(transactionId) ?? 0) : returnedOf(receipt)
     await tx.rows(sql`
       insert into receipts (place, merchant_id, mode, provider, account, transaction_id, amount, currency, counted, returned, taken_at)
-      values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${provider}, ${account}, ${transactionId}, ${amount.amount},
-              ${amount.currency}, false, ${returnedOf(receipt)}, ${at})
+      values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${at.provider}, ${at.account}, ${transactionId}, ${amount.amount},
+              ${amount.currency}, false, ${returned}, ${receipt.at})
       on conflict (place, merchant_id, mode, provider, account, transaction_id) do update set returned = excluded.returned
-       where receipts.attempt_id is null and (receipts.returned < excluded.returned or ${areSharesOfOrder} and receipts.returned > excluded.returned)`)
+       where receipts.attempt_id is null and receipts.returned < excluded.returned`)
   }
+}
+
+const isShareOfOrder = ({ returnedIsOfOrder }: Receipt) => returnedIsOfOrder === true
+
+/** The share of each transaction of an order that is not money of a payment, see `sharesOf`. Locks what is on record of the order. */
+export async function readShares(
+  tx: Transaction,
+  { place, merchantId, mode }: Scope,
+  { provider, account }: { provider: string; account: number },
+  receipts: Receipt[],
+): Promise<Map<string, number>> {
+  const rows = await tx.rows<{
+    transaction_id: string
+    amount: number
+    returned: number
+    attempt_id: string | null
+    payment_id: string | null
+    by_hand: boolean
+  }>(sql`
+    select r.transaction_id, r.amount, r.returned, r.attempt_id, r.payment_id,
+           exists (select from reviews v where v.place = r.place and v.receipt_id = r.id and v.act = 'returned_by_hand') as by_hand
+      from receipts r
+     where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
+       and r.account = any(array(select version from provider_accounts
+                                  where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}) || ${account}::integer)
+       and r.transaction_id = any(${receipts.map(({ transactionId }) => transactionId)})
+     order by r.id for update`)
+  const assigned = rows.filter(({ attempt_id }) => attempt_id !== null)
+  const refunds = await tx.row<{ amount: number }>(sql`
+    select coalesce(sum(amount), 0)::bigint as amount from refunds
+     where place = ${place} and payment_id = any(${assigned.map(({ payment_id }) => payment_id)}::uuid[])
+       and attempt_id = any(${assigned.map(({ attempt_id }) => attempt_id)}::uuid[]) and kind <> 'chargeback' and status <> 'failed'`)
+  const taken = assigned.reduce((sum, { amount }) => sum + amount, 0)
+  const known = rows.map((row) => ({
+    transactionId: row.transaction_id,
+    returned: row.returned,
+    isAssigned: row.attempt_id !== null,
+    isReturnedByHand: row.by_hand,
+  }))
+  return sharesOf(receipts, known, Math.min(refunds?.amount ?? 0, taken))
 }
 
 /** Another attempt paid the payment, so the receipts of this attempt stop counting. Returns them. */

@@ -350,7 +350,12 @@ test('an answer about another order, amount or currency is unknown', async (t) =
 
 const at = '2026-01-02T03:04:05.000Z'
 const charge = (status: string) => ({ id: 'gtx_1', kind: 'charge', status, amount: 50_000, currency: 'GHS', at })
-const receipt = { transactionId: 'gtx_1', amount: money(50_000, 'GHS' as Currency), at: new Date(at) }
+const receipt = {
+  transactionId: 'gtx_1',
+  amount: money(50_000, 'GHS' as Currency),
+  at: new Date(at),
+  returnedIsOfOrder: true,
+}
 const failure = { code: 'do_not_honour', message: 'Ask your bank.' }
 
 const STATES: [string, object, object][] = [

@@ -84,7 +84,13 @@ function disputeOf(dispute: GatewayDispute): ListedDispute | undefined {
 }
 
 export function takenOf({ id, reference, amount, currency, at, refunded }: GatewayTaken): ListedTransaction {
-  const receipt = { transactionId: id, amount: money(amount, currency), at, reference }
+  const receipt = {
+    transactionId: id,
+    amount: money(amount, currency),
+    at,
+    reference,
+    returnedIsOfOrder: true as const,
+  }
   return refunded > 0 ? { ...receipt, returned: refunded } : receipt
 }
 

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { sql } from '../../src/database/sql.ts'
+import type { PaymentId } from '../../src/kernel/ids.ts'
+import { type Currency, money } from '../../src/kernel/money.ts'
+import { auditProvider } from '../../src/payments/audit-provider.ts'
+import { closeTransfer, matchTransfer } from '../../src/payments/handle-transfer.ts'
+import { repairDifference } from '../../src/payments/repair-difference.ts'
+import { listAuditScopes } from '../../src/payments/store/provider-audit.ts'
+import { listUnmatchedMoney } from '../../src/payments/store/unmatched.ts'
+import { type FakeMonnify, startFakeMonnify } from '../fakes/monnify/fake.ts'
+import { eventually } from '../support/paying.ts'
+import { type At, startProviderWorld } from '../support/provider-world.ts'
+
+// Monnify refunds an order, and does not say which of its transfers.
+
+const world = await startProviderWorld({ worker: false })
+const { database, parts } = world
+const PART = 200_000
+const HOUR_MS = 3_600_000
+
+/** An order of Monnify's that is not on record here, its transfers, and what a member and an operator do. */
+async function unknownOrder() {
+  const place: At<FakeMonnify> = await world.addProvider(() => startFakeMonnify({ after }))
+  const { fake, shop } = place
+  const { body } = await place.initialize({ provider: 'monnify-virtual-bank-account' })
+  const order = await place.orderOf(body.data.reference)
+  await database.rows(sql`
+    update attempts set order_reference = 'gone-' || id, provider_reference = 'gone-' || id where order_reference = ${order}`)
+  const scope =
+    (await listAuditScopes(database)).find(({ merchantId }) => merchantId === shop.merchantId) ?? assert.fail()
+  const by = { scope, actor: 'cli:test', note: 'seen' }
+  const open = () => listUnmatchedMoney(database, scope, { before: undefined, limit: 10 })
+  const receipts = () =>
+    database.rows<{ id: number; returned: number }>(sql`
+      select id, returned from receipts where merchant_id = ${shop.merchantUuid} order by id`)
+  return {
+    ...{ place, fake, order, scope },
+    open: async () => (await open()).map(({ id, amount }) => [id, amount]),
+    shares: async () => (await receipts()).map(({ returned }) => returned),
+    /** A transfer, and its notice. Returns the id of its record. */
+    async transfer(amount = PART): Promise<number> {
+      const { length } = await receipts()
+      await fake.customer.transfer?.(order, amount)
+      await place.pump()
+      const rows = await eventually(receipts, (found) => found.length > length)
+      return rows.at(-1)?.id ?? assert.fail()
+    },
+    /** Returns the status of the payment, or why it was refused. */
+    async match(id: number, amount = PART): Promise<string> {
+      const { id: paymentId } = await place.checkout({ amount: PART })
+      const matching = matchTransfer(parts, by, { kind: 'receipt', id }, paymentId as PaymentId, amount)
+      return matching.then(({ payment }) => payment.status).catch((error: Error) => error.message)
+    },
+    returnByHand: (id: number, amount = PART) =>
+      closeTransfer(parts, by, { kind: 'receipt', id }, 'returned_by_hand', amount),
+    async audit() {
+      const range = { from: new Date(Date.now() - HOUR_MS), to: new Date(Date.now() + HOUR_MS) }
+      return (await auditProvider({ database, providers: parts.providers }, scope, range)).differences
+    },
+    async repair() {
+      for (const { repair } of await this.audit())
+        if (repair) await repairDifference({ database, actor: 'cli:test' }, scope, repair)
+    },
+  }
+}
+
+test('a refund that is recorded for one transfer of an unknown order does not take another one off the list', async () => {
+  const { fake, order, transfer, match, open, shares, audit } = await unknownOrder()
+  const first = await transfer()
+  await fake.refundAtProvider(order, PART)
+  assert.match(await match(first), /given back some/)
+  assert.deepEqual(await open(), [])
+  const second = await transfer()
+  assert.deepEqual(await audit(), [])
+  assert.equal(await match(second), 'successful')
+  assert.deepEqual(await shares(), [PART, 0])
+})
+
+test('a refund of an unknown order with two transfers is recorded once by the repair, and repeated repairs agree', async () => {
+  const unknown = await unknownOrder()
+  const { fake, order, transfer, open, shares } = unknown
+  const first = await transfer()
+  await transfer()
+  await fake.refundAtProvider(order, PART + 50_000)
+  for (const _ of [1, 2]) {
+    await unknown.repair()
+    assert.deepEqual(await shares(), [50_000, PART])
+    assert.deepEqual(await unknown.audit(), [])
+  }
+  assert.deepEqual(await open(), [[first, PART - 50_000]])
+})
+
+test('a refund in the provider’s dashboard that a member recorded as by hand is not one of another transfer', async () => {
+  const { fake, order, transfer, match, returnByHand, audit } = await unknownOrder()
+  const first = await transfer()
+  const second = await transfer()
+  await fake.refundAtProvider(order, PART)
+  await returnByHand(first)
+  assert.deepEqual(await audit(), [])
+  assert.equal(await match(second), 'successful')
+})
+
+test('a refund through the payment of one transfer is not one of another transfer of that order', async () => {
+  const { place, transfer, match, open, shares } = await unknownOrder()
+  const first = await transfer()
+  assert.equal(await match(first), 'successful')
+  const [paid] = await database.rows<{ reference: string }>(sql`
+    select p.reference from payments p join receipts r on r.payment_id = p.id where r.id = ${first}`)
+  await place.shop.call('POST', `/payments/v1/payments/${paid?.reference}/refunds`, { amount: PART })
+  const second = await transfer()
+  assert.equal(await match(second), 'successful')
+  assert.deepEqual([await shares(), await open()], [[0, 0], []])
+})
+
+test('money whose refund is under way is not open again when the repair lists completed refunds only', async () => {
+  const unknown = await unknownOrder()
+  const { fake, order, scope, transfer, match, open, shares } = unknown
+  const id = await transfer()
+  await fake.refundAtProvider(order, 50_000)
+  fake.switches.refundStatus = 'PENDING'
+  const connection = await parts.providers.connect(scope, 'monnify')
+  const { reference: transactionId } = fake.transactionOf(order)
+  const handle = { reference: order, providerReference: transactionId, startedAt: new Date() }
+  const { kind } = await connection.refund({
+    reference: 'refund-under-way',
+    order: { ...handle, channel: 'virtual-bank-account' },
+    transactionIds: [transactionId],
+    amount: money(100_000, 'NGN' as Currency),
+    reason: null,
+  })
+  assert.equal(kind, 'pending')
+  assert.match(await match(id), /given back some/)
+  assert.deepEqual(await shares(), [150_000])
+  const [difference] = await unknown.audit()
+  assert.deepEqual([difference?.repair, difference?.finding.includes('50000 NGN')], [null, true])
+  await unknown.repair()
+  assert.deepEqual(await open(), [[id, 50_000]])
+})
