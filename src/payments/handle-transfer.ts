@@ -16,6 +16,7 @@ import { assertMayRefund, type Refund, refundView } from './state/refund.ts'
 import { returnedOf } from './state/returned-money.ts'
 import { findAttempt } from './store/attempts.ts'
 import { findPaymentStateById, findStateByOrder, lockPaymentState } from './store/payment-states.ts'
+import { isOrderOfAnother } from './store/provider-audit.ts'
 import { allTransactionsOf, transactionsOf } from './store/receipts.ts'
 import { insertRefund, leaseRefund, refundsOf } from './store/refunds.ts'
 import { insertReview, type NewReview, reviewsOf } from './store/reviews.ts'
@@ -75,9 +76,11 @@ export async function matchTransfer(
   const order = await confirmMoney(deps, scope, (await deps.database.transaction(lock)).unmatched)
   return deps.database.transaction(async (tx) => {
     const { before, unmatched } = await lock(tx)
-    if (order !== null) await assertNotOfOtherKeys(tx, scope, unmatched, order)
     const { receipt } = unmatched
-    const attempt = attemptFor(before, unmatched) ?? (await addAttemptFor(tx, deps, before, unmatched))
+    const attempt =
+      (order === null ? undefined : await attemptOfOrder(tx, scope, unmatched, order, paymentId)) ??
+      attemptFor(before, unmatched) ??
+      (await addAttemptFor(tx, deps, before, unmatched))
     const outcome = { kind: 'paid' as const, receipts: [receipt] }
     const { state } = await settleIn(tx, deps, attempt, { source: 'match', outcome })
     await write(
@@ -128,17 +131,26 @@ async function assertNotHandledTwice(tx: Transaction, scope: Scope, unmatched: U
   throw new Problem('conflict', `${why} Close this one with a note.`)
 }
 
-/** Throws if an attempt with other keys has this order: its checks count the transaction, under those keys. */
-async function assertNotOfOtherKeys(
+/** The attempt of this payment that has the order. Throws if the order is of another payment, whose checks count the money. */
+async function attemptOfOrder(
   tx: Transaction,
   scope: Scope,
   { provider, account }: UnmatchedMoney,
   order: string,
-): Promise<void> {
+  paymentId: PaymentId,
+): Promise<Attempt | undefined> {
   const found = await findStateByOrder(tx, scope, { provider, account }, order)
-  if (!found || found.attempt.account === account) return
-  const why = `The customer paid this for payment ${found.state.payment.reference}, whose own checks count it.`
-  throw new Problem('conflict', `${why} Close this record with a note.`)
+  if (!found) {
+    if (!(await isOrderOfAnother(tx, { ...scope, provider }, order))) return undefined
+    const why = 'The customer paid this to another merchant, who uses the same account of the provider.'
+    throw new Problem('conflict', `${why} Close this record with a note.`)
+  }
+  const { attempt, state } = found
+  const why = `The customer paid this for payment ${state.payment.reference}`
+  if (attempt.account !== account)
+    throw new Problem('conflict', `${why}, whose own checks count it. Close this record with a note.`)
+  if (attempt.paymentId !== paymentId) throw new Problem('conflict', `${why}. Match it with that one.`)
+  return attempt
 }
 
 /** An attempt with the same provider account: an open account number before others, the newest first. */

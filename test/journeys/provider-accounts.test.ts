@@ -356,6 +356,38 @@ test('a transaction of an order with the new keys is not matched when the old ke
   }
 })
 
+test('a transaction of another payment is matched with that payment only, also when the current key reports it', async () => {
+  const { first, paid, current, report, match, statuses } = await leakedKey()
+  const [record] = await report(current, 'an-order-of-nobody')
+  await assert.rejects(match(record), /paid this for payment/)
+  await match(record, paid)
+  await check(paid.id)
+  assert.deepEqual(await statuses(), ['successful', 'pending'])
+  const [row] = await database.rows(sql`
+    select count(*)::integer as receipts, sum(amount_paid)::integer as paid from receipts r join payments p on p.id = r.payment_id
+     where p.id = ${uuidOf(paid.id)}`)
+  assert.deepEqual(row, { receipts: 1, paid: first.amount })
+})
+
+test('a transaction of another merchant with the same account at the provider is not matched', async () => {
+  const { first, fake, paid, current, report, match, statuses } = await leakedKey()
+  const neighbour = at(world, await world.addShop('Bola Fabrics', { bare: true }), fake)
+  await setKeys(neighbour.shop, fake)
+  // The order is the neighbour's.
+  const theirs = await start(neighbour)
+  const name = sql`
+    update attempts set order_reference = 'gone-' || id, provider_reference = 'gone-' || id where payment_id = ${uuidOf(paid.id)}`
+  await database.rows(name)
+  await database.rows(sql`
+    update attempts set order_reference = ${paid.order}, provider_reference = ${paid.order} where payment_id = ${uuidOf(theirs.id)}`)
+  const [record] = await report(current, 'an-order-of-nobody')
+  await assert.rejects(match(record), /another merchant/)
+  assert.deepEqual(await statuses(), ['pending', 'pending'])
+  await check(theirs.id)
+  const { status, amountPaid } = await neighbour.payment(theirs.reference)
+  assert.deepEqual([status, amountPaid], ['successful', first.amount])
+})
+
 test('a transaction of an unknown order that both keys reported is matched once, also by two members at once', async () => {
   for (const isAtOnce of [false, true]) {
     const { first, paid, leaked, current, report, match, close } = await leakedKey()
