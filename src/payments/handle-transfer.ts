@@ -117,16 +117,21 @@ async function lockForMatch(
     throw new Problem('conflict', `Payment ${payment.reference} is paid already. Return this money instead.`)
   if (payment.currency !== amount.currency)
     throw new Problem('conflict', `This money is in ${amount.currency}, the payment in ${payment.currency}.`)
-  await assertNotHandledTwice(tx, scope, unmatched)
+  await assertNotHandledTwice(tx, scope, unmatched, true)
   return { before, unmatched }
 }
 
 /**
  * Throws if the same transaction is on record under other keys and was handled there. Other keys are another account in our records, also
- * if they are rotated keys of one account at the provider.
+ * if they are rotated keys of one account at the provider. `isConfirmed`: the provider is asked for the amount.
  */
-async function assertNotHandledTwice(tx: Transaction, scope: Scope, unmatched: UnmatchedMoney): Promise<void> {
-  if (!(await isHandledUnderOtherKeys(tx, scope, unmatched))) return
+async function assertNotHandledTwice(
+  tx: Transaction,
+  scope: Scope,
+  unmatched: UnmatchedMoney,
+  isConfirmed: boolean,
+): Promise<void> {
+  if (!(await isHandledUnderOtherKeys(tx, scope, unmatched, isConfirmed))) return
   const why = 'This transaction is on record twice, and the other record is handled.'
   throw new Problem('conflict', `${why} Close this one with a note.`)
 }
@@ -230,7 +235,7 @@ export async function closeTransfer(
       const unmatched = await lockOpen(tx, by.scope, name.id, expected)
       if (act === 'returned_by_hand') {
         by.limit?.(unmatched.receipt.amount)
-        await assertNotHandledTwice(tx, by.scope, unmatched)
+        await assertNotHandledTwice(tx, by.scope, unmatched, false)
       }
       await write(tx, deps, by, { kind: 'unmatched', act, receiptId: name.id, paymentId: null, ...of(unmatched) })
     } else {

@@ -313,8 +313,11 @@ async function leakedKey() {
     database.rows<{ id: number; account: number }>(sql`
       select id, account from receipts where merchant_id = ${uuidOf(shop.merchantId)} and attempt_id is null order by id`)
   /** Reports the transaction. Returns the ids of all unmatched money after it. */
-  const report = async (key: string, order: string) => {
-    const body = notice.body.toString().replaceAll(paid.order, order)
+  const report = async (key: string, order: string, amount = first.amount) => {
+    const body = notice.body
+      .toString()
+      .replaceAll(paid.order, order)
+      .replaceAll(`"amount":${first.amount}`, `"amount":${amount}`)
     const signature = createHmac('sha512', key).update(body).digest('hex')
     const headers = { ...notice.headers, 'x-paystack-signature': signature }
     const { length } = await unmatched()
@@ -325,8 +328,8 @@ async function leakedKey() {
   const scope = { place: shop.place, merchantId: shop.merchantId as MerchantId, mode: 'sandbox' as const }
   const by = { scope, actor: 'member', note: 'twice' }
   const match = (id = 0, payment = other) => matchTransfer(parts, by, { kind: 'receipt', id }, payment.id, first.amount)
-  const close = (id = 0, act: 'noted' | 'returned_by_hand' = 'noted') =>
-    closeTransfer(parts, by, { kind: 'receipt', id }, act, first.amount)
+  const close = (id = 0, act: 'noted' | 'returned_by_hand' = 'noted', amount = first.amount) =>
+    closeTransfer(parts, by, { kind: 'receipt', id }, act, amount)
   const statuses = async () =>
     Promise.all([paid, other].map(async ({ reference }) => (await first.payment(reference)).status))
   return { first, fake, paid, leaked, current, report, match, close, statuses }
@@ -353,6 +356,28 @@ test('a transaction of an order with the new keys is not matched when the old ke
     fake.keys.secretKey = current
     await check(paid.id)
     assert.deepEqual(await statuses(), ['successful', 'pending'])
+  }
+})
+
+test('a transaction that is counted is not returned by hand when the old key reports it with another amount', async () => {
+  const { first, paid, leaked, report, close } = await leakedKey()
+  await check(paid.id)
+  const less = first.amount - 1_000
+  const [record] = await report(leaked, 'an-order-of-nobody', less)
+  await assert.rejects(close(record, 'returned_by_hand', less), /on record twice/)
+  await close(record, 'noted', less)
+})
+
+test('what was returned by hand of a transaction that the old key reported does not pay its payment', async () => {
+  for (const kept of [0, 1_000]) {
+    const { first, paid, leaked, report, close, statuses } = await leakedKey()
+    const amount = first.amount - kept
+    const [record] = await report(leaked, 'an-order-of-nobody', amount)
+    await close(record, 'returned_by_hand', amount)
+    await check(paid.id)
+    assert.deepEqual(await statuses(), ['pending', 'pending'])
+    const [attempt] = (await findPaymentStateById(database, paid.id))?.attempts ?? []
+    assert.deepEqual([attempt?.amountReceived, attempt?.amountReturned], [first.amount, amount])
   }
 })
 

@@ -4,6 +4,7 @@ import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import type { PaymentDependencies } from '../../src/payments/dependencies.ts'
+import { closeTransfer } from '../../src/payments/handle-transfer.ts'
 import { reconcileReturns } from '../../src/payments/reconcile-returns.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { refundReference } from '../../src/payments/state/refund.ts'
@@ -237,6 +238,28 @@ test('a refund of an unknown order with two transfers is recorded once, for the 
     rows.map(({ returned }) => returned),
     [120_000, 0],
   )
+})
+
+test('what was returned by hand of a second transfer is not counted when the provider names its order later', async () => {
+  const shop = await service.addShop()
+  const scope = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
+  const { payment, transfer, check } = await byTransfer(shop)
+  await transfer(200_000)
+  await check()
+  await transfer(300_000)
+  const answer = await (await parts.providers.connect(scope, 'gateway')).check({
+    ...{ reference: payment.order, providerReference: payment.order },
+    ...{ channel: 'virtual-bank-account', startedAt: new Date() },
+  })
+  const second = ('receipts' in answer ? answer.receipts : [])[1] ?? assert.fail()
+  await database.transaction((tx) => insertUnmatched(tx, scope, { provider: 'gateway', account: 0 }, [second]))
+  const row = await database.row<{ id: number }>(sql`
+    select id from receipts where merchant_id = ${uuidOf(shop.merchantId)} and transaction_id = ${second.transactionId}`)
+  const by = { scope, actor: 'member', note: 'by bank' }
+  await closeTransfer(parts, by, { kind: 'receipt', id: row?.id ?? 0 }, 'returned_by_hand', 300_000)
+  await check()
+  const { amountReceived, amountReturned } = await attemptOf(payment)
+  assert.deepEqual([amountReceived, amountReturned], [500_000, 300_000])
 })
 
 /** A payment whose money the provider was giving back when we first saw it. */

@@ -37,6 +37,7 @@ export function totalsOf(receipts: Receipt[]): Totals {
 export function withoutKnownReturns(newReceipts: Receipt[], receipts: Receipt[], onRecord: number): Receipt[] {
   let left = Math.max(0, totalsOf(receipts).returned - onRecord)
   return newReceipts.map((receipt) => {
+    if (!receipt.returnedIsOfOrder) return receipt // such as what a person returned by hand
     const { returned: _, returnedIsOfOrder: __, ...rest } = receipt
     const returned = Math.min(returnedOf(receipt), left)
     left -= returned

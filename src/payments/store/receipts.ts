@@ -2,31 +2,61 @@ import type { Queries, Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, type MerchantId, placeOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
-import { ALL_PLACES } from '../../kernel/place.ts'
+import { ALL_PLACES, type Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import { isReversed, returnedOf, sharesOf } from '../state/returned-money.ts'
 
 /**
- * The receipts that are not recorded for an attempt yet. The caller holds the payment's lock. Unmatched money that a person has returned by
- * hand is returned in full.
+ * The receipts that are not recorded for an attempt yet. The caller holds the payment's lock. What a person has returned by hand of
+ * unmatched money is returned, also if the record is under other keys of the merchant: those may be of the same account at the provider.
  */
 export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<Receipt[]> {
   if (receipts.length === 0) return []
-  const known = await tx.rows<{ id: string; assigned: boolean; by_hand: boolean }>(sql`
-    select transaction_id as id, attempt_id is not null as assigned,
-           exists (select from reviews v where v.place = r.place and v.receipt_id = r.id and v.act = 'returned_by_hand') as by_hand
-      from receipts r
-     where place = ${attempt.place} and merchant_id = ${uuidOf(attempt.merchantId)} and mode = ${attempt.mode}
-       and provider = ${attempt.provider} and account = ${attempt.account}
+  const { place, mode, provider, account } = attempt
+  const merchant = uuidOf(attempt.merchantId)
+  const known = await tx.rows<{ id: number; transaction_id: string; account: number; is_unmatched: boolean }>(sql`
+    select id, transaction_id, account, attempt_id is null as is_unmatched from receipts
+     where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and provider = ${provider}
+       and account = any(array(select version from provider_accounts
+                                where merchant_id = ${merchant} and mode = ${mode} and provider = ${provider}) || ${account}::integer)
        and transaction_id = any(${receipts.map(({ transactionId }) => transactionId)})`)
-  const assigned = new Set(known.filter((each) => each.assigned).map(({ id }) => id))
-  const byHand = new Set(known.filter((each) => each.by_hand).map(({ id }) => id))
+  const assigned = new Set(
+    known.filter((each) => each.account === account && !each.is_unmatched).map(({ transaction_id }) => transaction_id),
+  )
+  const byHand = await lockReturnedByHand(
+    tx,
+    place,
+    known.filter(({ is_unmatched }) => is_unmatched).map(({ id }) => id),
+  )
+  const byHandOf = ({ transactionId, amount }: Receipt) =>
+    byHand
+      .filter((each) => each.transaction_id === transactionId && each.currency === amount.currency)
+      .reduce((most, each) => Math.max(most, each.amount), 0)
   const byId = new Map(receipts.map((receipt) => [receipt.transactionId, receipt])) // a transaction that occurs twice in one answer counts once
   return [...byId.values()]
     .filter(({ transactionId }) => !assigned.has(transactionId))
-    .map((receipt) => (byHand.has(receipt.transactionId) ? { ...receipt, returned: receipt.amount.amount } : receipt))
+    .map((receipt) => {
+      const { returnedIsOfOrder: _, ...alone } = receipt
+      const returned = Math.min(byHandOf(receipt), receipt.amount.amount)
+      return returned > returnedOf(receipt) ? { ...alone, returned } : receipt
+    })
+}
+
+/** Locks unmatched money, because a person may be returning it at this moment. What was returned of it, by hand and by the provider. */
+async function lockReturnedByHand(
+  tx: Transaction,
+  place: Place,
+  ids: number[],
+): Promise<{ transaction_id: string; currency: string; amount: number }[]> {
+  if (ids.length === 0) return []
+  await tx.rows(
+    sql`select id from receipts where place = ${place} and id = any(${ids}::bigint[]) order by id for update`,
+  )
+  return tx.rows(sql`
+    select r.transaction_id, r.currency, r.returned + v.amount as amount from reviews v join receipts r on r.place = v.place and r.id = v.receipt_id
+     where v.place = ${place} and v.receipt_id = any(${ids}::bigint[]) and v.act = 'returned_by_hand'`)
 }
 
 /** Records new receipts. A receipt that was unmatched before is assigned to the attempt. */

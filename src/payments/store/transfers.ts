@@ -223,11 +223,15 @@ export async function lockUnmatched(
   return { provider, account, receipt: { transactionId, amount: money(amount, currency), returned, at } }
 }
 
-/** Whether the same transaction is on record under other keys of the merchant, where it is of a payment or was returned by hand. */
+/**
+ * Whether the same transaction is on record under other keys of the merchant, where it is of a payment or was returned by hand. Equal ids of
+ * different amounts may be of two accounts at the provider; an amount that only a notice names tells nothing.
+ */
 export async function isHandledUnderOtherKeys(
   tx: Transaction,
   { place, merchantId, mode }: Scope,
   { provider, account, receipt }: UnmatchedMoney,
+  isConfirmed: boolean,
 ): Promise<boolean> {
   const { transactionId, amount } = receipt
   // Locked: of two members who handle both records at once, one waits for the other.
@@ -236,7 +240,8 @@ export async function isHandledUnderOtherKeys(
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and r.account = any(array(select version from provider_accounts
                                   where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider} and version <> ${account}))
-       and r.transaction_id = ${transactionId} and r.amount = ${amount.amount} and r.currency = ${amount.currency}
+       and r.transaction_id = ${transactionId}
+       and (not ${isConfirmed}::boolean or r.amount = ${amount.amount} and r.currency = ${amount.currency})
        for update`)
   if (others.some(({ assigned }) => assigned)) return true
   const row = await tx.row(sql`

@@ -99,6 +99,16 @@ const RECEIPTS = `
     select $2::smallint, n.merchant_id, n.mode, n.provider, n.account, n.transaction_id, n.attempt_id, n.payment_id, n.amount, n.currency, n.counted, n.returned, n.taken_at, n.recorded_at
       from given g, jsonb_populate_recordset(null::receipts, g.doc->'receipts') n join written w on w.id = n.payment_id
   )`
+/** Payments whose new money is on record under other keys of the merchant: a person may have returned it by hand there. */
+const UNDER_OTHER_KEYS = `
+  under_other_keys as materialized (
+    select n.payment_id from given g, jsonb_populate_recordset(null::receipts, g.doc->'receipts') n
+     where (select true from receipts o
+             where o.place = $2 and o.merchant_id = n.merchant_id and o.mode = n.mode and o.provider = n.provider
+               and o.account = any(array(select a.version from provider_accounts a
+                                          where a.merchant_id = n.merchant_id and a.mode = n.mode and a.provider = n.provider and a.version <> n.account))
+               and o.transaction_id = n.transaction_id limit 1)
+  )`
 const CALLS = `
   new_calls as (
     select n.attempt_id, n.call, n.outcome, n.detail, n.took_ms, n.at,
@@ -163,9 +173,11 @@ function partsOf(write: PaymentWrite): string {
     write
   const payments = `
   written as (${before ? CHANGED_PAYMENTS : NEW_PAYMENTS}${integration ? UNCHANGED_INTEGRATION : ''}
+       ${receipts.length > 0 ? 'and n.id not in (select payment_id from under_other_keys)' : ''}
     ${before ? 'returning p.id' : 'on conflict do nothing returning id'}
   )`
   const parts = [
+    receipts.length > 0 && UNDER_OTHER_KEYS,
     payments,
     newAttempts.length > 0 && NEW_ATTEMPTS,
     changedAttempts.length > 0 && CHANGED_ATTEMPTS,
@@ -185,7 +197,7 @@ const isSent = ({ events }: PaymentWrite) => events.some(({ type }) => isAnnounc
 /**
  * Writes a decision in one statement: the payment, its attempts, receipts, events and webhook deliveries, all or nothing. Returns false,
  * and writes nothing, when the payment has changed since `before` was read (optimistic concurrency control), when the integration has
- * changed, or when the reference of a new payment is in use. The caller then reads and decides again, with a lock.
+ * changed, or when the reference or the money is on record already. The caller then reads and decides again, with a lock.
  */
 export async function writePayment(db: Queries, write: PaymentWrite): Promise<boolean> {
   return (await writeInOne(db, partsOf(write), write.after.place, [write]))[0] as boolean
