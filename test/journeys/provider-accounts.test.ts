@@ -9,6 +9,7 @@ import { closeTransfer, matchTransfer } from '../../src/payments/handle-transfer
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { startAttempt } from '../../src/payments/start-attempt.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
+import { lockUnmatched } from '../../src/payments/store/transfers.ts'
 import type { Providers } from '../../src/providers/provider.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
 import { type FakePaystack, startFakePaystack } from '../fakes/paystack/fake.ts'
@@ -332,7 +333,7 @@ async function leakedKey() {
     closeTransfer(parts, by, { kind: 'receipt', id }, act, amount)
   const statuses = async () =>
     Promise.all([paid, other].map(async ({ reference }) => (await first.payment(reference)).status))
-  return { first, fake, paid, leaked, current, report, match, close, statuses }
+  return { scope, first, fake, paid, leaked, current, report, match, close, statuses }
 }
 
 test('a transaction that is counted is not handled again when the old key reports it', async () => {
@@ -411,6 +412,19 @@ test('a transaction of another merchant with the same account at the provider is
   await check(theirs.id)
   const { status, amountPaid } = await neighbour.payment(theirs.reference)
   assert.deepEqual([status, amountPaid], ['successful', first.amount])
+})
+
+test('while one record of a transaction is handled, the record of it under other keys is locked', async () => {
+  const { scope, leaked, current, report } = await leakedKey()
+  await report(leaked, 'an-order-of-nobody')
+  const records = await report(current, 'another-order-of-nobody')
+  assert.equal(records.length, 2)
+  for (const record of records)
+    await database.transaction(async (tx) => {
+      await lockUnmatched(tx, scope, record)
+      const free = sql`select id from receipts where place = ${scope.place} and id = any(${records}::bigint[]) for update skip locked`
+      assert.deepEqual(await database.rows(free), [])
+    })
 })
 
 test('a transaction of an unknown order that both keys reported is matched once, also by two members at once', async () => {

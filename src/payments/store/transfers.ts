@@ -198,24 +198,40 @@ export interface UnmatchedMoney {
   receipt: Receipt
 }
 
-/** Locks unmatched money. `done`: it is handled, or the provider has given it back. Undefined if this merchant has no such money. */
+interface UnmatchedRow {
+  provider: string
+  account: number
+  transaction_id: string
+  attempt_id: string | null
+  amount: number
+  currency: Currency
+  returned: number
+  taken_at: Date
+}
+
+/**
+ * Locks unmatched money, and the records of the same transaction under other keys: of two members who handle both, one waits for the other.
+ * `done`: it is handled, or the provider has given it back. Undefined if this merchant has no such money.
+ */
 export async function lockUnmatched(
   tx: Transaction,
   { place, merchantId, mode }: Scope,
   id: number,
 ): Promise<UnmatchedMoney | 'done' | undefined> {
-  const row = await tx.row<{
-    provider: string
-    account: number
-    transaction_id: string
-    attempt_id: string | null
-    amount: number
-    currency: Currency
-    returned: number
-    taken_at: Date
-  }>(sql`
-    select provider, account, transaction_id, attempt_id, amount, currency, returned, taken_at from receipts
-     where place = ${place} and id = ${id} and merchant_id = ${uuidOf(merchantId)} and mode = ${mode} for update`)
+  const merchant = uuidOf(merchantId)
+  const named = await tx.row<{ provider: string; account: number; transaction_id: string }>(sql`
+    select provider, account, transaction_id from receipts
+     where place = ${place} and id = ${id} and merchant_id = ${merchant} and mode = ${mode}`)
+  if (!named) return undefined
+  // In one order, so that they do not wait for each other.
+  const rows = await tx.rows<UnmatchedRow & { id: number }>(sql`
+    select id, provider, account, transaction_id, attempt_id, amount, currency, returned, taken_at from receipts
+     where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and provider = ${named.provider}
+       and account = any(array(select version from provider_accounts
+                                where merchant_id = ${merchant} and mode = ${mode} and provider = ${named.provider}) || ${named.account}::integer)
+       and transaction_id = ${named.transaction_id}
+     order by id for update`)
+  const row = rows.find((each) => each.id === id)
   if (!row) return undefined
   const reviewed = await tx.row(sql`select id from reviews where place = ${place} and receipt_id = ${id}`)
   const { provider, account, transaction_id: transactionId, amount, currency, returned, taken_at: at } = row
@@ -224,8 +240,8 @@ export async function lockUnmatched(
 }
 
 /**
- * Whether the same transaction is on record under other keys of the merchant, where it is of a payment or was returned by hand. Equal ids of
- * different amounts may be of two accounts at the provider; an amount that only a notice names tells nothing.
+ * Whether the same transaction is on record under other keys of the merchant, where it is of a payment or was returned by hand. The caller
+ * has locked it. Equal ids of different amounts may be of two accounts at the provider; an amount that only a notice names tells nothing.
  */
 export async function isHandledUnderOtherKeys(
   tx: Transaction,
@@ -234,15 +250,13 @@ export async function isHandledUnderOtherKeys(
   isConfirmed: boolean,
 ): Promise<boolean> {
   const { transactionId, amount } = receipt
-  // Locked: of two members who handle both records at once, one waits for the other.
   const others = await tx.rows<{ id: number; assigned: boolean }>(sql`
     select r.id, r.attempt_id is not null as assigned from receipts r
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and r.account = any(array(select version from provider_accounts
                                   where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider} and version <> ${account}))
        and r.transaction_id = ${transactionId}
-       and (not ${isConfirmed}::boolean or r.amount = ${amount.amount} and r.currency = ${amount.currency})
-       for update`)
+       and (not ${isConfirmed}::boolean or r.amount = ${amount.amount} and r.currency = ${amount.currency})`)
   if (others.some(({ assigned }) => assigned)) return true
   const row = await tx.row(sql`
     select id from reviews
