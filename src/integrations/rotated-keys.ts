@@ -1,4 +1,4 @@
-import type { Connection, KeysVerdict } from '../providers/provider.ts'
+import type { Connection, KeysVerdict, RefundOrder } from '../providers/provider.ts'
 
 const VERDICT_CACHED_MS = 60_000
 
@@ -43,8 +43,7 @@ export function withRotatedKeys(
       if (answer.kind === 'refunded' || answer.kind === 'pending') return answer
       const next = await successor()
       if (!next) return answer
-      const found = await next.check(order.order)
-      if (found.kind !== 'missing' && found.kind !== 'unknown') return next.refund(order)
+      if (await hasMoneyOf(next, order)) return next.refund(order)
       return { kind: 'unknown', because: 'the provider refuses the keys of this account' }
     },
     ...(own.findReference && {
@@ -67,4 +66,12 @@ export function withRotatedKeys(
   return new Proxy(own, {
     get: (target, name, receiver) => Reflect.get(rotated, name) ?? Reflect.get(target, name, receiver),
   })
+}
+
+/** Whether these keys find the order. What a person matched is of another order at the provider, and is found by its transactions. */
+async function hasMoneyOf(keys: Connection, { order, transactionIds, isMatched }: RefundOrder): Promise<boolean> {
+  const found = await keys.check(order)
+  if (found.kind !== 'missing' || !isMatched) return found.kind !== 'missing' && found.kind !== 'unknown'
+  const answers = await Promise.all(transactionIds.map((id) => keys.findReference?.(id)))
+  return answers.length > 0 && answers.every((answer) => answer?.kind === 'found')
 }

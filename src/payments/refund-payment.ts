@@ -143,6 +143,7 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
   const attempt = await findAttempt(deps.database, refund.attemptId)
   if (!attempt) throw new Error(`attempt ${refund.attemptId} not found`)
   const others = (await refundsOf(deps.database, refund.paymentId)).filter(({ id }) => id !== refund.id)
+  const isMatched = (await reviewsOf(deps.database, refund.paymentId)).some(({ act }) => act === 'matched')
   const outcome = await underLease(deps, refund, lease, (isLeaseHeld) =>
     callProvider(deps, attempt, 'refund', (provider) =>
       provider.refund({
@@ -153,6 +154,7 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
         reason: refund.reason,
         otherRefundIds: others.flatMap(({ providerRefundId }) => providerRefundId ?? []),
         recordedAt: refund.createdAt,
+        isMatched,
         isLeaseHeld,
       }),
     ),

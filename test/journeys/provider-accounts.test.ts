@@ -333,8 +333,13 @@ async function leakedKey() {
     closeTransfer(parts, by, { kind: 'receipt', id }, act, amount)
   const statuses = async () =>
     Promise.all([paid, other].map(async ({ reference }) => (await first.payment(reference)).status))
-  return { scope, first, fake, paid, leaked, current, report, match, close, statuses }
+  return { scope, first, fake, paid, other, leaked, current, report, match, close, statuses }
 }
+
+/** The order at the provider is of no payment that is on record here. */
+const forgetOrder = ({ id }: { id: PaymentId }) =>
+  database.rows(sql`
+    update attempts set order_reference = 'gone-' || id, provider_reference = 'gone-' || id where payment_id = ${uuidOf(id)}`)
 
 test('a transaction that is counted is not handled again when the old key reports it', async () => {
   const { paid, leaked, report, match, close, statuses } = await leakedKey()
@@ -401,9 +406,7 @@ test('a transaction of another merchant with the same account at the provider is
   await setKeys(neighbour.shop, fake)
   // The order is the neighbour's.
   const theirs = await start(neighbour)
-  const name = sql`
-    update attempts set order_reference = 'gone-' || id, provider_reference = 'gone-' || id where payment_id = ${uuidOf(paid.id)}`
-  await database.rows(name)
+  await forgetOrder(paid)
   await database.rows(sql`
     update attempts set order_reference = ${paid.order}, provider_reference = ${paid.order} where payment_id = ${uuidOf(theirs.id)}`)
   const [record] = await report(current, 'an-order-of-nobody')
@@ -412,6 +415,31 @@ test('a transaction of another merchant with the same account at the provider is
   await check(theirs.id)
   const { status, amountPaid } = await neighbour.payment(theirs.reference)
   assert.deepEqual([status, amountPaid], ['successful', first.amount])
+})
+
+test('money that was matched under refused keys is refunded with the current ones, which know its transaction', async () => {
+  const { first, fake, paid, other, leaked, report, match, statuses } = await leakedKey()
+  await forgetOrder(paid)
+  const [record] = await report(leaked, 'an-order-of-nobody')
+  await match(record)
+  assert.deepEqual(await statuses(), ['pending', 'successful'])
+  const path = `/payments/v1/payments/${other.reference}/refunds`
+  const { status, body } = await first.shop.call('POST', path, { amount: 1_000 })
+  assert.deepEqual([status, fake.refundsMade()], [201, 1], JSON.stringify(body))
+})
+
+test('money is not refunded with current keys that do not know its order, although they have an equal transaction id', async () => {
+  const { shop, first, second } = await twoAccounts()
+  const { reference, order } = await start(first)
+  await first.fake.customer.payByCard(order, { save: false })
+  await first.pump()
+  await becomes(first, reference, 'successful')
+  await setKeys(shop, second.fake)
+  const fresh = await start(second)
+  await second.fake.customer.payByCard(fresh.order, { save: false })
+  first.fake.keys.secretKey = newSecretKey()
+  await shop.call('POST', `/payments/v1/payments/${reference}/refunds`, { amount: 1_000 })
+  assert.deepEqual([first.fake.refundsMade(), second.fake.refundsMade()], [0, 0])
 })
 
 test('while one record of a transaction is handled, the record of it under other keys is locked', async () => {
@@ -430,9 +458,7 @@ test('while one record of a transaction is handled, the record of it under other
 test('a transaction of an unknown order that both keys reported is matched once, also by two members at once', async () => {
   for (const isAtOnce of [false, true]) {
     const { first, paid, leaked, current, report, match, close } = await leakedKey()
-    // Its own payment is not on record here any more.
-    await database.rows(sql`
-      update attempts set order_reference = 'gone-' || id, provider_reference = 'gone-' || id where payment_id = ${uuidOf(paid.id)}`)
+    await forgetOrder(paid)
     await report(leaked, 'an-order-of-nobody')
     const [old, recent] = await report(current, 'another-order-of-nobody')
     if (isAtOnce) {
