@@ -11,7 +11,7 @@ import {
   unknown,
 } from '../providers/provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { returnedOf } from './state/returned-money.ts'
+import { returnedOf, totalsOf } from './state/returned-money.ts'
 import { insertUnmatched, readShares } from './store/receipts.ts'
 import type { UnmatchedMoney } from './store/transfers.ts'
 
@@ -73,6 +73,9 @@ export async function confirmMoney(
   if (returned > returnedOf(receipt)) throw refused(`${title} has given back some of this money. Read the list again.`)
   if (returned < returnedOf(receipt))
     throw refused(`${title} has given back less of this money than is on record, so a refund may have failed.`)
+  // Listed refunds do not name a transfer: those of the other one would be recorded for the payment as well.
+  if (found.returnedIsOfOrder && totalsOf(found.ofOrder).returned > returned)
+    throw refused(`${title} has given back another transfer of the same order. Return this one by hand.`)
   return found.reference
 }
 
