@@ -1,5 +1,5 @@
 import type { Queries } from '../../database/database.ts'
-import { Fixed, sql } from '../../database/sql.ts'
+import { sql, statementOf } from '../../database/sql.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { firstUuidAt, idOf, LAST_UUID, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
@@ -51,15 +51,15 @@ export interface ListedPayment {
   completedAt: Date | null
 }
 
-const CANDIDATE_COLUMNS = new Fixed(`
+const CANDIDATE_COLUMNS = `
   p.place, p.id, p.reference, p.status, p.late, p.amount, p.amount_paid, p.amount_refunded, p.currency, p.country, p.user_email, p.user_name,
-  p.user_phone_number, p.user_id, p.metadata, p.created_at, p.expires_at, p.completed_at`)
-const LISTED_COLUMNS = new Fixed(`
+  p.user_phone_number, p.user_id, p.metadata, p.created_at, p.expires_at, p.completed_at`
+const LISTED_COLUMNS = `
   p.id, p.reference, p.status, p.late, coalesce(a.needs_review, false) as "needsReview", p.amount, p.amount_paid as "amountPaid",
   p.amount_refunded as "amountRefunded", a.fee, p.currency, p.country, p.user_email as email, p.user_name as name,
   p.user_phone_number as "phoneNumber", p.user_id as "userId", a.attempts, last.status as "lastStatus", last.provider as "lastProvider",
   last.channel as "lastChannel", last.failure_code as "lastFailure", p.metadata, p.created_at as "createdAt", p.expires_at as "expiresAt",
-  p.completed_at as "completedAt"`)
+  p.completed_at as "completedAt"`
 
 export interface PaymentPage {
   payments: ListedPayment[]
@@ -100,80 +100,48 @@ export async function searchPayments(
   return { payments: found, nextBefore: cursor ?? null }
 }
 
-/**
- * The matching ones of the next rows, and the last of those rows if there may be more. One branch of the union is used: the one with the best
- * index for the criteria.
- */
-async function readPayments(
-  db: Queries,
-  scope: Scope,
-  criteria: PaymentCriteria,
-  ids: string[],
-  before: PaymentId | undefined,
-): Promise<{ payments: ListedPayment[]; last: PaymentId | undefined }> {
-  const { place, mode } = scope
-  const merchant = uuidOf(scope.merchantId)
-  const { search = '', status = null, provider = null, channel = null, currency = null } = criteria
-  const { amountFrom = null, amountTo = null, from = null, to = null, late = false, needsReview = false } = criteria
-  const source = sourceOf(criteria, ids)
-  const link = parseId('link', search)
-  const first = firstUuidAt(new Date((from?.getTime() ?? 0) - CLOCKS_MAY_DIFFER_MS))
-  const last = to ? firstUuidAt(new Date(to.getTime() + CLOCKS_MAY_DIFFER_MS)) : LAST_UUID
-  const cursor = before ? uuidOf(before) : LAST_UUID
-  const below = cursor < last ? cursor : last
-  const rows = await db.rows<
-    Omit<ListedPayment, 'id'> & { id: string | null; rows_read: number; last_read: string | null }
-  >(sql`
-    with candidates as materialized (
-      (select ${CANDIDATE_COLUMNS} from payments p
-        where ${source} = 'all' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and id >= ${first}::uuid and id < ${below}::uuid
-        order by id desc limit ${ROWS_PER_READ})
-      union all
-      (select ${CANDIDATE_COLUMNS} from payments p
-        where ${source} = 'finished' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and status = ${status} and status <> 'pending'
-          and id >= ${first}::uuid and id < ${below}::uuid
-        order by id desc limit ${ROWS_PER_READ})
-      union all
-      (select ${CANDIDATE_COLUMNS} from payments p
-        where ${source} = 'late' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and late and id >= ${first}::uuid and id < ${below}::uuid
-        order by id desc limit ${ROWS_PER_READ})
-      union all
-      (select ${CANDIDATE_COLUMNS} from payments p
-        where ${source} = 'e-mail' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and lower(user_email) = lower(${search})
-          and id >= ${first}::uuid and id < ${below}::uuid
-        order by id desc limit ${ROWS_PER_READ})
-      union all
-      (select ${CANDIDATE_COLUMNS} from payments p
-        where ${source} = 'link' and place = ${place} and link_id = ${link ? uuidOf(link) : null} and merchant_id = ${merchant} and mode = ${mode}
-          and id >= ${first}::uuid and id < ${below}::uuid
-        order by id desc limit ${ROWS_PER_READ})
-      union all
-      (select ${CANDIDATE_COLUMNS} from payments p
-        where ${source} = 'named' and place = ${place} and merchant_id = ${merchant} and mode = ${mode} and id = any(${ids}::uuid[])
-          and id >= ${first}::uuid and id < ${below}::uuid
-        order by id desc limit ${ROWS_PER_READ})
-      union all
-      (select ${CANDIDATE_COLUMNS} from payments p join (
-         select distinct payment_id from (
-           (select distinct a.payment_id from attempts a
-             where ${source} = 'review' and a.place = ${place} and a.merchant_id = ${merchant} and a.mode = ${mode} and a.needs_review is not null
-               and a.payment_id >= ${first}::uuid and a.payment_id < ${below}::uuid
-             order by a.payment_id desc limit ${ROWS_PER_READ})
-           union all
-           (select distinct a.payment_id from attempts a
-             where ${source} = 'failure' and a.place = ${place} and a.merchant_id = ${merchant} and a.mode = ${mode} and a.failure is not null
-               and a.failure->>'code' = ${search} and a.payment_id >= ${first}::uuid and a.payment_id < ${below}::uuid
-             order by a.payment_id desc limit ${ROWS_PER_READ})
-           union all
-           (select distinct a.payment_id from attempts a
-             where ${source} = 'failure' and a.place = ${place} and a.merchant_id = ${merchant} and a.mode = ${mode}
-               and a.failure->>'providerCode' is not null and a.failure->>'providerCode' = ${search}
-               and a.payment_id >= ${first}::uuid and a.payment_id < ${below}::uuid
-             order by a.payment_id desc limit ${ROWS_PER_READ})
-         ) of_attempts order by payment_id desc limit ${ROWS_PER_READ}
-       ) named on p.id = named.payment_id
-       where p.place = ${place})
-    )
+/** The values of a read, in the order of their numbers in the text. */
+const GIVEN = `
+    given as (select $1::smallint as place, $2::uuid as merchant, $3::text as mode, $4::uuid as first, $5::uuid as below, $6::text as search,
+                     $7::text as status, $8::uuid as link, $9::uuid[] as ids, $10::text as currency, $11::bigint as amount_from, $12::bigint as amount_to,
+                     $13::timestamptz as since, $14::timestamptz as until, $15::boolean as late, $16::boolean as review, $17::text as provider,
+                     $18::text as channel)`
+
+const paymentsWhere = (condition: string) => `
+      select ${CANDIDATE_COLUMNS} from payments p
+       where place = $1 and merchant_id = $2 and mode = $3 and ${condition} and id >= $4 and id < $5
+       order by id desc limit ${ROWS_PER_READ}`
+const paymentsOfAttemptsWhere = (...conditions: string[]) => `
+      select ${CANDIDATE_COLUMNS} from payments p join (
+        select distinct payment_id from (${conditions
+          .map(
+            (condition) => `
+          (select distinct a.payment_id from attempts a
+            where a.place = $1 and a.merchant_id = $2 and a.mode = $3 and ${condition} and a.payment_id >= $4 and a.payment_id < $5
+            order by a.payment_id desc limit ${ROWS_PER_READ})`,
+          )
+          .join(' union all ')}
+        ) of_attempts order by payment_id desc limit ${ROWS_PER_READ}
+      ) named on p.id = named.payment_id
+       where p.place = $1`
+
+/** Where the rows are read from, each by an index of its own. */
+const CANDIDATES = {
+  all: paymentsWhere('true'),
+  finished: paymentsWhere(`status = $7 and status <> 'pending'`),
+  late: paymentsWhere('late'),
+  'e-mail': paymentsWhere('lower(user_email) = lower($6)'),
+  link: paymentsWhere('link_id = $8'),
+  named: paymentsWhere('id = any($9)'),
+  review: paymentsOfAttemptsWhere('a.needs_review is not null'),
+  failure: paymentsOfAttemptsWhere(
+    `a.failure is not null and a.failure->>'code' = $6`,
+    `a.failure->>'providerCode' is not null and a.failure->>'providerCode' = $6`,
+  ),
+}
+type Source = keyof typeof CANDIDATES
+
+const MATCHING = `
     select found.*, (select count(*) from candidates) as rows_read, (select id from candidates order by id limit 1) as last_read
       from (select) as one left join lateral (
         select ${LISTED_COLUMNS} from candidates p
@@ -183,21 +151,48 @@ async function readPayments(
           left join lateral (
             select status, provider, channel, failure->>'code' as failure_code from attempts
              where place = p.place and payment_id = p.id order by number desc limit 1) last on true
-         where (${status}::text is null or p.status = ${status})
-           and (${currency}::text is null or p.currency = ${currency})
-           and (${amountFrom}::bigint is null or p.amount >= ${amountFrom})
-           and (${amountTo}::bigint is null or p.amount <= ${amountTo})
-           and (${from}::timestamptz is null or p.created_at >= ${from})
-           and (${to}::timestamptz is null or p.created_at < ${to})
-           and (not ${late}::boolean or p.late)
-           and (not ${needsReview}::boolean or exists (
+         where ($7::text is null or p.status = $7)
+           and ($10::text is null or p.currency = $10)
+           and ($11::bigint is null or p.amount >= $11)
+           and ($12::bigint is null or p.amount <= $12)
+           and ($13::timestamptz is null or p.created_at >= $13)
+           and ($14::timestamptz is null or p.created_at < $14)
+           and (not $15::boolean or p.late)
+           and (not $16::boolean or exists (
                  select from attempts a where a.place = p.place and a.payment_id = p.id and a.needs_review is not null))
-           and (${provider}::text is null and ${channel}::text is null or exists (
+           and ($17::text is null and $18::text is null or exists (
                  select from attempts a
-                  where a.place = p.place and a.payment_id = p.id and (${provider}::text is null or a.provider = ${provider})
-                    and (${channel}::text is null or a.channel = ${channel})))
+                  where a.place = p.place and a.payment_id = p.id and ($17::text is null or a.provider = $17)
+                    and ($18::text is null or a.channel = $18)))
          order by p.id desc
-      ) found on true`)
+      ) found on true`
+
+/** The matching ones of the next rows, and the last of those rows if there may be more. */
+async function readPayments(
+  db: Queries,
+  { place, merchantId, mode }: Scope,
+  criteria: PaymentCriteria,
+  ids: string[],
+  before: PaymentId | undefined,
+): Promise<{ payments: ListedPayment[]; last: PaymentId | undefined }> {
+  const { search = '', status = null, provider = null, channel = null, currency = null } = criteria
+  const { amountFrom = null, amountTo = null, from = null, to = null, late = false, needsReview = false } = criteria
+  const link = parseId('link', search)
+  const first = firstUuidAt(new Date((from?.getTime() ?? 0) - CLOCKS_MAY_DIFFER_MS))
+  const last = to ? firstUuidAt(new Date(to.getTime() + CLOCKS_MAY_DIFFER_MS)) : LAST_UUID
+  const cursor = before ? uuidOf(before) : LAST_UUID
+  const below = cursor < last ? cursor : last
+  const text = `
+  with ${GIVEN},
+    candidates as materialized (${CANDIDATES[sourceOf(criteria, ids)]}
+    )${MATCHING}`
+  const values = [
+    ...[place, uuidOf(merchantId), mode, first, below, search, status, link ? uuidOf(link) : null, ids],
+    ...[currency, amountFrom, amountTo, from, to, late, needsReview, provider, channel],
+  ]
+  const rows = await db.rows<
+    Omit<ListedPayment, 'id'> & { id: string | null; rows_read: number; last_read: string | null }
+  >(statementOf(text, values))
   const [{ rows_read: rowsRead = 0, last_read: lastRead = null } = {}] = rows
   return {
     payments: rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: idOf('payment', row.id, place) }])),
@@ -207,8 +202,6 @@ async function readPayments(
 
 // Ids have the time of the process that created them, created_at has the time of the database.
 export const CLOCKS_MAY_DIFFER_MS = 3_600_000
-
-type Source = 'all' | 'finished' | 'late' | 'e-mail' | 'link' | 'named' | 'review' | 'failure'
 
 function sourceOf({ search = '', status, late, needsReview }: PaymentCriteria, ids: string[]): Source {
   if (search.includes('@')) return 'e-mail'
