@@ -76,7 +76,7 @@ const ROWS_PER_READ = 101
  * A criterion without an index of its own (provider, amount …) is checked row by row. A page that has read this many times is answered with
  * what it found, and with the cursor to go on.
  */
-const MAX_READS = 8
+const MAX_READS = 5
 
 /** Newest first, by keyset. */
 export async function searchPayments(
