@@ -40,7 +40,7 @@ interface Plan {
 }
 
 const FULL: Plan = {
-  payments: { rounds: 5, compileMs: 4_000, warmUpMs: 1_000, measureMs: 2_500, preload: 0 },
+  payments: { rounds: 5, compileMs: 12_000, warmUpMs: 1_000, measureMs: 2_500, preload: 0 },
   rounds: { rounds: 5, compileMs: 12_000, warmUpMs: 1_000, measureMs: 3_000 },
   growth: { rounds: 5, compileMs: 8_000, warmUpMs: 1_000, measureMs: 4_000, rows: 1_000_000 },
   deliveries: { rounds: 3, jobs: 10_000, idle: 100 },

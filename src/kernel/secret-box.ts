@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  createSecretKey,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 
 /**
  * Encrypts secrets that are stored in the database, such as card tokens and provider keys. AES-256-GCM with a new nonce each time. The
@@ -47,14 +55,16 @@ export function keyIdOf(sealed: Buffer): string | undefined {
 function boxOf(key: Buffer): SecretBox {
   const keyId = createHash('sha256').update('manilla key id').update(key).digest().subarray(0, KEY_ID_BYTES)
   const associatedData = (context: string) => Buffer.from(`manilla:${VERSION}:${keyId.toString('hex')}:${context}`)
-  const signingKey = createHmac('sha256', key).update('manilla signing key').digest()
+  // Key objects: with a buffer, each use takes five times as long.
+  const sealingKey = createSecretKey(key)
+  const signingKey = createSecretKey(createHmac('sha256', key).update('manilla signing key').digest())
   const sign = (text: string, purpose: string) =>
     createHmac('sha256', signingKey).update(`${purpose}\0${text}`).digest('base64url')
   return {
     keyId: keyId.toString('hex'),
     seal(secret, context) {
       const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(
+      const cipher = createCipheriv('aes-256-gcm', sealingKey, nonce, { authTagLength: TAG_BYTES }).setAAD(
         associatedData(context),
       )
       const text = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
@@ -63,7 +73,7 @@ function boxOf(key: Buffer): SecretBox {
     open(sealed, context) {
       const nonce = sealed.subarray(1 + KEY_ID_BYTES, HEAD_BYTES)
       const tag = sealed.subarray(sealed.length - TAG_BYTES)
-      const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
+      const decipher = createDecipheriv('aes-256-gcm', sealingKey, nonce, { authTagLength: TAG_BYTES })
         .setAAD(associatedData(context))
         .setAuthTag(tag)
       const text = [decipher.update(sealed.subarray(HEAD_BYTES, sealed.length - TAG_BYTES)), decipher.final()]

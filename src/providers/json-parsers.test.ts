@@ -85,7 +85,13 @@ test('numbers keep their digits wherever they stand, and texts stay as they are'
     { numRuns: 300 },
   )
   const written = ['12345678901234567890', '5000.10', '1.0E7', '-0', '1e999']
-  for (const digits of written) assert.deepEqual(parse(`{"a":[${digits}]}`, asWritten), { a: [new Numeral(digits)] })
+  for (const digits of written) {
+    const numeral = new Numeral(digits)
+    assert.deepEqual(parse(`{"a":[${digits}]}`, asWritten), { a: [numeral] })
+    assert.deepEqual(parse(`{"a" : ${digits}}`, asWritten), { a: numeral })
+    assert.deepEqual(parse(`[1 , ${digits}]`, asWritten), [new Numeral('1'), numeral])
+    assert.deepEqual(parse(digits, asWritten), numeral)
+  }
   assert.deepEqual(parse('{"a":"\\"1","b\\\\":2}', asWritten), { a: '"1', 'b\\': new Numeral('2') })
 })
 

@@ -27,15 +27,29 @@ export function decode(body: Buffer): string {
   }
 }
 
+/** A number that a double may not print as it was written: a negative one, a fraction, an exponent, or more than 15 digits. */
+const INEXACT_NUMBER = /(?:^|"\s*:|[[,])\s*(?:-|\d+[.eE]|\d{16})/
+
 /** Parses JSON. `numberOf` gets the digits of each number, for exact conversion. */
 export function parse(text: string, numberOf?: (digits: string) => unknown): unknown {
   const revive = (_key: string, value: unknown, context?: { source?: string }) =>
     typeof value === 'number' ? numberOf?.(context?.source ?? '') : value
   try {
-    return JSON.parse(text, numberOf && (revive as (key: string, value: unknown) => unknown))
+    if (!numberOf) return JSON.parse(text)
+    // JSON.parse with a reviver takes three times as long.
+    if (!INEXACT_NUMBER.test(text)) return convertNumbers(JSON.parse(text), numberOf)
+    return JSON.parse(text, revive as (key: string, value: unknown) => unknown)
   } catch {
     return undefined
   }
+}
+
+function convertNumbers(value: unknown, numberOf: (digits: string) => unknown): unknown {
+  if (typeof value === 'number') return numberOf(String(value))
+  if (typeof value !== 'object' || value === null) return value
+  const members = value as Record<string, unknown>
+  for (const name of Object.keys(members)) members[name] = convertNumbers(members[name], numberOf)
+  return value
 }
 
 export function fields(value: unknown): Fields | undefined {
