@@ -23,7 +23,10 @@ export interface Frame {
 }
 
 export interface Page {
-  html: string
+  /** The beginning of the document, with the shared style and script: few different texts, so that each is compressed once. */
+  head: string
+  /** What belongs to this payment. */
+  rest: string
   headers: Record<string, string>
 }
 
@@ -41,14 +44,15 @@ export function documents(assets: Assets): Documents {
   return {
     render(frame, body, withScript) {
       const { language, texts, theme, title, themeStyle, embeddedIn, saveData } = frame
-      const page = html`<!doctype html>
+      const head = html`<!doctype html>
 <html lang="${language}" dir="${texts.direction}"${theme === 'auto' ? null : html` data-theme="${theme}"`}${saveData ? html` data-save` : null}${withScript ? html` data-script` : null}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <link rel="icon" href="data:,">
 <style>${style}</style>
-${withScript ? html`<script type="module">${script}</script>` : null}
+${withScript ? html`<script type="module">${script}</script>` : null}`
+      const rest = html`
 <title>${title}</title>
 <style>${new Html(themeStyle)}</style>
 </head>
@@ -57,7 +61,7 @@ ${body}
 </body>
 </html>
 `
-      return { html: page.text, headers: headersFor(frame, withScript) }
+      return { head: head.text, rest: rest.text, headers: headersFor(frame, withScript) }
     },
   }
 

@@ -74,7 +74,7 @@ export function linkPageRoutes(app: App, parts: PageParts & { paymentBatch: Paym
     status: number,
     values: LinkValues = EMPTY,
     mistakes: FieldMistake[] = [],
-  ): Promise<FastifyReply> {
+  ): FastifyReply {
     const key = pooledRandomBytes(12).toString('base64url')
     const token = secrets.sign(`${visit.link.id} ${key}`, FORM)
     return sendPage(request, reply, status, linkPage(documents, visit, { token, key, values, mistakes }))

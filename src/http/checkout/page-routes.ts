@@ -325,7 +325,7 @@ export function sendUnknownPayment(
   request: FastifyRequest,
   reply: FastifyReply,
   { limits, documents }: { limits: Limits; documents: Documents },
-): Promise<FastifyReply> {
+): FastifyReply {
   limits.wrongLink(request)
   return sendErrorPage(request, reply, documents, 404, 'notFound')
 }
@@ -336,7 +336,7 @@ function sendErrorPage(
   documents: Documents,
   status: number,
   error: PageError,
-): Promise<FastifyReply> {
+): FastifyReply {
   return sendPage(request, reply, status, errorPage(documents, error, request.headers['accept-language']))
 }
 

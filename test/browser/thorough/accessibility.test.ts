@@ -137,6 +137,8 @@ test('the provider’s card page, in our frame and by itself: the form, a mistak
   assert.deepEqual(found, [])
 })
 
+const textOf = ({ head, rest }: { head: string; rest: string }) => head + rest
+
 test('the pages for trouble, and what a provider’s page leaves behind in its frame', async () => {
   const page = await newPage()
   const rendered = documents(await buildAssets())
@@ -145,7 +147,7 @@ test('the pages for trouble, and what a provider’s page leaves behind in its f
   const texts = new Map([['left behind', left.body]])
   for (const lang of ['en', 'ar']) {
     for (const trouble of ['notFound', 'tooManyTries', 'wentWrong', 'cannotShow'] as PageError[])
-      texts.set(`${trouble} ${lang}`, errorPage(rendered, trouble, lang).html)
+      texts.set(`${trouble} ${lang}`, textOf(errorPage(rendered, trouble, lang)))
   }
   const found: string[] = []
   for (const [name, body] of texts) {
