@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import { uuidOf } from '../../src/kernel/ids.ts'
+import { type DeliveryId, uuidOf } from '../../src/kernel/ids.ts'
 import type { Role } from '../../src/members/permissions.ts'
 import { addMember, type DashboardBrowser, signedInBrowser } from '../support/dashboard.ts'
 import { closedPort, startListener, takes } from '../support/listener.ts'
@@ -144,7 +144,7 @@ test('a rare criterion is looked for in steps: a short page with a cursor', asyn
     seen.push(...body.data.map(({ amount }: { amount: number }) => amount))
     cursor = body.nextCursor
   }
-  assert.deepEqual([seen, pages], [[7], 4])
+  assert.deepEqual([seen, pages], [[7], 5])
   // Two failed attempts of one payment are one result.
   await database.rows(sql`
     insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, channel, status, currency, amount_charged, fee,
@@ -300,14 +300,28 @@ test('deliveries: all, those that wait for a retry, and those that were given up
   )
   assert.deepEqual(types(retrying), ['payment.cancelled GONE-1'])
   assert.ok(retrying.data[0].lastError && retrying.data[0].nextTryAt)
-  const all: string[] = []
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const page = await list(`limit=1${cursor && `&cursor=${cursor}`}`)
-    all.push(...page.data.map(({ id }: { id: string }) => id))
-    cursor = page.nextCursor
+  const checkPages = async (minimum: number) => {
+    const inOrder = await database.rows<{ id: string }>(sql`
+      select id from deliveries where merchant_id = ${uuidOf(merchantId)} and mode = 'sandbox' order by event_id desc, id desc`)
+    assert.ok(inOrder.length >= minimum)
+    for (const limit of [1, 2, 3]) {
+      const all: string[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page = await list(`limit=${limit}${cursor && `&cursor=${cursor}`}`)
+        all.push(...page.data.map(({ id }: { id: DeliveryId }) => uuidOf(id)))
+        cursor = page.nextCursor
+      }
+      const expected = inOrder.map(({ id }) => id)
+      assert.deepEqual(all, expected)
+    }
   }
-  assert.equal(new Set(all).size, all.length)
-  assert.ok(all.length >= 2 && all.includes(retrying.data[0].id))
+  await checkPages(2)
+  // A second delivery of each event, as to a second endpoint.
+  await database.rows(sql`
+    insert into deliveries (place, id, event_id, merchant_id, mode, url, destination, state, done_at)
+    select place, (left(id::text, 13) || right(gen_random_uuid()::text, 23))::uuid, event_id, merchant_id, mode, url, destination, 'delivered', now()
+      from deliveries where merchant_id = ${uuidOf(merchantId)}`)
+  await checkPages(4)
   assert.deepEqual((await list('state=given-up')).data, [])
   await database.rows(
     sql`update deliveries set state = 'exhausted', done_at = now() where id = ${uuidOf(retrying.data[0].id)}`,
