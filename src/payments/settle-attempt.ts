@@ -6,12 +6,12 @@ import { type PaymentDependencies, withReserved } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
 import { isErased } from './state/personal-data.ts'
-import { isReversed, withoutKnownReturns } from './state/returned-money.ts'
+import { isReversed } from './state/returned-money.ts'
 import { contradictsNotice, type OutcomeReport, settle } from './state/settle.ts'
 import { endNotice } from './store/notices.ts'
 import { findPaymentStateById, findStateByAttempt, lockPaymentState, type Snapshot } from './store/payment-states.ts'
 import { findNewReceipts, insertReceipts } from './store/receipts.ts'
-import { insertRefund, refundsOf } from './store/refunds.ts'
+import { insertRefund } from './store/refunds.ts'
 import { upsertCard } from './store/saved-cards.ts'
 import type { CallRecord } from './store/write-payment.ts'
 import { tryWriteDecision, type WrittenWith, writeDecision } from './write-decision.ts'
@@ -101,8 +101,7 @@ export async function settleIn(
   const outcome = plausibleOutcome(signal)
   const before = await lockPaymentState(tx, attempt.paymentId)
   const receipts = 'receipts' in outcome ? outcome.receipts : []
-  const unrecorded = await findNewReceipts(tx, attempt, receipts)
-  const newReceipts = await withoutReturnsOnRecord(tx, attempt, unrecorded, receipts)
+  const newReceipts = await findNewReceipts(tx, attempt, receipts)
   const { noticeReceipts, noticeSays, ...rest } = signal
   const said = noticeSays && (await isNewStatement(tx, attempt, signal, newReceipts)) ? { noticeSays } : {}
   const decision = settle(before, { ...rest, ...said, outcome, attemptId: attempt.id, newReceipts, now })
@@ -155,21 +154,6 @@ export function noticeResult(before: Attempt, after: Attempt): { state: 'done' |
   return changed
     ? { state: 'done', note: null }
     : { state: 'ignored', note: `changed nothing: the attempt is ${after.status}` }
-}
-
-async function withoutReturnsOnRecord(
-  tx: Transaction,
-  attempt: Attempt,
-  newReceipts: Receipt[],
-  receipts: Receipt[],
-): Promise<Receipt[]> {
-  const isAllNew = newReceipts.length === receipts.length
-  if (isAllNew || !newReceipts.some(({ returnedIsOfOrder }) => returnedIsOfOrder)) return newReceipts
-  // Where an order can have several transactions, adapters do not count lost disputes in `returned`.
-  const onRecord = (await refundsOf(tx, attempt.paymentId))
-    .filter(({ attemptId, kind, status }) => attemptId === attempt.id && kind !== 'chargeback' && status !== 'failed')
-    .reduce((sum, { amount }) => sum + amount, 0)
-  return withoutKnownReturns(newReceipts, receipts, onRecord)
 }
 
 /**

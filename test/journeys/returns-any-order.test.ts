@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
@@ -9,7 +10,7 @@ import { reconcileReturns } from '../../src/payments/reconcile-returns.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { refundReference } from '../../src/payments/state/refund.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
-import { insertUnmatched } from '../../src/payments/store/receipts.ts'
+import { insertUnmatched, readShares } from '../../src/payments/store/receipts.ts'
 import { leaseRefund } from '../../src/payments/store/refunds.ts'
 import type { Connection, ListedDispute, ListedRefund, Providers, Receipt } from '../../src/providers/provider.ts'
 import { spreadReturned } from '../../src/providers/spread-returned.ts'
@@ -240,26 +241,115 @@ test('a refund of an unknown order with two transfers is recorded once, for the 
   )
 })
 
-test('what was returned by hand of a second transfer is not counted when the provider names its order later', async () => {
+/** A payment by transfer whose order some notices do not name, so that its transfers are recorded as unmatched money. */
+async function byUnnamedTransfers() {
   const shop = await service.addShop()
   const scope = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
-  const { payment, transfer, check } = await byTransfer(shop)
+  const at = { provider: 'gateway', account: 0 }
+  const paying = await byTransfer(shop)
+  const { order } = paying.payment
+  const receipts = async () => {
+    const answer = await (await parts.providers.connect(scope, 'gateway')).check({
+      ...{ reference: order, providerReference: order },
+      ...{ channel: 'virtual-bank-account', startedAt: new Date() },
+    })
+    return 'receipts' in answer ? answer.receipts : []
+  }
+  const unmatched = () =>
+    database.rows<{ id: number; transaction_id: string }>(sql`
+      select id, transaction_id from receipts where merchant_id = ${uuidOf(shop.merchantId)} and attempt_id is null order by id`)
+  return {
+    ...paying,
+    ...{ scope, receipts },
+    /** The unmatched records after such a notice. */
+    async notice() {
+      const all = await receipts()
+      await database.transaction((tx) => insertUnmatched(tx, scope, at, all))
+      return unmatched()
+    },
+    returnByHand: (id = 0, amount = 200_000) =>
+      closeTransfer(
+        parts,
+        { scope, actor: 'member', note: 'by bank' },
+        { kind: 'receipt', id },
+        'returned_by_hand',
+        amount,
+      ),
+    /** Received and returned, after a check of the order. */
+    async totals() {
+      await paying.check()
+      const { amountReceived, amountReturned } = await attemptOf(paying.payment)
+      return [amountReceived, amountReturned]
+    },
+  }
+}
+
+test('what was returned by hand of a second transfer is not counted when the provider names its order later', async () => {
+  const { transfer, check, notice, returnByHand, totals } = await byUnnamedTransfers()
   await transfer(200_000)
   await check()
   await transfer(300_000)
-  const answer = await (await parts.providers.connect(scope, 'gateway')).check({
-    ...{ reference: payment.order, providerReference: payment.order },
-    ...{ channel: 'virtual-bank-account', startedAt: new Date() },
-  })
-  const second = ('receipts' in answer ? answer.receipts : [])[1] ?? assert.fail()
-  await database.transaction((tx) => insertUnmatched(tx, scope, { provider: 'gateway', account: 0 }, [second]))
-  const row = await database.row<{ id: number }>(sql`
-    select id from receipts where merchant_id = ${uuidOf(shop.merchantId)} and transaction_id = ${second.transactionId}`)
-  const by = { scope, actor: 'member', note: 'by bank' }
-  await closeTransfer(parts, by, { kind: 'receipt', id: row?.id ?? 0 }, 'returned_by_hand', 300_000)
+  const [second] = await notice()
+  await returnByHand(second?.id, 300_000)
+  assert.deepEqual(await totals(), [500_000, 300_000])
+})
+
+test('what was returned by hand of a second transfer counts beside a refund of the first', async () => {
+  const { transfer, refund, check, list, notice, returnByHand, totals } = await byUnnamedTransfers()
+  await transfer(300_000)
   await check()
-  const { amountReceived, amountReturned } = await attemptOf(payment)
-  assert.deepEqual([amountReceived, amountReturned], [500_000, 300_000])
+  await refund(300_000)
+  await list()
+  await transfer(200_000)
+  const [second] = await notice()
+  await returnByHand(second?.id)
+  assert.deepEqual(await totals(), [500_000, 500_000])
+})
+
+test('a share that is on record stays with its transfer when the order becomes known', async () => {
+  const { transfer, refund, notice, returnByHand, totals } = await byUnnamedTransfers()
+  await transfer(200_000)
+  await notice()
+  await refund(200_000)
+  await notice()
+  await transfer(200_000)
+  const [, second] = await notice()
+  await returnByHand(second?.id)
+  assert.deepEqual(await totals(), [400_000, 400_000])
+})
+
+test('a refund at the provider that a member recorded as by hand counts once when the order becomes known', async () => {
+  const { transfer, refund, notice, returnByHand, totals } = await byUnnamedTransfers()
+  await transfer(200_000)
+  await transfer(200_000)
+  const [first] = await notice()
+  await refund(200_000)
+  await returnByHand(first?.id)
+  assert.deepEqual(await totals(), [400_000, 200_000])
+})
+
+test('shares count what a member is returning by hand at the same moment', async () => {
+  const { scope, transfer, refund, notice, receipts } = await byUnnamedTransfers()
+  await transfer(200_000)
+  await transfer(200_000)
+  const [first] = await notice()
+  await refund(200_000)
+  const all = await receipts()
+  const [isLocked, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const returning = database.transaction(async (tx) => {
+    await tx.rows(sql`select id from receipts where place = ${scope.place} and id = ${first?.id} for update`)
+    await tx.rows(sql`
+      insert into reviews (place, id, merchant_id, mode, kind, act, receipt_id, amount, currency, actor)
+      values (${scope.place}, gen_random_uuid(), ${uuidOf(scope.merchantId)}, 'sandbox', 'unmatched', 'returned_by_hand', ${first?.id}, 200000, 'NGN', 'member')`)
+    isLocked.resolve()
+    await mayEnd.promise
+  })
+  await isLocked.promise
+  const reading = database.transaction((tx) => readShares(tx, scope, { provider: 'gateway', account: 0 }, all))
+  await sleep(300)
+  mayEnd.resolve()
+  await returning
+  assert.equal((await reading).get(first?.transaction_id ?? ''), 200_000)
 })
 
 /** A payment whose money the provider was giving back when we first saw it. */

@@ -30,21 +30,6 @@ export function totalsOf(receipts: Receipt[]): Totals {
   }
 }
 
-/**
- * New receipts, without returns that are on record already. Some providers refund an order, not a transfer: the return that they report
- * for a new transfer may be the refund of an earlier one. `receipts`: all receipts of the answer.
- */
-export function withoutKnownReturns(newReceipts: Receipt[], receipts: Receipt[], onRecord: number): Receipt[] {
-  let left = Math.max(0, totalsOf(receipts).returned - onRecord)
-  return newReceipts.map((receipt) => {
-    if (!receipt.returnedIsOfOrder) return receipt // such as what a person returned by hand
-    const { returned: _, returnedIsOfOrder: __, ...rest } = receipt
-    const returned = Math.min(returnedOf(receipt), left)
-    left -= returned
-    return returned > 0 ? { ...rest, returned } : rest
-  })
-}
-
 /** What is on record of a transaction of an order. */
 export interface KnownShare {
   transactionId: string

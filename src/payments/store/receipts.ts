@@ -11,6 +11,7 @@ import { isReversed, returnedOf, sharesOf } from '../state/returned-money.ts'
 /**
  * The receipts that are not recorded for an attempt yet. The caller holds the payment's lock. What a person has returned by hand of
  * unmatched money is returned, also if the record is under other keys of the merchant: those may be of the same account at the provider.
+ * Where the provider names one sum for an order, `receipts` are all of that order, and each new one has its share.
  */
 export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<Receipt[]> {
   if (receipts.length === 0) return []
@@ -25,6 +26,8 @@ export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipt
   const assigned = new Set(
     known.filter((each) => each.account === account && !each.is_unmatched).map(({ transaction_id }) => transaction_id),
   )
+  const all = [...new Map(receipts.map((receipt) => [receipt.transactionId, receipt])).values()] // one that occurs twice counts once
+  const shares = all.some(isShareOfOrder) ? await readShares(tx, attempt, attempt, all) : undefined
   const byHand = await lockReturnedByHand(
     tx,
     place,
@@ -34,13 +37,13 @@ export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipt
     byHand
       .filter((each) => each.transaction_id === transactionId && each.currency === amount.currency)
       .reduce((most, each) => Math.max(most, each.amount), 0)
-  const byId = new Map(receipts.map((receipt) => [receipt.transactionId, receipt])) // a transaction that occurs twice in one answer counts once
-  return [...byId.values()]
+  return all
     .filter(({ transactionId }) => !assigned.has(transactionId))
     .map((receipt) => {
-      const { returnedIsOfOrder: _, ...alone } = receipt
-      const returned = Math.min(byHandOf(receipt), receipt.amount.amount)
-      return returned > returnedOf(receipt) ? { ...alone, returned } : receipt
+      const { returned: _, returnedIsOfOrder: __, ...alone } = receipt
+      const share = shares?.get(receipt.transactionId) ?? returnedOf(receipt)
+      const returned = Math.max(share, Math.min(byHandOf(receipt), receipt.amount.amount))
+      return returned > 0 ? { ...alone, returned } : alone
     })
 }
 
@@ -55,7 +58,7 @@ async function lockReturnedByHand(
     sql`select id from receipts where place = ${place} and id = any(${ids}::bigint[]) order by id for update`,
   )
   return tx.rows(sql`
-    select r.transaction_id, r.currency, r.returned + v.amount as amount from reviews v join receipts r on r.place = v.place and r.id = v.receipt_id
+    select r.transaction_id, r.currency, least(r.amount, r.returned + v.amount) as amount from reviews v join receipts r on r.place = v.place and r.id = v.receipt_id
      where v.place = ${place} and v.receipt_id = any(${ids}::bigint[]) and v.act = 'returned_by_hand'`)
 }
 
@@ -115,21 +118,25 @@ export async function readShares(
   receipts: Receipt[],
 ): Promise<Map<string, number>> {
   const rows = await tx.rows<{
+    id: number
     transaction_id: string
     amount: number
     returned: number
     attempt_id: string | null
     payment_id: string | null
-    by_hand: boolean
   }>(sql`
-    select r.transaction_id, r.amount, r.returned, r.attempt_id, r.payment_id,
-           exists (select from reviews v where v.place = r.place and v.receipt_id = r.id and v.act = 'returned_by_hand') as by_hand
+    select r.id, r.transaction_id, r.amount, r.returned, r.attempt_id, r.payment_id
       from receipts r
      where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
        and r.account = any(array(select version from provider_accounts
                                   where merchant_id = ${uuidOf(merchantId)} and mode = ${mode} and provider = ${provider}) || ${account}::integer)
        and r.transaction_id = any(${receipts.map(({ transactionId }) => transactionId)})
      order by r.id for update`)
+  // After the lock: a person may have returned some of it by hand meanwhile.
+  const reviews = await tx.rows<{ receipt_id: number }>(sql`
+    select receipt_id from reviews
+     where place = ${place} and receipt_id = any(${rows.map(({ id }) => id)}::bigint[]) and act = 'returned_by_hand'`)
+  const byHand = new Set(reviews.map(({ receipt_id }) => receipt_id))
   const assigned = rows.filter(({ attempt_id }) => attempt_id !== null)
   const refunds = await tx.row<{ amount: number }>(sql`
     select coalesce(sum(amount), 0)::bigint as amount from refunds
@@ -140,7 +147,7 @@ export async function readShares(
     transactionId: row.transaction_id,
     returned: row.returned,
     isAssigned: row.attempt_id !== null,
-    isReturnedByHand: row.by_hand,
+    isReturnedByHand: byHand.has(row.id),
   }))
   return sharesOf(receipts, known, Math.min(refunds?.amount ?? 0, taken))
 }

@@ -99,15 +99,14 @@ const RECEIPTS = `
     select $2::smallint, n.merchant_id, n.mode, n.provider, n.account, n.transaction_id, n.attempt_id, n.payment_id, n.amount, n.currency, n.counted, n.returned, n.taken_at, n.recorded_at
       from given g, jsonb_populate_recordset(null::receipts, g.doc->'receipts') n join written w on w.id = n.payment_id
   )`
-/** Payments whose new money is on record under other keys of the merchant: a person may have returned it by hand there. */
+/** Payments whose new money is on record under other keys of the merchant: a person may have returned it by hand. With one key: no search. */
 const UNDER_OTHER_KEYS = `
   under_other_keys as materialized (
     select n.payment_id from given g, jsonb_populate_recordset(null::receipts, g.doc->'receipts') n
+      join provider_accounts a on a.merchant_id = n.merchant_id and a.mode = n.mode and a.provider = n.provider and a.version <> n.account
      where (select true from receipts o
              where o.place = $2 and o.merchant_id = n.merchant_id and o.mode = n.mode and o.provider = n.provider
-               and o.account = any(array(select a.version from provider_accounts a
-                                          where a.merchant_id = n.merchant_id and a.mode = n.mode and a.provider = n.provider and a.version <> n.account))
-               and o.transaction_id = n.transaction_id limit 1)
+               and o.account = a.version and o.transaction_id = n.transaction_id limit 1)
   )`
 const CALLS = `
   new_calls as (
