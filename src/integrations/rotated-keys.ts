@@ -1,6 +1,7 @@
-import type { Connection, KeysVerdict, RefundOrder } from '../providers/provider.ts'
+import type { Connection, KeysVerdict, Receipt, RefundOrder } from '../providers/provider.ts'
 
 const VERDICT_CACHED_MS = 60_000
+const DAY_MS = 24 * 3_600_000
 
 /**
  * New keys of a merchant may belong to another provider account, or may be rotated keys of the same one. After a rotation the provider
@@ -68,10 +69,38 @@ export function withRotatedKeys(
   })
 }
 
-/** Whether these keys find the order. What a person matched is of another order at the provider, and is found by its transactions. */
-async function hasMoneyOf(keys: Connection, { order, transactionIds, isMatched }: RefundOrder): Promise<boolean> {
+/** Whether these keys find the order. What a person matched is of another order at the provider: that one must have the very same money. */
+async function hasMoneyOf(keys: Connection, { order, matched }: RefundOrder): Promise<boolean> {
   const found = await keys.check(order)
-  if (found.kind !== 'missing' || !isMatched) return found.kind !== 'missing' && found.kind !== 'unknown'
-  const answers = await Promise.all(transactionIds.map((id) => keys.findReference?.(id)))
-  return answers.length > 0 && answers.every((answer) => answer?.kind === 'found')
+  if (found.kind !== 'missing' || !matched) return found.kind !== 'missing' && found.kind !== 'unknown'
+  for (const receipt of matched.receipts) if (!(await hasReceipt(keys, receipt, matched.isOnRecord))) return false
+  return matched.receipts.length > 0
+}
+
+/** Transaction ids are unique within one account only, so the amount and the time must agree, and an order on record is another one. */
+async function hasReceipt(
+  keys: Connection,
+  { transactionId, amount, at }: Receipt,
+  isOnRecord: (reference: string) => Promise<boolean>,
+): Promise<boolean> {
+  const named = await keys.findReference?.(transactionId)
+  if (named?.kind !== 'found' || (await isOnRecord(named.reference))) return false
+  const { reference } = named
+  const startedAt = new Date(at.getTime() - DAY_MS)
+  const answer = await keys.check({
+    reference,
+    providerReference: reference,
+    channel: 'virtual-bank-account',
+    startedAt,
+  })
+  return (
+    'receipts' in answer &&
+    answer.receipts.some(
+      (each) =>
+        each.transactionId === transactionId &&
+        each.amount.amount === amount.amount &&
+        each.amount.currency === amount.currency &&
+        each.at.getTime() === at.getTime(),
+    )
+  )
 }

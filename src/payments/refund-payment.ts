@@ -11,8 +11,9 @@ import { type Review, returnedByHand } from './state/open-money.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
 import { assertNotRepeated, planRefund, type Refund, refundReference, refundView, tryAgain } from './state/refund.ts'
 import { findAttempt } from './store/attempts.ts'
-import { lockPaymentState } from './store/payment-states.ts'
-import { transactionsOf } from './store/receipts.ts'
+import { findStateByOrder, lockPaymentState } from './store/payment-states.ts'
+import { isOrderOfAnother } from './store/provider-audit.ts'
+import { matchedReceipts, transactionsOf } from './store/receipts.ts'
 import {
   claimDueRefunds,
   findRefundOfCall,
@@ -143,7 +144,10 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
   const attempt = await findAttempt(deps.database, refund.attemptId)
   if (!attempt) throw new Error(`attempt ${refund.attemptId} not found`)
   const others = (await refundsOf(deps.database, refund.paymentId)).filter(({ id }) => id !== refund.id)
-  const isMatched = (await reviewsOf(deps.database, refund.paymentId)).some(({ act }) => act === 'matched')
+  const matched = await matchedReceipts(deps.database, attempt.id, refund.transactionIds)
+  const isOnRecord = async (reference: string) =>
+    (await findStateByOrder(deps.database, attempt, attempt, reference)) !== undefined ||
+    isOrderOfAnother(deps.database, attempt, reference)
   const outcome = await underLease(deps, refund, lease, (isLeaseHeld) =>
     callProvider(deps, attempt, 'refund', (provider) =>
       provider.refund({
@@ -154,7 +158,7 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
         reason: refund.reason,
         otherRefundIds: others.flatMap(({ providerRefundId }) => providerRefundId ?? []),
         recordedAt: refund.createdAt,
-        isMatched,
+        matched: matched && { receipts: matched, isOnRecord },
         isLeaseHeld,
       }),
     ),

@@ -314,8 +314,8 @@ export interface RefundOrder {
   isLeaseHeld?(): boolean
   /** The provider's ids of the other refunds of this order in our books: none of those can be this one. */
   otherRefundIds?: string[]
-  /** A person matched money with the payment: its transactions may be of another order at the provider. */
-  isMatched?: boolean
+  /** If a person matched all of these transactions with the payment: they are of another order at the provider. `isOnRecord`: of an order. */
+  matched?: { receipts: Receipt[]; isOnRecord(reference: string): Promise<boolean> } | undefined
   /** When it was put on record, before the provider was first asked: a refund that was made earlier cannot be this one. */
   recordedAt?: Date
 }

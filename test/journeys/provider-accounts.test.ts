@@ -442,6 +442,43 @@ test('money is not refunded with current keys that do not know its order, althou
   assert.deepEqual([first.fake.refundsMade(), second.fake.refundsMade()], [0, 0])
 })
 
+/** Money of an order that is not on record, under the first keys, and a payment that it can be matched with. */
+async function unmatchedOfFirst() {
+  const { shop, first, second } = await twoAccounts()
+  const gone = await start(first)
+  const other = await start(first)
+  await first.fake.customer.payByCard(gone.order, { save: false })
+  const [notice] = first.fake.takeNotices()
+  assert.ok(notice)
+  await forgetOrder(gone)
+  const body = notice.body.toString().replaceAll(gone.order, 'an-order-of-nobody')
+  const signature = createHmac('sha512', first.fake.keys.secretKey).update(body).digest('hex')
+  const headers = { ...notice.headers, 'x-paystack-signature': signature }
+  assert.equal((await request(noticeUrl(world, shop, 'paystack'), 'POST', headers, body)).status, 200)
+  const unmatched = () =>
+    database.rows<{ id: number; amount: number }>(sql`
+      select id, amount from receipts where merchant_id = ${uuidOf(shop.merchantId)} and attempt_id is null`)
+  const [record] = await eventually(unmatched, (found) => found.length > 0)
+  const scope = { place: shop.place, merchantId: shop.merchantId as MerchantId, mode: 'sandbox' as const }
+  const by = { scope, actor: 'member', note: 'seen' }
+  return { ...{ shop, first, second, other, by }, record: record ?? assert.fail() }
+}
+
+test('matched money is not refunded with the keys of another account that has an equal transaction id', async () => {
+  for (const isForgotten of [false, true]) {
+    const { shop, first, second, other, record, by } = await unmatchedOfFirst()
+    await matchTransfer(parts, by, { kind: 'receipt', id: record.id }, other.id, record.amount)
+    assert.equal((await first.payment(other.reference)).status, 'successful')
+    await setKeys(shop, second.fake)
+    const fresh = await start(second)
+    await second.fake.customer.payByCard(fresh.order, { save: false })
+    if (isForgotten) await forgetOrder(fresh)
+    first.fake.keys.secretKey = newSecretKey()
+    await shop.call('POST', `/payments/v1/payments/${other.reference}/refunds`, { amount: 1_000 })
+    assert.deepEqual([first.fake.refundsMade(), second.fake.refundsMade()], [0, 0], `forgotten: ${isForgotten}`)
+  }
+})
+
 test('while one record of a transaction is handled, the record of it under other keys is locked', async () => {
   const { scope, leaked, current, report } = await leakedKey()
   await report(leaked, 'an-order-of-nobody')

@@ -2,6 +2,7 @@ import type { Queries, Transaction } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, type MerchantId, placeOf, uuidOf } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import { type Currency, money } from '../../kernel/money.ts'
 import { ALL_PLACES, type Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Receipt } from '../../providers/provider.ts'
@@ -176,6 +177,24 @@ export async function allTransactionsOf(db: Queries, attemptId: AttemptId): Prom
   const rows = await db.rows<{ transaction_id: string }>(sql`
     select transaction_id from receipts where place = ${placeOf(attemptId)} and attempt_id = ${uuidOf(attemptId)} order by id`)
   return rows.map(({ transaction_id }) => transaction_id)
+}
+
+/** These transactions of an attempt, if a person matched all of them with its payment. */
+export async function matchedReceipts(
+  db: Queries,
+  attemptId: AttemptId,
+  transactionIds: string[],
+): Promise<Receipt[] | undefined> {
+  const rows = await db.rows<{ transaction_id: string; amount: number; currency: Currency; taken_at: Date }>(sql`
+    select r.transaction_id, r.amount, r.currency, r.taken_at
+      from receipts r join reviews v on v.place = r.place and v.receipt_id = r.id and v.act = 'matched'
+     where r.place = ${placeOf(attemptId)} and r.attempt_id = ${uuidOf(attemptId)} and r.transaction_id = any(${transactionIds})`)
+  if (rows.length === 0 || rows.length < new Set(transactionIds).size) return undefined
+  return rows.map(({ transaction_id, amount, currency, taken_at }) => ({
+    transactionId: transaction_id,
+    amount: money(amount, currency),
+    at: taken_at,
+  }))
 }
 
 export interface UnmatchedReceipt {
