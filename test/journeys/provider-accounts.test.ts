@@ -375,16 +375,23 @@ test('a transaction that is counted is not returned by hand when the old key rep
 })
 
 test('what was returned by hand of a transaction that the old key reported does not pay its payment', async () => {
-  for (const kept of [0, 1_000]) {
-    const { first, paid, leaked, report, close, statuses } = await leakedKey()
-    const amount = first.amount - kept
-    const [record] = await report(leaked, 'an-order-of-nobody', amount)
-    await close(record, 'returned_by_hand', amount)
-    await check(paid.id)
-    assert.deepEqual(await statuses(), ['pending', 'pending'])
-    const [attempt] = (await findPaymentStateById(database, paid.id))?.attempts ?? []
-    assert.deepEqual([attempt?.amountReceived, attempt?.amountReturned], [first.amount, amount])
-  }
+  const { first, paid, leaked, report, close, statuses } = await leakedKey()
+  const [record] = await report(leaked, 'an-order-of-nobody')
+  await close(record, 'returned_by_hand')
+  await check(paid.id)
+  assert.deepEqual(await statuses(), ['pending', 'pending'])
+  const [attempt] = (await findPaymentStateById(database, paid.id))?.attempts ?? []
+  assert.deepEqual([attempt?.amountReceived, attempt?.amountReturned], [first.amount, first.amount])
+  assert.match(attempt?.needsReview ?? '', /^reversed: .* other keys/)
+})
+
+test('what was returned by hand of an equal transaction id with another amount, under other keys, is other money', async () => {
+  const { first, paid, leaked, report, close, statuses } = await leakedKey()
+  const amount = first.amount - 1_000
+  const [record] = await report(leaked, 'an-order-of-nobody', amount)
+  await close(record, 'returned_by_hand', amount)
+  await check(paid.id)
+  assert.deepEqual(await statuses(), ['successful', 'pending'])
 })
 
 test('a transaction of another payment is matched with that payment only, also when the current key reports it', async () => {
@@ -476,6 +483,20 @@ test('matched money is not refunded with the keys of another account that has an
     first.fake.keys.secretKey = newSecretKey()
     await shop.call('POST', `/payments/v1/payments/${other.reference}/refunds`, { amount: 1_000 })
     assert.deepEqual([first.fake.refundsMade(), second.fake.refundsMade()], [0, 0], `forgotten: ${isForgotten}`)
+  }
+})
+
+test('money of a new account is never reversed in silence, when an equal id of the old one was returned by hand', async () => {
+  for (const more of [1_000, 0]) {
+    const { shop, second, record, by } = await unmatchedOfFirst()
+    await closeTransfer(parts, by, { kind: 'receipt', id: record.id }, 'returned_by_hand', record.amount)
+    await setKeys(shop, second.fake)
+    const fresh = await start(second, { amount: record.amount + more })
+    await second.fake.customer.payByCard(fresh.order, { save: false })
+    await check(fresh.id)
+    const { status, attempts } = await second.payment(fresh.reference)
+    if (more > 0) assert.equal(status, 'successful')
+    else assert.match(attempts[0].needsReview, /^reversed: .* other keys/)
   }
 })
 

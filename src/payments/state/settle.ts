@@ -3,6 +3,7 @@ import type { AttemptId } from '../../kernel/ids.ts'
 import type { Failure, Outcome, Receipt } from '../../providers/provider.ts'
 import { type Attempt, isUnstarted } from './attempt.ts'
 import { restartSchedule, UNSTARTED_UNTIL, withNextCheck } from './check-schedule.ts'
+import { doubtOf, type NewReceipt, outlivesSuccess, WRONG_CURRENCY } from './new-receipt.ts'
 import type { Payment } from './payment.ts'
 import {
   abandonPending,
@@ -27,7 +28,7 @@ export interface OutcomeReport {
   attemptId: AttemptId
   outcome: Outcome
   /** Receipts of this outcome that are not on record yet. */
-  newReceipts: Receipt[]
+  newReceipts: NewReceipt[]
   source: Source
   /** What a signed notice says, if one caused the check. */
   noticeSays?: 'paid' | 'failed' | undefined
@@ -41,8 +42,6 @@ export function contradictsNotice(noticeSays: OutcomeReport['noticeSays'], outco
   return noticeSays === 'failed' && outcome.kind === 'paid'
 }
 
-const WRONG_CURRENCY = 'amount_mismatch: money came in another currency.'
-
 /** Applies a provider's outcome to an attempt. Receipts come first: new money is counted once, independent of the outcome. */
 export function settle(state: PaymentState, report: OutcomeReport): Decision {
   const before = attemptIn(state, report.attemptId)
@@ -50,7 +49,7 @@ export function settle(state: PaymentState, report: OutcomeReport): Decision {
   const isPaid = state.payment.status === 'successful'
   const totals = totalsOf(receipts)
   const attempt = withSignal(withMoney(before, totals, isPaid), report)
-  const reviewed = receipts.length < report.newReceipts.length ? { ...attempt, needsReview: WRONG_CURRENCY } : attempt
+  const reviewed = { ...attempt, needsReview: doubtOf(report.newReceipts, before.currency) ?? attempt.needsReview }
   const decision = isPaid
     ? settleAfterSuccess(state, before, reviewed, receipts, report)
     : settleBeforeSuccess(state, before, reviewed, totals, report)
@@ -158,8 +157,8 @@ function succeed(state: PaymentState, before: Attempt, paid: Attempt, now: Date)
     status: 'successful',
     failure: null,
     noticeSaidPaid: false,
-    // A success answers an unknown outcome. Money in another currency still needs a person.
-    needsReview: paid.needsReview === WRONG_CURRENCY ? WRONG_CURRENCY : null,
+    // A success answers an unknown outcome. Money in another currency, or perhaps returned by hand, still needs a person.
+    needsReview: outlivesSuccess(paid.needsReview) ? paid.needsReview : null,
     resolvedAt: now,
   }
   const payment: Payment = {

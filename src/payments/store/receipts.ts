@@ -7,14 +7,16 @@ import { ALL_PLACES, type Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
+import type { NewReceipt } from '../state/new-receipt.ts'
 import { isReversed, returnedOf, sharesOf } from '../state/returned-money.ts'
 
 /**
  * The receipts that are not recorded for an attempt yet. The caller holds the payment's lock. What a person has returned by hand of
- * unmatched money is returned, also if the record is under other keys of the merchant: those may be of the same account at the provider.
- * Where the provider names one sum for an order, `receipts` are all of that order, and each new one has its share.
+ * unmatched money is returned. Other keys of the merchant may be of the same account at the provider, or of another one with an equal id: a
+ * record under them counts if it has the same amount, and a person is asked. Where the provider names one sum for an order, `receipts` are
+ * all of that order, and each new one has its share.
  */
-export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<Receipt[]> {
+export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipts: Receipt[]): Promise<NewReceipt[]> {
   if (receipts.length === 0) return []
   const { place, mode, provider, account } = attempt
   const merchant = uuidOf(attempt.merchantId)
@@ -34,32 +36,41 @@ export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipt
     place,
     known.filter(({ is_unmatched }) => is_unmatched).map(({ id }) => id),
   )
-  const byHandOf = ({ transactionId, amount }: Receipt) =>
-    byHand
-      .filter((each) => each.transaction_id === transactionId && each.currency === amount.currency)
-      .reduce((most, each) => Math.max(most, each.amount), 0)
   return all
     .filter(({ transactionId }) => !assigned.has(transactionId))
     .map((receipt) => {
       const { returned: _, returnedIsOfOrder: __, ...alone } = receipt
-      const share = shares?.get(receipt.transactionId) ?? returnedOf(receipt)
-      const returned = Math.max(share, Math.min(byHandOf(receipt), receipt.amount.amount))
-      return returned > 0 ? { ...alone, returned } : alone
+      const { transactionId, amount } = receipt
+      const same = byHand.filter((each) => each.transaction_id === transactionId && each.currency === amount.currency)
+      const own = most(same.filter((each) => each.account === account))
+      const other = most(same.filter((each) => each.account !== account && each.amount === amount.amount))
+      const certain = Math.max(shares?.get(transactionId) ?? returnedOf(receipt), Math.min(own, amount.amount))
+      const returned = Math.max(certain, other)
+      if (returned === 0) return alone
+      return { ...alone, returned, ...(other > certain && { isReturnedUnderOtherKeys: true as const }) }
     })
 }
 
-/** Locks unmatched money, because a person may be returning it at this moment. What was returned of it, by hand and by the provider. */
-async function lockReturnedByHand(
-  tx: Transaction,
-  place: Place,
-  ids: number[],
-): Promise<{ transaction_id: string; currency: string; amount: number }[]> {
+interface ReturnedByHand {
+  transaction_id: string
+  account: number
+  amount: number
+  currency: string
+  /** By hand and by the provider. */
+  returned: number
+}
+
+const most = (some: ReturnedByHand[]) => some.reduce((sum, { returned }) => Math.max(sum, returned), 0)
+
+/** Locks unmatched money, because a person may be returning it at this moment. Returns what a person has returned by hand. */
+async function lockReturnedByHand(tx: Transaction, place: Place, ids: number[]): Promise<ReturnedByHand[]> {
   if (ids.length === 0) return []
   await tx.rows(
     sql`select id from receipts where place = ${place} and id = any(${ids}::bigint[]) order by id for update`,
   )
   return tx.rows(sql`
-    select r.transaction_id, r.currency, least(r.amount, r.returned + v.amount) as amount from reviews v join receipts r on r.place = v.place and r.id = v.receipt_id
+    select r.transaction_id, r.account, r.amount, r.currency, least(r.amount, r.returned + v.amount) as returned
+      from reviews v join receipts r on r.place = v.place and r.id = v.receipt_id
      where v.place = ${place} and v.receipt_id = any(${ids}::bigint[]) and v.act = 'returned_by_hand'`)
 }
 
