@@ -8,7 +8,7 @@ import type { Refund } from './state/refund.ts'
 import { disputesOf } from './store/disputes.ts'
 import { lockPaymentState } from './store/payment-states.ts'
 import { allTransactionsOf } from './store/receipts.ts'
-import { refundsOf } from './store/refunds.ts'
+import { refundsOf, refundsOfOthers } from './store/refunds.ts'
 import {
   completeRefund,
   failRefund,
@@ -55,8 +55,20 @@ export async function reconcileReturns(deps: PaymentDependencies, attempt: Attem
       refunds: (await refundsOf(tx, attempt.paymentId)).filter(isOwn),
       disputes: (await disputesOf(tx, attempt.paymentId)).filter(isOwn),
     }
-    return recordDifferences(work, answer)
+    return recordDifferences(work, { ...answer, refunds: await withoutOthers(work, answer.refunds) })
   })
+}
+
+/**
+ * Without refunds that are on record for another attempt. Two transfers of one order can be matched with two payments: the provider lists
+ * all refunds of that order for both.
+ */
+async function withoutOthers(work: Reconciliation, listed: ListedRefund[]): Promise<ListedRefund[]> {
+  const isKnown = (refund: ListedRefund) => matchRefund(work, refund, false).kind === 'known'
+  const unknown = listed.filter((refund) => !isKnown(refund))
+  if (unknown.length === 0) return listed
+  const others = await refundsOfOthers(work.tx, work.attempt, unknown)
+  return listed.filter((refund) => isKnown(refund) || !others.has(refund.refundId))
 }
 
 async function recordDifferences(work: Reconciliation, { refunds, disputes }: Returns): Promise<Reconciled> {

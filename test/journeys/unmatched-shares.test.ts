@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
-import type { PaymentId } from '../../src/kernel/ids.ts'
+import { idOf, type PaymentId } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
 import { auditProvider } from '../../src/payments/audit-provider.ts'
 import { closeTransfer, matchTransfer } from '../../src/payments/handle-transfer.ts'
+import { reconcileReturns } from '../../src/payments/reconcile-returns.ts'
 import { repairDifference } from '../../src/payments/repair-difference.ts'
+import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
 import { listAuditScopes } from '../../src/payments/store/provider-audit.ts'
 import { listUnmatchedMoney } from '../../src/payments/store/unmatched.ts'
 import { type FakeMonnify, startFakeMonnify } from '../fakes/monnify/fake.ts'
@@ -116,6 +118,26 @@ test('a refund through the payment of one transfer is not one of another transfe
   const second = await transfer()
   assert.match(await match(second), OF_ANOTHER)
   assert.deepEqual([await shares(), await open()], [[0, 0], [[second, PART]]])
+})
+
+test('of two payments with transfers of one order, a refund counts for one', async () => {
+  for (const isAtProvider of [false, true]) {
+    const { place, fake, order, transfer, match } = await unknownOrder()
+    const ids = [await transfer(), await transfer()]
+    for (const id of ids) assert.equal(await match(id), 'successful')
+    const paid = await database.rows<{ id: string; reference: string; place: number }>(sql`
+      select p.id, p.reference, p.place from payments p join receipts r on r.payment_id = p.id where r.id = any(${ids}::bigint[]) order by r.id`)
+    if (isAtProvider) await fake.refundAtProvider(order, PART)
+    else await place.shop.call('POST', `/payments/v1/payments/${paid[0]?.reference}/refunds`, { amount: PART })
+    const refunded: number[] = []
+    for (const each of [...paid, ...paid]) {
+      const state = await findPaymentStateById(database, idOf('payment', each.id, each.place))
+      for (const attempt of state?.attempts.filter(({ amountReceived }) => amountReceived > 0) ?? [])
+        assert.equal((await reconcileReturns(parts, attempt)).kind, 'reconciled')
+      refunded.push((await place.payment(each.reference)).amountRefunded)
+    }
+    assert.deepEqual(refunded, [PART, 0, PART, 0], `at the provider: ${isAtProvider}`)
+  }
 })
 
 test('money whose refund is under way is not open again when the repair lists completed refunds only', async () => {
