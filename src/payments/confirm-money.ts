@@ -74,8 +74,12 @@ export async function confirmMoney(
   if (returned < returnedOf(receipt))
     throw refused(`${title} has given back less of this money than is on record, so a refund may have failed.`)
   // Listed refunds do not name a transfer: those of the other one would be recorded for the payment as well.
-  if (found.returnedIsOfOrder && totalsOf(found.ofOrder).returned > returned)
-    throw refused(`${title} has given back another transfer of the same order. Return this one by hand.`)
+  const ofOrder = totalsOf(found.ofOrder).returned
+  if (found.returnedIsOfOrder && ofOrder > returned) {
+    const why = `${title} has given back ${formatMoney({ ...found.amount, amount: ofOrder })} of this order`
+    const what = 'Look in its dashboard, and return by hand only what it has not given back.'
+    throw refused(`${why}, and does not say of which transfer. ${what}`)
+  }
   return found.reference
 }
 

@@ -166,7 +166,7 @@ function attemptFor({ attempts }: PaymentState, { provider, account }: Unmatched
   return transfers(open).at(-1) ?? transfers(own).at(-1) ?? open.at(-1) ?? own.at(-1)
 }
 
-/** The customer never started to pay with this provider, or paid into an account number of another payment. */
+/** The customer never started to pay with this provider: the order of this money is not on record. */
 async function addAttemptFor(
   tx: Transaction,
   deps: PaymentDependencies,

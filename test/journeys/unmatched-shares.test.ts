@@ -21,7 +21,7 @@ const { database, parts } = world
 const PART = 200_000
 const HOUR_MS = 3_600_000
 /** The list of refunds has no transfers, so the payment would get the refund of the other one. */
-const OF_ANOTHER = /another transfer of the same order/
+const OF_ANOTHER = /given back ₦2,000.00 of this order, and does not say of which transfer/
 
 /** An order of Monnify's that is not on record here, its transfers, and what a member and an operator do. */
 async function unknownOrder() {
