@@ -1,7 +1,8 @@
 import type { Database } from '../database/database.ts'
 import type { AttemptId } from '../kernel/ids.ts'
 import type { ListedTransaction, Providers } from '../providers/provider.ts'
-import { sharesOf } from './state/returned-money.ts'
+import { findInOrder } from './confirm-money.ts'
+import { returnedOf, sharesOf } from './state/returned-money.ts'
 import { type AuditScope, findRecorded, pageOfRecorded, type RecordedTransaction } from './store/provider-audit.ts'
 
 export interface Range {
@@ -33,6 +34,8 @@ export type Repair =
    * provider names one returned sum for it.
    */
   | { kind: 'money'; listed: Listed; ofOrder?: Listed[] }
+  /** Unmatched money of which less was given back than is on record, because a refund failed. */
+  | { kind: 'failed refund'; transactionId: string; account: number; recorded: number; returned: number }
   /** Refunds and disputes of the attempt that are not on record. */
   | { kind: 'returns'; attemptId: AttemptId }
 
@@ -79,9 +82,12 @@ export async function auditProvider(
       const given = isUnmatched ? compareReturned(ours, theirShare) : undefined
       const finding = taken ?? given
       const listed = { ...theirs, account: ours?.account ?? theirs.account }
-      // Less than is on record: a refund failed, or is under way and not listed.
       const isRepairable = !ours || (given && theirShare > ours.returned)
-      const repair = isRepairable ? { kind: 'money' as const, listed, ...(ofOrder && { ofOrder }) } : null
+      const repair: Repair | null = isRepairable
+        ? { kind: 'money', listed, ...(ofOrder && { ofOrder }) }
+        : given && ours && isInRange
+          ? await findFailed(providers, scope, ours, theirs)
+          : null
       if (finding && isInRange) differences.push({ ...nameOf(ours, theirs), finding, repair })
       else if (isInRange) agreed++
       if (!ours?.attemptId) continue
@@ -157,6 +163,24 @@ function compareReturned(ours: RecordedTransaction, theirs: number): string | un
   // The provider may or may not have executed a pending refund.
   if (theirs >= ours.returned && theirs <= ours.returned + ours.returning) return undefined
   return `the provider gave back ${theirs} ${ours.currency}, our records have ${ours.returned}`
+}
+
+/**
+ * Less was given back of unmatched money than is on record: a refund failed, or is under way and not listed. The check of an order counts
+ * refunds under way. With several transactions in one order, no share is certain.
+ */
+async function findFailed(
+  providers: Providers,
+  scope: AuditScope,
+  { transactionId, account, returned: recorded, returning }: RecordedTransaction,
+  theirs: Listed,
+): Promise<Repair | null> {
+  if (theirs.reference === null || returning > 0) return null
+  const connection = await providers.connect(scope, scope.provider, { account: theirs.account })
+  const found = await findInOrder(connection, theirs, theirs.reference)
+  if ('kind' in found || !found.returnedIsOfOrder || found.ofOrder.length > 1) return null
+  const returned = returnedOf(found)
+  return returned < recorded ? { kind: 'failed refund', transactionId, account, recorded, returned } : null
 }
 
 /** What the provider gave back of unmatched money, of what it gave back of the order. */

@@ -104,7 +104,12 @@ async function findTransaction(connection: Connection, receipt: Receipt, signal:
   return checked ?? { kind: 'missing' }
 }
 
-async function findInOrder(connection: Connection, { transactionId, at }: Receipt, reference: string): Promise<Found> {
+/** The transaction, as the check of its order has it: refunds that are under way count. */
+export async function findInOrder(
+  connection: Connection,
+  { transactionId, at }: Receipt,
+  reference: string,
+): Promise<Found> {
   const startedAt = new Date(at.getTime() - 24 * HOUR_MS)
   const names = { reference, providerReference: reference }
   const outcome = await connection.check({ ...names, channel: 'virtual-bank-account', startedAt })

@@ -4,7 +4,7 @@ import type { Repair } from './audit-provider.ts'
 import { makeChecksDue } from './store/attempts.ts'
 import { findStateByOrder } from './store/payment-states.ts'
 import { type AuditScope, isOrderOfAnother } from './store/provider-audit.ts'
-import { insertUnmatched, readShares } from './store/receipts.ts'
+import { insertUnmatched, lowerReturned, readShares } from './store/receipts.ts'
 import { makeReconciliationDue } from './store/reconciliation.ts'
 
 /** What was done about a difference. */
@@ -13,7 +13,7 @@ export type Repaired = 'check due' | 'recorded as unmatched' | 'listing of refun
 /**
  * Repairs what a restored database does not know. The running service does the work: it checks the order of a known attempt with the
  * provider, or lists its refunds again. Money of an unknown order is recorded as unmatched, for a person to match with a payment, with what
- * the provider has given back of it.
+ * the provider has given back of it. If a refund of it failed, it is open again.
  */
 export function repairDifference(
   { database, actor }: { database: Database; actor: string },
@@ -36,8 +36,12 @@ async function apply(
     await makeReconciliationDue(tx, repair.attemptId)
     return { repaired: 'listing of refunds due', subject: repair.attemptId }
   }
-  const { listed, ofOrder } = repair
   const { provider } = scope
+  if (repair.kind === 'failed refund') {
+    const isLowered = await lowerReturned(tx, scope, { provider, account: repair.account }, repair)
+    return { repaired: 'recorded as unmatched', subject: isLowered ? `${provider} ${repair.transactionId}` : null }
+  }
+  const { listed, ofOrder } = repair
   const found =
     listed.reference === null
       ? undefined

@@ -140,11 +140,8 @@ test('of two payments with transfers of one order, a refund counts for one', asy
   }
 })
 
-test('money whose refund is under way is not open again when the repair lists completed refunds only', async () => {
-  const unknown = await unknownOrder()
-  const { fake, order, scope, transfer, match, open, shares } = unknown
-  const id = await transfer()
-  await fake.refundAtProvider(order, 50_000)
+/** A refund that Monnify has not made yet. */
+async function startRefund({ fake, order, scope }: Awaited<ReturnType<typeof unknownOrder>>, amount: number) {
   fake.switches.refundStatus = 'PENDING'
   const connection = await parts.providers.connect(scope, 'monnify')
   const { reference: transactionId } = fake.transactionOf(order)
@@ -153,14 +150,38 @@ test('money whose refund is under way is not open again when the repair lists co
     reference: 'refund-under-way',
     order: { ...handle, channel: 'virtual-bank-account' },
     transactionIds: [transactionId],
-    amount: money(100_000, 'NGN' as Currency),
+    amount: money(amount, 'NGN' as Currency),
     reason: null,
   })
   assert.equal(kind, 'pending')
+}
+
+test('money whose refund is under way is not open again when the repair lists completed refunds only', async () => {
+  const unknown = await unknownOrder()
+  const { fake, order, transfer, match, open, shares } = unknown
+  const id = await transfer()
+  await fake.refundAtProvider(order, 50_000)
+  await startRefund(unknown, 100_000)
   assert.match(await match(id), /given back some/)
   assert.deepEqual(await shares(), [150_000])
   const [difference] = await unknown.audit()
   assert.deepEqual([difference?.repair, difference?.finding.includes('50000 NGN')], [null, true])
   await unknown.repair()
   assert.deepEqual(await open(), [[id, 50_000]])
+})
+
+test('money whose refund failed is open again after the repair, unless another transfer of its order may have gone back', async () => {
+  for (const isAlone of [true, false]) {
+    const unknown = await unknownOrder()
+    const { fake, transfer, match, open } = unknown
+    const id = await transfer()
+    await startRefund(unknown, PART)
+    assert.match(await match(id), /given back some/)
+    assert.deepEqual(await open(), [])
+    const second = isAlone ? [] : [[await transfer(), PART]]
+    fake.switches.refundStatus = 'FAILED'
+    await unknown.repair()
+    assert.deepEqual(await open(), isAlone ? [[id, PART]] : second)
+    assert.equal((await unknown.audit()).length, isAlone ? 0 : 1)
+  }
 })

@@ -120,6 +120,22 @@ export async function insertUnmatched(
   }
 }
 
+/** A refund of unmatched money failed. False if the money was handled, or what is `recorded` of it has changed, meanwhile. */
+export async function lowerReturned(
+  tx: Transaction,
+  { place, merchantId, mode }: Scope,
+  { provider, account }: { provider: string; account: number },
+  { transactionId, recorded, returned }: { transactionId: string; recorded: number; returned: number },
+): Promise<boolean> {
+  const row = await tx.row(sql`
+    update receipts r set returned = ${returned}
+     where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.provider = ${provider}
+       and r.account = ${account} and r.transaction_id = ${transactionId} and r.attempt_id is null and r.returned = ${recorded}
+       and not exists (select from reviews v where v.place = r.place and v.receipt_id = r.id)
+    returning r.id`)
+  return row !== undefined
+}
+
 const isShareOfOrder = ({ returnedIsOfOrder }: Receipt) => returnedIsOfOrder === true
 
 /** The share of each transaction of an order that is not money of a payment, see `sharesOf`. Locks what is on record of the order. */
