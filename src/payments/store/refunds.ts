@@ -4,6 +4,7 @@ import { type AttemptId, idOf, LAST_UUID, type PaymentId, placeOf, type RefundId
 import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
+import type { ListedRefund } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { PaymentState } from '../state/payment-state.ts'
 import type { Refund, RefundKind } from '../state/refund.ts'
@@ -100,24 +101,27 @@ export async function refundsOf(db: Queries, id: PaymentId): Promise<Refund[]> {
 export async function refundsOfOthers(
   db: Queries,
   { place, id, merchantId, mode, provider }: Attempt,
-  listed: { refundId: string; reference: string | null }[],
+  listed: ListedRefund[],
 ): Promise<Set<string>> {
   const asked = listed.filter(({ reference }) => /^[0-9a-f]{32}$/.test(reference ?? ''))
-  const rows = await db.rows<{ reference: string; provider_refund_id: string | null }>(sql`
-    select replace(r.id::text, '-', '') as reference, null as provider_refund_id from refunds r
+  const rows = await db.rows<{ id: string; provider_refund_id: string | null; amount: number; currency: string }>(sql`
+    select r.id, null as provider_refund_id, r.amount, r.currency from refunds r
      where r.place = ${place} and r.id = any(${asked.map(({ reference }) => reference)}::uuid[])
        and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode} and r.attempt_id <> ${uuidOf(id)}
     union all
-    select null, r.provider_refund_id
-      from reviews v join receipts m on m.place = v.place and m.id = v.receipt_id
-           join refunds r on r.place = m.place and r.attempt_id = m.attempt_id
-     where v.place = ${place} and v.merchant_id = ${uuidOf(merchantId)} and v.mode = ${mode} and v.act = 'matched'
-       and m.provider = ${provider} and m.attempt_id <> ${uuidOf(id)} and r.kind <> 'chargeback'
-       and r.provider_refund_id = any(${listed.map(({ refundId }) => refundId)})`)
-  const references = new Set(rows.map(({ reference }) => reference))
-  const ids = new Set(rows.map(({ provider_refund_id }) => provider_refund_id))
-  const known = listed.filter((each) => ids.has(each.refundId) || references.has(each.reference ?? ''))
-  return new Set(known.map(({ refundId }) => refundId))
+    select r.id, r.provider_refund_id, r.amount, r.currency from refunds r join attempts a on a.place = r.place and a.id = r.attempt_id
+     where r.place = ${place} and r.merchant_id = ${uuidOf(merchantId)} and r.mode = ${mode}
+       and r.provider_refund_id = any(${listed.map(({ refundId }) => refundId)})
+       and r.attempt_id <> ${uuidOf(id)} and r.kind <> 'chargeback' and a.provider = ${provider}
+       and exists (select from receipts m join reviews v on v.place = m.place and v.receipt_id = m.id and v.act = 'matched'
+                    where m.place = r.place and m.attempt_id = r.attempt_id)`)
+  const isOnRecord = ({ refundId, reference, amount }: ListedRefund) =>
+    rows.some((row) =>
+      row.provider_refund_id === null
+        ? row.id.replaceAll('-', '') === reference
+        : row.provider_refund_id === refundId && row.amount === amount.amount && row.currency === amount.currency,
+    )
+  return new Set(listed.filter(isOnRecord).map(({ refundId }) => refundId))
 }
 
 export async function findRefund(db: Queries, scope: Scope, id: RefundId): Promise<Refund | undefined> {
