@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Transaction } from '../../src/database/database.ts'
 import { sql } from '../../src/database/sql.ts'
 import { idOf, type PaymentId, placeOf, type RefundId, uuidOf } from '../../src/kernel/ids.ts'
 import { type Currency, money } from '../../src/kernel/money.ts'
@@ -235,6 +236,31 @@ test('a refund of an unknown order with two transfers is recorded once, for the 
     )
   const rows = await database.rows<{ returned: number }>(sql`
     select returned from receipts where merchant_id = ${uuidOf(shop.merchantId)} order by id`)
+  assert.deepEqual(
+    rows.map(({ returned }) => returned),
+    [120_000, 0],
+  )
+})
+
+test('a refund of an unknown order is recorded once, also by two notices at once', async () => {
+  const shop = await service.addShop()
+  const scope = { place: shop.place, merchantId: shop.merchantId, mode: 'sandbox' as const }
+  const transfers = [receipt('first'), receipt('second')]
+  const record = (tx: Transaction, seen: Receipt[]) =>
+    insertUnmatched(tx, scope, { provider: 'gateway', account: 0 }, spreadReturned(seen, 120_000))
+  const [isWritten, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const first = database.transaction(async (tx) => {
+    await record(tx, transfers.slice(0, 1))
+    isWritten.resolve()
+    await mayEnd.promise
+  })
+  await isWritten.promise
+  const second = database.transaction((tx) => record(tx, transfers))
+  await sleep(300)
+  mayEnd.resolve()
+  await Promise.all([first, second])
+  const rows = await database.rows<{ returned: number }>(sql`
+    select returned from receipts where merchant_id = ${uuidOf(shop.merchantId)} order by transaction_id`)
   assert.deepEqual(
     rows.map(({ returned }) => returned),
     [120_000, 0],

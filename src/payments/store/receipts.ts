@@ -107,7 +107,15 @@ export async function insertUnmatched(
   at: { provider: string; account: number },
   receipts: Receipt[],
 ): Promise<void> {
-  const shares = receipts.some(isShareOfOrder) ? await readShares(tx, scope, at, receipts) : undefined
+  const isOfOrder = receipts.some(isShareOfOrder)
+  // On record first: of two notices at once, the second one waits here, and then reads the shares that the first one has written.
+  for (const { transactionId, amount, at: takenAt } of isOfOrder ? receipts : [])
+    await tx.rows(sql`
+      insert into receipts (place, merchant_id, mode, provider, account, transaction_id, amount, currency, counted, returned, taken_at)
+      values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${at.provider}, ${at.account}, ${transactionId}, ${amount.amount},
+              ${amount.currency}, false, 0, ${takenAt})
+      on conflict do nothing`)
+  const shares = isOfOrder ? await readShares(tx, scope, at, receipts) : undefined
   for (const receipt of receipts) {
     const { transactionId, amount } = receipt
     const returned = shares ? (shares.get(transactionId) ?? 0) : returnedOf(receipt)
