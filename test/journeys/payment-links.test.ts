@@ -320,3 +320,16 @@ test('G1: hostile texts in title, description, custom field and answers stay tex
     }
   }
 })
+
+test('a form that was opened before the link was switched off makes no payment', async () => {
+  const link = await newLink()
+  const { hidden } = await open(link.url)
+  await change(link.id, { active: false })
+  const count = async () => (await database.rows<{ count: number }>(sql`select count(*) from payments`))[0]?.count
+  const before = await count()
+  const body = new URLSearchParams({ token: hidden('token'), key: hidden('key'), ...ADA })
+  const { status } = await open(link.url, { method: 'POST', body })
+  // Later requests: what a handler does after its answer has been done before them.
+  for (let number = 0; number < 5; number++) await submit(link.url, ADA)
+  assert.deepEqual([status, await count()], [410, before])
+})

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
+import { LAST_UUID } from '../../src/kernel/ids.ts'
+import { SEARCHES } from '../../src/payments/store/payment-search.ts'
 import {
   allTables,
   dropConstraints,
@@ -26,7 +28,24 @@ const EXEMPT: [beginning: string, reason: string][] = [
   ['select count(*) as count from (', 'the total of an export: 100 000 rows at most, on a connection of its own'],
 ]
 
-const statements = readStatements()
+interface Checked extends SourceStatement {
+  /** Absent: made up from the names of the columns. */
+  values?: unknown[]
+}
+
+/** The search for payments is put together from texts. No criterion but its source, so that every row it reads is shown. */
+const searches = Object.entries(SEARCHES).map(
+  ([source, text]): Checked => ({
+    place: `src/payments/store/payment-search.ts, ${source}`,
+    text,
+    values: [
+      ...[PLACE, MERCHANT, 'live', uuidOfRow(0), LAST_UUID, 'user4000@example.com'],
+      ...[source === 'finished' ? 'successful' : null, uuidOfRow(4_000), [uuidOfRow(4_000)]],
+      ...[null, null, null, null, null, source === 'late', source === 'review', null, null],
+    ],
+  }),
+)
+const statements: Checked[] = [...readStatements(), ...searches]
 const { url } = await createDatabase()
 
 async function connected(): Promise<pg.Client> {
@@ -144,7 +163,7 @@ test('no statement of the service reads a growing table from end to end', { time
       faults.push(`${place}: cannot be prepared: ${error.message}`)
     })
     if (!types) continue
-    const values = types.map((type, index) => valueFor(text, index + 1, type))
+    const values = statement.values ?? types.map((type, index) => valueFor(text, index + 1, type))
     try {
       const plan = await planOf(text, values, '')
       const read = nodesOf(plan).filter(

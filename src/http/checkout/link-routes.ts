@@ -26,15 +26,17 @@ export function linkPageRoutes(app: App, parts: PageParts & { paymentBatch: Paym
   app.get('/l/:code', HIDDEN, async (request: LinkRequest, reply) => {
     const visit = await visitOf(request)
     if (!visit) return sendUnknownPayment(request, reply, parts)
-    return (await sendEnded(request, reply, visit)) ?? sendForm(request, reply, visit, 200)
+    const status = linkStatus(visit.link)
+    if (status !== 'active') return sendPage(request, reply, 410, linkEndedPage(documents, visit, status))
+    return sendForm(request, reply, visit, 200)
   })
 
   app.post('/l/:code', HIDDEN, async (request: LinkRequest, reply) => {
     const visit = await visitOf(request)
     if (!visit) return sendUnknownPayment(request, reply, parts)
-    const ended = await sendEnded(request, reply, visit)
-    if (ended) return ended
     const { link } = visit
+    const status = linkStatus(link)
+    if (status !== 'active') return sendPage(request, reply, 410, linkEndedPage(documents, visit, status))
     const sent = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     const values = valuesIn(sent)
     const key = sent.get('key') ?? ''
@@ -60,11 +62,6 @@ export function linkPageRoutes(app: App, parts: PageParts & { paymentBatch: Paym
     const asked = typeof query.lang === 'string' ? parseLanguage(query.lang.slice(0, 2).toLowerCase()) : undefined
     const language = languageFor(asked, branding.brand.language, headers['accept-language'])
     return { link, branding, language, here: `./${link.code}`, query: asked ? `?lang=${asked}` : '' }
-  }
-
-  async function sendEnded(request: LinkRequest, reply: FastifyReply, visit: LinkVisit) {
-    const status = linkStatus(visit.link)
-    return status === 'active' ? undefined : sendPage(request, reply, 410, linkEndedPage(documents, visit, status))
   }
 
   function sendForm(

@@ -167,6 +167,17 @@ const MATCHING = `
          order by p.id desc
       ) found on true`
 
+/** The statement for each source. */
+export const SEARCHES = Object.fromEntries(
+  Object.entries(CANDIDATES).map(([source, candidates]) => [
+    source,
+    `
+  with ${GIVEN},
+    candidates as materialized (${candidates}
+    )${MATCHING}`,
+  ]),
+) as Record<Source, string>
+
 /** The matching ones of the next rows, and the last of those rows if there may be more. */
 async function readPayments(
   db: Queries,
@@ -182,17 +193,13 @@ async function readPayments(
   const last = to ? firstUuidAt(new Date(to.getTime() + CLOCKS_MAY_DIFFER_MS)) : LAST_UUID
   const cursor = before ? uuidOf(before) : LAST_UUID
   const below = cursor < last ? cursor : last
-  const text = `
-  with ${GIVEN},
-    candidates as materialized (${CANDIDATES[sourceOf(criteria, ids)]}
-    )${MATCHING}`
   const values = [
     ...[place, uuidOf(merchantId), mode, first, below, search, status, link ? uuidOf(link) : null, ids],
     ...[currency, amountFrom, amountTo, from, to, late, needsReview, provider, channel],
   ]
   const rows = await db.rows<
     Omit<ListedPayment, 'id'> & { id: string | null; rows_read: number; last_read: string | null }
-  >(statementOf(text, values))
+  >(statementOf(SEARCHES[sourceOf(criteria, ids)], values))
   const [{ rows_read: rowsRead = 0, last_read: lastRead = null } = {}] = rows
   return {
     payments: rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: idOf('payment', row.id, place) }])),
