@@ -179,7 +179,7 @@ async function findFailed(
   const connection = await providers.connect(scope, scope.provider, { account: theirs.account })
   const found = await findInOrder(connection, theirs, theirs.reference)
   if ('kind' in found || !found.returnedIsOfOrder || found.ofOrder.length > 1) return null
-  const returned = returnedOf(found)
+  const returned = Math.max(returnedOf(found), returnedOf(theirs))
   return returned < recorded ? { kind: 'failed refund', transactionId, account, recorded, returned } : null
 }
 

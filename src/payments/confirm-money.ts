@@ -99,7 +99,9 @@ async function findTransaction(connection: Connection, receipt: Receipt, signal:
     if ('kind' in listed || !listed.returnedIsOfOrder || listed.reference === null) return listed
     // The list may name some transactions of the order only.
     const whole = await findInOrder(connection, receipt, listed.reference)
-    return 'kind' in whole && whole.kind === 'missing' ? listed : whole
+    if ('kind' in whole) return whole.kind === 'missing' ? listed : whole
+    // The list may also count money that was lost in a dispute.
+    return returnedOf(listed) > totalsOf(whole.ofOrder).returned ? listed : whole
   }
   return checked ?? { kind: 'missing' }
 }

@@ -3,7 +3,7 @@ import { reservedOf } from '../database/database.ts'
 import { NO_ACCOUNT } from '../integrations/provider-account.ts'
 import type { Owner, Scope } from '../kernel/scope.ts'
 import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
-import type { NoticeReading, RawNotice } from '../providers/provider.ts'
+import type { NoticeReading, RawNotice, Receipt } from '../providers/provider.ts'
 import { type PaymentDependencies, withReserved } from './dependencies.ts'
 import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
 import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
@@ -191,7 +191,9 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice):
   if (result.state === 'ignored') {
     const isUnmatched = await database.transaction(async (tx) => {
       const newReceipts = await findNewReceipts(tx, attempt, reading.receipts)
-      await insertUnmatched(tx, notice, notice, newReceipts)
+      const isNew = (receipt: Receipt) =>
+        newReceipts.some(({ transactionId }) => transactionId === receipt.transactionId)
+      await insertUnmatched(tx, notice, notice, reading.receipts.filter(isNew))
       return newReceipts.length > 0
     })
     if (isUnmatched) return markUnmatched(deps, notice, 'names an order of another account')

@@ -8,7 +8,7 @@ import type { Scope } from '../../kernel/scope.ts'
 import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { NewReceipt } from '../state/new-receipt.ts'
-import { isReversed, returnedOf, sharesOf } from '../state/returned-money.ts'
+import { isReversed, returnedOf, sharesOf, totalsOf } from '../state/returned-money.ts'
 
 /**
  * The receipts that are not recorded for an attempt yet. The caller holds the payment's lock. What a person has returned by hand of
@@ -30,25 +30,26 @@ export async function findNewReceipts(tx: Transaction, attempt: Attempt, receipt
     known.filter((each) => each.account === account && !each.is_unmatched).map(({ transaction_id }) => transaction_id),
   )
   const all = [...new Map(receipts.map((receipt) => [receipt.transactionId, receipt])).values()] // one that occurs twice counts once
-  const shares = all.some(isShareOfOrder) ? await readShares(tx, attempt, attempt, all) : undefined
+  const fresh = all.filter(({ transactionId }) => !assigned.has(transactionId))
+  if (fresh.length === 0) return []
+  const isPartOfOrder = all.some(isShareOfOrder) && totalsOf(all).returned > 0
+  const shares = isPartOfOrder ? await readShares(tx, attempt, attempt, all) : undefined
   const byHand = await lockReturnedByHand(
     tx,
     place,
     known.filter(({ is_unmatched }) => is_unmatched).map(({ id }) => id),
   )
-  return all
-    .filter(({ transactionId }) => !assigned.has(transactionId))
-    .map((receipt) => {
-      const { returned: _, returnedIsOfOrder: __, ...alone } = receipt
-      const { transactionId, amount } = receipt
-      const same = byHand.filter((each) => each.transaction_id === transactionId && each.currency === amount.currency)
-      const own = most(same.filter((each) => each.account === account))
-      const other = most(same.filter((each) => each.account !== account && each.amount === amount.amount))
-      const certain = Math.max(shares?.get(transactionId) ?? returnedOf(receipt), Math.min(own, amount.amount))
-      const returned = Math.max(certain, other)
-      if (returned === 0) return alone
-      return { ...alone, returned, ...(other > certain && { isReturnedUnderOtherKeys: true as const }) }
-    })
+  return fresh.map((receipt) => {
+    const { returned: _, returnedIsOfOrder: __, ...alone } = receipt
+    const { transactionId, amount } = receipt
+    const same = byHand.filter((each) => each.transaction_id === transactionId && each.currency === amount.currency)
+    const own = most(same.filter((each) => each.account === account))
+    const other = most(same.filter((each) => each.account !== account && each.amount === amount.amount))
+    const certain = Math.max(shares?.get(transactionId) ?? returnedOf(receipt), Math.min(own, amount.amount))
+    const returned = Math.max(certain, other)
+    if (returned === 0) return alone
+    return { ...alone, returned, ...(other > certain && { isReturnedUnderOtherKeys: true as const }) }
+  })
 }
 
 interface ReturnedByHand {
@@ -114,7 +115,7 @@ export async function insertUnmatched(
       insert into receipts (place, merchant_id, mode, provider, account, transaction_id, amount, currency, counted, returned, taken_at)
       values (${scope.place}, ${uuidOf(scope.merchantId)}, ${scope.mode}, ${at.provider}, ${at.account}, ${transactionId}, ${amount.amount},
               ${amount.currency}, false, 0, ${takenAt})
-      on conflict do nothing`)
+      on conflict (place, merchant_id, mode, provider, account, transaction_id) do update set returned = receipts.returned where false -- only locks it`)
   const shares = isOfOrder ? await readShares(tx, scope, at, receipts) : undefined
   for (const receipt of receipts) {
     const { transactionId, amount } = receipt

@@ -103,7 +103,8 @@ const RECEIPTS = `
 const UNDER_OTHER_KEYS = `
   under_other_keys as materialized (
     select n.payment_id from given g, jsonb_populate_recordset(null::receipts, g.doc->'receipts') n
-      join provider_accounts a on a.merchant_id = n.merchant_id and a.mode = n.mode and a.provider = n.provider and a.version <> n.account
+     cross join lateral (select version from provider_accounts
+        where merchant_id = n.merchant_id and mode = n.mode and provider = n.provider and version <> n.account offset 0) a -- by its index
      where (select true from receipts o
              where o.place = $2 and o.merchant_id = n.merchant_id and o.mode = n.mode and o.provider = n.provider
                and o.account = a.version and o.transaction_id = n.transaction_id limit 1)
