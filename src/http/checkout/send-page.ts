@@ -34,7 +34,7 @@ function gzip(head: string, rest: string): Buffer {
   const trailer = Buffer.alloc(8)
   trailer.writeUInt32LE(crc32(bytes, start.crc), 0)
   trailer.writeUInt32LE(start.length + bytes.length, 4)
-  return Buffer.concat([start.bytes, deflateRawSync(bytes), trailer])
+  return Buffer.concat([start.bytes, deflateRawSync(bytes, { level: 2 }), trailer]) // 1 % larger than by default, in half the time
 }
 
 function compress(text: string): Compressed {
