@@ -1,7 +1,7 @@
+import { checkOrder } from '../providers/check-order.ts'
 import type { Connection, KeysVerdict, Receipt, RefundOrder } from '../providers/provider.ts'
 
 const VERDICT_CACHED_MS = 60_000
-const DAY_MS = 24 * 3_600_000
 
 /**
  * New keys of a merchant may belong to another provider account, or may be rotated keys of the same one. After a rotation the provider
@@ -85,14 +85,7 @@ async function hasReceipt(
 ): Promise<boolean> {
   const named = await keys.findReference?.(transactionId)
   if (named?.kind !== 'found' || (await isOnRecord(named.reference))) return false
-  const { reference } = named
-  const startedAt = new Date(at.getTime() - DAY_MS)
-  const answer = await keys.check({
-    reference,
-    providerReference: reference,
-    channel: 'virtual-bank-account',
-    startedAt,
-  })
+  const answer = await checkOrder(keys, named.reference, at)
   return (
     'receipts' in answer &&
     answer.receipts.some(

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatMoney } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Scope } from '../kernel/scope.ts'
+import { checkOrder } from '../providers/check-order.ts'
 import {
   type Connection,
   type ListedTransaction,
@@ -112,9 +113,7 @@ export async function findInOrder(
   { transactionId, at }: Receipt,
   reference: string,
 ): Promise<Found> {
-  const startedAt = new Date(at.getTime() - 24 * HOUR_MS)
-  const names = { reference, providerReference: reference }
-  const outcome = await connection.check({ ...names, channel: 'virtual-bank-account', startedAt })
+  const outcome = await checkOrder(connection, reference, at)
   const receipts = 'receipts' in outcome ? outcome.receipts : []
   const found = receipts.find((each) => each.transactionId === transactionId)
   if (found) return { ...found, reference, ofOrder: receipts }

@@ -64,11 +64,14 @@ export async function reconcileReturns(deps: PaymentDependencies, attempt: Attem
  * all refunds of that order for both.
  */
 async function withoutOthers(work: Reconciliation, listed: ListedRefund[]): Promise<ListedRefund[]> {
-  const isKnown = (refund: ListedRefund) => matchRefund(work, refund, false).kind === 'known'
-  const unknown = listed.filter((refund) => !isKnown(refund))
+  const unknown = listed.filter((refund) => !isKnown(work, refund))
   if (unknown.length === 0) return listed
   const others = await refundsOfOthers(work.tx, work.attempt, unknown)
-  return listed.filter((refund) => isKnown(refund) || !others.has(refund.refundId))
+  return listed.filter((refund) => isKnown(work, refund) || !others.has(refund.refundId))
+}
+
+function isKnown(work: Reconciliation, refund: ListedRefund): boolean {
+  return matchRefund(work, refund, false).kind === 'known'
 }
 
 async function recordDifferences(work: Reconciliation, { refunds, disputes }: Returns): Promise<Reconciled> {
@@ -76,8 +79,8 @@ async function recordDifferences(work: Reconciliation, { refunds, disputes }: Re
   const waits: string[] = []
   const listed = refunds.toSorted((a, b) => rank(a) - rank(b) || a.at.getTime() - b.at.getTime())
   // Known refunds first: a resolved one changes the amount that is left for the others.
-  const isKnown = (refund: ListedRefund) => matchRefund(work, refund, false).kind === 'known'
-  const [known, others] = [listed.filter(isKnown), listed.filter((refund) => !isKnown(refund))]
+  const known = listed.filter((refund) => isKnown(work, refund))
+  const others = listed.filter((refund) => !known.includes(refund))
   const done = new Set<string>()
   for (const refund of known) await takeRefund(work, refund, done, waits)
   for (const dispute of disputes.toSorted((a, b) => a.openedAt.getTime() - b.openedAt.getTime()))

@@ -8,7 +8,12 @@ import { insertUnmatched, lowerReturned, readShares } from './store/receipts.ts'
 import { makeReconciliationDue } from './store/reconciliation.ts'
 
 /** What was done about a difference. */
-export type Repaired = 'check due' | 'recorded as unmatched' | 'listing of refunds due' | 'order of another merchant'
+export type Repaired =
+  | 'check due'
+  | 'recorded as unmatched'
+  | 'open again'
+  | 'listing of refunds due'
+  | 'order of another merchant'
 
 /**
  * Repairs what a restored database does not know. The running service does the work: it checks the order of a known attempt with the
@@ -39,7 +44,7 @@ async function apply(
   const { provider } = scope
   if (repair.kind === 'failed refund') {
     const isLowered = await lowerReturned(tx, scope, { provider, account: repair.account }, repair)
-    return { repaired: 'recorded as unmatched', subject: isLowered ? `${provider} ${repair.transactionId}` : null }
+    return { repaired: 'open again', subject: isLowered ? `${provider} ${repair.transactionId}` : null }
   }
   const { listed, ofOrder } = repair
   const found =

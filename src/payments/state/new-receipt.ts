@@ -10,13 +10,13 @@ export const WRONG_CURRENCY = 'amount_mismatch: money came in another currency.'
 const RETURNED_UNDER_OTHER_KEYS =
   'reversed: equal money is on record with other keys, and was returned by hand. If those are of another account, this money is still there.'
 
-/** Why a person has to look at new money; null if nobody has to. */
-export function doubtOf(receipts: NewReceipt[], currency: string): string | null {
+/** The reason for a review of new money, or null. */
+export function reviewReasonOf(receipts: NewReceipt[], currency: string): string | null {
   if (receipts.some(({ amount }) => amount.currency !== currency)) return WRONG_CURRENCY
   return receipts.some(({ isReturnedUnderOtherKeys }) => isReturnedUnderOtherKeys) ? RETURNED_UNDER_OTHER_KEYS : null
 }
 
-/** Whether it still needs a person after the attempt was successful. */
-export function outlivesSuccess(needsReview: string | null): boolean {
+/** Whether the review is still needed after the attempt was successful. */
+export function remainsAfterSuccess(needsReview: string | null): boolean {
   return needsReview === WRONG_CURRENCY || needsReview === RETURNED_UNDER_OTHER_KEYS
 }

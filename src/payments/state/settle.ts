@@ -3,7 +3,7 @@ import type { AttemptId } from '../../kernel/ids.ts'
 import type { Failure, Outcome, Receipt } from '../../providers/provider.ts'
 import { type Attempt, isUnstarted } from './attempt.ts'
 import { restartSchedule, UNSTARTED_UNTIL, withNextCheck } from './check-schedule.ts'
-import { doubtOf, type NewReceipt, outlivesSuccess, WRONG_CURRENCY } from './new-receipt.ts'
+import { type NewReceipt, remainsAfterSuccess, reviewReasonOf, WRONG_CURRENCY } from './new-receipt.ts'
 import type { Payment } from './payment.ts'
 import {
   abandonPending,
@@ -49,7 +49,10 @@ export function settle(state: PaymentState, report: OutcomeReport): Decision {
   const isPaid = state.payment.status === 'successful'
   const totals = totalsOf(receipts)
   const attempt = withSignal(withMoney(before, totals, isPaid), report)
-  const reviewed = { ...attempt, needsReview: doubtOf(report.newReceipts, before.currency) ?? attempt.needsReview }
+  const reviewed = {
+    ...attempt,
+    needsReview: reviewReasonOf(report.newReceipts, before.currency) ?? attempt.needsReview,
+  }
   const decision = isPaid
     ? settleAfterSuccess(state, before, reviewed, receipts, report)
     : settleBeforeSuccess(state, before, reviewed, totals, report)
@@ -158,7 +161,7 @@ function succeed(state: PaymentState, before: Attempt, paid: Attempt, now: Date)
     failure: null,
     noticeSaidPaid: false,
     // A success answers an unknown outcome. Money in another currency, or perhaps returned by hand, still needs a person.
-    needsReview: outlivesSuccess(paid.needsReview) ? paid.needsReview : null,
+    needsReview: remainsAfterSuccess(paid.needsReview) ? paid.needsReview : null,
     resolvedAt: now,
   }
   const payment: Payment = {

@@ -46,6 +46,7 @@ function countsOf(done: Map<string, Repaired>): Record<Repaired, number> {
   return {
     'check due': count('check due'),
     'recorded as unmatched': count('recorded as unmatched'),
+    'open again': count('open again'),
     'listing of refunds due': count('listing of refunds due'),
     'order of another merchant': count('order of another merchant'),
   }
