@@ -11,6 +11,7 @@ import { checkAttempt, settleAttempt } from '../../src/payments/settle-attempt.t
 import { startAttempt } from '../../src/payments/start-attempt.ts'
 import { findAttempt } from '../../src/payments/store/attempts.ts'
 import { findPaymentStateById } from '../../src/payments/store/payment-states.ts'
+import { findNewReceipts, insertReceipts } from '../../src/payments/store/receipts.ts'
 import type { Asked } from '../fakes/upstream.ts'
 import { startBetween } from '../support/between.ts'
 import { type Shop, startPaying } from '../support/paying.ts'
@@ -166,4 +167,32 @@ test('for a merchant with one key, the write of money does not search what is on
   await client.end()
   const reads = rows.map((row) => String(row['QUERY PLAN'])).filter((line) => / on receipts o /.test(line))
   assert.ok(reads.length > 0 && reads.every((line) => line.includes('never executed')), reads.join('\n'))
+})
+
+test('one statement finds new money, if nothing was given back of its order or no money is new', async () => {
+  const { attempt } = await start(await service.addShop())
+  const receipt = (transactionId: string, returned?: number) => ({
+    ...{ transactionId, amount: money(1_000, 'NGN' as Currency), at: new Date(), returnedIsOfOrder: true as const },
+    ...(returned !== undefined && { returned }),
+  })
+  await database.transaction(async (tx) => {
+    let sent = 0
+    const counting: Transaction = {
+      ...tx,
+      rows(statement) {
+        sent++
+        return tx.rows(statement)
+      },
+    }
+    const find = async (...receipts: ReturnType<typeof receipt>[]) => {
+      sent = 0
+      const found = await findNewReceipts(counting, attempt, receipts)
+      return { sent, found: found.map(({ transactionId, returned = 0 }) => [transactionId, returned]) }
+    }
+    assert.deepEqual(await find(receipt('t1')), { sent: 1, found: [['t1', 0]] })
+    await insertReceipts(tx, attempt, [receipt('t1')], true)
+    assert.deepEqual(await find(receipt('t1', 400)), { sent: 1, found: [] })
+    const { sent: statements, found } = await find(receipt('t1'), receipt('t2', 400))
+    assert.deepEqual([statements > 1, found], [true, [['t2', 400]]])
+  })
 })
