@@ -9,9 +9,11 @@ export interface SourceStatement {
   place: string
   /** With `$1`, `$2` … for its values, and fixed text filled in. */
   text: string
+  /** freshSql`…`: never prepared by name. */
+  isFresh?: boolean
 }
 
-/** Every sql`…` of the sources. */
+/** Every sql`…` and freshSql`…` of the sources. */
 export function readStatements(): SourceStatement[] {
   const files = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'))
   const sources = files.sort().map((file) => ({ file, text: readFileSync(join(ROOT, file), 'utf8') }))
@@ -19,11 +21,12 @@ export function readStatements(): SourceStatement[] {
   for (const { text } of sources) for (const [name, fixed] of fixedTexts(text)) exported.set(name, fixed)
   return sources.flatMap(({ file, text }) => {
     const fixed = new Map([...exported, ...fixedTexts(text)])
-    return [...text.matchAll(/\bsql`/g)]
+    return [...text.matchAll(/\b(sql|freshSql)`/g)]
       .filter(({ index }) => !isComment(text, index))
-      .map(({ index }) => ({
+      .map(({ index, 0: opening, 1: tag }) => ({
         place: `${file}:${text.slice(0, index).split('\n').length}`,
-        text: numbered(readTemplate(text, index + 'sql`'.length), fixed),
+        text: numbered(readTemplate(text, index + opening.length), fixed),
+        isFresh: tag === 'freshSql',
       }))
   })
 }

@@ -90,7 +90,7 @@ export async function findDispute(
   return row && { ...disputeOf(row), paymentReference: row.reference }
 }
 
-/** Newest first. */
+/** Newest first. The page is limited before the join, which PostgreSQL would make with all disputes. */
 export async function listDisputes(
   db: Queries,
   { place, merchantId, mode }: Scope,
@@ -112,13 +112,19 @@ export async function listDisputes(
          order by d.id desc limit ${limit}`
       : status
         ? sql`
-        select ${COLUMNS}, p.reference from disputes d join payments p on p.place = d.place and p.id = d.payment_id
-         where d.place = ${place} and d.merchant_id = ${merchant} and d.mode = ${mode} and d.status = ${status} and d.id < ${below}::uuid
-         order by d.id desc limit ${limit}`
+        select ${COLUMNS}, p.reference from (
+          select * from disputes
+           where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and status = ${status} and id < ${below}::uuid
+           order by id desc limit ${limit}) d
+          join payments p on p.place = d.place and p.id = d.payment_id
+         order by d.id desc`
         : sql`
-        select ${COLUMNS}, p.reference from disputes d join payments p on p.place = d.place and p.id = d.payment_id
-         where d.place = ${place} and d.merchant_id = ${merchant} and d.mode = ${mode} and d.id < ${below}::uuid
-         order by d.id desc limit ${limit}`,
+        select ${COLUMNS}, p.reference from (
+          select * from disputes
+           where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and id < ${below}::uuid
+           order by id desc limit ${limit}) d
+          join payments p on p.place = d.place and p.id = d.payment_id
+         order by d.id desc`,
   )
   return rows.map((row) => ({ ...disputeOf(row), paymentReference: row.reference }))
 }

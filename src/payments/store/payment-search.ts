@@ -1,5 +1,5 @@
 import type { Queries } from '../../database/database.ts'
-import { sql, statementOf } from '../../database/sql.ts'
+import { freshStatementOf, sql } from '../../database/sql.ts'
 import type { Channel } from '../../kernel/channel.ts'
 import { firstUuidAt, idOf, LAST_UUID, type PaymentId, parseId, uuidOf } from '../../kernel/ids.ts'
 import type { Scope } from '../../kernel/scope.ts'
@@ -199,7 +199,7 @@ async function readPayments(
   ]
   const rows = await db.rows<
     Omit<ListedPayment, 'id'> & { id: string | null; rows_read: number; last_read: string | null }
-  >(statementOf(SEARCHES[sourceOf(criteria, ids)], values))
+  >(freshStatementOf(SEARCHES[sourceOf(criteria, ids)], values))
   const [{ rows_read: rowsRead = 0, last_read: lastRead = null } = {}] = rows
   return {
     payments: rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: idOf('payment', row.id, place) }])),

@@ -1,7 +1,7 @@
 import { textArray } from '../../database/array-literal.ts'
 import type { Queries, Transaction } from '../../database/database.ts'
 import { isUniqueViolation } from '../../database/failure.ts'
-import { Fixed, sql } from '../../database/sql.ts'
+import { Fixed, freshSql, sql } from '../../database/sql.ts'
 import type { Country } from '../../kernel/country.ts'
 import {
   firstUuidAt,
@@ -274,22 +274,22 @@ export async function listPayments(db: Queries, scope: Scope, filter: PaymentFil
   const below = before < last ? before : last
   const statement =
     userId !== null
-      ? sql`select ${PAYMENT_COLUMNS} from payments p
+      ? freshSql`select ${PAYMENT_COLUMNS} from payments p
              where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and user_id = ${userId}
                and (${email}::text is null or lower(user_email) = lower(${email}))
                and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
              order by id desc limit ${limit}`
       : email !== null
-        ? sql`select ${PAYMENT_COLUMNS} from payments p
+        ? freshSql`select ${PAYMENT_COLUMNS} from payments p
              where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and lower(user_email) = lower(${email})
                and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to} and (${status}::text is null or status = ${status})
              order by id desc limit ${limit}`
         : status !== null && status !== 'pending'
-          ? sql`select ${PAYMENT_COLUMNS} from payments p
+          ? freshSql`select ${PAYMENT_COLUMNS} from payments p
                where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and status = ${status} and status <> 'pending'
                  and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
                order by id desc limit ${limit}`
-          : sql`select ${PAYMENT_COLUMNS} from payments p
+          : freshSql`select ${PAYMENT_COLUMNS} from payments p
                where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and (${status}::text is null or status = ${status})
                  and id >= ${first}::uuid and id < ${below}::uuid and created_at >= ${from} and created_at < ${to}
                order by id desc limit ${limit}`

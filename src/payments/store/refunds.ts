@@ -277,7 +277,7 @@ export async function renewRefundLease(
 /** A refund with what a list of refunds shows of its payment. */
 export type RefundOfPayment = Refund & { paymentReference: string; email: string; provider: string }
 
-/** Newest first. One statement per index. */
+/** Newest first. One statement per index. The page is limited before the joins, which PostgreSQL would make with all refunds. */
 export async function listRefunds(
   db: Queries,
   { place, merchantId, mode }: Scope,
@@ -287,17 +287,21 @@ export async function listRefunds(
   const rows = await db.rows<RefundRow & { reference: string; user_email: string; provider: string }>(
     status
       ? sql`
-          select ${COLUMNS}, p.reference, p.user_email, a.provider from refunds r
+          select ${COLUMNS}, p.reference, p.user_email, a.provider from (
+            select * from refunds
+             where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and status = ${status} and id < ${below}::uuid
+             order by id desc limit ${limit}) r
             join payments p on p.place = r.place and p.id = r.payment_id
             join attempts a on a.place = r.place and a.id = r.attempt_id
-           where r.place = ${place} and r.merchant_id = ${merchant} and r.mode = ${mode} and r.status = ${status} and r.id < ${below}::uuid
-           order by r.id desc limit ${limit}`
+           order by r.id desc`
       : sql`
-          select ${COLUMNS}, p.reference, p.user_email, a.provider from refunds r
+          select ${COLUMNS}, p.reference, p.user_email, a.provider from (
+            select * from refunds
+             where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and id < ${below}::uuid
+             order by id desc limit ${limit}) r
             join payments p on p.place = r.place and p.id = r.payment_id
             join attempts a on a.place = r.place and a.id = r.attempt_id
-           where r.place = ${place} and r.merchant_id = ${merchant} and r.mode = ${mode} and r.id < ${below}::uuid
-           order by r.id desc limit ${limit}`,
+           order by r.id desc`,
   )
   return rows.map((row) => ({
     ...refundOf(row),
