@@ -22,15 +22,21 @@ export interface PgBouncer {
 
 /** For a test run: PgBouncer in transaction mode, with a role that has the settings of docs/operations/database.md. */
 export async function startPgbouncer(program: string, serverUrl: string, folder: string): Promise<PgBouncer> {
-  const { stdout = '' } = spawnSync(program, ['--version'], { encoding: 'utf8' })
-  const version = /PgBouncer (\d+)\.(\d+)/.exec(stdout ?? '')
-  if (!version || Number(version[1]) * 100 + Number(version[2]) < 121)
-    throw new Error(
-      `${version?.[0] ?? `No PgBouncer (${program})`}: version 1.21 or newer is needed. ` +
-        'Install it (Debian 13: apt-get install pgbouncer), or name the program: PGBOUNCER=/path/to/pgbouncer',
-    )
+  const unfit = whyUnfit(program)
+  if (unfit) throw new Error(unfit)
   await makeRole(serverUrl)
   return openPgbouncer(program, serverUrl, folder)
+}
+
+/** Why this program cannot be used, if so. */
+export function whyUnfit(program: string): string | undefined {
+  const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' })
+  const version = /PgBouncer (\d+)\.(\d+)/.exec(stdout ?? '')
+  if (version && Number(version[1]) * 100 + Number(version[2]) >= 121) return undefined
+  return (
+    `${version?.[0] ?? `No PgBouncer (${program})`}: version 1.21 or newer is needed. ` +
+    'Install it (Debian 13: apt-get install pgbouncer), or name the program: PGBOUNCER=/path/to/pgbouncer'
+  )
 }
 
 /** Another one, with other settings. */

@@ -1,14 +1,19 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { openSync } from 'node:fs'
-import { join } from 'node:path'
+import { chown, readFile, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import pg from 'pg'
+import { SESSION_LIMITS } from '../../../src/database/pool.ts'
 import { pause } from '../chaos/door.ts'
+import { databaseUser, type OsUser } from '../tools.ts'
 import { layNetwork } from './network.ts'
 import { DatabaseNode } from './node.ts'
 
 const NAMES = ['pg1', 'pg2', 'pg3']
-const HAPROXY = join(import.meta.dirname, '../../../ops/patroni/haproxy.cfg')
+const OPS = join(import.meta.dirname, '../../../ops')
+const HAPROXY_PORT = 5_000
+const PGBOUNCER_PORT = 6_432
 const HEALTHY_WITHIN_MS = 180_000
 
 interface Member {
@@ -17,30 +22,56 @@ interface Member {
   state: string
 }
 
-/** Three nodes as docs/operations/failover.md describes them, and HAProxy on the machine of Manilla. */
+/** Three nodes as docs/operations/failover.md describes them; HAProxy, and PgBouncer if there is one, on the machine of Manilla. */
 export class Cluster {
+  /** Through PgBouncer, if there is one. */
   readonly url: string
+  readonly directUrl: string
   readonly nodes: DatabaseNode[]
   readonly #folder: string
   readonly #admin: string
+  readonly #pgbouncer: string | undefined
 
-  constructor(folder: string) {
+  /** `pgbouncer`: the program. */
+  constructor(folder: string, pgbouncer?: string) {
     const newPassword = () => randomBytes(16).toString('hex')
     const passwords = { superuser: newPassword(), replication: newPassword() }
     this.#folder = folder
     this.nodes = NAMES.map((name, index) => new DatabaseNode(name, index + 1, folder, passwords))
-    this.#admin = `postgres://postgres:${passwords.superuser}@127.0.0.1:5000/postgres`
-    this.url = `postgres://manilla:${newPassword()}@127.0.0.1:5000/manilla`
+    this.#pgbouncer = pgbouncer
+    this.#admin = `postgres://postgres:${passwords.superuser}@127.0.0.1:${HAPROXY_PORT}/postgres`
+    const password = newPassword()
+    const urlOf = (port: number) => `postgres://manilla:${password}@127.0.0.1:${port}/manilla`
+    this.directUrl = urlOf(HAPROXY_PORT)
+    this.url = urlOf(pgbouncer ? PGBOUNCER_PORT : HAPROXY_PORT)
   }
 
   async start(): Promise<void> {
     layNetwork(NAMES)
     for (const node of this.nodes) await node.create()
     for (const node of this.nodes) node.start()
-    const log = openSync(join(this.#folder, 'haproxy.log'), 'a')
-    spawn('haproxy', ['-db', '-f', HAPROXY], { stdio: ['ignore', log, log] })
+    this.#run('haproxy', ['-db', '-f', join(OPS, 'patroni/haproxy.cfg')])
     await this.untilHealthy()
     await this.#createDatabase()
+    if (this.#pgbouncer) await this.#startPgbouncer(this.#pgbouncer)
+  }
+
+  #run(program: string, args: string[], as?: OsUser): void {
+    const log = openSync(join(this.#folder, `${basename(program)}.log`), 'a')
+    spawn(program, args, { stdio: ['ignore', log, log], cwd: '/', ...as })
+  }
+
+  /** It refuses to run as root. */
+  async #startPgbouncer(program: string): Promise<void> {
+    const { username, password } = new URL(this.url)
+    const users = join(this.#folder, 'userlist.txt')
+    const file = join(this.#folder, 'pgbouncer.ini')
+    const settings = await readFile(join(OPS, 'pgbouncer/pgbouncer.ini'), 'utf8')
+    await writeFile(file, settings.replace(/auth_file = .*/, `auth_file = ${users}`), { mode: 0o644 })
+    await writeFile(users, `"${username}" "${password}"\n`, { mode: 0o600 })
+    const user = databaseUser()
+    if (user) await chown(users, user.uid, user.gid)
+    this.#run(program, [file], user)
   }
 
   /** The node that all others follow. */
@@ -105,6 +136,8 @@ export class Cluster {
     const client = new pg.Client({ connectionString: this.#admin, connectionTimeoutMillis: 10_000 })
     await client.connect()
     await client.query(`create role ${username} login password '${password}'`)
+    for (const [name, limitMs] of Object.entries(SESSION_LIMITS))
+      await client.query(`alter role ${username} set ${name} = ${limitMs}`)
     await client.query(`create database manilla owner ${username}`)
     await client.end()
   }

@@ -1,10 +1,12 @@
 // `npm run failover`: three PostgreSQL nodes with Patroni and etcd, HAProxy, and two processes of Manilla (`ROLE=api`, `ROLE=worker`), as
 // docs/operations/failover.md describes them. Customers pay while the primary is killed, frozen and cut off from the network, and while
 // each node is restarted. Nothing acknowledged may be lost or doubled, and writes must be back within 30 s without a restart of Manilla.
+// PgBouncer is in the path if it is installed and new enough; PGBOUNCER names the program.
 // --rounds 20, one fault each; --fault freeze for one kind only; --clients 3; --seed N to repeat the plan.
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { whyUnfit } from '../../support/pgbouncer.ts'
 import { numbersFrom, wordFrom } from '../arguments.ts'
 import { recordFigures } from '../figures.ts'
 import { compare } from '../provider-chaos/check.ts'
@@ -32,10 +34,13 @@ const TOOLS: Tool[] = [
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 async function failover(faults: Fault[], rounds: number, clients: number, seed: number): Promise<string[]> {
+  const { PGBOUNCER: program = 'pgbouncer' } = process.env
+  const unfit = whyUnfit(program)
+  say(unfit ? `  without PgBouncer. ${unfit}` : '  through PgBouncer')
   const folder = await mkdtemp(join(tmpdir(), 'manilla-failover-'))
   await chmod(folder, 0o711) // PostgreSQL runs as another user
-  const cluster = new Cluster(folder)
-  const processes = await Processes.on(cluster.url, folder)
+  const cluster = new Cluster(folder, unfit ? undefined : program)
+  const processes = await Processes.on(cluster.url, folder, cluster.directUrl)
   let market: Market | undefined
   let load: Load | undefined
   try {

@@ -28,8 +28,8 @@ export async function openMarket(processes: Processes, seed: number): Promise<Ma
   const ends: (() => Promise<void>)[] = []
   const fake = await fakePaystack.start({ after: (end) => void ends.push(end) })
   const listener = await openListener()
-  const { DATABASE_URL = '', SECRET_KEY = '' } = processes.env
-  const database = connect({ url: DATABASE_URL, poolWaitMs: 5_000, statementTimeoutMs: 30_000 })
+  const { DATABASE_DIRECT_URL = '', SECRET_KEY = '' } = processes.env
+  const database = connect({ url: DATABASE_DIRECT_URL, poolWaitMs: 5_000, statementTimeoutMs: 30_000 })
   const found = await findMerchant(database, SANDBOX_MERCHANT_ID)
   if (!found) throw new Error('the service has no sandbox merchant')
   const headers = processes.headers as World['merchant']['headers']

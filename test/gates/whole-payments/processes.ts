@@ -23,10 +23,12 @@ export class Processes {
     }
   }
 
-  static async on(databaseUrl: string, folder: string): Promise<Processes> {
+  /** `directUrl`: around the pooler, if `databaseUrl` leads to one. */
+  static async on(databaseUrl: string, folder: string, directUrl = databaseUrl): Promise<Processes> {
     const port = await freePort()
     const env = {
       DATABASE_URL: databaseUrl,
+      DATABASE_DIRECT_URL: directUrl,
       SECRET_KEY: randomBytes(32).toString('base64'),
       SANDBOX_CLIENT_ID: `cid_sandbox_${randomBytes(8).toString('hex')}`,
       SANDBOX_CLIENT_SECRET: `sec_sandbox_${randomBytes(32).toString('hex')}`,
