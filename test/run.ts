@@ -4,7 +4,7 @@
 // RETRY_FAILED_FILES=1, as CI sets it: each file that failed runs once more. One that passes then is reported as flaky.
 // `npm run scale`: every statement, claims and pauses on tables with a million rows; some minutes, not part of CI.
 // `npm run pgbouncer`: the journeys through PgBouncer in transaction mode. PGBOUNCER names the program.
-// `npm run roles`: journeys that need a worker, with ROLE=worker in a process of its own.
+// `npm run roles`: the journeys, with ROLE=worker in a process of its own where a test needs a worker.
 // `npm run providers`: money, failover and secrets with the fake of every real provider, and guessed passwords; a minute or two.
 // `npm run shops`: a real Vendure, Medusa and Next.js from npm sell with our packages; some minutes, needs the internet.
 import { spawn } from 'node:child_process'
