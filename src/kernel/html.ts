@@ -8,8 +8,11 @@ export class Html {
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
+const SPECIAL = /[&<>"']/
+
+/** Most texts have nothing to escape, and the test costs a tenth of the replacement. */
 function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '')
+  return SPECIAL.test(text) ? text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '') : text
 }
 
 type Value = string | number | Html | null | undefined

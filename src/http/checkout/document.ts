@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Assets } from '../../../web/build.ts'
 import { Html, html } from '../../kernel/html.ts'
 import type { Language } from '../../merchants/brand.ts'
@@ -95,5 +95,5 @@ ${body}
 }
 
 function cspHash(text: string): string {
-  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  return `'sha256-${hash('sha256', text, 'base64')}'`
 }
