@@ -1,5 +1,5 @@
 import type { Database, Queries } from '../database/database.ts'
-import { sql } from '../database/sql.ts'
+import { freshSql, sql } from '../database/sql.ts'
 import { ALL_PLACES, groupByPlace } from '../kernel/place.ts'
 import type { Destination } from './claim-store.ts'
 
@@ -74,7 +74,7 @@ export async function forgetOldLeases(
   limit: number,
 ): Promise<Destination | undefined> {
   const { place, destination } = after ?? { place: ALL_PLACES.first, destination: '' }
-  const rows = await db.rows<Destination>(sql`
+  const rows = await db.rows<Destination>(freshSql`
     with page as (
       select place, destination from delivery_leases
        where (place, destination) > (${place}::smallint, ${destination}) and place <= ${ALL_PLACES.last}

@@ -1,5 +1,5 @@
 import type { Queries, Transaction } from '../../database/database.ts'
-import { sql, statementOf } from '../../database/sql.ts'
+import { freshSql, sql, statementOf } from '../../database/sql.ts'
 import { firstUuidAt } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { ALL_PLACES, type Place } from '../../kernel/place.ts'
@@ -9,7 +9,7 @@ import { HOLDS_OPEN_MONEY, IS_LATE_AND_OPEN } from './transfers.ts'
 
 /** Deletes calls of attempts that began before that time. Returns when they were made. */
 export async function deleteOldProviderCalls(db: Queries, before: Date, limit: number): Promise<Date[]> {
-  const rows = await db.rows<{ at: Date }>(sql`
+  const rows = await db.rows<{ at: Date }>(freshSql`
     with old as materialized (
       select o.place, o.id from generate_series(${ALL_PLACES.first}::integer, ${ALL_PLACES.last}::integer) as s (place)
        cross join lateral (

@@ -68,10 +68,12 @@ export function findTaken(
 ): Promise<TakenTransaction[]> {
   const place = placeOfMerchant(merchantUuid)
   return queries.rows(sql`
-    select t.id, t.payment_id as "paymentId", t.kind, t.status, t.amount, t.currency, t.at, p.reference, p.refunded
-      from gateway_transactions t join gateway_payments p on p.place = t.place and p.id = t.payment_id
-     where t.place = ${place} and t.merchant_id = ${merchantUuid} and t.kind in ('charge', 'transfer') and t.status = 'paid'
-       and t.at >= ${from} and t.at < ${to} and (t.settles_at is null or t.settles_at <= clock_timestamp())
-       and (t.at, t.id) > (coalesce((select at from gateway_transactions where place = ${place} and id = ${after}::bigint), '-infinity'), ${after}::bigint)
-     order by t.at, t.id limit ${limit}`)
+    select t.id, t.payment_id as "paymentId", t.kind, t.status, t.amount, t.currency, t.at, p.reference, p.refunded from (
+      select * from gateway_transactions
+       where place = ${place} and merchant_id = ${merchantUuid} and kind in ('charge', 'transfer') and status = 'paid'
+         and at >= ${from} and at < ${to} and (settles_at is null or settles_at <= clock_timestamp())
+         and (at, id) > (coalesce((select at from gateway_transactions where place = ${place} and id = ${after}::bigint), '-infinity'), ${after}::bigint)
+       order by at, id limit ${limit}) t
+      join gateway_payments p on p.place = t.place and p.id = t.payment_id
+     order by t.at, t.id`)
 }
