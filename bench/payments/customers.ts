@@ -6,7 +6,7 @@ import { readBody } from './read-body.ts'
 import { type Journey, type Shop, WAYS, type Way } from './ways.ts'
 
 /**
- * The merchant and the customers: a process of its own that pays as fast as it is answered. Each customer pays one payment after the
+ * The merchant and the customers: a process of its own that pays as fast as it is answered, or at a steady rate. Each customer pays one payment after the
  * other, and begins the next one when the webhook of the last has arrived here.
  */
 export interface CustomersOrder {
@@ -17,6 +17,8 @@ export interface CustomersOrder {
   account: string
   headers: Record<string, string>
   customers: number
+  /** Payments that begin in a second, at most. Absent: as many as are answered. */
+  perSecond?: number | undefined
   /** At least. Both phases take longer where payments are slow. */
   warmUpMs: number
   measureMs: number
@@ -67,8 +69,16 @@ async function run(order: CustomersOrder): Promise<CustomersResult> {
   const journeys: Journey[] = []
   let isOver = false
   let onPaid = () => {}
+  let nextAt = 0
+  /** One payment begins after the other. A customer who was late does not hurry. */
+  const turn = async () => {
+    if (!order.perSecond) return
+    nextAt = Math.max(nowMs(), nextAt + 1_000 / order.perSecond)
+    await sleep(nextAt - nowMs())
+  }
   const customer = async () => {
     while (!isOver) {
+      await turn()
       const journey = await payOnce(shop, way)
       if (journey) journeys.push(journey)
       onPaid()

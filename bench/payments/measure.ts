@@ -62,11 +62,11 @@ export class PaymentsGauge {
   async measure(
     scenario: Scenario,
     customers: number,
-    { warmUpMs, measureMs }: Duration,
+    { warmUpMs, measureMs, perSecond }: Duration & Pick<CustomersOrder, 'perSecond'>,
   ): Promise<PaymentsMeasurement> {
     const { name, way, server, databaseUrl, account } = scenario
     const order: CustomersOrder = {
-      ...{ way, account, customers, warmUpMs, measureMs },
+      ...{ way, account, customers, warmUpMs, measureMs, perSecond },
       server: originOf(server),
       provider: originOf(this.#provider),
       headers: { 'client-id': CREDENTIAL.clientId, 'client-secret': CREDENTIAL.clientSecret },
