@@ -80,6 +80,9 @@ test('transport is deleted after its days, and the payment with its events stays
   const before = await rowsOf(payment)
   await retain({ ...DAYS, sandboxDays: undefined }, 89)
   assert.deepEqual(await rowsOf(payment), before)
+  // An hour later than a payment of the sandbox, which takes these rows along.
+  await retain({ ...DAYS, sandboxDays: undefined }, 90 + 1 / 48)
+  assert.deepEqual(await rowsOf(payment), before)
   // As the process that owns the embedded PostgreSQL does while it runs.
   const owner = new pg.Client({ connectionString: databaseUrl })
   await owner.connect()

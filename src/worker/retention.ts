@@ -17,6 +17,12 @@ const IDEMPOTENT_CALL_DAYS = 2
 /** At least: a person may still match them. */
 const UNMATCHED_NOTICE_DAYS = 365
 
+/**
+ * A payment of the sandbox takes all its rows along, by default at the age at which transport is deleted. That takes a quarter of the time
+ * of deleting each kind of row by itself, so the others wait for an hour.
+ */
+const AFTER_PAYMENTS_DAYS = 1 / 24
+
 /** Days after which rows are deleted; undefined: never. */
 export interface RetentionDays {
   transportDays: number | undefined
@@ -51,13 +57,14 @@ export function purgesOf(
   { transportDays, sandboxDays, moneyDays }: RetentionDays,
   servers: Pick<SandboxServer, 'purges'>[],
 ): Purge[] {
+  const afterPayments = transportDays && transportDays + AFTER_PAYMENTS_DAYS
   const unmatchedDays = transportDays && Math.max(transportDays, UNMATCHED_NOTICE_DAYS)
   return [
     purge('idempotent_calls', ['idempotent_calls'], IDEMPOTENT_CALL_DAYS, deleteOldCalls),
-    purge('deliveries', ['deliveries', 'delivery_tries'], transportDays, deleteOldDeliveries),
-    purge('notices', ['notices'], transportDays, deleteFinishedNotices),
+    purge('deliveries', ['deliveries', 'delivery_tries'], afterPayments, deleteOldDeliveries),
+    purge('notices', ['notices'], afterPayments, deleteFinishedNotices),
     purge('unmatched_notices', ['notices'], unmatchedDays, deleteUnmatchedNotices),
-    purge('provider_calls', ['provider_calls'], transportDays, deleteOldProviderCalls),
+    purge('provider_calls', ['provider_calls'], afterPayments, deleteOldProviderCalls),
     ...servers.flatMap(({ purges }) =>
       purges.map(({ kind, tables, deleteOld }) => purge(kind, tables, sandboxDays, deleteOld)),
     ),
