@@ -82,7 +82,7 @@ export async function keepUp(
     deleted: Object.fromEntries(
       kinds.map((kind) => [kind, (after.deleted.get(kind) ?? 0) - (before.deleted.get(kind) ?? 0)]),
     ),
-    isMet: overdueSeconds <= MAX_OVERDUE_SECONDS && slowBatches === 0 && loss <= MAX_LOSS,
+    isMet: overdueSeconds <= MAX_OVERDUE_SECONDS && slowBatches === 0 && rateWith >= (1 - MAX_LOSS) * PER_SECOND,
   }
 }
 

@@ -74,7 +74,7 @@ async function run(order: CustomersOrder): Promise<CustomersResult> {
   const turn = async () => {
     if (!order.perSecond) return
     nextAt = Math.max(nowMs(), nextAt + 1_000 / order.perSecond)
-    await sleep(nextAt - nowMs())
+    await sleep(Math.max(0, nextAt - nowMs()))
   }
   const customer = async () => {
     while (!isOver) {

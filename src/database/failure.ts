@@ -82,5 +82,7 @@ export function isBadRow(error: unknown): boolean {
 export function lostConnection(error: unknown): boolean {
   const cause = error instanceof Problem ? error.cause : error
   const code = codeOf(cause)
-  return code === 'ECONNRESET' || code === 'EPIPE' || code === '57P01' || /connection terminated/i.test(String(cause))
+  if (code === 'ECONNRESET' || code === 'EPIPE' || code === '57P01') return true
+  // The second is PgBouncer's. Its code, 08P01, is also that of a server that is down.
+  return /connection terminated|server conn crashed/i.test(String(cause))
 }

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { checkSessions } from '../../src/database/check-sessions.ts'
 import { connect } from '../../src/database/database.ts'
+import { lostConnection } from '../../src/database/failure.ts'
 import { sql } from '../../src/database/sql.ts'
+import { startCuttingProxy } from '../support/cutting-proxy.ts'
 import { createDatabase, pooledUrl } from '../support/database.ts'
 import { eventually } from '../support/paying.ts'
 import { openPgbouncer } from '../support/pgbouncer.ts'
@@ -82,5 +84,20 @@ test('a query that is too slow is ended by PostgreSQL, also through the pooler',
     return true
   })
   assert.ok(performance.now() - startedMs < 10_000)
+  assert.deepEqual(await database.rows(sql`select 1 as one`), [{ one: 1 }])
+})
+
+test('a session that is cut off in a commit is a lost connection, and the next statement works', async () => {
+  const proxy = await startCuttingProxy(url)
+  const pooler = await openPgbouncer(process.env.PGBOUNCER ?? '', proxy.url, join(folder, 'cut'))
+  after(() => pooler.stop())
+  const database = connect({ url: pooler.url, isPooled: true })
+  after(() => database.close())
+  proxy.cut('committed')
+  await assert.rejects(
+    database.transaction((tx) => tx.rows(sql`select 1 as one`)),
+    lostConnection,
+  )
+  assert.equal(proxy.cuts(), 1)
   assert.deepEqual(await database.rows(sql`select 1 as one`), [{ one: 1 }])
 })

@@ -61,7 +61,7 @@ const VALUES: Record<string, string> = {
   // Few payments are made with a link, and one link has many of them.
   'payments.link_id': `case when n % 20 = 0 then '${uuidOfRow(1)}'::uuid end`,
   // Few payments are late, and few records of unmatched money were reviewed.
-  'payments.late': 'n % 2000 = 0',
+  'payments.late': 'n % 1000 = 0',
   'reviews.receipt_id': 'case when n % 1000 = 0 then n end',
   'attempts.status': `(array['pending','processing','successful','failed','abandoned'])[n % 5 + 1]`,
   'attempts.number': '1',

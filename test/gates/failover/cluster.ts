@@ -15,6 +15,7 @@ const OPS = join(import.meta.dirname, '../../../ops')
 const HAPROXY_PORT = 5_000
 const PGBOUNCER_PORT = 6_432
 const HEALTHY_WITHIN_MS = 180_000
+const LISTENS_WITHIN_MS = 30_000
 
 interface Member {
   name: string
@@ -67,11 +68,22 @@ export class Cluster {
     const users = join(this.#folder, 'userlist.txt')
     const file = join(this.#folder, 'pgbouncer.ini')
     const settings = await readFile(join(OPS, 'pgbouncer/pgbouncer.ini'), 'utf8')
-    await writeFile(file, settings.replace(/auth_file = .*/, `auth_file = ${users}`), { mode: 0o644 })
+    const changed = settings.replace(/auth_file = .*/, `auth_file = ${users}\nunix_socket_dir =`)
+    await writeFile(file, changed, { mode: 0o644 })
     await writeFile(users, `"${username}" "${password}"\n`, { mode: 0o600 })
     const user = databaseUser()
     if (user) await chown(users, user.uid, user.gid)
     this.#run(program, [file], user)
+    for (const deadline = performance.now() + LISTENS_WITHIN_MS; ; await pause(100)) {
+      const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 5_000 })
+      client.on('error', () => {}) // the query reports it
+      try {
+        await client.connect()
+        return await client.end()
+      } catch (error) {
+        if (performance.now() > deadline) throw error
+      }
+    }
   }
 
   /** The node that all others follow. */

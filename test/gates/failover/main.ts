@@ -1,7 +1,7 @@
 // `npm run failover`: three PostgreSQL nodes with Patroni and etcd, HAProxy, and two processes of Manilla (`ROLE=api`, `ROLE=worker`), as
 // docs/operations/failover.md describes them. Customers pay while the primary is killed, frozen and cut off from the network, and while
 // each node is restarted. Nothing acknowledged may be lost or doubled, and writes must be back within 30 s without a restart of Manilla.
-// PgBouncer is in the path if it is installed and new enough; PGBOUNCER names the program.
+// PGBOUNCER=pgbouncer, or the path of another one: with PgBouncer in the path.
 // --rounds 20, one fault each; --fault freeze for one kind only; --clients 3; --seed N to repeat the plan.
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { whyUnfit } from '../../support/pgbouncer.ts'
 import { numbersFrom, wordFrom } from '../arguments.ts'
 import { recordFigures } from '../figures.ts'
 import { compare } from '../provider-chaos/check.ts'
-import { postgresTools, requireTools, type Tool } from '../tools.ts'
+import { CANNOT_RUN, postgresTools, requireTools, type Tool } from '../tools.ts'
 import { type Market, openMarket, untilSettled } from '../whole-payments/market.ts'
 import { Processes } from '../whole-payments/processes.ts'
 import { Cluster } from './cluster.ts'
@@ -18,6 +18,7 @@ import { FAULTS, type Fault } from './faults.ts'
 import { Load } from './load.ts'
 import { enterNamespaces } from './network.ts'
 
+const { PGBOUNCER } = process.env
 const BACK_WITHIN_MS = 30_000
 const SETTLED_WITHIN_MS = 180_000
 
@@ -34,12 +35,9 @@ const TOOLS: Tool[] = [
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 async function failover(faults: Fault[], rounds: number, clients: number, seed: number): Promise<string[]> {
-  const { PGBOUNCER: program = 'pgbouncer' } = process.env
-  const unfit = whyUnfit(program)
-  say(unfit ? `  without PgBouncer. ${unfit}` : '  through PgBouncer')
   const folder = await mkdtemp(join(tmpdir(), 'manilla-failover-'))
   await chmod(folder, 0o711) // PostgreSQL runs as another user
-  const cluster = new Cluster(folder, unfit ? undefined : program)
+  const cluster = new Cluster(folder, PGBOUNCER)
   const processes = await Processes.on(cluster.url, folder, cluster.directUrl)
   let market: Market | undefined
   let load: Load | undefined
@@ -54,7 +52,12 @@ async function failover(faults: Fault[], rounds: number, clients: number, seed: 
     for (let round = 0; round < rounds; round++) slow.push(...(await runRound(round, faults, cluster, load)))
     const longestMs = Math.round(load.longestGapMs(startedAt))
     await load.stop()
-    recordFigures({ faults: rounds, payments: load.payments, 'longest time without writes, ms': longestMs })
+    recordFigures({
+      faults: rounds,
+      'through PgBouncer': PGBOUNCER ? rounds : 0,
+      payments: load.payments,
+      'longest time without writes, ms': longestMs,
+    })
     return [...slow, ...processes.ended(), ...(await examine(market, load))]
   } finally {
     await load?.stop()
@@ -100,13 +103,18 @@ async function examine(market: Market, load: Load): Promise<string[]> {
 }
 
 requireTools(TOOLS)
+const unfit = PGBOUNCER && whyUnfit(PGBOUNCER)
+if (unfit) {
+  process.stderr.write(`${unfit}\n`)
+  process.exit(CANNOT_RUN)
+}
 enterNamespaces()
 const { word, rest } = wordFrom(
   'fault',
   FAULTS.map(({ name }) => name),
 )
 const { rounds, clients, seed } = numbersFrom({ rounds: 20, clients: 3 }, rest)
-say(`failover, seed ${seed}`)
+say(`failover ${PGBOUNCER ? 'through' : 'without'} PgBouncer, seed ${seed}`)
 const differences = await failover(word ? FAULTS.filter(({ name }) => name === word) : FAULTS, rounds, clients, seed)
 say(`  differences ${differences.length}${differences.length > 0 ? '  FAILED, must be 0' : ''}`)
 for (const difference of differences.slice(0, 30)) say(`  FAILED  ${difference}`)
