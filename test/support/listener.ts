@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSocketServer, type Socket } from 'node:net'
@@ -37,7 +38,13 @@ export async function startListener(answer: Manner = takes.well): Promise<Listen
 export async function openListener(answer: Manner = takes.well): Promise<Listener> {
   const heard: Heard[] = []
   let open = 0
+  const path = `/hook/${randomUUID()}`
   const server: Server = createServer((request, response) => {
+    // A webhook for another listener, which had this port before.
+    if (request.url?.startsWith('/hook/') && !request.url.startsWith(path)) {
+      request.socket.destroy()
+      return
+    }
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
@@ -53,7 +60,7 @@ export async function openListener(answer: Manner = takes.well): Promise<Listene
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const listener: Listener = {
-    url: `http://127.0.0.1:${(server.address() as { port: number }).port}/hook`,
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}${path}`,
     heard,
     answer,
     connections: 0,

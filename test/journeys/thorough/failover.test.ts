@@ -89,7 +89,7 @@ const NOTHING_BEGAN: Record<
   string,
   { trouble?: FakeProvider['upstream']['trouble']; spoil?: (fake: FakeProvider) => Wish }
 > = {
-  'refuses the connection': { spoil: () => ({ baseURL: nobodyHere.replace('/hook', '') }) },
+  'refuses the connection': { spoil: () => ({ baseURL: new URL(nobodyHere).origin }) },
   'answers 500': { trouble: 'answering 500 before the work' },
   'answers 503 after it has made the order': { trouble: 'answering 503 after the work' },
   'answers 429': { trouble: 'answering 429' },
@@ -308,7 +308,7 @@ test('no provider charges more than the page showed', async () => {
   const [first, second] = (await cheaper.first.payment(reference)).attempts
   assert.ok(second.amountCharged < first.amountCharged, 'the second is cheaper, so they pay less')
 
-  const two = await openShop(monnify, paystack, { baseURL: nobodyHere.replace('/hook', '') })
+  const two = await openShop(monnify, paystack, { baseURL: new URL(nobodyHere).origin })
   const { reference: open, url } = await two.first.checkout({ ...inNaira, ...dear })
   const customer = newVisitor()
   await customer.go(url)
