@@ -6,8 +6,8 @@ import { readBody } from './read-body.ts'
 import { type Journey, type Shop, WAYS, type Way } from './ways.ts'
 
 /**
- * The merchant and the customers: a process of its own that pays as fast as it is answered, or at a steady rate. Each customer pays one payment after the
- * other, and begins the next one when the webhook of the last has arrived here.
+ * The merchant and the customers: a process of its own that pays as fast as it is answered, or at a steady rate. Each customer pays one
+ * payment after the other, and begins the next one when the webhook of the last has arrived here.
  */
 export interface CustomersOrder {
   way: Way

@@ -46,8 +46,8 @@ export class DeleteBatches {
   }
 
   /**
-   * Deletes up to `size` rows, then pauses for half as long as that took. Returns true when more may be left. Throws DeletingElsewhere while another
-   * process deletes.
+   * Deletes up to `size` rows, then pauses for half as long as that took. Returns true when more may be left. Throws DeletingElsewhere while
+   * another process deletes.
    */
   async next(deleteRows: (tx: Transaction, limit: number) => Promise<Deleted>): Promise<boolean> {
     let [startedAt, workMs] = [0, 0]

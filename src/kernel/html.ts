@@ -10,7 +10,7 @@ const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;'
 
 const SPECIAL = /[&<>"']/
 
-/** Most texts have nothing to escape, and the test costs a tenth of the replacement. */
+/** Most texts have nothing to escape, and the test takes a fifth of the time of the replacement. */
 function escapeHtml(text: string): string {
   return SPECIAL.test(text) ? text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '') : text
 }
