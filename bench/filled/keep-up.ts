@@ -25,7 +25,7 @@ const CUSTOMERS = 64
 const PER_SECOND = 200
 const RETENTION_DAYS = 90
 const STEP_SECONDS = 20
-/** The job runs once a minute. */
+/** The job runs every 30 s, and takes a while. */
 const MAX_OVERDUE_SECONDS = 75
 const MAX_LOSS = 0.1
 const LIMIT_SECONDS = '0.1'

@@ -2,12 +2,7 @@ import type { Database } from '../database/database.ts'
 import type { DeleteBatches } from '../database/delete-batches.ts'
 import { firstUuidAt } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
-import {
-  deleteClosedPayments,
-  findOwnersOfOldPayments,
-  lockOldPayments,
-  type OldPaymentsOwner,
-} from './store/delete-old.ts'
+import { deleteClosedPayments, findOwnersOfOldPayments, type OldPaymentsOwner } from './store/delete-old.ts'
 
 /** Merchants of a statement: about 5 ms. */
 const MERCHANTS = 1_000
@@ -40,10 +35,9 @@ async function* deleteOfOwner(
   let isMore = true
   while (isMore) {
     isMore = await batches.next(async (tx, limit) => {
-      const ids = await lockOldPayments(tx, owner, { mode, before, after }, limit)
-      const times = await deleteClosedPayments(tx, owner.place, ids, before)
-      after = ids.at(-1) ?? after
-      return { times, isFull: ids.length === limit }
+      const { times, found, last } = await deleteClosedPayments(tx, owner, { mode, before, after }, limit)
+      after = last ?? after
+      return { times, isFull: found === limit }
     })
     yield
   }

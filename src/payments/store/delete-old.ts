@@ -44,45 +44,39 @@ export function findOwnersOfOldPayments(
      order by m.id`)
 }
 
-/** Locks the merchant's payments after that one that began before that time, oldest first. */
-export async function lockOldPayments(
-  tx: Transaction,
-  { uuid, place }: OldPaymentsOwner,
-  { mode, before, after }: { mode: Mode; before: Date; after: string },
-  limit: number,
-): Promise<string[]> {
-  const rows = await tx.rows<{ id: string }>(sql`
-    select id from payments
-     where place = ${place} and merchant_id = ${uuid} and mode = ${mode} and id > ${after}::uuid and id < ${firstUuidAt(before)}::uuid
-     order by id limit ${limit} for update skip locked`)
-  return rows.map(({ id }) => id)
-}
-
-/** Of the payments $2 in the place $1: those that have changed since $3, or for which something is left to do. */
+/** Of the payments that were locked in the place $1: those that have changed since $7, or for which something is left to do. */
 const OPEN_PAYMENTS = `
-  select payment_id from events where place = $1 and payment_id = any($2) and occurred_at >= $3
+  select payment_id from events where place = $1 and payment_id = any((select ids from locked)::uuid[]) and occurred_at >= $7
   union all
   select a.payment_id from attempts a
-   where a.place = $1 and a.payment_id = any($2)
+   where a.place = $1 and a.payment_id = any((select ids from locked)::uuid[])
      and (a.next_check_at is not null or a.needs_review is not null or ${HOLDS_OPEN_MONEY.text})
   union all
-  select payment_id from refunds where place = $1 and payment_id = any($2) and status = 'pending'
+  select payment_id from refunds where place = $1 and payment_id = any((select ids from locked)::uuid[]) and status = 'pending'
   union all
-  select payment_id from disputes where place = $1 and payment_id = any($2) and status = 'open'
+  select payment_id from disputes where place = $1 and payment_id = any((select ids from locked)::uuid[]) and status = 'open'
   union all
   -- A lateral with a limit: for a join PostgreSQL reads every delivery that waits.
   select e.payment_id from events e
    cross join lateral (select from deliveries d where d.place = e.place and d.event_id = e.id and d.state = 'waiting' limit 1) waiting
-   where e.place = $1 and e.payment_id = any($2)
+   where e.place = $1 and e.payment_id = any((select ids from locked)::uuid[])
   union all
   -- Payments of a link count for its limit.
   select p.id from payments p left join links l on l.place = p.place and l.id = p.link_id
-   where p.place = $1 and p.id = any($2)
+   where p.place = $1 and p.id = any((select ids from locked)::uuid[])
      and (p.status = 'pending' or ${IS_LATE_AND_OPEN.text} or l.active and l.max_payments is not null)`
 
 const DELETE_CLOSED_PAYMENTS = `
-  with closed (ids) as materialized (
-    select array(select unnest($2::uuid[]) except (${OPEN_PAYMENTS}))
+  with found as materialized (
+    select id, version from payments
+     where place = $1 and merchant_id = $2 and mode = $3 and id > $4::uuid and id < $5::uuid
+     order by id limit $6 for update skip locked
+  ), locked (ids) as materialized (
+    -- One that has changed between the start of the statement and the lock has another version. It is left for later.
+    select array(select f.id from found f
+                   cross join lateral (select from payments p where p.place = $1 and p.id = f.id and p.version = f.version limit 1) unchanged)
+  ), closed (ids) as materialized (
+    select array(select unnest(ids) from locked except (${OPEN_PAYMENTS}))
   ), parts (attempts, receipts, events) as materialized (
     -- Arrays make PostgreSQL use an index of each table, even when its statistics are old.
     select array(select id from attempts where place = $1 and payment_id = any(c.ids)),
@@ -110,16 +104,32 @@ const DELETE_CLOSED_PAYMENTS = `
     delete from deliveries where place = $1 and event_id = any((select events from parts)::uuid[])
   ), deleted_events as (
     delete from events where place = $1 and id = any((select events from parts)::uuid[])
+  ), deleted as (
+    delete from payments where place = $1 and id = any((select ids from closed)::uuid[]) returning created_at as at
   )
-  delete from payments where place = $1 and id = any((select ids from closed)::uuid[]) returning created_at as at`
+  select array(select at from deleted) as times, (select count(*) from found) as found, (select id from found order by id desc limit 1) as last`
+
+export interface DeletedPayments {
+  /** When the deleted ones were made. */
+  times: Date[]
+  /** Payments that are old enough: no more than `limit`. */
+  found: number
+  /** The newest of them. */
+  last: string | null
+}
 
 /**
- * Deletes those of the payments that have ended, have not changed since that time and have nothing left to do, with everything that belongs
- * to them. Returns when they were made. One statement: foreign keys are checked at its end, and in a busy process each statement waits. The
- * payments are locked before, so it sees every change of them.
+ * Of the merchant's payments after that one that began before that time, oldest first: deletes those that have ended, have not changed
+ * since that time and have nothing left to do, with everything that belongs to them. It is one statement: foreign keys are checked at its
+ * end, and a busy process would hold the locks while its next statement waits for its turn.
  */
-export async function deleteClosedPayments(tx: Transaction, place: Place, ids: string[], since: Date): Promise<Date[]> {
-  if (ids.length === 0) return []
-  const rows = await tx.rows<{ at: Date }>(statementOf(DELETE_CLOSED_PAYMENTS, [place, ids, since]))
-  return rows.map(({ at }) => at)
+export async function deleteClosedPayments(
+  tx: Transaction,
+  { uuid, place }: Pick<OldPaymentsOwner, 'uuid' | 'place'>,
+  { mode, before, after }: { mode: Mode; before: Date; after: string },
+  limit: number,
+): Promise<DeletedPayments> {
+  const values = [place, uuid, mode, after, firstUuidAt(before), limit, before]
+  const row = await tx.row<DeletedPayments>(statementOf(DELETE_CLOSED_PAYMENTS, values))
+  return row ?? { times: [], found: 0, last: null }
 }
