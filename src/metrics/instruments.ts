@@ -55,6 +55,12 @@ gauge(METRICS.retentionOverdueSeconds, processMetrics, (overdue) => {
     overdue.set({ kind }, since === null ? 0 : Math.max(0, Date.now() - since.getTime()) / 1_000)
 })
 
+/** Milliseconds, by kind of work. The worker sets them. */
+export const providerCallWaits = new Map<string, () => number>()
+gauge(METRICS.providerCallWaitSeconds, processMetrics, (wait) => {
+  for (const [work, waitMs] of providerCallWaits) wait.set({ work }, waitMs() / 1_000)
+})
+
 // Prometheus sees a counter rise only if it was there before.
 for (const mode of MODES)
   for (const outcome of ['delivered', 'failed', 'given_up']) webhookTries.inc({ mode, outcome }, 0)

@@ -103,6 +103,11 @@ export const METRICS = {
     drawnBy: ['provider'],
     buckets: LONG_SECONDS,
   },
+  providerCallWaitSeconds: {
+    ...{ name: 'manilla_provider_call_wait_seconds', type: 'gauge', group: 'Providers', of: 'max' },
+    help: 'How long work still waits that a process postponed for the rate limit of a provider account; 6 hours at most.',
+    labels: ['work'],
+  },
   breakers: {
     ...{ name: 'manilla_breakers', type: 'gauge', group: 'Providers', of: 'sum' },
     help: 'Circuit breakers of provider accounts, by state: closed, open (no call is made) or half_open (probing).',

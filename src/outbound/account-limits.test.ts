@@ -8,8 +8,8 @@ function timed(options: Partial<Parameters<typeof accountLimits>[0]> = {}) {
   return { clock, limits }
 }
 
-const take = (limits: AccountLimits, account: string) => {
-  const place = limits.enter(account)
+const take = (limits: AccountLimits, account: string, maxWaitMs?: number) => {
+  const place = limits.enter(account, maxWaitMs)
   return 'waitMs' in place ? place.waitMs : place
 }
 
@@ -39,6 +39,22 @@ test('work that returns before its slot does not count against the rate limit', 
   for (let times = 0; times < 10_000; times++) take(limits, 'a')
   clock.ms = 1_000
   assert.notEqual(typeof take(limits, 'a'), 'number')
+})
+
+test('much work is postponed to the time of its slot, up to a limit', () => {
+  const { clock, limits } = timed({ maxInFlight: 1_000 })
+  assert.equal(limits.longestWaitMs(), 0)
+  const takeMany = (account: string, times: number, maxWaitMs?: number) =>
+    Array.from({ length: times }, () => take(limits, account, maxWaitMs)).at(-1)
+  assert.equal(takeMany('urgent', 10_003), 600_000)
+  assert.equal(limits.longestWaitMs(), 600_000)
+  assert.equal(takeMany('background', 10_003, 7_200_000), 1_000_000)
+  assert.equal(takeMany('background', 100_000, 7_200_000), 7_200_000)
+  assert.equal(limits.longestWaitMs(), 7_200_000)
+  clock.ms = 7_000_000
+  assert.equal(limits.longestWaitMs(), 200_000)
+  clock.ms = 7_300_000
+  assert.equal(limits.longestWaitMs(), 0)
 })
 
 test('work without a slot is postponed and does not delay another account', async () => {

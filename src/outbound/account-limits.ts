@@ -6,8 +6,10 @@
  * a slot is postponed, one interval after the work that was postponed before it, so that it does not return all at once.
  */
 export interface AccountLimits {
-  /** A slot for one call, which must be left afterwards, or how long to wait for one. */
-  enter(account: string): { leave(): void } | { waitMs: number }
+  /** A slot for one call, which must be left afterwards, or how long to wait for one, at most `maxWaitMs`. */
+  enter(account: string, maxWaitMs?: number): { leave(): void } | { waitMs: number }
+  /** How long the work that this process postponed still waits, of the account where that is longest. */
+  longestWaitMs(): number
 }
 
 export interface AccountLimitOptions {
@@ -28,8 +30,14 @@ interface AccountState {
 
 const MIN_WAIT_MS = 1_000
 const MAX_WAIT_MS = 600_000
+/**
+ * For work that nobody waits for: later checks of ended attempts, and lists of refunds and disputes. Each payment adds some. When a busy
+ * account adds more than its rate limit allows, the queue grows. With a short wait, the whole queue would be claimed and postponed again and
+ * again.
+ */
+export const MAX_BACKGROUND_WAIT_MS = 6 * 3_600_000
 
-export const NO_LIMITS: AccountLimits = { enter: () => ({ leave: () => {} }) }
+export const NO_LIMITS: AccountLimits = { enter: () => ({ leave: () => {} }), longestWaitMs: () => 0 }
 
 export function accountLimits(options: AccountLimitOptions): AccountLimits {
   const { maxInFlight, perSecond, burst, now = () => performance.now() } = options
@@ -37,13 +45,13 @@ export function accountLimits(options: AccountLimitOptions): AccountLimits {
   const accounts = new Map<string, AccountState>()
 
   return {
-    enter(account) {
+    enter(account, maxWaitMs = MAX_WAIT_MS) {
       const nowMs = now()
       const state = accounts.get(account) ?? { inFlight: 0, nextSlotMs: 0, queueEndMs: 0 }
       accounts.set(account, state)
       const aheadMs = Math.max(0, state.nextSlotMs - nowMs) - (burst - 1) * intervalMs
       if (state.inFlight >= maxInFlight || aheadMs > 0) {
-        state.queueEndMs = Math.min(nowMs + MAX_WAIT_MS, Math.max(nowMs, state.queueEndMs) + intervalMs)
+        state.queueEndMs = Math.min(nowMs + maxWaitMs, Math.max(nowMs, state.queueEndMs) + intervalMs)
         return { waitMs: Math.max(MIN_WAIT_MS, state.queueEndMs - nowMs) }
       }
       state.nextSlotMs = Math.max(nowMs, state.nextSlotMs) + intervalMs
@@ -55,6 +63,8 @@ export function accountLimits(options: AccountLimitOptions): AccountLimits {
         },
       }
     },
+    longestWaitMs: () =>
+      accounts.values().reduce((longest, { queueEndMs }) => Math.max(longest, queueEndMs - now()), 0),
   }
 }
 
@@ -75,10 +85,13 @@ export async function startWithin<Item>(
   items: Item[],
   {
     accountOf,
+    maxWaitOf,
     work,
     postpone,
   }: {
     accountOf(item: Item): string
+    /** Absent: ten minutes. */
+    maxWaitOf?(item: Item): number | undefined
     /** Must not reject. */
     work(item: Item): Promise<void>
     postpone(late: Postponed<Item>[]): Promise<void>
@@ -87,7 +100,7 @@ export async function startWithin<Item>(
   const running: Promise<void>[] = []
   const late: Postponed<Item>[] = []
   for (const item of items) {
-    const slot = limits.enter(accountOf(item))
+    const slot = limits.enter(accountOf(item), maxWaitOf?.(item))
     if ('waitMs' in slot) late.push({ item, waitMs: slot.waitMs })
     else running.push(work(item).finally(slot.leave))
   }

@@ -1,4 +1,11 @@
-import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
+import {
+  type AccountLimits,
+  accountKey,
+  MAX_BACKGROUND_WAIT_MS,
+  NO_LIMITS,
+  type Started,
+  startWithin,
+} from '../outbound/account-limits.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { checkAttempt } from './settle-attempt.ts'
 import type { Attempt } from './state/attempt.ts'
@@ -19,6 +26,7 @@ export async function startDueChecks(
 ): Promise<Started> {
   return startWithin(limits, await claimDueChecks(deps.database, limit), {
     accountOf: (attempt) => `${accountKey(attempt)} ${urgency(attempt)}`,
+    maxWaitOf: (attempt) => (urgency(attempt) === 'ended' ? MAX_BACKGROUND_WAIT_MS : undefined),
     work: (attempt) => check(deps, attempt),
     postpone: (late) => postponeChecks(deps.database, late),
   })

@@ -1,4 +1,10 @@
-import { type AccountLimits, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
+import {
+  type AccountLimits,
+  MAX_BACKGROUND_WAIT_MS,
+  NO_LIMITS,
+  type Started,
+  startWithin,
+} from '../outbound/account-limits.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
 import { findAttempt } from './store/attempts.ts'
@@ -31,6 +37,7 @@ export async function startDueReconciliations(
 ): Promise<Started> {
   return startWithin(limits, await claimDueReconciliations(deps.database, limit), {
     accountOf: ({ account }) => account,
+    maxWaitOf: () => MAX_BACKGROUND_WAIT_MS,
     work: (each) =>
       reconcileOne(deps, each).catch((err) =>
         deps.log.warn({ err, attemptId: each.attemptId }, 'listing refunds and disputes failed; retrying'),

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { valueRewrapper } from '../keys/rewrap-values.ts'
 import { deleteExpired } from '../members/session-store.ts'
-import { jobFailures } from '../metrics/instruments.ts'
+import { jobFailures, providerCallWaits } from '../metrics/instruments.ts'
 import { type AccountLimits, accountLimits, type Started } from '../outbound/account-limits.ts'
 import { startDueChecks } from '../payments/check-attempts.ts'
 import type { PaymentDependencies } from '../payments/dependencies.ts'
@@ -43,10 +43,14 @@ export function startWorker(deps: PaymentDependencies, others: Job[] = []): Work
   const calls = providerCalls(deps)
   const jobs: Job[] = [
     { name: 'expire payments', everyMs: 1_000, run: () => full(expirePayments(deps, BATCH)) },
-    { name: 'check attempts', everyMs: 1_000, run: calls.job(startDueChecks, CHECK_LIMITS) },
-    { name: 'process notices', everyMs: 1_000, run: calls.job(startWaitingNotices, NOTICE_LIMITS) },
-    { name: 'send refunds', everyMs: 1_000, run: calls.job(startDueRefunds, REFUND_LIMITS) },
-    { name: 'reconcile returns', everyMs: 1_000, run: calls.job(startDueReconciliations, RECONCILE_LIMITS) },
+    { name: 'check attempts', everyMs: 1_000, run: calls.job('checks', startDueChecks, CHECK_LIMITS) },
+    { name: 'process notices', everyMs: 1_000, run: calls.job('notices', startWaitingNotices, NOTICE_LIMITS) },
+    { name: 'send refunds', everyMs: 1_000, run: calls.job('refunds', startDueRefunds, REFUND_LIMITS) },
+    {
+      name: 'reconcile returns',
+      everyMs: 1_000,
+      run: calls.job('reconciliations', startDueReconciliations, RECONCILE_LIMITS),
+    },
     { name: 'fold rollups', everyMs: 5_000, run: () => foldRollups(deps) },
     { name: 'sum up days', everyMs: HOUR_MS, run: () => sumUpDays(deps) },
     {
@@ -79,8 +83,9 @@ function providerCalls(deps: PaymentDependencies) {
   const running = new Set<Promise<void>>()
   type Start = (deps: PaymentDependencies, limit: number, limits: AccountLimits) => Promise<Started>
   return {
-    job(start: Start, options: Parameters<typeof accountLimits>[0]): Job['run'] {
+    job(work: string, start: Start, options: Parameters<typeof accountLimits>[0]): Job['run'] {
       const limits = accountLimits(options)
+      providerCallWaits.set(work, () => limits.longestWaitMs())
       return async () => {
         if (running.size >= MAX_BATCHES) return false
         const { claimed, done } = await start(deps, BATCH, limits)

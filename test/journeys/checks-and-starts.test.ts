@@ -6,7 +6,7 @@ import { type Statement, sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
 import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
-import { makeChecksDue } from '../../src/payments/store/attempts.ts'
+import { claimDueChecks, makeChecksDue, postponeChecks } from '../../src/payments/store/attempts.ts'
 import { findStateByAttempt } from '../../src/payments/store/payment-states.ts'
 import { type Asked, startUpstream } from '../fakes/upstream.ts'
 import { acmeAt, KEYS } from '../support/acme.ts'
@@ -55,6 +55,31 @@ test('many 429s on checks do not refuse new payments', async () => {
   assert.equal(calls.filter(isCheck).length - before, 8, 'the circuit breaker of checks has opened')
   const { status, body } = await start(shop, 'new')
   assert.equal(status, 200, JSON.stringify(body))
+})
+
+test('a check that is asked for while the worker postpones it is made', async () => {
+  refuses = () => false
+  const shop = await openShop()
+  assert.equal((await start(shop, 'asked-for')).status, 200)
+  const { id } = await shop.payment('asked-for')
+  const nextCheck = async () => {
+    const row = await database.row<{ isDue: boolean }>(
+      sql`select next_check_at <= now() as "isDue" from attempts where place = ${shop.place} and payment_id = ${uuidOf(id)}`,
+    )
+    return row?.isDue
+  }
+  const claim = async () => {
+    await makeChecksDue(database, id)
+    const [attempt] = (await claimDueChecks(database, 100)).filter(({ paymentId }) => paymentId === id)
+    assert.ok(attempt)
+    return [{ item: attempt, waitMs: 60_000 }]
+  }
+  await postponeChecks(database, await claim())
+  assert.equal(await nextCheck(), false)
+  const late = await claim()
+  await makeChecksDue(database, id)
+  await postponeChecks(database, late)
+  assert.equal(await nextCheck(), true)
 })
 
 test('failing starts do not stop checks', async () => {

@@ -177,13 +177,16 @@ export async function releaseCheck(db: Queries, id: AttemptId): Promise<void> {
     update attempts set check_leased_until = now() + interval '5 seconds' where place = ${placeOf(id)} and id = ${uuidOf(id)}`)
 }
 
-/** Postpones checks that exceed the rate limit of their provider account, and releases their leases. */
+/**
+ * Postpones checks that exceed the rate limit of their provider account, and releases their leases. An attempt that has changed since it
+ * was claimed stays as it is.
+ */
 export async function postponeChecks(db: Queries, late: Postponed<Attempt>[]): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => item.place)) {
     await db.rows(sql`
       update attempts a set next_check_at = now() + make_interval(secs => l.wait_ms / 1000), check_leased_until = '-infinity'
         from unnest(${group.map(({ item }) => uuidOf(item.id))}::uuid[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
-       where a.place = ${place} and a.id = l.id`)
+       where a.place = ${place} and a.id = l.id and a.next_check_at <= now() and a.check_leased_until > now()`)
   }
 }
 
