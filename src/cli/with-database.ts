@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { join, resolve } from 'node:path'
 import { type Dependencies, openDependencies } from '../compose.ts'
 import { type Config, readConfig } from '../config.ts'
 import { checkSecretKey } from '../database/check-secret-key.ts'
@@ -9,14 +11,32 @@ import { OperatorError } from '../kernel/operator-error.ts'
 import { type SecretBox, secretBox } from '../kernel/secret-box.ts'
 
 /** Uses the database of the running service, or starts the embedded one for the duration of the command. */
-export async function withDatabase<Result>(work: (parts: Dependencies) => Promise<Result>): Promise<Result> {
-  const parts = await openDependencies(readConfig(process.env), 'join')
+export async function withDatabase<Result>(
+  work: (parts: Dependencies) => Promise<Result>,
+  { mayCreate = false } = {},
+): Promise<Result> {
+  const config = readConfig(process.env)
+  if (!mayCreate) requireDatabase(config)
+  const parts = await openDependencies(config, 'join')
   try {
     await migrate(parts.directUrl)
     return await work(parts)
   } finally {
     await parts.close()
   }
+}
+
+/** A command that was given no settings would make an empty database and report that all is well in it. */
+export function requireDatabase(config: Config): void {
+  if (hasDatabase(config)) return
+  throw new OperatorError(
+    `There is no database in ${resolve(config.dataDir)}. Start the service once (npm start), or set DATABASE_URL or DATA_DIR as for the service.`,
+  )
+}
+
+/** False for an embedded PostgreSQL that was never started. */
+export function hasDatabase({ databaseUrl, dataDir }: Config): boolean {
+  return databaseUrl !== undefined || existsSync(join(dataDir, 'postgres'))
 }
 
 /** Decrypts and encrypts the secrets of this database. */

@@ -11,28 +11,34 @@ const canaryContext = (keyId: string) => `secret_keys.canary:${keyId}`
  * key is accepted only beside it (SECRET_KEY_PREVIOUS), and all keys that stored values may need must be there.
  */
 export async function checkSecretKey(database: Database, secrets: SecretBox): Promise<void> {
-  const { keyId, previousKeyId } = secrets
+  const { keyId } = secrets
   await database.rows(sql`
     insert into secret_keys (key_id, canary)
     select ${keyId}, ${secrets.seal(CANARY, canaryContext(keyId))}
      where not exists (select from secret_keys) on conflict do nothing`)
-  const rows = await database.rows<{ key_id: string; canary: Buffer }>(sql`select key_id, canary from secret_keys`)
-  const isOurs = (id: string) => id === keyId || id === previousKeyId
-  const known = rows.filter(
-    ({ key_id: id, canary }) => isOurs(id) && secrets.open(canary, canaryContext(id)) === CANARY,
-  )
-  if (known.length === 0)
-    throw new OperatorError(
-      previousKeyId
-        ? 'Neither SECRET_KEY nor SECRET_KEY_PREVIOUS is the key that this database was set up with, so what is encrypted in it cannot be read. Set SECRET_KEY_PREVIOUS to the key that was used before.'
-        : 'SECRET_KEY is not the one that this database was set up with, so what is encrypted in it cannot be read. Set the key that was used before. To change the key, set that one as SECRET_KEY_PREVIOUS.',
-    )
-  const missing = rows.find(({ key_id: id }) => !isOurs(id))
-  if (missing)
-    throw new OperatorError(
-      `Values in this database are still encrypted with another key, which has the id ${missing.key_id}. Set it as SECRET_KEY_PREVIOUS, and keep it until "manilla keys status" says that it can be removed.`,
-    )
+  const mistake = await findSecretKeyMistake(database, secrets)
+  if (mistake) throw new OperatorError(mistake)
   await addSecretKey(database, secrets)
+}
+
+/** Why the keys are not those of this database, and what to do; undefined when they are, or when it has none yet. */
+export async function findSecretKeyMistake(
+  db: Queries,
+  { keyId, previousKeyId, open }: SecretBox,
+): Promise<string | undefined> {
+  const rows = await db.rows<{ key_id: string; canary: Buffer }>(sql`select key_id, canary from secret_keys`)
+  if (rows.length === 0) return undefined
+  const isOurs = (id: string) => id === keyId || id === previousKeyId
+  const isKnown = rows.some(({ key_id: id, canary }) => isOurs(id) && open(canary, canaryContext(id)) === CANARY)
+  if (!isKnown)
+    return previousKeyId
+      ? 'Neither SECRET_KEY nor SECRET_KEY_PREVIOUS is the key that this database was set up with, so what is encrypted in it cannot be read. Set SECRET_KEY_PREVIOUS to the key that was used before.'
+      : 'SECRET_KEY is not the one that this database was set up with, so what is encrypted in it cannot be read. Set the key that was used before. To change the key, set that one as SECRET_KEY_PREVIOUS.'
+  const missing = rows.find(({ key_id: id }) => !isOurs(id))
+  return (
+    missing &&
+    `Values in this database are still encrypted with another key, which has the id ${missing.key_id}. Set it as SECRET_KEY_PREVIOUS, and keep it until "manilla keys status" says that it can be removed.`
+  )
 }
 
 /** Notes that values may be sealed with SECRET_KEY. */

@@ -75,7 +75,7 @@ async function checkIsServer(name: string, client: pg.Client): Promise<void> {
 
 async function checkSettings(name: string, client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string; setting: string; role: string }>(
-    'select name, setting, quote_ident(current_user) as role from pg_settings where name = any($1) order by name',
+    'select name, setting, quote_ident(session_user) as role from pg_settings where name = any($1) order by name',
     [[...Object.keys(SESSION_LIMITS), 'synchronous_commit']],
   )
   const wrong = rows.filter((row) => !isInForce(row.name, row.setting))

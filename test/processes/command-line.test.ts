@@ -155,11 +155,12 @@ test('migrate reports what it did, and nothing to do the second time', async () 
   assert.match((await manilla(['migrate'], settings)).out, /up to date/)
 })
 
-test('doctor reports a healthy service as healthy', async () => {
+test('doctor reports a healthy installation as healthy, and that no service answers', async () => {
   const { code, out } = await manilla(['doctor'])
   assert.equal(code, 0, out)
-  for (const what of ['settings', 'data folder', 'database', 'migrations', 'clock', 'work', 'credentials', 'service'])
-    assert.match(out, new RegExp(`✓ ${what}`))
+  const parts = ['settings', 'data folder', 'database', 'migrations', 'clock', 'keys', 'work', 'credentials']
+  for (const what of parts) assert.match(out, new RegExp(`✓ ${what}`))
+  assert.match(out, /– service +none answers at/)
 })
 
 test('doctor names each defect and its remedy, and exits with 1', async () => {
@@ -168,12 +169,28 @@ test('doctor names each defect and its remedy, and exits with 1', async () => {
     [{ ...env, PORT: 'x', LOG_LEVEL: 'y' }, /✗ settings .*PORT.*LOG_LEVEL/],
     [{ ...env, DATABASE_URL: 'postgres://x:hunter2@127.0.0.1:1/x' }, /✗ database .*check DATABASE_URL/],
     [{ ...env, DATABASE_URL: fresh.url }, /✗ migrations .*run manilla migrate/],
+    [{ ...env, SECRET_KEY: Buffer.alloc(32, 9).toString('base64') }, /✗ keys .*SECRET_KEY is not the one/],
+    [
+      { ...env, DATABASE_READ_URL: 'postgres://x:hunter2@127.0.0.1:1/x' },
+      /✗ replica .*Lists are read from the primary/,
+    ],
+    [{ ...env, DATABASE_READ_URL: url }, /✓ work [\s\S]*✗ replica .*follows no other one/],
   ]
   for (const [settings, expected] of cases) {
     const { code, out } = await manilla(['doctor'], settings)
     assert.equal(code, 1, out)
     assert.match(out, expected)
     assert.doesNotMatch(out, /hunter2/)
+  }
+})
+
+test('a command without the settings of the service does not report on an empty database', async () => {
+  const settings = { DATA_DIR: join(folder, 'elsewhere') }
+  assert.match((await manilla(['doctor'], settings)).out, /✗ database +none yet/)
+  for (const command of [['migrate'], ['audit'], ['unmatched', 'list'], ['payment', 'show', 'ORD-1']]) {
+    const { code, err } = await manilla(command, settings)
+    assert.equal(code, 1, command.join(' '))
+    assert.match(err, /There is no database in .*elsewhere\. Start the service once/)
   }
 })
 

@@ -2,9 +2,12 @@ import { access, constants, stat, statfs } from 'node:fs/promises'
 import pg from 'pg'
 import { type Dependencies, openDependencies, ownDatabase } from '../../compose.ts'
 import { type Config, ConfigError, readConfig } from '../../config.ts'
-import { checkSessions } from '../../database/check-sessions.ts'
+import { findSecretKeyMistake } from '../../database/check-secret-key.ts'
+import { checkSessions, withSession } from '../../database/check-sessions.ts'
 import type { Queries } from '../../database/database.ts'
 import { currentMigration, readMigrations } from '../../database/migrate.ts'
+import { knownKeys } from '../../generated-keys.ts'
+import { secretBox } from '../../kernel/secret-box.ts'
 import { EXPIRES_SOON_DAYS } from '../../merchants/credential-limits.ts'
 import { listCredentials } from '../../merchants/credential-store.ts'
 import { findingsOf, processFindings } from '../../status/findings.ts'
@@ -13,6 +16,7 @@ import { readMetrics } from '../api.ts'
 import type { Command } from '../command.ts'
 import { print } from '../print.ts'
 import { findServiceUrls } from '../running-service.ts'
+import { hasDatabase } from '../with-database.ts'
 
 const MAX_COUNTED = 1_000
 
@@ -20,7 +24,11 @@ interface Finding {
   what: string
   ok: boolean
   says: string
+  /** Neither well nor a problem. */
+  isUnknown?: true
 }
+
+const signOf = ({ ok, isUnknown }: Finding) => (isUnknown ? '–' : ok ? '✓' : '✗')
 
 export const doctor: Command = {
   name: 'doctor',
@@ -29,7 +37,7 @@ export const doctor: Command = {
   async run(options) {
     const findings = await examine()
     const healthy = findings.every(({ ok }) => ok)
-    const lines = findings.map(({ what, ok, says }) => `${ok ? '✓' : '✗'} ${what.padEnd(12)} ${says}`)
+    const lines = findings.map((finding) => `${signOf(finding)} ${finding.what.padEnd(12)} ${finding.says}`)
     print(
       options.json,
       { healthy, findings },
@@ -55,6 +63,10 @@ async function examine(): Promise<Finding[]> {
     },
   ]
   findings.push(await dataFolder(config))
+  if (!hasDatabase(config)) {
+    const says = 'none yet: start the service once, or set DATABASE_URL or DATA_DIR as for the service'
+    return [...findings, { what: 'database', ok: false, says }]
+  }
 
   let parts: Dependencies
   try {
@@ -66,11 +78,30 @@ async function examine(): Promise<Finding[]> {
     const found = [...(await database(parts.directUrl)), ...(await sessions(config))]
     findings.push(...found)
     if (found.every(({ ok }) => ok))
-      findings.push(...(await work(parts.database)), ...(await credentials(parts.database)))
+      findings.push(
+        ...(await keys(config, parts.database)),
+        ...(await work(parts.database)),
+        ...(await credentials(parts.database)),
+      )
+    findings.push(...(await replica(config)))
   } finally {
     await parts.close()
   }
   return [...findings, ...(await runningService(config))]
+}
+
+/** With a wrong key no process starts. */
+async function keys(config: Config, db: Queries): Promise<Finding[]> {
+  const what = 'keys'
+  try {
+    const { secretKey } = await knownKeys(config)
+    if (!secretKey)
+      return [{ what, ok: true, isUnknown: true, says: `no SECRET_KEY, and ${config.dataDir} has no generated one` }]
+    const mistake = await findSecretKeyMistake(db, secretBox(secretKey, config.previousSecretKey))
+    return [{ what, ok: mistake === undefined, says: mistake ?? 'SECRET_KEY can read this database' }]
+  } catch (error) {
+    return [{ what, ok: false, says: (error as Error).message }]
+  }
 }
 
 /** What the alerts report, as far as the database tells. */
@@ -101,7 +132,10 @@ async function runningService(config: Config): Promise<Finding[]> {
   const what = 'service'
   const { serverUrl } = await findServiceUrls(config)
   const metrics = await readMetrics(serverUrl)
-  if (metrics === undefined) return [{ what, ok: true, says: `none answers at ${serverUrl}` }]
+  if (metrics === undefined) {
+    const says = `none answers at ${serverUrl}: it is not running, or runs with another DATA_DIR or on another machine`
+    return [{ what, ok: true, isUnknown: true, says }]
+  }
   const findings = processFindings(metrics)
   if (findings.length === 0) return [{ what, ok: true, says: `answers at ${serverUrl}` }]
   return findings.map(({ alert, says }) => ({ what, ok: false, says: `${says} (${incident(alert)})` }))
@@ -156,6 +190,24 @@ async function sessions(config: Config): Promise<Finding[]> {
     () => [{ what, ok: true, says: 'timeouts and durable commits are in force' }],
     (error: Error) => [{ what, ok: false, says: error.message }],
   )
+}
+
+/** The service runs without it, so nothing else depends on this finding. */
+async function replica({ databaseReadUrl: url }: Config): Promise<Finding[]> {
+  if (url === undefined) return []
+  const what = 'replica'
+  const instead = 'Lists are read from the primary.'
+  try {
+    const isReplica = await withSession('DATABASE_READ_URL', { connectionString: url }, async (client) => {
+      const { rows } = await client.query('select pg_is_in_recovery() as is')
+      return rows[0].is as boolean
+    })
+    if (isReplica)
+      return [{ what, ok: true, says: 'answers; lists are read from it while it is 5 seconds behind at most' }]
+    return [{ what, ok: false, says: `DATABASE_READ_URL leads to a server that follows no other one. ${instead}` }]
+  } catch (error) {
+    return [{ what, ok: false, says: `${(error as Error).message} ${instead}` }]
+  }
 }
 
 async function version(client: pg.Client): Promise<Finding> {

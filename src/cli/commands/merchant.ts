@@ -1,3 +1,4 @@
+import type { Dependencies } from '../../compose.ts'
 import { readConfig } from '../../config.ts'
 import type { Database } from '../../database/database.ts'
 import { ensureDefaultSecret, findDefaultSecret } from '../../events/webhook-secret-store.ts'
@@ -25,10 +26,11 @@ export const merchantCreate: Command = {
     const country = parseCountry(options.required('country'))
     if (!country) throw new UsageError('--country must be a country of ISO 3166-1: NG, NGA or Nigeria.')
     if (!name) throw new UsageError('--name must have at most 200 characters, on one line.')
-    const { merchant, webhookSecrets } = await withDatabase(async (parts) => {
+    const create = async (parts: Dependencies) => {
       const created = await createMerchant(parts, actor(), { name, country })
       return { merchant: created, webhookSecrets: await createWebhookSecrets(parts.database, created.id) }
-    })
+    }
+    const { merchant, webhookSecrets } = await withDatabase(create, { mayCreate: true })
     const secrets = webhookSecrets
       ? `\nwebhook secret (sandbox)  ${webhookSecrets.sandbox}\nwebhook secret (live)     ${webhookSecrets.live}\n\nThese sign the \`webhook\` of the merchant’s requests. They are not shown again: store them now.\n`
       : ''

@@ -3,13 +3,16 @@ import { readConfig } from '../../config.ts'
 import { migrate } from '../../database/migrate.ts'
 import type { Command } from '../command.ts'
 import { print } from '../print.ts'
+import { requireDatabase } from '../with-database.ts'
 
 export const migrateCommand: Command = {
   name: 'migrate',
   summary: 'Apply missing database migrations (serve does it too)',
   options: {},
   async run(options) {
-    const parts = await openDependencies(readConfig(process.env), 'join')
+    const config = readConfig(process.env)
+    requireDatabase(config)
+    const parts = await openDependencies(config, 'join')
     try {
       const applied = await migrate(parts.directUrl)
       print(
