@@ -36,9 +36,15 @@ export function followReplica(
     checking = true
     try {
       const atMs = nowMs()
-      marks.push({ position: await positionOf(primary), atMs })
-      const replayed = await positionOf(replica)
-      completeUntilMs = marks.findLast(({ position }) => position <= replayed)?.atMs ?? completeUntilMs
+      const writes = await positionOf(primary)
+      marks.push({ position: writes.position, atMs })
+      const reads = await positionOf(replica)
+      const { position: writtenSince } = await positionOf(primary)
+      // After a failover the URL may lead to the primary itself. Any other server that accepts writes has a history of its own, and so has
+      // a replica that is ahead: of another server, or of this one before it was restored from a backup.
+      const hasOwnHistory = reads.position > writtenSince || (!reads.isReplica && reads.startedAt !== writes.startedAt)
+      if (!hasOwnHistory)
+        completeUntilMs = marks.findLast(({ position }) => position <= reads.position)?.atMs ?? completeUntilMs
       marks = marks.filter((mark) => mark.atMs >= nowMs() - MAX_LAG_MS)
     } catch {
       // Not measured: the data counts as older with each second.
@@ -71,10 +77,19 @@ export function followReplica(
   }
 }
 
-/** In bytes. After a failover the URL may lead to a primary. */
-async function positionOf(reads: Reads): Promise<number> {
-  const row = await reads.row<{ position: number }>(sql`
+interface Position {
+  /** In bytes. */
+  position: number
+  isReplica: boolean
+  /** Of the server. Tells two servers apart. */
+  startedAt: string
+}
+
+async function positionOf(reads: Reads): Promise<Position> {
+  const row = await reads.row<Position>(sql`
     select pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end,
-                           '0/0')::bigint as position`)
-  return row?.position ?? 0
+                           '0/0')::bigint as position,
+           pg_is_in_recovery() as "isReplica", pg_postmaster_start_time()::text as "startedAt"`)
+  if (!row) throw new Error('the server did not tell its position')
+  return row
 }

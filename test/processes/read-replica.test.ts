@@ -51,12 +51,11 @@ async function copyPrimary(): Promise<string> {
   await client.end()
   await writeFile(join(copy, 'backup_label'), rows[0].labelfile)
   await writeFile(join(copy, 'standby.signal'), '')
+  if (home.runAs) await giveTo(copy, home.runAs)
   return copy
 }
 
-async function startReplica(): Promise<void> {
-  const copy = await copyPrimary()
-  if (home.runAs) await giveTo(copy, home.runAs)
+async function startReplica(copy: string): Promise<void> {
   const settings = [`port=${port}`, 'unix_socket_directories=', 'hot_standby=on', `primary_conninfo=${primary.url}`]
   const args = ['-D', copy, ...settings.flatMap((setting) => ['-c', setting])]
   server = spawn(home.binaries.postgres, args, { stdio: 'ignore', cwd: copy, ...home.runAs })
@@ -77,14 +76,15 @@ async function giveTo(path: string, { uid, gid }: { uid: number; gid: number }):
   await new Promise((resolve) => done.once('exit', resolve))
 }
 
-test('lists are read from the replica while it follows, and from the primary when it lags or is gone', async () => {
+test('lists are read from the replica while it follows, and from the primary when it lags, is gone or was promoted', async () => {
   await query(primary.url, 'create table things (name text)')
-  await startReplica()
+  const copy = await copyPrimary()
+  await startReplica(copy)
   const database = connect({ url: primary.url, readUrl: readUrl.href })
   after(() => database.close())
   const answeredBy = async () => {
-    const row = await database.reads.row<{ replica: boolean }>(sql`select pg_is_in_recovery() as replica`)
-    return row?.replica ? 'replica' : 'primary'
+    const row = await database.reads.row<{ port: string }>(sql`select current_setting('port') as port`)
+    return row?.port === String(port) ? 'replica' : 'primary'
   }
   await eventually(answeredBy, (by) => by === 'replica')
   const snapshot = await database.openSnapshot()
@@ -105,4 +105,13 @@ test('lists are read from the replica while it follows, and from the primary whe
   server?.kill('SIGQUIT')
   await gone
   assert.equal(await answeredBy(), 'primary', 'each statement, from the first on')
+  await startReplica(copy)
+  await eventually(answeredBy, (by) => by === 'replica')
+
+  // It no longer follows, and its own log grows beyond that of the primary.
+  await query(readUrl.href, 'select pg_promote()')
+  await query(readUrl.href, 'create table others as select from generate_series(1, 100000)')
+  await eventually(answeredBy, (by) => by === 'primary')
+  await new Promise((resolve) => setTimeout(resolve, 2_500)) // measured again twice
+  assert.equal(await answeredBy(), 'primary')
 })
