@@ -18,12 +18,12 @@ import { payAfter, payBefore } from './trade.ts'
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../../docs/operations/backup.md'), 'utf8')
 
-/** The lines of postgresql.conf that the page tells the operator to write. */
-function settingsOf(step: 'archive' | 'restore'): string {
-  const block = new RegExp(`<!-- used by npm run restore-drill: ${step} -->\\n *\`\`\`conf\\n([^\`]+)\`\`\``).exec(
+/** The script and the lines of postgresql.conf that the page tells the operator to write. */
+function textOf(step: 'script' | 'archive' | 'restore'): string {
+  const block = new RegExp(`<!-- used by npm run restore-drill: ${step} -->\\n *\`\`\`\\w+\\n([^\`]+)\`\`\``).exec(
     PAGE,
   )?.[1]
-  if (!block) throw new Error(`docs/operations/backup.md has no settings for "${step}"`)
+  if (!block) throw new Error(`docs/operations/backup.md has no text for "${step}"`)
   return block.replaceAll(/^ +/gm, '')
 }
 
@@ -34,14 +34,14 @@ async function drill(payments: number, seed: number): Promise<{ lines: string[];
   const processes = await Processes.on(server.url, folder)
   const ends: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true }), () => server.stop()]
   try {
-    await server.create(settingsOf('archive'))
+    await server.create(textOf('archive'), textOf('script'))
     await server.start()
     ends.push(() => processes.end())
     await processes.start('worker', 'api')
     const market = await openMarket(processes, seed)
     ends.push(() => market.close())
 
-    const before = await payBefore(market, payments, () => server.baseBackup())
+    const before = await payBefore(market, payments, () => server.baseBackup('1'))
     const at: Date = (await server.ask('select clock_timestamp() as at'))?.at
     const lost = await payAfter(market, payments, before)
     await server.archiveAll()
@@ -50,8 +50,12 @@ async function drill(payments: number, seed: number): Promise<{ lines: string[];
 
     const restoredAt = performance.now()
     await server.restore(
-      settingsOf('restore').replace(/'2026-[^']+'/, `'${at.toISOString().replace('T', ' ').replace('Z', '+00')}'`),
+      textOf('restore').replace(/'2026-[^']+'/, `'${at.toISOString().replace('T', ' ').replace('Z', '+00')}'`),
     )
+    await server.archiveAll() // by the restored server
+    server.baseBackup('2')
+    const archived = [await server.archive('X', 'a'), await server.archive('X', 'a'), await server.archive('X', 'b')]
+    if (archived.join() !== 'true,true,false') throw new Error(`the archive script answered ${archived}`)
     await processes.start('worker')
     const restoredSeconds = Math.round((performance.now() - restoredAt) / 1_000)
     const repaired = await repair(processes)

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
-import { appendFile, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { pause } from '../chaos/door.ts'
@@ -30,9 +30,10 @@ export class ArchivingServer {
     return join(this.#folder, 'data')
   }
 
-  /** `settings`: lines of postgresql.conf, with `/srv/backup` for the place of the backup. */
-  async create(settings: string): Promise<void> {
+  /** `settings`: lines of postgresql.conf. `script` archives a segment. Both name `/srv/backup` as the place of the backup. */
+  async create(settings: string, script: string): Promise<void> {
     for (const name of ['', 'data', 'backup', 'backup/wal', 'backup/base']) await this.#makeFolder(name)
+    await chmod(await this.#write('archive-wal', this.#placed(script)), 0o700)
     const password = await this.#write('password', this.#password)
     this.#run('initdb', ['-D', this.#data, '--username=manilla', '--auth=scram-sha-256', `--pwfile=${password}`])
     await this.#configure(
@@ -56,14 +57,9 @@ export class ArchivingServer {
     }
   }
 
-  baseBackup(): void {
-    this.#run('pg_basebackup', [
-      '--dbname',
-      this.url,
-      '--pgdata',
-      join(this.#folder, 'backup/base/1'),
-      '--checkpoint=fast',
-    ])
+  baseBackup(name: string): void {
+    const folder = join(this.#folder, 'backup/base', name)
+    this.#run('pg_basebackup', ['--dbname', this.url, '--pgdata', folder, '--checkpoint=fast'])
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the caller knows the columns
@@ -95,12 +91,22 @@ export class ArchivingServer {
     await rm(this.#data, { recursive: true, force: true })
   }
 
-  /** Copies the base backup to the data folder. `settings`: lines of postgresql.conf for the recovery. */
+  /** Copies the base backup to the data folder. `settings`: lines of postgresql.conf for the recovery, which are removed after it. */
   async restore(settings: string): Promise<void> {
     this.#run('/bin/cp', ['-a', join(this.#folder, 'backup/base/1'), this.#data])
+    const before = await readFile(join(this.#data, 'postgresql.conf'), 'utf8')
     await this.#configure(settings)
     await this.#write('data/recovery.signal', '')
     await this.start()
+    await this.#write('data/postgresql.conf', before)
+    await this.stop()
+    await this.start()
+  }
+
+  /** Archives a text in place of a segment. Returns whether the script succeeded. */
+  async archive(name: string, text: string): Promise<boolean> {
+    const file = await this.#write('segment', text)
+    return spawnSync(join(this.#folder, 'archive-wal'), [file, name], { cwd: this.#folder, ...this.#user }).status === 0
   }
 
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
@@ -113,8 +119,14 @@ export class ArchivingServer {
   }
 
   async #configure(settings: string): Promise<void> {
-    const text = settings.replaceAll('/srv/backup', join(this.#folder, 'backup'))
-    await appendFile(join(this.#data, 'postgresql.conf'), `\n${text}\n`)
+    await appendFile(join(this.#data, 'postgresql.conf'), `\n${this.#placed(settings)}\n`)
+  }
+
+  /** With the folders of this server in place of those of the page. */
+  #placed(text: string): string {
+    return text
+      .replaceAll('/srv/backup', join(this.#folder, 'backup'))
+      .replaceAll('/usr/local/bin/archive-wal', join(this.#folder, 'archive-wal'))
   }
 
   async #write(name: string, text: string): Promise<string> {
