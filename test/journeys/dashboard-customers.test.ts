@@ -276,8 +276,13 @@ test('a customer whose payments were deleted is still found and erased, with eve
       await tx.rows(
         sql`update attempts set next_check_at = null where place = ${shop.place} and payment_id = ${uuidOf(id)}`,
       )
-      const later = new Date(Date.now() + 60_000)
-      assert.equal((await deleteClosedPayments(tx, shop.place, [uuidOf(id)], later)).length, 1)
+      const owner = { uuid: uuidOf(merchantId), place: shop.place }
+      const previous = await tx.row<{ id: string }>(
+        sql`select id from payments where place = ${shop.place} and id < ${uuidOf(id)} order by id desc limit 1`,
+      )
+      assert.ok(previous)
+      const range = { mode: 'sandbox' as const, before: new Date(Date.now() + 60_000), after: previous.id }
+      assert.equal((await deleteClosedPayments(tx, owner, range, 1)).times.length, 1)
     })
   }
   const { status, body } = await owner.call('GET', path)

@@ -135,7 +135,7 @@ test('a rare criterion is looked for in steps: a short page with a cursor', asyn
     insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_email,
                           metadata, expires_at)
     select ${shop.place}, gen_random_uuid(), ${uuidOf(merchantId)}, 'live', 'r' || n, 'c' || n, case when n = 1 then 7 else 8 end, 'NGN', 'NG',
-           false, 'a@b.co', '{}', now() from generate_series(1, 2500) n`)
+           false, 'a@b.co', '{}', now() + interval '1 hour' from generate_series(1, 2500) n`)
   const seen: number[] = []
   let pages = 0
   for (let cursor: string | null = ''; cursor !== null; pages++) {

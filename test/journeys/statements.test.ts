@@ -7,7 +7,7 @@ import { startProviderWorld } from '../support/provider-world.ts'
 
 // A payment costs as much as its round trips to the database. These counts must not creep up.
 
-const world = await startProviderWorld()
+const world = await startProviderWorld({ inOneProcess: true })
 const paystack = FAKES.find(({ provider }) => provider.capabilities.name === 'paystack') ?? assert.fail()
 const place = await world.addProvider(paystack.start)
 

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startTracing } from '../../src/tracing/start-tracing.ts'
 import { startListener } from '../support/listener.ts'
-import { startPaying } from '../support/paying.ts'
+import { eventually, type Shop, startPaying } from '../support/paying.ts'
 
-const service = await startPaying({ deliver: true })
-const shop = await service.addShop()
+const collector = await startListener()
+const OTEL_EXPORTER_OTLP_ENDPOINT = new URL('/', collector.url).href
 const endpoint = await startListener()
+const untraced = await (await startPaying({ deliver: true })).addShop()
+const service = await startPaying({ deliver: true, workerSettings: { OTEL_EXPORTER_OTLP_ENDPOINT } })
+const shop = await service.addShop()
 const CARD = { card: '4084 0840 8408 4081' }
 
 interface ExportedSpan {
@@ -17,23 +20,22 @@ interface ExportedSpan {
 }
 
 /** Pays by `initialize` and returns the headers of the webhook. */
-async function pay(reference: string, headers: Record<string, string> = {}) {
+async function pay(reference: string, headers: Record<string, string> = {}, by: Shop = shop) {
   const before = endpoint.heard.length
-  const started = await shop.initialize({ reference, webhook: endpoint.url }, headers)
+  const started = await by.initialize({ reference, webhook: endpoint.url }, headers)
   assert.equal(started.status, 200)
-  await shop.call('POST', `/sandbox/gateway/charges/${started.body.data.data.reference}`, CARD)
+  await by.call('POST', `/sandbox/gateway/charges/${started.body.data.data.reference}`, CARD)
   return (await endpoint.hears(before + 1))[before]?.headers ?? {}
 }
 
 test('without tracing no trace is stored or sent', async () => {
   const trace = '0af7651916cd43dd8448eb211c80319c'
-  const { traceparent } = await pay('untraced', { traceparent: `00-${trace}-b7ad6b7169203331-01` })
+  const { traceparent } = await pay('untraced', { traceparent: `00-${trace}-b7ad6b7169203331-01` }, untraced)
   assert.equal(traceparent, undefined)
 })
 
 test('one trace leads from the caller over the provider calls to the webhook, in every way to pay', async () => {
-  const collector = await startListener()
-  const tracing = await startTracing(new URL('/', collector.url).href)
+  const tracing = await startTracing(OTEL_EXPORTER_OTLP_ENDPOINT)
 
   const trace = '0af7651916cd43dd8448eb211c80319c'
   const caller = 'b7ad6b7169203331'
@@ -60,10 +62,14 @@ test('one trace leads from the caller over the provider calls to the webhook, in
   assert.ok(String(cancelled).startsWith(`00-${checkoutTrace}-`), 'the event of a later request')
 
   await tracing.stop()
-  const spans: ExportedSpan[] = collector.heard
-    .flatMap(({ body }) => JSON.parse(body).resourceSpans)
-    .flatMap(({ scopeSpans }) => scopeSpans)
-    .flatMap((scope) => scope.spans)
+  const readSpans = async (): Promise<ExportedSpan[]> =>
+    collector.heard
+      .flatMap(({ body }) => JSON.parse(body).resourceSpans)
+      .flatMap(({ scopeSpans }) => scopeSpans)
+      .flatMap((scope) => scope.spans)
+  // A worker that runs apart sends its own.
+  const isSent = (span: ExportedSpan) => span.name === 'send webhook' && span.traceId === ownTrace
+  const spans = await eventually(readSpans, (sent) => sent.some(isSent))
   const traced = spans.filter(({ traceId }) => traceId === trace)
   const request = traced.find(({ name }) => name === 'POST /payments/v1/payments/initialize')
   assert.equal(request?.parentSpanId, caller)

@@ -77,6 +77,10 @@ interface Changes {
   port?: number
   /** The host in `baseUrl`. Passkeys need a name, not an address. */
   host?: 'localhost'
+  /** The test counts what one process does, so the worker runs in it also with `npm run roles`. */
+  inOneProcess?: boolean
+  /** More settings of the worker when it runs apart. */
+  workerSettings?: Record<string, string>
 }
 
 /** For tests that wait until the sandbox provider has been silent for too long. */
@@ -141,7 +145,9 @@ export async function openPaying(
   await app.listen({ host: '127.0.0.1', port: changes.port ?? 0 })
   baseUrl = `http://${changes.host ?? '127.0.0.1'}:${(app.server.address() as { port: number }).port}`
   const apart =
-    databaseUrl && runsApart(changes) ? await startWorkerProcess(databaseUrl, masterKey, baseUrl) : undefined
+    databaseUrl && runsApart(changes)
+      ? await startWorkerProcess(databaseUrl, masterKey, baseUrl, changes.workerSettings)
+      : undefined
   const worker = changes.worker && !apart ? startWorker(parts) : undefined
   const delivering = changes.deliver && !apart ? startDelivering({ ...parts, http, allowPrivate }) : undefined
   const listening =
@@ -170,9 +176,10 @@ export async function openPaying(
 }
 
 /** With `npm run roles`, unless the test replaces a part of the worker, which another process would not have. */
-function runsApart({ worker, deliver, clock, log, providers, providerHttp, healthNow }: Changes): boolean {
+function runsApart({ worker, deliver, inOneProcess, ...changes }: Changes): boolean {
+  const { clock, log, providers, providerHttp, healthNow } = changes
   const isReplaced = [clock, log, providers, providerHttp, healthNow].some((each) => each !== undefined)
-  return process.env.TEST_ROLES === 'apart' && Boolean(worker || deliver) && !isReplaced
+  return process.env.TEST_ROLES === 'apart' && Boolean(worker || deliver) && !isReplaced && !inOneProcess
 }
 
 async function addShop(

@@ -9,6 +9,7 @@ export async function startWorkerProcess(
   databaseUrl: string,
   masterKey: Buffer,
   baseUrl: string,
+  settings: Record<string, string> = {},
 ): Promise<{ stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'manilla-worker-'))
   const pooled = pooledUrl(databaseUrl)
@@ -20,6 +21,7 @@ export async function startWorkerProcess(
     SECRET_KEY: masterKey.toString('base64'),
     PUBLIC_URL: baseUrl,
     WEBHOOK_ALLOW_PRIVATE: 'sandbox',
+    ...settings,
   })
   return {
     async stop() {
