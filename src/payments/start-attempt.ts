@@ -366,9 +366,9 @@ function instructionsFrom(answer: Ready, { order, saved }: Intent, merchantName:
   const { providerReference } = answer
   switch (answer.kind) {
     case 'link': {
-      const { link, publicKey, expiresAt } = answer
-      const instructions: Instructions = { kind: 'link', link, publicKey, ...(saved && { savedCard: saved.id }) }
-      return { instructions, instructionsExpireAt: expiresAt, providerReference }
+      const { link, publicKey, paidOnce, expiresAt: instructionsExpireAt } = answer
+      const details = { ...(paidOnce && { paidOnce }), ...(saved && { savedCard: saved.id }) }
+      return { instructions: { kind: 'link', link, publicKey, ...details }, instructionsExpireAt, providerReference }
     }
     case 'confirm': {
       assert(saved, 'only a saved card needs a confirmation')

@@ -182,7 +182,15 @@ export interface OrderHandle {
 }
 
 export type CardStart =
-  | { kind: 'link'; link: string; providerReference: string; publicKey: string; expiresAt: Date }
+  | {
+      kind: 'link'
+      link: string
+      providerReference: string
+      publicKey: string
+      expiresAt: Date
+      /** The provider takes no second payment by this link, so a paid one is not checked again. */
+      paidOnce?: true
+    }
   | Declined
   | Unknown
 

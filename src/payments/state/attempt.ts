@@ -74,8 +74,8 @@ export interface CheckSchedule {
 
 /** How the customer pays. */
 export type Instructions =
-  /** The provider's card page. `savedCard`: the saved card that it offers. */
-  | { kind: 'link'; link: string; publicKey: string; savedCard?: SavedCardId }
+  /** The provider's card page. `paidOnce`: it takes no second payment. `savedCard`: the saved card that it offers. */
+  | { kind: 'link'; link: string; publicKey: string; paidOnce?: true; savedCard?: SavedCardId }
   /** The checkout page asks the customer to confirm the charge of this saved card. The provider was not called yet. */
   | { kind: 'confirm'; link: string; publicKey: string; savedCard: SavedCardId }
   /** The bank requires a PIN or a code before it charges this saved card. */

@@ -5,7 +5,10 @@ import {
   first,
   newAttempt,
   newPaymentState,
+  PRICE,
+  paid,
   pending,
+  receipt,
   START,
   settleWith,
   types,
@@ -13,7 +16,7 @@ import {
   waiting,
 } from '../../../test/support/payment-state.ts'
 import type { Outcome } from '../../providers/provider.ts'
-import type { Attempt } from './attempt.ts'
+import type { Attempt, Instructions } from './attempt.ts'
 import { addAttempt, cancel, type PaymentState, storeInstructions } from './payment-state.ts'
 import type { Source } from './settle.ts'
 
@@ -23,10 +26,10 @@ const DAY = 86_400
 const LINK = { kind: 'link' as const, link: 'https://provider.example/pay', publicKey: 'pk' }
 
 /** A card attempt whose link is open for a day. */
-function openLink(): PaymentState {
+function openLink(instructions: Instructions = LINK): PaymentState {
   const before = newPaymentState()
   const begun = addAttempt(before, newAttempt(before, 'card', START)).state
-  const issued = { instructions: LINK, instructionsExpireAt: after(DAY), providerReference: 'p' }
+  const issued = { instructions, instructionsExpireAt: after(DAY), providerReference: 'p' }
   return storeInstructions(begun, (begun.attempts[0] as Attempt).id, issued, START).state
 }
 
@@ -57,6 +60,15 @@ test('an abandoned link of 24 hours is checked about 60 times, less and less oft
   assert.equal(between(75 * MINUTE, 6 * HOUR).length, 10, 'every 30 minutes to 6 hours')
   assert.equal(between(6 * HOUR, DAY - 1).length, 17, 'hourly to the end')
   assert.deepEqual(between(DAY - 1, 30 * DAY), [DAY, 2 * DAY], 'at the end of the link, and a day later')
+})
+
+test('a paid link is checked after 10 minutes and 6 hours, unless the provider takes no second payment by it', () => {
+  const money = paid(receipt(PRICE))
+  const { times } = checksOf(signal(openLink(), 'notice', MINUTE, money), money)
+  assert.deepEqual(times, [11 * MINUTE, 6 * HOUR + MINUTE])
+  assert.deepEqual(checksOf(signal(openLink({ ...LINK, paidOnce: true }), 'notice', MINUTE, money), money).times, [])
+  const unpaid = checksOf(openLink({ ...LINK, paidOnce: true }), pending())
+  assert.equal(unpaid.times.length, 58, 'as any other open link')
 })
 
 test('a link whose payment was cancelled is checked on the same schedule', () => {

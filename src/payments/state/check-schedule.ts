@@ -59,7 +59,8 @@ export function nextCheck(attempt: Attempt, now: Date): Date | 'exhausted' | nul
   }
   // An account number accepts transfers after success, too. A card without a link is charged once.
   if (channel === 'card' && (status === 'successful' || status === 'surplus')) {
-    return attempt.instructions?.kind === 'link' ? after(checks.since, PAID_LINK_AFTER, now) : null
+    const mayBePaidAgain = attempt.instructions?.kind === 'link' && !attempt.instructions.paidOnce
+    return mayBePaidAgain ? after(checks.since, PAID_LINK_AFTER, now) : null
   }
   return open ?? afterEnd(attempt, now)
 }

@@ -303,6 +303,7 @@ test('gateway gives its public key, its link and when that ends', async (t) => {
     providerReference: order().reference,
     publicKey: PUBLIC_KEY,
     expiresAt: order().expiresAt,
+    paidOnce: true,
   })
 })
 

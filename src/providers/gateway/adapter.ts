@@ -165,7 +165,8 @@ function started(answer: ProviderAnswer, order: Order): GatewayRecord | Declined
 function cardStart(record: GatewayRecord | Declined | Unknown): CardStart {
   if ('kind' in record) return record
   const { link, reference, publicKey, expiresAt } = record
-  return link ? { kind: 'link', link, providerReference: reference, publicKey, expiresAt } : unknown('it gave no link')
+  if (!link) return unknown('it gave no link')
+  return { kind: 'link', link, providerReference: reference, publicKey, expiresAt, paidOnce: true }
 }
 
 function accountStart(record: GatewayRecord | Declined | Unknown): AccountStart {

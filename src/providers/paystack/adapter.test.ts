@@ -56,6 +56,7 @@ test('paystack is asked for a page in the documented words, and for nothing else
     providerReference: reference,
     publicKey: connection.publicKey,
     expiresAt,
+    paidOnce: true,
   })
 })
 

@@ -96,7 +96,8 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       const start = readLink(accepted.data)
       if (!start) return unreadable(answer)
       if (start.reference !== reference) return unknown('it answered about another order')
-      return { kind: 'link', link: start.link, providerReference: reference, publicKey, expiresAt: order.expiresAt }
+      const { expiresAt } = order
+      return { kind: 'link', link: start.link, providerReference: reference, publicKey, expiresAt, paidOnce: true }
     },
 
     async chargeSavedCard(order, savedCard) {

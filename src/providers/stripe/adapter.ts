@@ -139,7 +139,8 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
       const wrong = mismatch(session, order, mode)
       if (wrong) return unknown(wrong)
       const { id, link, expiresAt } = session
-      return link ? { kind: 'link', link, providerReference: id, publicKey, expiresAt } : unknown('it gave no link')
+      if (!link) return unknown('it gave no link')
+      return { kind: 'link', link, providerReference: id, publicKey, expiresAt, paidOnce: true }
     },
 
     async chargeSavedCard(order, savedCard) {
