@@ -171,8 +171,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const workers = given('WORKERS') ?? '1'
   if (workers !== 'auto' && !/^[1-9]\d{0,2}$/.test(workers))
     wrong('WORKERS', `"${workers}" is not a number of processes from 1 to 999, or auto (one for each core)`)
-  // The embedded PostgreSQL has 100 connections, 3 of them for the superuser.
-  const mostWorkers = given('DATABASE_URL') === undefined ? Math.floor(97 / (Number(pool) + 2)) : 999
+  // The embedded PostgreSQL has 100 connections, 3 of them for the superuser. A process needs three beside its pool (exports and LISTEN).
+  // Six are left for commands.
+  const mostWorkers = given('DATABASE_URL') === undefined ? Math.max(1, Math.floor(91 / (Number(pool) + 3))) : 999
   if (Number(workers) > mostWorkers && /^\d{1,3}$/.test(workers))
     wrong('WORKERS', `the embedded PostgreSQL serves ${mostWorkers} processes at most: set DATABASE_URL for more`)
   const isCluster = workers !== '1'
