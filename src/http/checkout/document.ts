@@ -23,7 +23,7 @@ export interface Frame {
 }
 
 export interface Page {
-  /** The beginning of the document, with the shared style and script: few different texts, so that each is compressed once. */
+  /** The beginning of the document, with the shared style and script: few different texts, so that each is made and compressed once. */
   head: string
   /** What belongs to this payment. */
   rest: string
@@ -41,17 +41,14 @@ export function documents(assets: Assets): Documents {
   const styleSource = cspHash(assets.checkoutStyle)
   const scriptSource = cspHash(assets.checkoutScript)
 
+  const heads = new Map<string, string>()
+
   return {
     render(frame, body, withScript) {
-      const { language, texts, theme, title, themeStyle, embeddedIn, saveData } = frame
-      const head = html`<!doctype html>
-<html lang="${language}" dir="${texts.direction}"${theme === 'auto' ? null : html` data-theme="${theme}"`}${saveData ? html` data-save` : null}${withScript ? html` data-script` : null}>
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width,initial-scale=1">
-<link rel="icon" href="data:,">
-<style>${style}</style>
-${withScript ? html`<script type="module">${script}</script>` : null}`
+      const { title, themeStyle, embeddedIn } = frame
+      const key = [frame.language, frame.theme, frame.saveData, withScript].join()
+      const head = heads.get(key) ?? headOf(frame, withScript)
+      heads.set(key, head)
       const rest = html`
 <title>${title}</title>
 <style>${new Html(themeStyle)}</style>
@@ -61,8 +58,19 @@ ${body}
 </body>
 </html>
 `
-      return { head: head.text, rest: rest.text, headers: headersFor(frame, withScript) }
+      return { head, rest: rest.text, headers: headersFor(frame, withScript) }
     },
+  }
+
+  function headOf({ language, texts, theme, saveData }: Frame, withScript: boolean): string {
+    return html`<!doctype html>
+<html lang="${language}" dir="${texts.direction}"${theme === 'auto' ? null : html` data-theme="${theme}"`}${saveData ? html` data-save` : null}${withScript ? html` data-script` : null}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<link rel="icon" href="data:,">
+<style>${style}</style>
+${withScript ? html`<script type="module">${script}</script>` : null}`.text
   }
 
   function headersFor({ themeStyle, frameSource, frameAncestors }: Frame, withScript: boolean): Record<string, string> {
