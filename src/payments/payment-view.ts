@@ -66,7 +66,7 @@ export function attemptView(attempt: Attempt) {
 
 function instructionsView({ instructions, instructionsExpireAt }: Attempt) {
   if (!instructions) return null
-  // The saved card is internal to the checkout page.
-  const { kind, savedCard, ...details } = { savedCard: undefined, ...instructions }
+  // The saved card is internal to the checkout page, and `paidOnce` to the check schedule.
+  const { kind, savedCard, paidOnce, ...details } = { savedCard: undefined, paidOnce: undefined, ...instructions }
   return { ...details, expiresAt: instructionsExpireAt?.toISOString() ?? null }
 }

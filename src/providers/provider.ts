@@ -188,7 +188,7 @@ export type CardStart =
       providerReference: string
       publicKey: string
       expiresAt: Date
-      /** The provider takes no second payment by this link, so a paid one is not checked again. */
+      /** The provider takes no second payment by this link, so it is not checked again once it was paid. */
       paidOnce?: true
     }
   | Declined

@@ -82,6 +82,7 @@ test('the attempt’s reference is the request’s with a suffix, and finds the 
   assert.deepEqual([attempt.reference, attempt.number, attempt.status], [body.data.reference, 1, 'pending'])
   assert.equal(attempt.providerReference, body.data.data.reference)
   assert.equal(attempt.instructions.link, body.data.data.link)
+  assert.deepEqual(Object.keys(attempt.instructions).sort(), ['expiresAt', 'link', 'publicKey'])
 })
 
 test('only provider, amount and e-mail address are required; the rest has defaults', async () => {

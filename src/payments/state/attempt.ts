@@ -82,6 +82,13 @@ export type Instructions =
   | { kind: 'step'; link: string; savedCard: SavedCardId }
   | { kind: 'account'; accountName: string; accountNumber: string; bankName: string; amountToTransfer: number }
 
+/** Without `paidOnce`. */
+export function payableAgain(instructions: Instructions | null): Instructions | null {
+  if (instructions?.kind !== 'link') return instructions
+  const { paidOnce, ...link } = instructions
+  return link
+}
+
 export function handleOf(attempt: Attempt): OrderHandle {
   const { orderReference: reference, providerReference, channel, askedAt: startedAt } = attempt
   const amount = money(attempt.amountCharged, attempt.currency)

@@ -67,6 +67,8 @@ test('a paid link is checked after 10 minutes and 6 hours, unless the provider t
   const { times } = checksOf(signal(openLink(), 'notice', MINUTE, money), money)
   assert.deepEqual(times, [11 * MINUTE, 6 * HOUR + MINUTE])
   assert.deepEqual(checksOf(signal(openLink({ ...LINK, paidOnce: true }), 'notice', MINUTE, money), money).times, [])
+  const matched = signal(openLink({ ...LINK, paidOnce: true }), 'match', MINUTE, money)
+  assert.equal(checksOf(matched, money).times.length, 2, 'money of another order did not pay the link')
   const unpaid = checksOf(openLink({ ...LINK, paidOnce: true }), pending())
   assert.equal(unpaid.times.length, 58, 'as any other open link')
 })

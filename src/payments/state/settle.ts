@@ -1,7 +1,7 @@
 import type { EventType } from '../../events/event.ts'
 import type { AttemptId } from '../../kernel/ids.ts'
 import type { Failure, Outcome, Receipt } from '../../providers/provider.ts'
-import { type Attempt, isUnstarted } from './attempt.ts'
+import { type Attempt, isUnstarted, payableAgain } from './attempt.ts'
 import { restartSchedule, UNSTARTED_UNTIL, withNextCheck } from './check-schedule.ts'
 import { type NewReceipt, remainsAfterSuccess, reviewReasonOf, WRONG_CURRENCY } from './new-receipt.ts'
 import type { Payment } from './payment.ts'
@@ -68,6 +68,8 @@ function withSignal(attempt: Attempt, { source, outcome, noticeSays, now }: Outc
   return {
     ...attempt,
     knownToProvider: attempt.knownToProvider || PROVES_ORDER_EXISTS.has(outcome.kind) || noticeSays !== undefined,
+    // Matched money can be of another order: then this link was not paid, and the provider still takes a payment by it.
+    instructions: source === 'match' ? payableAgain(attempt.instructions) : attempt.instructions,
     checks: {
       ...checks,
       count: checks.count + (source === 'check' ? 1 : 0),
