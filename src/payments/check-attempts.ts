@@ -24,9 +24,10 @@ export async function startDueChecks(
   limit: number,
   limits: AccountLimits,
 ): Promise<Started> {
+  const now = deps.clock.now()
   return startWithin(limits, await claimDueChecks(deps.database, limit), {
-    accountOf: (attempt) => `${accountKey(attempt)} ${urgency(attempt)}`,
-    maxWaitOf: (attempt) => (urgency(attempt) === 'ended' ? MAX_BACKGROUND_WAIT_MS : undefined),
+    accountOf: (attempt) => `${accountKey(attempt)} ${urgency(attempt, now)}`,
+    maxWaitOf: (attempt) => (urgency(attempt, now) === 'ended' ? MAX_BACKGROUND_WAIT_MS : undefined),
     work: (attempt) => check(deps, attempt),
     postpone: (late) => postponeChecks(deps.database, late),
   })
@@ -36,9 +37,11 @@ export async function startDueChecks(
  * Each urgency has its own rate limit, so that the many checks of unused links and of paid account numbers never delay the check of an
  * unknown outcome: its customer waits.
  */
-function urgency({ status }: Attempt): 'unknown' | 'open' | 'ended' {
+function urgency({ status, instructionsExpireAt }: Attempt, now: Date): 'unknown' | 'open' | 'ended' {
   if (status === 'processing') return 'unknown'
-  return status === 'pending' ? 'open' : 'ended'
+  if (status === 'successful' || status === 'surplus') return 'ended'
+  // After a decline the provider's page takes another card, as long as the link is open.
+  return status === 'pending' || (instructionsExpireAt !== null && instructionsExpireAt > now) ? 'open' : 'ended'
 }
 
 async function check(deps: PaymentDependencies, attempt: Attempt): Promise<void> {

@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { STATEMENT_SENT } from '../../src/database/database.ts'
 import { type Statement, sql } from '../../src/database/sql.ts'
 import { uuidOf } from '../../src/kernel/ids.ts'
-import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
+import type { AccountLimits } from '../../src/outbound/account-limits.ts'
+import { checkDueAttempts, startDueChecks } from '../../src/payments/check-attempts.ts'
 import { checkAttempt } from '../../src/payments/settle-attempt.ts'
 import { claimDueChecks, makeChecksDue, postponeChecks } from '../../src/payments/store/attempts.ts'
 import { findStateByAttempt } from '../../src/payments/store/payment-states.ts'
 import { type Asked, startUpstream } from '../fakes/upstream.ts'
 import { acmeAt, KEYS } from '../support/acme.ts'
 import { startBetween } from '../support/between.ts'
+import { runCommand } from '../support/command.ts'
 import { charge, VISA } from '../support/customer.ts'
-import { request, type Shop, startPaying } from '../support/paying.ts'
+import { eventually, request, type Shop, startPaying } from '../support/paying.ts'
 import { letPass } from '../support/payment-records.ts'
 import { startOn } from '../support/service.ts'
 
@@ -80,6 +84,53 @@ test('a check that is asked for while the worker postpones it is made', async ()
   await makeChecksDue(database, id)
   await postponeChecks(database, late)
   assert.equal(await nextCheck(), true)
+})
+
+test('a declined attempt is checked in time while its link is open: the customer may try another card there', async () => {
+  refuses = () => false
+  const shop = await openShop()
+  assert.equal((await start(shop, 'declined')).status, 200)
+  const { id } = await shop.payment('declined')
+  const urgencyWith = async (status: string, linkEnds: string) => {
+    await database.rows(sql`
+      update attempts set status = ${status}, instructions_expire_at = now() + ${linkEnds}::interval
+       where place = ${shop.place} and payment_id = ${uuidOf(id)}`)
+    await makeChecksDue(database, id)
+    const entered: string[] = []
+    const enter: AccountLimits['enter'] = (account) => {
+      if (account.startsWith(shop.merchantId)) entered.push(account.split(' ').at(-1) as string)
+      return { waitMs: 1_000 }
+    }
+    await startDueChecks(parts, 100, { enter, longestWaitMs: () => 0 })
+    return entered
+  }
+  assert.deepEqual(await urgencyWith('failed', '1 hour'), ['open'])
+  assert.deepEqual(await urgencyWith('failed', '-1 hour'), ['ended'])
+  assert.deepEqual(await urgencyWith('successful', '1 hour'), ['ended'])
+  assert.deepEqual(await urgencyWith('processing', '1 hour'), ['unknown'])
+})
+
+test('payment resync tells that its check was postponed', async () => {
+  refuses = () => false
+  const shop = await openShop()
+  assert.equal((await start(shop, 'resynced')).status, 200)
+  const { id } = await shop.payment('resynced')
+  const env = {
+    DATABASE_URL: service.databaseUrl ?? '',
+    DATA_DIR: tmpdir(),
+    SECRET_KEY: randomBytes(32).toString('base64'),
+  }
+  const running = runCommand(['payment', 'resync', 'resynced', '--merchant', shop.merchantId], env)
+  // This test is the worker, and its limit is reached.
+  const claim = async () => (await claimDueChecks(database, 100)).filter(({ paymentId }) => paymentId === id)
+  const claimed = await eventually(claim, ({ length }) => length > 0)
+  await postponeChecks(
+    database,
+    claimed.map((item) => ({ item, waitMs: 3_600_000 })),
+  )
+  const { code, output } = await running
+  assert.match(output, /postponed to 20\d\d-.*rate limit/)
+  assert.equal(code, 1)
 })
 
 test('failing starts do not stop checks', async () => {

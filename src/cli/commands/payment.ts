@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '../../database/database.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
@@ -53,9 +54,12 @@ export const paymentResync: Command = {
   word: 'payment',
   async run(options) {
     const state = await withDatabase(async ({ database }) => {
-      const { payment } = await findNamedPayment(database, options)
-      if ((await makeChecksDue(database, payment.id)) > 0) await untilChecked(database, payment.id)
-      return findNamedPayment(database, options)
+      const before = await findNamedPayment(database, options)
+      const { id } = before.payment
+      if ((await makeChecksDue(database, id)) > 0) await untilChecked(database, id)
+      const after = await findNamedPayment(database, options)
+      refusePostponed(before, after)
+      return after
     })
     print(options.json, state, describePayment(state))
   },
@@ -71,6 +75,19 @@ async function untilChecked(database: Database, id: PaymentState['payment']['id'
       )
     }
     await sleep(100)
+  }
+}
+
+/** A check that exceeds the rate limit of its provider account is made later. The state is then no result of it. */
+function refusePostponed(before: PaymentState, after: PaymentState): void {
+  for (const { id, status, checks } of after.attempts) {
+    const old = before.attempts.find((attempt) => attempt.id === id)
+    const isSame =
+      old?.status === status && isDeepStrictEqual({ ...old.checks, nextAt: null }, { ...checks, nextAt: null })
+    if (isSame && checks.nextAt)
+      throw new OperatorError(
+        `The check was postponed to ${checks.nextAt.toISOString()}: the provider account has as many calls as its rate limit allows. Another process with ROLE=worker makes more.`,
+      )
   }
 }
 
