@@ -154,6 +154,8 @@ test('WORKERS is a number of processes or auto, and the demo shop needs one proc
   assert.ok(readConfig({ WORKERS: 'auto' }).workers >= 1)
   for (const WORKERS of ['0', '-1', '1.5', 'all', '1000']) assert.equal(mistakesOf({ WORKERS }).length, 1, WORKERS)
   assert.match(mistakesOf({ WORKERS: '9' })[0] ?? '', /7 processes at most: set DATABASE_URL/)
+  assert.match(mistakesOf({ DATABASE_POOL: '89' })[0] ?? '', /DATABASE_POOL.*88 at most/)
+  assert.deepEqual(mistakesOf({ DATABASE_POOL: '88' }), [])
   assert.deepEqual(mistakesOf({ WORKERS: '9', DATABASE_URL: 'postgres://localhost/manilla', SECRET_KEY: KEY }), [])
   assert.match(mistakesOf({ WORKERS: '2', DEMO: 'on' })[0] ?? '', /DEMO.*WORKERS=1/)
 })

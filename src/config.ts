@@ -171,10 +171,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const workers = given('WORKERS') ?? '1'
   if (workers !== 'auto' && !/^[1-9]\d{0,2}$/.test(workers))
     wrong('WORKERS', `"${workers}" is not a number of processes from 1 to 999, or auto (one for each core)`)
-  // The embedded PostgreSQL has 100 connections, 3 of them for the superuser. A process needs three beside its pool (exports and LISTEN).
-  // Six are left for commands.
-  const mostWorkers = given('DATABASE_URL') === undefined ? Math.max(1, Math.floor(91 / (Number(pool) + 3))) : 999
-  if (Number(workers) > mostWorkers && /^\d{1,3}$/.test(workers))
+  // The embedded PostgreSQL has 100 connections: 3 are for the superuser, 6 for its supervisor and for commands. A process needs three
+  // beside its pool, for exports and LISTEN.
+  const mostWorkers = given('DATABASE_URL') === undefined ? Math.floor(91 / (Number(pool) + 3)) : 999
+  if (mostWorkers === 0) wrong('DATABASE_POOL', 'the embedded PostgreSQL serves 88 at most: set DATABASE_URL for more')
+  else if (Number(workers) > mostWorkers && /^\d{1,3}$/.test(workers))
     wrong('WORKERS', `the embedded PostgreSQL serves ${mostWorkers} processes at most: set DATABASE_URL for more`)
   const isCluster = workers !== '1'
   const demo = oneOf('DEMO', ['on', 'off'], isCluster ? 'off' : 'on') === 'on'
