@@ -10,7 +10,7 @@ const AIM_MS = 30
 const FIRST_SIZE = 10
 const MAX_SIZE = 5_000
 /** A statement ends after it, so that the transaction ends within 100 ms. */
-const TIMEOUT_MS = 80
+const TIMEOUT_MS = 60
 const MAX_TIMEOUT_MS = 5_000
 
 export interface Deleted {

@@ -11,6 +11,7 @@ import { deleteOldDeliveries } from '../webhooks/delivery-store.ts'
 import type { Job } from './worker.ts'
 
 const EVERY_MS = 30_000
+const MANY_ROWS = 1_000
 const DAY_MS = 24 * 3_600_000
 /** 24 hours are guaranteed. */
 const IDEMPOTENT_CALL_DAYS = 2
@@ -137,9 +138,9 @@ export function retentionJob({ database, clock }: { database: Database; clock: C
         }
       }
       if (failures.length > 0) throw failures[0]
-      // Run again at once when this run was long: as many rows may be old by now. But pause when it deleted nothing, because the old rows
-      // that are left are still in use.
-      return performance.now() - startedAt > EVERY_MS && countDeleted() > deletedBefore
+      // Run again at once when this run was long and deleted many rows: as many may be old by now. When it deleted few, it has mostly read
+      // old rows that are still in use.
+      return performance.now() - startedAt > EVERY_MS && countDeleted() - deletedBefore >= MANY_ROWS
     },
   }
 }
