@@ -39,9 +39,9 @@ export async function startDueChecks(
  */
 function urgency({ status, instructionsExpireAt }: Attempt, now: Date): 'unknown' | 'open' | 'ended' {
   if (status === 'processing') return 'unknown'
-  if (status === 'successful' || status === 'surplus') return 'ended'
   // After a decline the provider's page takes another card, as long as the link is open.
-  return status === 'pending' || (instructionsExpireAt !== null && instructionsExpireAt > now) ? 'open' : 'ended'
+  const isStillOpen = status === 'failed' && instructionsExpireAt !== null && instructionsExpireAt > now
+  return status === 'pending' || isStillOpen ? 'open' : 'ended'
 }
 
 async function check(deps: PaymentDependencies, attempt: Attempt): Promise<void> {

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Database } from '../../database/database.ts'
 import { formatMoney } from '../../kernel/money.ts'
 import { OperatorError } from '../../kernel/operator-error.ts'
+import type { Attempt } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { hasChecksDue, makeChecksDue } from '../../payments/store/attempts.ts'
 import { findPaymentStatesByName } from '../../payments/store/payment-states.ts'
@@ -53,42 +54,51 @@ export const paymentResync: Command = {
   options: OPTIONS,
   word: 'payment',
   async run(options) {
-    const state = await withDatabase(async ({ database }) => {
+    const { state, postponed } = await withDatabase(async ({ database }) => {
       const before = await findNamedPayment(database, options)
-      const { id } = before.payment
-      if ((await makeChecksDue(database, id)) > 0) await untilChecked(database, id)
-      const after = await findNamedPayment(database, options)
-      refusePostponed(before, after)
-      return after
+      await makeChecksDue(database, before.payment.id)
+      return untilChecked(database, before, options)
     })
     print(options.json, state, describePayment(state))
+    if (postponed.length === 0) return
+    const times = postponed.map(({ reference, checks }) => `${reference} to ${checks.nextAt?.toISOString()}`)
+    throw new OperatorError(
+      `Checks were postponed, because the provider account has as many calls as its limits allow: ${times.join(', ')}.`,
+    )
   },
 }
 
-/** The running service makes the check: its circuit breakers know which provider is down. */
-async function untilChecked(database: Database, id: PaymentState['payment']['id']): Promise<void> {
-  const deadline = performance.now() + WORKER_TIMEOUT_MS
-  while (await hasChecksDue(database, id)) {
-    if (performance.now() > deadline) {
+/**
+ * The running service makes the checks: its circuit breakers know which provider is down. A check that exceeds the limits of its provider
+ * account is postponed, and the state is then no result of it.
+ */
+async function untilChecked(
+  database: Database,
+  before: PaymentState,
+  options: Options,
+): Promise<{ state: PaymentState; postponed: Attempt[] }> {
+  const deadline = Date.now() + WORKER_TIMEOUT_MS
+  for (;;) {
+    const isDue = await hasChecksDue(database, before.payment.id)
+    const state = await findNamedPayment(database, options)
+    const postponed = state.attempts.filter((attempt) => isUnchecked(attempt, before))
+    const isOver = Date.now() > deadline
+    if (isDue && isOver) {
       throw new OperatorError(
         'The checks are due, but no worker has made them. Start a service on this database (npm start, or ROLE=worker); it makes them.',
       )
     }
+    const isSoon = postponed.some(({ checks }) => checks.nextAt && checks.nextAt.getTime() < deadline)
+    if (!isDue && (isOver || !isSoon)) return { state, postponed }
     await sleep(100)
   }
 }
 
-/** A check that exceeds the rate limit of its provider account is made later. The state is then no result of it. */
-function refusePostponed(before: PaymentState, after: PaymentState): void {
-  for (const { id, status, checks } of after.attempts) {
-    const old = before.attempts.find((attempt) => attempt.id === id)
-    const isSame =
-      old?.status === status && isDeepStrictEqual({ ...old.checks, nextAt: null }, { ...checks, nextAt: null })
-    if (isSame && checks.nextAt)
-      throw new OperatorError(
-        `The check was postponed to ${checks.nextAt.toISOString()}: the provider account has as many calls as its rate limit allows. Another process with ROLE=worker makes more.`,
-      )
-  }
+/** Nothing but the time of its next check has changed. */
+function isUnchecked({ id, status, checks }: Attempt, { attempts }: PaymentState): boolean {
+  const old = attempts.find((attempt) => attempt.id === id)
+  if (!old || checks.nextAt === null || old.status !== status) return false
+  return isDeepStrictEqual({ ...old.checks, nextAt: null }, { ...checks, nextAt: null })
 }
 
 /** The payment that `--payment` names. */
