@@ -294,7 +294,7 @@ test('a single row that takes longer than a batch may is deleted all the same', 
   batches.size = 1
   await batches.next(sleepFor(200)) // ended after 60 ms
   assert.equal(overdueSince.get('test'), null)
-  // The second time it has 320 ms. A slow machine may need more.
+  // The second time it has 240 ms. A slow machine may need more.
   for (let times = 0; times < 5 && !overdueSince.get('test'); times++) await batches.next(sleepFor(200))
   assert.equal(overdueSince.get('test')?.getTime(), OLDEST.getTime() + DAY_MS)
 })

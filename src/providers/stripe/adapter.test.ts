@@ -119,6 +119,7 @@ test('stripe is asked for a page in its own words', async (t) => {
   })
   assert.ok(start.kind === 'link')
   assert.match(start.providerReference, /^cs_test_/)
+  assert.equal(start.paidOnce, true)
   assert.equal(start.publicKey, 'pk_test_51FakeFakeFakeFakeFake')
   assert.equal(start.expiresAt.getTime(), Math.floor(expiresAt.getTime() / 1000) * 1000)
 })
