@@ -57,7 +57,7 @@ export async function compare(
   try {
     for (const scenario of [empty, filled])
       for (const measure of Object.values(measures)) await measure(scenario, COMPILE)
-    // Until the next automatic one, PostgreSQL would read its first payments with plans for an empty table.
+    // Without it, PostgreSQL uses plans for empty tables until its next automatic ANALYZE.
     await database.ask(empty.databaseUrl, 'analyze')
     for (let round = 0; round < rounds; round++) {
       for (const scenario of [empty, filled]) await cancelLaterChecks(database, scenario.databaseUrl)

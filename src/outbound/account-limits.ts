@@ -31,9 +31,8 @@ interface AccountState {
 const MIN_WAIT_MS = 1_000
 const MAX_WAIT_MS = 600_000
 /**
- * For work that nobody waits for: later checks of ended attempts, and lists of refunds and disputes. Each payment adds some. When a busy
- * account adds more than its rate limit allows, the queue grows. With a short wait, the whole queue would be claimed and postponed again and
- * again.
+ * For checks of ended attempts, and for lists of refunds and disputes. No customer waits for them. A busy account can add more of them than
+ * its rate limit allows, so the queue grows. With a short wait, the worker would claim and postpone the whole queue every few minutes.
  */
 export const MAX_BACKGROUND_WAIT_MS = 6 * 3_600_000
 

@@ -70,7 +70,7 @@ test('a paid link is checked after 10 minutes and 6 hours, unless the provider t
   const matched = signal(openLink({ ...LINK, paidOnce: true }), 'match', MINUTE, money)
   assert.equal(checksOf(matched, money).times.length, 2, 'money of another order did not pay the link')
   const unpaid = checksOf(openLink({ ...LINK, paidOnce: true }), pending())
-  assert.equal(unpaid.times.length, 58, 'as any other open link')
+  assert.equal(unpaid.times.length, 58, 'until it is paid, the schedule is the same')
 })
 
 test('a link whose payment was cancelled is checked on the same schedule', () => {
