@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { ADVISORY_LOCKS } from '../src/database/advisory-locks.ts'
-import type { Database, Transaction } from '../src/database/database.ts'
+import type { Database, Queries } from '../src/database/database.ts'
 import { DeleteBatches } from '../src/database/delete-batches.ts'
 import { type Statement, sql, statementOf } from '../src/database/sql.ts'
 import { uuidOf } from '../src/kernel/ids.ts'
@@ -246,24 +246,24 @@ const OLDEST = new Date(Date.now() - 3 * DAY_MS)
 /** A batch whose rows take that long. */
 const sleepFor =
   (msPerRow: number, tried: number[] = []) =>
-  async (tx: Transaction, limit: number) => {
+  async (db: Queries, limit: number) => {
     tried.push(limit)
-    await tx.rows(sql`select pg_sleep(${(msPerRow * limit) / 1_000}::double precision)`)
+    await db.rows(sql`select pg_sleep(${(msPerRow * limit) / 1_000}::double precision)`)
     return { times: [new Date(), OLDEST], isFull: true }
   }
 
 /** The database, with something to do before each statement of a transaction. */
-const withEach = (before: (statement: Statement) => Promise<void>): Database => ({
-  ...database,
-  transaction: (work) =>
-    database.transaction((tx) =>
-      work({
-        ...tx,
-        rows: (statement) => before(statement).then(() => tx.rows(statement)),
-        row: (statement) => before(statement).then(() => tx.row(statement)),
-      }),
-    ),
-})
+function withEach(before: (statement: Statement) => Promise<void>): Database {
+  const wrap = (queries: Queries): Queries => ({
+    ...queries,
+    rows: (statement) => before(statement).then(() => queries.rows(statement)),
+    row: (statement) => before(statement).then(() => queries.row(statement)),
+  })
+  return {
+    ...database,
+    transaction: (work) => database.transaction((tx) => work({ ...tx, ...wrap(tx), last: wrap(tx.last) })),
+  }
+}
 
 test('a batch that takes too long is ended and repeated with fewer rows, and the size grows again', async () => {
   const batches = new DeleteBatches(database, 'test', DAY_MS)

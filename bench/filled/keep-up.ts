@@ -14,8 +14,11 @@ export interface KeptUp {
   /** Rows, by kind. */
   deleted: Record<string, number>
   batches: number
-  slowBatches: number
   batchMs: number
+  /** The longest statement that deleted rows, as PostgreSQL measured it. Its locks are held for as long: the commit is sent with it. */
+  longestMs: number
+  /** As the busy process saw them: until it had read the result. */
+  slowBatches: number
   overdueSeconds: number
   isMet: boolean
 }
@@ -28,7 +31,7 @@ const STEP_SECONDS = 20
 /** The job runs every 30 s, and takes a while. */
 const MAX_OVERDUE_SECONDS = 75
 const MAX_LOSS = 0.1
-const LIMIT_SECONDS = '0.1'
+const MAX_BATCH_MS = 100
 
 /** The rows are written before the first becomes old, with a minute to spare for payments while none is. */
 const leadSeconds = (minutes: number) => 90 + 30 * minutes
@@ -66,8 +69,10 @@ export async function keepUp(
   }
   const rateBefore = await payUntil(firstOldAt - 5_000)
   const before = await readMetrics(scenario)
+  await database.askServer('select pg_stat_statements_reset()')
   const rateWith = await payUntil(firstOldAt + minutes * 60_000)
   const after = await readMetrics(scenario)
+  const longestMs = await readLongestDelete(database)
   const overdueSeconds = await readOverdue(database, scenario)
   await untilDeleted(database, scenario)
   const rateAfter = await payUntil(Date.now() + STEP_SECONDS * 2_000)
@@ -77,13 +82,22 @@ export async function keepUp(
   const batches = after.batches - before.batches
   const slowBatches = batches - (after.quickBatches - before.quickBatches)
   return {
-    ...{ minutes, rateWithout, rateWith, loss, due, batches, slowBatches, overdueSeconds },
+    ...{ minutes, rateWithout, rateWith, loss, due, batches, longestMs, slowBatches, overdueSeconds },
     batchMs: ((after.seconds - before.seconds) / batches) * 1_000,
     deleted: Object.fromEntries(
       kinds.map((kind) => [kind, (after.deleted.get(kind) ?? 0) - (before.deleted.get(kind) ?? 0)]),
     ),
-    isMet: overdueSeconds <= MAX_OVERDUE_SECONDS && slowBatches === 0 && rateWith >= (1 - MAX_LOSS) * PER_SECOND,
+    isMet:
+      overdueSeconds <= MAX_OVERDUE_SECONDS && longestMs <= MAX_BATCH_MS && rateWith >= (1 - MAX_LOSS) * PER_SECOND,
   }
+}
+
+async function readLongestDelete(database: BenchDatabase): Promise<number> {
+  const [longest] = await database.askServer<{ ms: number | null }>(
+    `select max(max_exec_time) as ms from pg_stat_statements where query ilike '%delete from%' and toplevel`,
+  )
+  if (longest?.ms == null) throw new Error('PostgreSQL measured no statement that deletes')
+  return longest.ms
 }
 
 /** By how much the oldest payment is too old. */
@@ -121,6 +135,6 @@ async function readMetrics({ server }: Scenario) {
     deleted,
     batches: readValue('manilla_retention_batch_seconds_count'),
     seconds: readValue('manilla_retention_batch_seconds_sum'),
-    quickBatches: readValue(`manilla_retention_batch_seconds_bucket{le="${LIMIT_SECONDS}"}`),
+    quickBatches: readValue(`manilla_retention_batch_seconds_bucket{le="${MAX_BATCH_MS / 1_000}"}`),
   }
 }

@@ -21,7 +21,7 @@ const HELP = `Usage: npm run growth [-- --payments N] [--minutes N] [--rounds N]
   --rounds N    rounds of the comparison (3)
 
 Ends with 1 when something is more than 10 % slower on the filled database, when fewer than 180 payments a second were made beside the
-deletion, when old rows are left, or when a batch took over 100 ms.
+deletion, when old rows are left, or when a statement that deletes took over 100 ms.
 `
 const MAX_LOSS = 0.1
 
@@ -89,12 +89,25 @@ function reportSizes(sizes: TableSize[]): string {
 }
 
 function reportKept(kept: KeptUp): string {
-  const { minutes, rateWithout, rateWith, loss, due, deleted, batches, slowBatches, batchMs, overdueSeconds } = kept
+  const {
+    minutes,
+    rateWithout,
+    rateWith,
+    loss,
+    due,
+    deleted,
+    batches,
+    batchMs,
+    longestMs,
+    slowBatches,
+    overdueSeconds,
+  } = kept
   return [
     `${minutes} min: ${(due / minutes / 60).toFixed(0)} payments a second became old`,
     `whole payments a second: ${rateWithout.toFixed(0)} without old rows, ${rateWith.toFixed(0)} beside the deletion: loss ${(loss * 100).toFixed(1)} %`,
     ...Object.entries(deleted).map(([kind, count]) => `  ${kind}: ${count} deleted`),
-    `${batches} batches of ${batchMs.toFixed(0)} ms on average, ${slowBatches} of them over 100 ms`,
+    `${batches} batches of ${batchMs.toFixed(0)} ms on average, ${slowBatches} of them over 100 ms until the process had the result`,
+    `the longest statement took PostgreSQL ${longestMs.toFixed(0)} ms`,
     `the oldest payment that was left had been due for ${overdueSeconds.toFixed(0)} s: ${kept.isMet ? 'PASS' : 'FAIL'}`,
   ].join('\n')
 }

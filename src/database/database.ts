@@ -26,6 +26,8 @@ export interface Queries {
 
 export interface Transaction extends Queries {
   readonly inTransaction: true
+  /** Sends the commit together with a statement, the last one. So its locks do not wait until this process has read the result. */
+  readonly last: Queries
 }
 
 /** A read-only transaction in which every statement sees the same data. */
@@ -239,27 +241,33 @@ async function runTransaction<Result>(
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<{ result: Result; notified: Notification[] }> {
   const notified: Notification[] = []
+  let committed: Promise<unknown> | undefined
   const rows = async <Row>(statement: Statement) => {
+    if (committed) throw new Error('the commit has been sent')
     STATEMENT_SENT.publish(statement)
     return (await client.send(statement)).rows as Row[]
   }
-  const tx: Transaction = {
-    inTransaction: true,
-    rows,
-    row: async <Row>(statement: Statement) => (await rows<Row>(statement))[0],
-    notify: (channel, payload = '') => void notified.push([channel, payload]),
+  const lastRows = <Row>(statement: Statement) => {
+    const answer = rows<Row>(statement)
+    committed = client.send('commit') // when the statement fails, PostgreSQL rolls back instead
+    committed.catch(ignore) // it is awaited after the statement
+    return answer
   }
+  const notify = (channel: string, payload = '') => void notified.push([channel, payload])
+  const last = { rows: lastRows, row: async <Row>(statement: Statement) => (await lastRows<Row>(statement))[0], notify }
+  const row = async <Row>(statement: Statement) => (await rows<Row>(statement))[0]
+  const tx: Transaction = { inTransaction: true, rows, row, notify, last }
   await client.send('begin')
   let result: Result
   try {
     result = await work(tx)
   } catch (error) {
-    if (!breaksConnection(error)) await client.send('rollback')
+    if (!breaksConnection(error)) await (committed ?? client.send('rollback'))
     throw error
   }
   // When the commit fails, the work may be on disk all the same. The caller gets `unavailable`, and unique constraints keep a
   // retry from doing the work twice.
-  await client.send('commit')
+  await (committed ?? client.send('commit'))
   return { result, notified }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { overdueSince, retentionBatchSeconds, retentionDeleted } from '../metrics/instruments.ts'
 import { ADVISORY_LOCKS } from './advisory-locks.ts'
-import type { Database, Transaction } from './database.ts'
+import type { Database, Queries, Transaction } from './database.ts'
 import { isStatementTimeout } from './failure.ts'
 import { sql } from './sql.ts'
 
@@ -48,10 +48,10 @@ export class DeleteBatches {
   }
 
   /**
-   * Deletes up to `size` rows, then pauses for half as long as that took. Returns true when more may be left. Throws DeletingElsewhere while
-   * another process deletes.
+   * Deletes up to `size` rows by one statement, then pauses for half as long as that took. Returns true when more may be left. Throws
+   * DeletingElsewhere while another process deletes.
    */
-  async next(deleteRows: (tx: Transaction, limit: number) => Promise<Deleted>): Promise<boolean> {
+  async next(deleteRows: (db: Queries, limit: number) => Promise<Deleted>): Promise<boolean> {
     let [startedAt, workMs] = [performance.now(), 0]
     let deleted: Deleted
     const endedAfterMs = () => performance.now() - startedAt
@@ -59,7 +59,7 @@ export class DeleteBatches {
       deleted = await this.#database.transaction(async (tx) => {
         await begin(tx, this.#timeoutMs)
         startedAt = performance.now() // no row is locked before
-        const result = await deleteRows(tx, this.size)
+        const result = await deleteRows(tx.last, this.size)
         workMs = endedAfterMs()
         return result
       })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { after, test } from 'node:test'
 import v8 from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -39,4 +40,38 @@ test('a server that does not stop a statement in time is given up, and the next 
   // A machine that stalls may not answer in time either, but not each time.
   const one = () => impatient.row(sql`select 1 as one`).catch(({ code }) => code)
   assert.deepEqual(await eventually(one, (answer) => answer !== 'unavailable'), { one: 1 })
+})
+
+test('the commit that is sent with the last statement does not wait for this process', async () => {
+  await database.rows(sql`create table locked (id integer)`)
+  const isCommitted = `
+    import pg from 'pg'
+    const client = new pg.Client({ connectionString: ${JSON.stringify(url)} })
+    await client.connect()
+    const deadline = Date.now() + 20_000
+    const isThere = async () => (await client.query('select from locked')).rowCount === 1
+    while (!(await isThere()) && Date.now() < deadline) {}
+    process.exit((await isThere()) ? 0 : 1)`
+  await database.transaction(async (tx) => {
+    const answer = tx.last.rows(sql`insert into locked values (1)`)
+    // This process reads nothing until the other one has seen the row.
+    const seen = spawnSync(process.execPath, ['--input-type=module', '-e', isCommitted], { cwd: import.meta.dirname })
+    assert.equal(seen.status, 0, `${seen.stderr}`)
+    await answer
+    await assert.rejects(tx.rows(sql`select 1`), /commit has been sent/)
+  })
+})
+
+test('when the last statement fails, the transaction is rolled back and its connection is used again', async () => {
+  await database.rows(sql`create table whole (id integer primary key)`)
+  const one = connect({ url, connections: 1 })
+  after(() => one.close())
+  const failed = one.transaction(async (tx) => {
+    await tx.rows(sql`insert into whole values (1)`)
+    return tx.last.rows(sql`insert into whole values (1)`)
+  })
+  await assert.rejects(failed, { code: '23505' })
+  assert.deepEqual(await one.rows(sql`select id from whole`), [])
+  await one.transaction((tx) => tx.last.rows(sql`insert into whole values (2)`))
+  assert.deepEqual(await one.rows(sql`select id from whole`), [{ id: 2 }])
 })

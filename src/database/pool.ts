@@ -60,7 +60,8 @@ class StatementClient extends pg.Client {
   readonly #timeoutMs: number
 
   constructor({ query_timeout = 0, ...config }: pg.ClientConfig = {}) {
-    super(config)
+    // A statement is sent at once, not when the one before it is answered. Not in the types.
+    super({ ...config, pipeline: true } as pg.ClientConfig)
     this.#timeoutMs = query_timeout
   }
 

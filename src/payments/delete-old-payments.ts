@@ -34,8 +34,8 @@ async function* deleteOfOwner(
   let after = FIRST_UUID
   let isMore = true
   while (isMore) {
-    isMore = await batches.next(async (tx, limit) => {
-      const { times, found, last } = await deleteClosedPayments(tx, owner, { mode, before, after }, limit)
+    isMore = await batches.next(async (db, limit) => {
+      const { times, found, last } = await deleteClosedPayments(db, owner, { mode, before, after }, limit)
       after = last ?? after
       return { times, isFull: found === limit }
     })

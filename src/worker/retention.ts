@@ -81,8 +81,8 @@ function purge(kind: string, tables: string[], days: number | undefined, deleteO
     ...{ kind, tables, days },
     async *run(batches, before) {
       const deleteNext = () =>
-        batches.next(async (tx, limit) => {
-          const times = await deleteOld(tx, before, limit)
+        batches.next(async (db, limit) => {
+          const times = await deleteOld(db, before, limit)
           return { times, isFull: times.length === limit }
         })
       while (await deleteNext()) yield

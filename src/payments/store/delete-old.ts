@@ -1,4 +1,4 @@
-import type { Queries, Transaction } from '../../database/database.ts'
+import type { Queries } from '../../database/database.ts'
 import { freshSql, sql, statementOf } from '../../database/sql.ts'
 import { firstUuidAt } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
@@ -124,12 +124,12 @@ export interface DeletedPayments {
  * end, and a busy process would hold the locks while its next statement waits for its turn.
  */
 export async function deleteClosedPayments(
-  tx: Transaction,
+  db: Queries,
   { uuid, place }: Pick<OldPaymentsOwner, 'uuid' | 'place'>,
   { mode, before, after }: { mode: Mode; before: Date; after: string },
   limit: number,
 ): Promise<DeletedPayments> {
   const values = [place, uuid, mode, after, firstUuidAt(before), limit, before]
-  const row = await tx.row<DeletedPayments>(statementOf(DELETE_CLOSED_PAYMENTS, values))
+  const row = await db.row<DeletedPayments>(statementOf(DELETE_CLOSED_PAYMENTS, values))
   return row ?? { times: [], found: 0, last: null }
 }

@@ -1,24 +1,29 @@
 import type { Queries } from '../../../database/database.ts'
 import { sql } from '../../../database/sql.ts'
-import { ALL_PLACES, type Place } from '../../../kernel/place.ts'
+import { ALL_PLACES } from '../../../kernel/place.ts'
 
 /** Deletes payments with their transactions and disputes. Cards stay: merchants have saved them. Returns when they were made. */
 async function deleteOldPayments(db: Queries, before: Date, limit: number): Promise<Date[]> {
-  const old = await db.rows<{ place: Place; id: number; at: Date }>(sql`
-    select place, id, created_at as at from gateway_payments
-     where created_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
-     order by created_at limit ${limit}`)
-  const [places, ids] = [old.map(({ place }) => place), old.map(({ id }) => id)]
-  await db.rows(sql`
-    delete from gateway_disputes d using unnest(${places}::smallint[], ${ids}::bigint[]) as old (place, id)
-     where d.place = old.place and d.payment_id = old.id`)
-  await db.rows(sql`
-    delete from gateway_transactions t using unnest(${places}::smallint[], ${ids}::bigint[]) as old (place, id)
-     where t.place = old.place and t.payment_id = old.id`)
-  await db.rows(sql`
-    delete from gateway_payments p using unnest(${places}::smallint[], ${ids}::bigint[]) as old (place, id)
-     where p.place = old.place and p.id = old.id`)
-  return old.map(({ at }) => at)
+  const rows = await db.rows<{ at: Date }>(sql`
+    with old as materialized (
+      select place, id, created_at as at from gateway_payments
+       where created_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
+       order by created_at limit ${limit}
+    ), keys (places, ids) as materialized (
+      -- Arrays make PostgreSQL use an index of each table, even when its statistics are old.
+      select array(select place from old order by at, id), array(select id from old order by at, id)
+    ), deleted_disputes as (
+      delete from gateway_disputes d using keys cross join lateral unnest(places, ids) as o (place, id)
+       where d.place = o.place and d.payment_id = o.id
+    ), deleted_transactions as (
+      delete from gateway_transactions t using keys cross join lateral unnest(places, ids) as o (place, id)
+       where t.place = o.place and t.payment_id = o.id
+    ), deleted_payments as (
+      delete from gateway_payments p using keys cross join lateral unnest(places, ids) as o (place, id)
+       where p.place = o.place and p.id = o.id
+    )
+    select at from old`)
+  return rows.map(({ at }) => at)
 }
 
 /** Deletes notices that are not sent any more. Returns when they were made. */
