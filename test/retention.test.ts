@@ -253,15 +253,15 @@ const sleepFor =
   }
 
 /** The database, with something to do before each statement of a transaction. */
-function withEach(before: (statement: Statement) => Promise<void>): Database {
-  const wrap = (queries: Queries): Queries => ({
+function withEach(before: (statement: Statement, isLast: boolean) => Promise<void>): Database {
+  const wrap = (queries: Queries, isLast: boolean): Queries => ({
     ...queries,
-    rows: (statement) => before(statement).then(() => queries.rows(statement)),
-    row: (statement) => before(statement).then(() => queries.row(statement)),
+    rows: (statement) => before(statement, isLast).then(() => queries.rows(statement)),
+    row: (statement) => before(statement, isLast).then(() => queries.row(statement)),
   })
   return {
     ...database,
-    transaction: (work) => database.transaction((tx) => work({ ...tx, ...wrap(tx), last: wrap(tx.last) })),
+    transaction: (work) => database.transaction((tx) => work({ ...tx, ...wrap(tx, false), last: wrap(tx.last, true) })),
   }
 }
 
@@ -303,8 +303,9 @@ test('a batch of payments takes two statements, and does not become smaller beca
   const payment = await paid(await addShop())
   await endChecks(payment)
   let statements = 0
-  const busy = withEach(async ({ text }) => {
+  const busy = withEach(async ({ text }, isLast) => {
     statements++
+    assert.equal(isLast, !text.includes('statement_timeout'), 'the commit is sent with the statement that deletes')
     // Longer than a batch should take.
     if (text.includes('statement_timeout')) await sleep(60)
   })

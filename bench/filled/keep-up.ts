@@ -17,6 +17,8 @@ export interface KeptUp {
   batchMs: number
   /** The longest statement that deleted rows, as PostgreSQL measured it. Its locks are held for as long: the commit is sent with it. */
   longestMs: number
+  /** Ended by `statement_timeout`. PostgreSQL does not measure those. */
+  endedBatches: number
   /** As the busy process saw them: until it had read the result. */
   slowBatches: number
   overdueSeconds: number
@@ -72,7 +74,7 @@ export async function keepUp(
   await database.askServer('select pg_stat_statements_reset()')
   const rateWith = await payUntil(firstOldAt + minutes * 60_000)
   const after = await readMetrics(scenario)
-  const longestMs = await readLongestDelete(database)
+  const { longestMs, statements } = await readDeletes(database, scenario)
   const overdueSeconds = await readOverdue(database, scenario)
   await untilDeleted(database, scenario)
   const rateAfter = await payUntil(Date.now() + STEP_SECONDS * 2_000)
@@ -83,6 +85,7 @@ export async function keepUp(
   const slowBatches = batches - (after.quickBatches - before.quickBatches)
   return {
     ...{ minutes, rateWithout, rateWith, loss, due, batches, longestMs, slowBatches, overdueSeconds },
+    endedBatches: batches - statements,
     batchMs: ((after.seconds - before.seconds) / batches) * 1_000,
     deleted: Object.fromEntries(
       kinds.map((kind) => [kind, (after.deleted.get(kind) ?? 0) - (before.deleted.get(kind) ?? 0)]),
@@ -92,12 +95,17 @@ export async function keepUp(
   }
 }
 
-async function readLongestDelete(database: BenchDatabase): Promise<number> {
-  const [longest] = await database.askServer<{ ms: number | null }>(
-    `select max(max_exec_time) as ms from pg_stat_statements where query ilike '%delete from%' and toplevel`,
+/** The statements of retention, which find old rows first. */
+async function readDeletes(
+  database: BenchDatabase,
+  { databaseUrl }: Scenario,
+): Promise<{ longestMs: number; statements: number }> {
+  const [found] = await database.askServer<{ longest: number | null; statements: number }>(
+    `select max(max_exec_time) as longest, sum(calls)::integer as statements from pg_stat_statements s join pg_database d on d.oid = s.dbid
+      where d.datname = '${new URL(databaseUrl).pathname.slice(1)}' and s.query ~ '^\\s*with (found|old) as materialized'`,
   )
-  if (longest?.ms == null) throw new Error('PostgreSQL measured no statement that deletes')
-  return longest.ms
+  if (found?.longest == null) throw new Error('PostgreSQL measured no statement that deletes')
+  return { longestMs: found.longest, statements: found.statements }
 }
 
 /** By how much the oldest payment is too old. */

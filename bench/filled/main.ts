@@ -89,25 +89,13 @@ function reportSizes(sizes: TableSize[]): string {
 }
 
 function reportKept(kept: KeptUp): string {
-  const {
-    minutes,
-    rateWithout,
-    rateWith,
-    loss,
-    due,
-    deleted,
-    batches,
-    batchMs,
-    longestMs,
-    slowBatches,
-    overdueSeconds,
-  } = kept
+  const { minutes, rateWithout, rateWith, loss, due, deleted, batches, batchMs, overdueSeconds } = kept
   return [
     `${minutes} min: ${(due / minutes / 60).toFixed(0)} payments a second became old`,
     `whole payments a second: ${rateWithout.toFixed(0)} without old rows, ${rateWith.toFixed(0)} beside the deletion: loss ${(loss * 100).toFixed(1)} %`,
     ...Object.entries(deleted).map(([kind, count]) => `  ${kind}: ${count} deleted`),
-    `${batches} batches of ${batchMs.toFixed(0)} ms on average, ${slowBatches} of them over 100 ms until the process had the result`,
-    `the longest statement took PostgreSQL ${longestMs.toFixed(0)} ms`,
+    `${batches} batches of ${batchMs.toFixed(0)} ms on average, ${kept.slowBatches} of them over 100 ms until the process had the result`,
+    `the longest statement took PostgreSQL ${kept.longestMs.toFixed(0)} ms; ${kept.endedBatches} were ended by their timeout`,
     `the oldest payment that was left had been due for ${overdueSeconds.toFixed(0)} s: ${kept.isMet ? 'PASS' : 'FAIL'}`,
   ].join('\n')
 }

@@ -26,7 +26,10 @@ export interface Queries {
 
 export interface Transaction extends Queries {
   readonly inTransaction: true
-  /** Sends the commit together with a statement, the last one. So its locks do not wait until this process has read the result. */
+  /**
+   * Sends the commit together with the last statement, so that its locks do not wait until this process has read the result. What fails
+   * after the statement was sent no longer rolls back.
+   */
   readonly last: Queries
 }
 
@@ -197,7 +200,7 @@ async function openSnapshot(client: Session): Promise<Snapshot> {
   let broken: Error | undefined
   let before: Promise<unknown> = Promise.resolve()
   const query = async (statement: Statement | string) => {
-    const run = before.then(() => client.send(statement)) // in turn: a connection takes one statement at a time
+    const run = before.then(() => client.send(statement)) // in turn: all of them are sent on one connection
     before = run.then(ignore, ignore) // not the rows: they would stay in memory until the next statement
     try {
       return (await run).rows
@@ -241,13 +244,14 @@ async function runTransaction<Result>(
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<{ result: Result; notified: Notification[] }> {
   const notified: Notification[] = []
-  let committed: Promise<unknown> | undefined
+  let committed: Promise<pg.QueryResult> | undefined
   const rows = async <Row>(statement: Statement) => {
     if (committed) throw new Error('the commit has been sent')
     STATEMENT_SENT.publish(statement)
     return (await client.send(statement)).rows as Row[]
   }
-  const lastRows = <Row>(statement: Statement) => {
+  const lastRows = async <Row>(statement: Statement) => {
+    if (committed) throw new Error('the commit has been sent')
     const answer = rows<Row>(statement)
     committed = client.send('commit') // when the statement fails, PostgreSQL rolls back instead
     committed.catch(ignore) // it is awaited after the statement

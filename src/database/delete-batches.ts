@@ -79,7 +79,7 @@ export class DeleteBatches {
     return deleted.isFull
   }
 
-  /** By the time of the rows alone: a batch in a busy process takes long however small it is. */
+  /** By the time of the statement alone: in a busy process the others take long however few the rows are. */
   #adapt(isFull: boolean, workMs: number): void {
     if (!isFull && workMs < AIM_MS) return
     const fitting = Math.round(this.size * Math.min(2, AIM_MS / workMs))

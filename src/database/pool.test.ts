@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { after, test } from 'node:test'
 import v8 from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createDatabase } from '../../test/support/database.ts'
+import { createDatabase, pooledUrl } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/paying.ts'
 import { connect } from './database.ts'
 import { sql } from './sql.ts'
@@ -59,12 +59,14 @@ test('the commit that is sent with the last statement does not wait for this pro
     assert.equal(seen.status, 0, `${seen.stderr}`)
     await answer
     await assert.rejects(tx.rows(sql`select 1`), /commit has been sent/)
+    await assert.rejects(tx.last.rows(sql`select 1`), /commit has been sent/)
   })
 })
 
 test('when the last statement fails, the transaction is rolled back and its connection is used again', async () => {
   await database.rows(sql`create table whole (id integer primary key)`)
-  const one = connect({ url, connections: 1 })
+  const pooled = pooledUrl(url)
+  const one = connect({ url: pooled ?? url, isPooled: pooled !== undefined, poolWaitMs: 30_000, connections: 1 })
   after(() => one.close())
   const failed = one.transaction(async (tx) => {
     await tx.rows(sql`insert into whole values (1)`)

@@ -60,8 +60,8 @@ class StatementClient extends pg.Client {
   readonly #timeoutMs: number
 
   constructor({ query_timeout = 0, ...config }: pg.ClientConfig = {}) {
-    // A statement is sent at once, not when the one before it is answered. Not in the types.
-    super({ ...config, pipeline: true } as pg.ClientConfig)
+    // A statement is sent at once, not when the one before it is answered. See `Transaction.last`.
+    super({ ...config, pipeline: true })
     this.#timeoutMs = query_timeout
   }
 

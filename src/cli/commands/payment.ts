@@ -85,7 +85,7 @@ async function untilChecked(
     const isOver = Date.now() > deadline
     if (isDue && isOver) {
       throw new OperatorError(
-        'The checks are due, but no worker has made them. Start a service on this database (npm start, or ROLE=worker); it makes them.',
+        `The checks were not made within ${WORKER_TIMEOUT_MS / 1_000} s. If no service runs on this database (npm start, or ROLE=worker), start one; it makes them. If one runs, the provider may be slow: look at the payment again in a minute.`,
       )
     }
     const isSoon = postponed.some(({ checks }) => checks.nextAt && checks.nextAt.getTime() < deadline)

@@ -10,8 +10,8 @@ async function deleteOldPayments(db: Queries, before: Date, limit: number): Prom
        where created_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by created_at limit ${limit}
     ), keys (places, ids) as materialized (
-      -- Arrays make PostgreSQL use an index of each table, even when its statistics are old.
-      select array(select place from old order by at, id), array(select id from old order by at, id)
+      -- PostgreSQL expects few rows of an array. So it uses an index of each table, even when its statistics are old.
+      select array(select place from old order by place, id), array(select id from old order by place, id)
     ), deleted_disputes as (
       delete from gateway_disputes d using keys cross join lateral unnest(places, ids) as o (place, id)
        where d.place = o.place and d.payment_id = o.id
