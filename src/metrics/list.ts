@@ -162,7 +162,7 @@ export const METRICS = {
   },
   retentionBatchSeconds: {
     ...{ name: 'manilla_retention_batch_seconds', type: 'histogram', group: 'Retention' },
-    help: 'Time of a transaction that deletes old rows.',
+    help: 'Time of a transaction that deletes old rows, until the process has its result.',
     labels: [],
     buckets: SECONDS,
   },
