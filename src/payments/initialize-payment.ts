@@ -16,7 +16,15 @@ import {
 } from './create-payment.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import type { CallContext } from './idempotent-call.ts'
-import { executeStart, type Intent, planIntent, type Start, type Started, startAttempt } from './start-attempt.ts'
+import {
+  executeStart,
+  type Intent,
+  planUncardedIntent,
+  type Start,
+  type Started,
+  savedCardFor,
+  startAttempt,
+} from './start-attempt.ts'
 import { assertPending, type PaymentRequest, type User } from './state/payment.ts'
 import { priceOf, takes } from './state/payment-options.ts'
 import { findStateByAttempt, type Snapshot } from './store/payment-states.ts'
@@ -92,9 +100,13 @@ async function createWithIntent(
     hasRefunds: false,
     merchantName: caller.merchantName,
   }
-  const { decision, more, result } = await planIntent(deps.database, deps, before, start, integration)
-  const isWritten = await tryWriteDecision(deps, before, decision, { ...more, isNew: true })
-  return isWritten ? result : undefined
+  const { decision, more, result } = planUncardedIntent(deps, before, start, integration)
+  // The card is for the provider call alone, so it is looked for meanwhile.
+  const [isWritten, saved] = await Promise.all([
+    tryWriteDecision(deps, before, decision, { ...more, isNew: true }),
+    savedCardFor(deps.database, deps, before.payment, integration, start),
+  ])
+  return isWritten ? { ...result, saved } : undefined
 }
 
 function wantedOf(caller: Caller, request: InitializeRequest, integration: Integration): CreatePayment {

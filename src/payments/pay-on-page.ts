@@ -4,8 +4,9 @@ import { type EnabledIntegration, listEnabledIntegrations } from '../integration
 import type { Channel } from '../kernel/channel.ts'
 import type { PaymentId, SavedCardId } from '../kernel/ids.ts'
 import { Problem, type ProblemCode } from '../kernel/problem.ts'
+import { AttemptNotStarted } from './attempt-not-started.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { AttemptNotStarted, executeStart, type Intent, planConfirmed, planIntent, type Start } from './start-attempt.ts'
+import { executeStart, type Intent, planConfirmed, planIntent, type Start } from './start-attempt.ts'
 import type { Attempt } from './state/attempt.ts'
 import { optionsForChannel, type PaymentOption } from './state/payment-options.ts'
 import {

@@ -10,13 +10,13 @@ import type {
   AccountStart,
   Capabilities,
   CardStart,
-  Declined,
   Order,
   Outcome,
   SavedCardCharge,
   SavedCardToken,
   Unknown,
 } from '../providers/provider.ts'
+import { AttemptNotStarted, answeredTooLate, keysRefused, notStartedOutcome } from './attempt-not-started.ts'
 import { askProvider, recordProviderCall } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { maySaveCard, settleAttempt } from './settle-attempt.ts'
@@ -58,22 +58,6 @@ export interface Start {
   startedBy?: StartedBy | undefined
 }
 
-/** Thrown when the provider returned no instructions. The attempt has the outcome. */
-export class AttemptNotStarted extends Problem {
-  /** No money can have moved, so failover to another provider is safe. */
-  readonly nothingStarted: boolean
-  constructor(
-    code: 'provider_error' | 'provider_timeout',
-    detail: string,
-    attempt: Attempt,
-    more: { nothingStarted: boolean; retryAfterSeconds?: number; retryable?: boolean },
-  ) {
-    const { nothingStarted, ...rest } = more
-    super(code, detail, { extra: { attempt: attempt.reference }, ...rest })
-    this.nothingStarted = nothingStarted
-  }
-}
-
 /**
  * Starts an attempt: commits the intent, calls the provider, commits its answer. If an attempt of the same provider and channel is open,
  * it is returned and the provider is not called.
@@ -99,30 +83,38 @@ export interface Intent {
   saved: { id: SavedCardId; token: SavedCardToken; email: string; isChosen: boolean } | undefined
 }
 
+type PlannedIntent = Plan<Intent> & { decision: Decision }
+
 /** A new attempt, which is stored as the intent before the provider call. */
 export async function planIntent(
   db: Queries,
   deps: PaymentDependencies,
   before: Snapshot,
   start: Start,
-  integration?: EnabledIntegration,
-): Promise<Plan<Intent> & { decision: Decision }> {
-  const { capabilities, channel, pageKey, startedBy } = start
-  const { payment } = before
-  const { account, version } = integration ?? (await currentIntegration(db, payment, start))
-  const begun = newAttempt(
-    before,
-    { ...start, account, chargedAtOnce: start.card !== undefined && start.card !== 'new' },
-    deps.clock.now(),
-  )
-  const decision = addAttempt(before, begun)
-  const saved = channel === 'card' ? await savedCardFor(db, deps, payment, account, start) : undefined
+  chosen?: EnabledIntegration,
+): Promise<PlannedIntent> {
+  const integration = chosen ?? (await currentIntegration(db, before.payment, start))
+  const plan = planUncardedIntent(deps, before, start, integration)
+  const saved = await savedCardFor(db, deps, before.payment, integration, start)
+  return { ...plan, result: { ...plan.result, saved } }
+}
+
+/** The same, without the saved card. */
+export function planUncardedIntent(
+  deps: PaymentDependencies,
+  before: Snapshot,
+  start: Start,
+  { account, version }: EnabledIntegration,
+): PlannedIntent {
+  const { capabilities, pageKey, startedBy } = start
+  const chargedAtOnce = start.card !== undefined && start.card !== 'new'
+  const decision = addAttempt(before, newAttempt(before, { ...start, account, chargedAtOnce }, deps.clock.now()))
   const attempt = decision.state.attempts.at(-1) as Attempt
-  const order = orderOf(deps, payment, attempt, capabilities, before.merchantName)
+  const order = orderOf(deps, before.payment, attempt, capabilities, before.merchantName)
   return {
     decision,
     more: { integration: { provider: capabilities.name, version }, pageKey, startedBy },
-    result: { state: { ...before, ...decision.state }, attempt, saved, order },
+    result: { state: { ...before, ...decision.state }, attempt, saved: undefined, order },
   }
 }
 
@@ -140,14 +132,14 @@ async function currentIntegration(db: Queries, payment: Payment, start: Start): 
   return integration
 }
 
-async function savedCardFor(
+export async function savedCardFor(
   db: Queries,
   { secrets }: PaymentDependencies,
   payment: Payment,
-  account: number,
-  { capabilities, card }: Start,
+  { account }: Pick<EnabledIntegration, 'account'>,
+  { capabilities, channel, card }: Start,
 ): Promise<Intent['saved']> {
-  if (card === 'new') return undefined
+  if (channel !== 'card' || card === 'new') return undefined
   const at = { provider: capabilities.name, account }
   const found = await findCard(db, secrets, payment, at, payment.user, card)
   if (card && !found) throw new Problem('not_found', 'There is no such card.')
@@ -166,7 +158,7 @@ export async function planConfirmed(
   if (!capabilities) throw new Error(`${waiting.provider} not found`)
   const decision = confirmSavedCard(before, waiting.id, deps.clock.now())
   const { savedCard: card } = waiting.instructions
-  const saved = await savedCardFor(db, deps, payment, waiting.account, { capabilities, channel: 'card', card })
+  const saved = await savedCardFor(db, deps, payment, waiting, { capabilities, channel: 'card', card })
   const attempt = decision.state.attempts.find(({ id }) => id === waiting.id) as Attempt
   const order = orderOf(deps, payment, attempt, capabilities, before.merchantName)
   return { decision, result: { state: { ...before, ...decision.state }, attempt, saved, order } }
@@ -240,25 +232,6 @@ function settleStart(
   call: CallRecord | undefined,
 ): Promise<PaymentState> {
   return settleAttempt(deps, attempt, { outcome, source: 'start', ...(call && { call }) }, state)
-}
-
-function answeredTooLate(attempt: Attempt): AttemptNotStarted {
-  return new AttemptNotStarted(
-    'provider_timeout',
-    `${attempt.provider} answered too late: attempt ${attempt.reference} had failed already. Nothing was charged; try again.`,
-    attempt,
-    { nothingStarted: false },
-  )
-}
-
-function keysRefused(attempt: Attempt): AttemptNotStarted {
-  const { provider, mode } = attempt
-  return new AttemptNotStarted(
-    'provider_error',
-    `${provider} refused your ${mode} keys. Set the right ones with PUT /payments/v1/integrations/${provider} or manilla integration set ${provider}.`,
-    attempt,
-    { nothingStarted: true, retryable: false },
-  )
 }
 
 type Answer = CardStart | AccountStart | SavedCardCharge | ConfirmationPage
@@ -388,13 +361,4 @@ function instructionsFrom(answer: Ready, { order, saved }: Intent, merchantName:
       return { instructions, instructionsExpireAt: expiresAt, providerReference }
     }
   }
-}
-
-function notStartedOutcome(because: string): Declined {
-  const failure = {
-    code: 'provider_unavailable',
-    message: 'The provider cannot be reached right now. Nothing was charged.',
-    providerCode: because,
-  } as const
-  return { kind: 'declined', failure, tryId: null }
 }
