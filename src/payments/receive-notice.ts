@@ -7,8 +7,8 @@ import type { NoticeReading, RawNotice, Receipt } from '../providers/provider.ts
 import { type PaymentDependencies, withReserved } from './dependencies.ts'
 import { type NoticeAccountCache, type NoticeAccounts, noticeAccountCache } from './read-notice-accounts.ts'
 import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
-import { checkAttempt, noticeResult, settleAttempt } from './settle-attempt.ts'
-import { takeStarted } from './started-attempts.ts'
+import { askForOutcome, type CheckAnswer, checkAttempt, noticeResult, settleAttempt } from './settle-attempt.ts'
+import { type StartedAttempt, takeStarted } from './started-attempts.ts'
 import type { Attempt } from './state/attempt.ts'
 import type { Notice } from './state/notice.ts'
 import { scheduleHintedCheck } from './store/hints.ts'
@@ -19,11 +19,14 @@ import { findNewReceipts, insertUnmatched } from './store/receipts.ts'
 
 export type Received =
   /** Stored: answer 2xx, then process it. */
-  | { kind: 'kept'; notice: Notice; isNew: boolean }
+  | { kind: 'kept'; notice: Notice; isNew: boolean; asked: AskedAttempt | undefined }
   | { kind: 'forged'; because: string }
   /** Unsigned: nothing is stored. See `scheduleCheckForHint`. */
   | { kind: 'hint'; scope: Scope; reference: string }
   | { kind: 'not found' }
+
+/** An attempt that the notice names, and the answer of the provider, which is asked while the notice is being stored. */
+export type AskedAttempt = StartedAttempt & { answer: Promise<CheckAnswer> }
 
 export interface NoticeGuards {
   accounts: NoticeAccountCache
@@ -37,7 +40,7 @@ export interface NoticeGuards {
 
 /**
  * Verifies the signature of a notice and stores it. A forged notice costs no query, except a rate-limited read of recently changed keys.
- * The provider is not called here.
+ * For a notice of success about an attempt that this process has started, the provider is asked meanwhile.
  */
 export async function receiveNotice(
   deps: PaymentDependencies,
@@ -65,9 +68,18 @@ export async function receiveNotice(
   if (reading.kind === 'hint') return { ...reading, scope }
   const { body } = raw
   const storing = insertNotice(reservedOf(deps.database), deps.secrets, scope, { provider, account, body, reading })
-  if (reading.kind === 'notice' && reading.says === 'paid' && reading.reference !== null)
-    announce(reading.reference, storing)
-  return { kind: 'kept', ...(await storing) }
+  const paid = reading.kind === 'notice' && reading.says === 'paid' ? reading.reference : null
+  if (paid !== null) announce(paid, storing)
+  const started = paid === null ? undefined : takeStarted({ ...owner, provider, account }, paid)
+  const asked = started && { ...started, answer: askMeanwhile(deps, started) }
+  return { kind: 'kept', ...(await storing), asked }
+}
+
+/** Not before the statement with the notice is sent, which has the same turn of the event loop. */
+function askMeanwhile(deps: PaymentDependencies, { attempt }: StartedAttempt): Promise<CheckAnswer> {
+  const answer = turn().then(() => askForOutcome(deps, attempt))
+  answer.catch(() => {}) // without a stored notice nobody waits for it
+  return answer
 }
 
 /** Notices of success that are being stored, by the order that they name. */
@@ -144,7 +156,7 @@ const RETURN_NOTICES = new Set<string>(['refund', 'dispute', 'refunded', 'charge
  * A notice only triggers a check: the provider's answer to the check is applied, not what the notice says. The exception is a signed
  * "processing" about the attempt's own account.
  */
-export async function processNotice(parts: PaymentDependencies, notice: Notice): Promise<void> {
+export async function processNotice(parts: PaymentDependencies, notice: Notice, asked?: AskedAttempt): Promise<void> {
   const deps = withReserved(parts)
   const { database } = deps
   const { reading } = notice
@@ -152,8 +164,7 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice):
     return markUnmatched(deps, notice, `cannot be read: ${reading.because}`)
   }
   const { says } = reading
-  const kept = says === 'paid' && reading.reference !== null ? takeStarted(notice, reading.reference) : undefined
-  const found = kept ?? (await findAttemptOf(deps, notice, reading))
+  const found = asked ?? (await findAttemptOf(deps, notice, reading))
   if ('names' in found) {
     for (const name of found.names) {
       // The money is that merchant's, and none that this one could match with a payment.
@@ -185,7 +196,7 @@ export async function processNotice(parts: PaymentDependencies, notice: Notice):
     isOwn && says === 'processing' && attempt.status === 'pending'
       ? // Applied without a check: it only blocks other attempts until a check gives the outcome. After a decline it may be stale.
         await settleAttempt(deps, attempt, { ...signal, outcome: { kind: 'processing' } }, before)
-      : await checkAttempt(deps, attempt, signal, before, kept !== undefined)
+      : await checkAttempt(deps, attempt, signal, before, asked?.answer)
   if (signal.noticeId !== undefined) return
   const result = noticeResult(attempt, state.attempts.find(({ id }) => id === attempt.id) ?? attempt)
   if (result.state === 'ignored') {

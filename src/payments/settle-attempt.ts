@@ -218,23 +218,30 @@ const checksOfNotices = new Map<AttemptId, Promise<PaymentState>>()
 /** The payment after the check of a notice of success, if one is under way: the customer who returns meanwhile waits for it. */
 export const checkForNotice = (id: AttemptId): Promise<PaymentState> | undefined => checksOfNotices.get(id)
 
+/** What the provider answers to a check, and the record of the call. */
+export type CheckAnswer = Awaited<ReturnType<typeof askForOutcome>>
+
+export function askForOutcome(deps: PaymentDependencies, attempt: Attempt) {
+  return askProvider(deps, attempt, 'check', (connection) => connection.check(handleOf(attempt)))
+}
+
 /**
- * Asks the provider for the outcome and applies it. `snapshot`: the payment, if it has been read already. `isKept`: attempt and snapshot
- * were kept in memory since the start (started-attempts.ts), and may be old.
+ * Asks the provider for the outcome and applies it. `snapshot`: the payment, if it has been read already. `asked`: the provider has been
+ * asked already, with attempt and snapshot as they were kept in memory since the start (started-attempts.ts). They may be old.
  */
 export async function checkAttempt(
   deps: PaymentDependencies,
   attempt: Attempt,
   why: Why,
   snapshot?: Snapshot,
-  isKept = false,
+  asked?: Promise<CheckAnswer>,
 ): Promise<PaymentState> {
   const { id } = attempt
   // Usually the notice and the customer arrive at the same time: one question answers both.
   const underWay = why.source === 'return' ? checksOfNotices.get(id) : undefined
   if (underWay) return underWay
   const checked =
-    snapshot && isKept ? checkKept(deps, attempt, why, snapshot) : askAndSettle(deps, attempt, why, snapshot)
+    snapshot && asked ? settleKept(deps, attempt, why, snapshot, asked) : askAndSettle(deps, attempt, why, snapshot)
   if (why.noticeSays !== 'paid') return checked
   checksOfNotices.set(id, checked)
   return checked.finally(() => {
@@ -252,17 +259,18 @@ async function askAndSettle(
   if (!before) throw new Error(`payment ${attempt.paymentId} not found`)
   // The provider does not know an order that awaits the customer's confirmation.
   if (attempt.instructions?.kind === 'confirm') return ignoreSignal(deps, attempt, why, before)
-  return settleAttempt(deps, attempt, await ask(deps, attempt, why), before)
+  return settleAttempt(deps, attempt, signalOf(attempt, why, await askForOutcome(deps, attempt)), before)
 }
 
 /** The version of the payment guards the write. If it is refused, the payment is read and the provider asked again: the answer may depend on what has changed. */
-async function checkKept(
+async function settleKept(
   deps: PaymentDependencies,
   attempt: Attempt,
   why: Why,
   snapshot: Snapshot,
+  asked: Promise<CheckAnswer>,
 ): Promise<PaymentState> {
-  const signal = await ask(deps, attempt, why)
+  const signal = signalOf(attempt, why, await asked)
   const decision = await trySettle(deps, attempt, signal, snapshot)
   if (typeof decision === 'object') {
     logForOperator(deps, attempt, decision)
@@ -274,10 +282,7 @@ async function checkKept(
   return askAndSettle(deps, current.attempt, why, current.state)
 }
 
-async function ask(deps: PaymentDependencies, attempt: Attempt, why: Why): Promise<Signal & { call: CallRecord }> {
-  const { answer: outcome, record: call } = await askProvider(deps, attempt, 'check', (connection) =>
-    connection.check(handleOf(attempt)),
-  )
+function signalOf(attempt: Attempt, why: Why, { answer: outcome, record: call }: CheckAnswer) {
   return { ...why, outcome, call, whenAsked: { status: attempt.status, since: attempt.checks.since } }
 }
 

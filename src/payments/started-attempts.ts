@@ -33,15 +33,17 @@ export function keepStarted(started: StartedAttempt): void {
   }
 }
 
+type Signer = Pick<Notice, 'merchantId' | 'mode' | 'provider' | 'account'>
+
 /** The attempt that a notice names, with the account that signed it. It is given once. */
-export function takeStarted(notice: Notice, reference: string): StartedAttempt | undefined {
+export function takeStarted(notice: Signer, reference: string): StartedAttempt | undefined {
   const found = kept.get(reference)
   if (!found || !isOf(found.attempt, notice)) return undefined
   kept.delete(reference)
   return found.untilMs > performance.now() ? found : undefined
 }
 
-function isOf(attempt: Attempt, { merchantId, mode, provider, account }: Notice): boolean {
+function isOf(attempt: Attempt, { merchantId, mode, provider, account }: Signer): boolean {
   const isOfMerchant = attempt.merchantId === merchantId && attempt.mode === mode
   return isOfMerchant && attempt.provider === provider && attempt.account === account
 }

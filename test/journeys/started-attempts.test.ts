@@ -91,6 +91,24 @@ test('a write of this process makes it forget the state at the start', async () 
   assert.equal(checksOf(order), 1)
 })
 
+test('the provider is asked while the notice is being stored, and its answer is applied after that', async () => {
+  const { payment, order } = await start()
+  await fake.customer.payByCard(order, { save: false })
+  const pumped = await world.database.transaction(async (tx) => {
+    await tx.rows(sql`lock table notices in exclusive mode`)
+    const work = { done: place.pump() }
+    await eventually(
+      async () => checksOf(order),
+      (checks) => checks === 1,
+    )
+    assert.equal((await shop.payment(payment.id)).status, 'pending')
+    return work
+  })
+  await pumped.done
+  await place.hears(payment.reference, ['payment.successful'])
+  assert.equal(checksOf(order), 1)
+})
+
 test('a customer who returns while the notice is being stored waits for its check, and the provider is asked once', async () => {
   const { payment, order } = await start()
   await fake.customer.payByCard(order, { save: false })
