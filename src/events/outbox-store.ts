@@ -1,9 +1,14 @@
+import { jsonColumns } from '../database/sql.ts'
 import { type EndpointId, newId, uuidOf } from '../kernel/ids.ts'
 import type { Owner } from '../kernel/scope.ts'
 import { bodyOf, type Event, isAnnounced } from './event.ts'
 
 /** PostgreSQL notification channel that wakes the delivery loops after a commit. */
 export const DELIVERIES_CHANNEL = 'manilla_deliveries'
+
+const EVENT =
+  jsonColumns(`id uuid, merchant_id uuid, mode text, payment_id uuid, type text, sequence integer, data jsonb, cause text,
+  occurred_at timestamptz, body text`)
 
 /**
  * The transactional outbox, as parts of the statement that writes a change: the events, and for each that is sent to merchants one
@@ -15,10 +20,10 @@ export const DELIVERIES_CHANNEL = 'manilla_deliveries'
  */
 export const EVENTS = `
   new_events as (
-    insert into events (place, id, merchant_id, mode, payment_id, type, sequence, data, cause, occurred_at, body)
-    select $2::smallint, n.id, n.merchant_id, n.mode, n.payment_id, n.type, n.sequence, n.data, n.cause, n.occurred_at, n.body
-      from given g, jsonb_populate_recordset(null::events, g.doc->'events') n join written w on w.id = n.payment_id
-    returning id, merchant_id, mode, type, body
+    insert into events (place, ${EVENT.names})
+    select $2::smallint, ${EVENT.values}
+      from given g, jsonb_to_recordset(g.doc->'events') n (${EVENT.typed}) join written w on w.id = n.payment_id
+    returning id, merchant_id, mode, payment_id, type, body
   )`
 export const DELIVERIES = `
   new_deliveries as (
@@ -28,8 +33,9 @@ export const DELIVERIES = `
      where e.body is not null and w.deleted_at is null and w.enabled and (w.events = '{}' or e.type = any(w.events))
     union all
     select $2::smallint, n.id, e.id, e.merchant_id, e.mode, null, n.url, n.destination
-      from given g, jsonb_populate_recordset(null::deliveries, g.doc->'deliveries') n join new_events e on e.id = n.event_id
-    returning id
+      from given g, jsonb_to_recordset(g.doc->'deliveries') n (id uuid, event_id uuid, url text, destination text)
+           join new_events e on e.id = n.event_id
+    returning id, event_id, endpoint_id, url, destination, due_at
   )`
 
 /** The events as rows, and the deliveries to the payment's own `webhook` URL. */

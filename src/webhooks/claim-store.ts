@@ -1,26 +1,19 @@
 import { textArray } from '../database/array-literal.ts'
 import type { Queries } from '../database/database.ts'
 import { Fixed, sql } from '../database/sql.ts'
+import type { UnsentDelivery } from '../events/new-deliveries.ts'
 import { idOf, type MerchantId } from '../kernel/ids.ts'
 import type { Mode } from '../kernel/mode.ts'
 import { ALL_PLACES, type Place } from '../kernel/place.ts'
 import { type MerchantKey, splitKey } from './claim-rounds.ts'
 import type { Delivery } from './delivery.ts'
 
-/** A delivery with everything that is needed to send it. */
-export interface DueDelivery extends Omit<Delivery, 'id'> {
-  /** The id as the database stores it. It is never shown, so it is not converted. */
-  uuid: string
-  body: string
-  /** Exactly as the database has it, in text: another value later means that a redelivery was requested since the claim. */
-  dueAt: string
+/** A delivery that this worker has claimed. */
+export interface DueDelivery extends UnsentDelivery, Pick<Delivery, 'tries' | 'triesBefore'> {
   /** How long the lease on its destination lasted when it was claimed. */
   leaseMs: number
   /** False when the endpoint is disabled or deleted: the delivery must not be sent. */
   isEnabled: boolean
-  /** In base64, which is the key of the cache of opened secrets. */
-  sealedSecret: string | null
-  sealedPreviousSecret: string | null
 }
 
 /** Where deliveries are sent, with the place of its merchant. */

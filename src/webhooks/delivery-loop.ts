@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { batch } from '../database/batch.ts'
 import type { Database } from '../database/database.ts'
+import { sendNewWith, type UnsentDelivery } from '../events/new-deliveries.ts'
 import { destinationOf } from '../events/outbox-store.ts'
 import { groupByPlace } from '../kernel/place.ts'
 import type { WebhookAnswer } from '../outbound/webhook-http.ts'
@@ -15,7 +16,12 @@ import {
   type DueDelivery,
 } from './claim-store.ts'
 import type { TryResult } from './delivery-store.ts'
-import { type DestinationQueue, DestinationQueues, MAX_IN_FLIGHT_PER_DESTINATION } from './destination-queues.ts'
+import {
+  type DestinationQueue,
+  DestinationQueues,
+  isFull,
+  MAX_IN_FLIGHT_PER_DESTINATION,
+} from './destination-queues.ts'
 import { markHolding } from './held-delivery-store.ts'
 import { recordResults } from './record-results.ts'
 import { scheduleRetries } from './retry-store.ts'
@@ -103,6 +109,33 @@ class DeliveryLoop implements DeliveryEngine {
   wake(disabledDestination = ''): void {
     if (disabledDestination) this.#queues.drop(disabledDestination)
     this.#request('first tries')
+  }
+
+  /**
+   * Sends deliveries that this process has just committed, without a claim: the lease that this worker has on their destination covers them,
+   * too. Returns false if some of them must be claimed. Not during a claim, which may return the same ones.
+   */
+  take(deliveries: UnsentDelivery[]): boolean {
+    const mayTake = this.#state === 'running' && this.#lease.isValid && this.#claimState !== 'claiming'
+    if (!mayTake || this.#requested.has('first tries')) return false
+    return deliveries.filter((delivery) => !this.#takeOne(delivery)).length === 0
+  }
+
+  #takeOne(delivery: UnsentDelivery): boolean {
+    const { destination, uuid } = delivery
+    if (this.#queues.wasClaimed(uuid)) return true
+    const leasedUntilMs = this.#queues.leasedUntilMs(destination)
+    const leaseMs = leasedUntilMs - performance.now()
+    const isTooMany = this.#queues.claimedCount >= MAX_CLAIMED
+    if (leaseMs < LONGEST_CALL_MS || isTooMany || this.#queues.isClosed(destination)) return false
+    const queue = this.#queues.get(destination)
+    if (queue && (queue.hasMore || isFull(queue))) {
+      queue.hasMore = true // it comes after the others, with the next claim
+      return true
+    }
+    const due = { ...delivery, tries: 0, triesBefore: 0, leaseMs, isEnabled: true }
+    this.#sendNext(this.#queues.add(destination, [due], { hasMore: false, leasedUntilMs }))
+    return true
   }
 
   async stop(): Promise<void> {
@@ -346,5 +379,12 @@ const isFast = (answer: WebhookAnswer) => answer.kind === 'answer' && answer.sta
 
 export function startDelivering(dependencies: DeliveryDependencies): DeliveryEngine {
   const loop = new DeliveryLoop(dependencies)
-  return { wake: (disabledDestination) => loop.wake(disabledDestination), stop: () => loop.stop() }
+  const endTaking = sendNewWith(dependencies.database, (deliveries) => loop.take(deliveries))
+  return {
+    wake: (disabledDestination) => loop.wake(disabledDestination),
+    stop() {
+      endTaking()
+      return loop.stop()
+    },
+  }
 }

@@ -2,6 +2,10 @@ import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Destination, DueDelivery } from './claim-store.ts'
 
 export const MAX_IN_FLIGHT_PER_DESTINATION = 8
+/** Leases that are remembered. For others a delivery is claimed. */
+const MAX_LEASES = 10_000
+/** Some seconds of deliveries. */
+const MAX_FORGOTTEN = 10_000
 
 /** The claimed deliveries of one destination. */
 export interface DestinationQueue extends Destination {
@@ -21,6 +25,11 @@ export class DestinationQueues {
   /** The destination of each claimed delivery, by `uuid`. A claim must not return these again. */
   readonly #claimed = new Map<string, string>()
 
+  /** The latest that are no longer claimed, by `uuid`. */
+  readonly #forgotten = new Set<string>()
+
+  /** Monotonic time at which the lease on each destination ends, oldest claim first. */
+  readonly #leasedUntilMs = new Map<string, number>()
   readonly #closed = new Set<string>()
 
   get claimedCount(): number {
@@ -42,12 +51,42 @@ export class DestinationQueues {
       this.#claimed.set(delivery.uuid, destination)
       queue.pending.push(delivery)
     }
+    this.#keepLease(destination, claim.leasedUntilMs)
     return queue
+  }
+
+  #keepLease(destination: string, leasedUntilMs: number): void {
+    this.#leasedUntilMs.delete(destination)
+    this.#leasedUntilMs.set(destination, leasedUntilMs)
+    const nowMs = performance.now()
+    for (const [oldest, untilMs] of this.#leasedUntilMs) {
+      if (untilMs > nowMs && this.#leasedUntilMs.size <= MAX_LEASES) break
+      this.#leasedUntilMs.delete(oldest)
+    }
+  }
+
+  /** 0: this worker has no lease on it. */
+  leasedUntilMs(destination: string): number {
+    return this.#leasedUntilMs.get(destination) ?? 0
+  }
+
+  get(destination: string): DestinationQueue | undefined {
+    return this.#queues.get(destination)
   }
 
   /** The result of a delivery is recorded, or is never going to be. */
   forget({ uuid }: DueDelivery): void {
     this.#claimed.delete(uuid)
+    this.#forgotten.add(uuid)
+    for (const oldest of this.#forgotten) {
+      if (this.#forgotten.size <= MAX_FORGOTTEN) break
+      this.#forgotten.delete(oldest)
+    }
+  }
+
+  /** Whether a claim has returned it already, even before the process that wrote it had the answer to its commit. */
+  wasClaimed(uuid: string): boolean {
+    return this.#claimed.has(uuid) || this.#forgotten.has(uuid)
   }
 
   /** Leaves the deliveries that were not sent yet to the next claim. */
@@ -69,7 +108,9 @@ export class DestinationQueues {
     return this.#closed.has(destination)
   }
 
+  /** The leases may be lost. */
   dropAll(): void {
+    this.#leasedUntilMs.clear()
     for (const destination of this.#queues.keys()) this.drop(destination)
   }
 
@@ -87,8 +128,6 @@ export class DestinationQueues {
 
   /** Destinations with as many deliveries as can be in flight, and closed ones. */
   fullDestinations(): string[] {
-    const isFull = ({ inFlight, pending }: DestinationQueue) =>
-      inFlight + pending.length >= MAX_IN_FLIGHT_PER_DESTINATION
     return [...[...this.#queues.values()].filter(isFull).map(({ destination }) => destination), ...this.#closed]
   }
 
@@ -98,4 +137,8 @@ export class DestinationQueues {
     for (const { merchantId } of this.#queues.values()) counts.set(merchantId, (counts.get(merchantId) ?? 0) + 1)
     return [...counts].filter(([, count]) => count >= minDestinations).map(([merchantId]) => uuidOf(merchantId))
   }
+}
+
+export function isFull({ inFlight, pending }: DestinationQueue): boolean {
+  return inFlight + pending.length >= MAX_IN_FLIGHT_PER_DESTINATION
 }

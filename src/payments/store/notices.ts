@@ -120,7 +120,8 @@ async function insertInOne(database: Database, place: Place, notices: NewNotice[
     insert into notices as n (place, merchant_id, mode, provider, account, digest, body, reading, reference, says, due_at)
     select ${place}::smallint, r.merchant_id, r.mode, r.provider, r.account, r.digest, r.body, r.reading, r.reference, r.says,
            now() + interval '10 seconds'
-      from jsonb_populate_recordset(null::notices, ${JSON.stringify(notices)}::jsonb) r
+      from jsonb_to_recordset(${JSON.stringify(notices)}::jsonb)
+           r (merchant_id uuid, mode text, provider text, account integer, digest bytea, body bytea, reading jsonb, reference text, says text)
     on conflict (place, merchant_id, mode, provider, digest) do update set times = n.times + 1
     returning ${COLUMNS}, encode(n.digest, 'hex') as digest_hex, n.times`)
   const rowOf = new Map(rows.map((row) => [keyOf({ ...row, digest: `\\x${row.digest_hex}` }), row]))

@@ -1,10 +1,11 @@
 import { batch } from '../../database/batch.ts'
 import type { Queries } from '../../database/database.ts'
 import { isLockTimeout } from '../../database/failure.ts'
-import { statementOf } from '../../database/sql.ts'
+import { jsonColumns, statementOf } from '../../database/sql.ts'
 import { type Event, isAnnounced } from '../../events/event.ts'
 import { PAYMENTS_CHANNEL } from '../../events/event-store.ts'
-import { DELIVERIES, DELIVERIES_CHANNEL, EVENTS, outboxOf } from '../../events/outbox-store.ts'
+import { sendNew, WRITTEN_WITH_DELIVERIES, type WrittenRow } from '../../events/new-deliveries.ts'
+import { DELIVERIES, EVENTS } from '../../events/outbox-store.ts'
 import { type AttemptId, uuidOf } from '../../kernel/ids.ts'
 import type { Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
@@ -12,9 +13,8 @@ import type { Receipt } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { NoticeState } from '../state/notice.ts'
 import type { Payment } from '../state/payment.ts'
-import { isErased } from '../state/personal-data.ts'
-import { returnedOf } from '../state/returned-money.ts'
 import { GROUP_COMMIT, writeTogether } from './group-commit.ts'
+import { docOf } from './payment-rows.ts'
 import { findLocked } from './payments.ts'
 
 /** Everything that one decision changes. */
@@ -69,13 +69,15 @@ export interface NoticeEnd {
  * the payments that were written: of the others, none of this is written either. A statement has only the parts that it needs: with all of
  * them it takes PostgreSQL twice as long. The arrays of ids make it use the primary keys, however many rows it expects.
  */
+const NEW_ATTEMPT =
+  jsonColumns(`id uuid, payment_id uuid, merchant_id uuid, mode text, number integer, reference text, provider text, account integer,
+  channel text, status text, currency text, amount_charged bigint, fee bigint, order_reference text, provider_reference text, save_card boolean,
+  charged_at_once boolean, created_at timestamptz, watched_since timestamptz, next_check_at timestamptz, page_key text`)
 const NEW_ATTEMPTS = `
   new_attempts as (
-    insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, account, channel, status, currency, amount_charged,
-                          fee, order_reference, provider_reference, save_card, charged_at_once, created_at, watched_since, next_check_at, page_key)
-    select $2::smallint, n.id, n.payment_id, n.merchant_id, n.mode, n.number, n.reference, n.provider, n.account, n.channel, n.status, n.currency, n.amount_charged,
-           n.fee, n.order_reference, n.provider_reference, n.save_card, n.charged_at_once, n.created_at, n.watched_since, n.next_check_at, n.page_key
-      from given g, jsonb_populate_recordset(null::attempts, g.doc->'newAttempts') n join written w on w.id = n.payment_id
+    insert into attempts (place, ${NEW_ATTEMPT.names})
+    select $2::smallint, ${NEW_ATTEMPT.values}
+      from given g, jsonb_to_recordset(g.doc->'newAttempts') n (${NEW_ATTEMPT.typed}) join written w on w.id = n.payment_id
   )`
 const CHANGED_ATTEMPTS = `
   changed_attempts as (
@@ -90,19 +92,28 @@ const CHANGED_ATTEMPTS = `
            page_key = coalesce(n.page_key, a.page_key),
            reconcile_at = case when n.amount_received > a.amount_received then n.reconcile_at else a.reconcile_at end,
            reconcile_until = case when n.amount_received > a.amount_received then n.reconcile_until else a.reconcile_until end
-      from given g, jsonb_populate_recordset(null::attempts, g.doc->'changedAttempts') n join written w on w.id = n.payment_id
+      from given g, jsonb_to_recordset(g.doc->'changedAttempts')
+           n (id uuid, payment_id uuid, status text, amount_received bigint, amount_returned bigint, amount_refunded bigint, amount_reversed bigint,
+              provider_reference text, failure jsonb, failed_try_id text, instructions jsonb, instructions_expire_at timestamptz, said_paid boolean,
+              needs_review text, reviewed text, asked_at timestamptz, charged_at_once boolean, resolved_at timestamptz, next_check_at timestamptz,
+              checks integer, watched_since timestamptz, missing_in_a_row integer, active_at timestamptz, known_to_provider boolean, page_key text,
+              reconcile_at timestamptz, reconcile_until timestamptz) join written w on w.id = n.payment_id
      where a.place = $2 and a.id = any($4) and a.id = n.id
   )`
+const RECEIPT =
+  jsonColumns(`merchant_id uuid, mode text, provider text, account integer, transaction_id text, attempt_id uuid, payment_id uuid,
+  amount bigint, currency text, counted boolean, returned bigint, taken_at timestamptz, recorded_at timestamptz`)
 const RECEIPTS = `
   new_receipts as (
-    insert into receipts (place, merchant_id, mode, provider, account, transaction_id, attempt_id, payment_id, amount, currency, counted, returned, taken_at, recorded_at)
-    select $2::smallint, n.merchant_id, n.mode, n.provider, n.account, n.transaction_id, n.attempt_id, n.payment_id, n.amount, n.currency, n.counted, n.returned, n.taken_at, n.recorded_at
-      from given g, jsonb_populate_recordset(null::receipts, g.doc->'receipts') n join written w on w.id = n.payment_id
+    insert into receipts (place, ${RECEIPT.names})
+    select $2::smallint, ${RECEIPT.values}
+      from given g, jsonb_to_recordset(g.doc->'receipts') n (${RECEIPT.typed}) join written w on w.id = n.payment_id
   )`
 /** Payments whose new money is on record under other keys of the merchant: a person may have returned it by hand. With one key: no search. */
 const UNDER_OTHER_KEYS = `
   under_other_keys as materialized (
-    select n.payment_id from given g, jsonb_populate_recordset(null::receipts, g.doc->'receipts') n
+    select n.payment_id from given g, jsonb_to_recordset(g.doc->'receipts')
+           n (payment_id uuid, merchant_id uuid, mode text, provider text, account integer, transaction_id text)
      cross join lateral (select version from provider_accounts
         where merchant_id = n.merchant_id and mode = n.mode and provider = n.provider and version <> n.account offset 0) a -- by its index
      where (select true from receipts o
@@ -153,14 +164,18 @@ const CHANGED_PAYMENTS = `
     update payments p
        set status = n.status, late = n.late, amount_paid = n.amount_paid, amount_refunded = n.amount_refunded, completed_at = n.completed_at,
            sequence = n.sequence, version = n.version
-      from given g, jsonb_populate_recordset(null::payments, g.doc->'payments') n
+      from given g, jsonb_to_recordset(g.doc->'payments')
+           n (id uuid, merchant_id uuid, mode text, status text, late boolean, amount_paid bigint, amount_refunded bigint, completed_at timestamptz,
+              sequence integer, version bigint)
      where p.place = $2 and p.id = any($3) and p.id = n.id and p.version = n.version - 1`
+const NEW_PAYMENT =
+  jsonColumns(`id uuid, merchant_id uuid, mode text, reference text, short_code text, amount bigint, currency text, country text,
+  customer_bears_charge boolean, user_id text, user_email text, user_phone_number text, user_name text, redirect_url text, webhook_url text,
+  metadata jsonb, link_id uuid, sequence integer, version bigint, created_at timestamptz, expires_at timestamptz`)
 const NEW_PAYMENTS = `
-    insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_id, user_email,
-                          user_phone_number, user_name, redirect_url, webhook_url, metadata, link_id, sequence, version, created_at, expires_at)
-    select $2::smallint, n.id, n.merchant_id, n.mode, n.reference, n.short_code, n.amount, n.currency, n.country, n.customer_bears_charge, n.user_id, n.user_email,
-           n.user_phone_number, n.user_name, n.redirect_url, n.webhook_url, n.metadata, n.link_id, n.sequence, n.version, n.created_at, n.expires_at
-      from given g, jsonb_populate_recordset(null::payments, g.doc->'payments') n
+    insert into payments (place, ${NEW_PAYMENT.names})
+    select $2::smallint, ${NEW_PAYMENT.values}
+      from given g, jsonb_to_recordset(g.doc->'payments') n (${NEW_PAYMENT.typed})
      where n.id = any($3)`
 const UNCHANGED_INTEGRATION = `
        and exists (select from jsonb_to_recordset(g.doc->'integrations') as r (payment_id uuid, provider text, version integer)
@@ -254,147 +269,30 @@ async function writeUnlocked(
   }
 }
 
+/**
+ * Then each id is compared with one value, and PostgreSQL uses the primary key. For `any(…)` it expects ten rows, and while the table is
+ * small it reads all rows of the place instead.
+ */
+function isOneRow([write, ...others]: PaymentWrite[]): boolean {
+  return others.length === 0 && (write?.changedAttempts.length ?? 0) <= 1
+}
+
 async function writeInOne(db: Queries, parts: string, place: Place, writes: PaymentWrite[]): Promise<boolean[]> {
+  const hasDeliveries = writes.some(isSent)
   const text = `
-  with given as (select $1::jsonb as doc, $2::smallint as place, $3::uuid[] as ids, $4::uuid[] as attempt_ids, $5::bigint[] as notice_ids), ${parts}
-  select id from written`
+  with given as (select $1::jsonb as doc, $2::smallint as place, $3::uuid[] as ids, $4::uuid[] as attempt_ids, $5::bigint[] as notice_ids),
+  ${isOneRow(writes) ? parts.replaceAll(/any\((\$\d)\)/g, '$1[1]') : parts}
+  ${hasDeliveries ? WRITTEN_WITH_DELIVERIES : 'select id as payment_id from written'}`
   const ids = writes.map(({ after }) => uuidOf(after.id))
   const changed = writes.flatMap(({ changedAttempts }) => changedAttempts.map(({ id }) => uuidOf(id)))
   const notices = writes.flatMap(({ notice }) => (notice ? [notice.id] : []))
-  const rows = await db.rows<{ id: string }>(statementOf(text, [docOf(writes), place, ids, changed, notices]))
-  const written = new Set(rows.map(({ id }) => id))
+  const rows = await db.rows<WrittenRow>(statementOf(text, [docOf(writes), place, ids, changed, notices]))
+  const written = new Set(rows.map((row) => row.payment_id))
   const results = ids.map((id) => written.has(id))
   for (const [index, write] of writes.entries()) {
     if (results[index] && write.events.length > 0) db.notify(PAYMENTS_CHANNEL, write.after.id)
   }
-  if (writes.some((write, index) => results[index] && isSent(write))) db.notify(DELIVERIES_CHANNEL)
+  const events = writes.flatMap((write, index) => (results[index] ? write.events : []))
+  if (hasDeliveries && events.length > 0) sendNew(db, rows, events)
   return results
-}
-
-function paymentRow(payment: Payment): object {
-  const { user } = payment
-  return {
-    id: uuidOf(payment.id),
-    merchant_id: uuidOf(payment.merchantId),
-    mode: payment.mode,
-    reference: payment.reference,
-    short_code: payment.shortCode,
-    status: payment.status,
-    late: payment.late,
-    amount: payment.amount,
-    currency: payment.currency,
-    country: payment.country,
-    customer_bears_charge: payment.customerBearsCharge,
-    amount_paid: payment.amountPaid,
-    amount_refunded: payment.amountRefunded,
-    user_id: user.id,
-    user_email: user.email,
-    user_phone_number: user.phoneNumber,
-    user_name: user.name,
-    redirect_url: payment.redirectURL,
-    webhook_url: payment.webhook,
-    metadata: payment.metadata,
-    link_id: payment.link && uuidOf(payment.link),
-    sequence: payment.sequence,
-    version: payment.version,
-    created_at: payment.createdAt,
-    expires_at: payment.expiresAt,
-    completed_at: payment.completedAt,
-  }
-}
-
-function docOf(writes: PaymentWrite[]): string {
-  const rows = writes.map(rowsOf)
-  const names = Object.keys(rows[0] ?? {}) as (keyof Rows)[]
-  return JSON.stringify(Object.fromEntries(names.map((name) => [name, rows.flatMap((each) => each[name])])))
-}
-
-type Rows = ReturnType<typeof rowsOf>
-
-function rowsOf(write: PaymentWrite) {
-  const { after, newAttempts, changedAttempts, receipts, call, notice, events } = write
-  const { pageKey, startedBy, rematch, integration, at } = write
-  const [payment_id, merchant_id] = [uuidOf(after.id), uuidOf(after.merchantId)]
-  return {
-    payments: [paymentRow(after)],
-    integrations: integration ? [{ payment_id, ...integration }] : [],
-    newAttempts: newAttempts.map((attempt) => ({ ...attemptRow(attempt), page_key: pageKey })),
-    // A form that confirms the charge of a saved card starts no new attempt.
-    changedAttempts: changedAttempts.map((attempt) => ({
-      ...attemptRow(attempt),
-      ...reconciliationAfter(at),
-      ...(newAttempts.length === 0 && { page_key: pageKey }),
-    })),
-    receipts: receipts.map(({ attempt, receipt, counted }) => ({
-      merchant_id,
-      mode: attempt.mode,
-      provider: attempt.provider,
-      account: attempt.account,
-      transaction_id: receipt.transactionId,
-      attempt_id: uuidOf(attempt.id),
-      payment_id,
-      amount: receipt.amount.amount,
-      currency: receipt.amount.currency,
-      counted,
-      returned: returnedOf(receipt),
-      taken_at: receipt.at,
-      recorded_at: at,
-    })),
-    calls: call ? [{ ...call, payment_id, attempt_id: uuidOf(call.attemptId), took_ms: Math.round(call.tookMs) }] : [],
-    notices: notice
-      ? [{ ...notice, payment_id, attempt_id: uuidOf(notice.attemptId), is_erased: isErased(after.user) }]
-      : [],
-    startedBy: startedBy ? [{ ...startedBy, payment_id, merchant_id, began: newAttempts[0]?.id }] : [],
-    rematch: rematch ? [{ ...rematch, payment_id, merchant_id, mode: after.mode }] : [],
-    ...outboxOf(events, after.webhook),
-  }
-}
-
-/** New money is reconciled once a day for a week, with jitter on the first day. */
-function reconciliationAfter(at: Date): object {
-  const after = (hours: number) => new Date(at.getTime() + hours * 3_600_000)
-  return { reconcile_at: after(20 + Math.random() * 8), reconcile_until: after(7 * 24) }
-}
-
-function attemptRow(attempt: Attempt): object {
-  const { checks } = attempt
-  return {
-    id: uuidOf(attempt.id),
-    payment_id: uuidOf(attempt.paymentId),
-    merchant_id: uuidOf(attempt.merchantId),
-    mode: attempt.mode,
-    number: attempt.number,
-    reference: attempt.reference,
-    provider: attempt.provider,
-    account: attempt.account,
-    channel: attempt.channel,
-    status: attempt.status,
-    currency: attempt.currency,
-    amount_charged: attempt.amountCharged,
-    fee: attempt.fee,
-    amount_received: attempt.amountReceived,
-    amount_returned: attempt.amountReturned,
-    amount_refunded: attempt.amountRefunded,
-    amount_reversed: attempt.amountReversed,
-    order_reference: attempt.orderReference,
-    provider_reference: attempt.providerReference,
-    save_card: attempt.saveCard,
-    charged_at_once: attempt.chargedAtOnce,
-    failure: attempt.failure,
-    failed_try_id: attempt.failedTryId,
-    instructions: attempt.instructions,
-    instructions_expire_at: attempt.instructionsExpireAt,
-    said_paid: attempt.noticeSaidPaid,
-    needs_review: attempt.needsReview,
-    reviewed: attempt.reviewed,
-    created_at: attempt.createdAt,
-    asked_at: attempt.askedAt,
-    resolved_at: attempt.resolvedAt,
-    next_check_at: checks.nextAt,
-    checks: checks.count,
-    watched_since: checks.since,
-    missing_in_a_row: checks.missingInARow,
-    active_at: checks.lastActivityAt,
-    known_to_provider: attempt.knownToProvider,
-  }
 }
