@@ -24,7 +24,7 @@ export interface UnsentDelivery {
   sealedPreviousSecret: string | null
 }
 
-/** Takes deliveries right after their commit. Returns false if another process, or a claim, must send some of them. */
+/** Takes charge of deliveries right after their commit. Returns false if the delivery loops must be woken for some of them. */
 export type Sender = (deliveries: UnsentDelivery[]) => boolean
 
 const senders = new WeakMap<Queries, Sender>()

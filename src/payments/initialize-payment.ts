@@ -101,10 +101,13 @@ async function createWithIntent(
     merchantName: caller.merchantName,
   }
   const { decision, more, result } = planUncardedIntent(deps, before, start, integration)
-  // The card is for the provider call alone, so it is looked for meanwhile.
+  // The provider's page only offers the card, so it is looked for meanwhile, and the payment goes on without it.
   const [isWritten, saved] = await Promise.all([
     tryWriteDecision(deps, before, decision, { ...more, isNew: true }),
-    savedCardFor(deps.database, deps, before.payment, integration, start),
+    savedCardFor(deps.database, deps, before.payment, integration, start).catch((err) => {
+      deps.log.warn({ err, paymentId: before.payment.id }, 'the saved card cannot be read; it is not offered')
+      return undefined
+    }),
   ])
   return isWritten ? { ...result, saved } : undefined
 }

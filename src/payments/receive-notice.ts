@@ -75,7 +75,7 @@ export async function receiveNotice(
   return { kind: 'kept', ...(await storing), asked }
 }
 
-/** Not before the statement with the notice is sent, which has the same turn of the event loop. */
+/** After this turn of the event loop, in which the statement with the notice is sent. */
 function askMeanwhile(deps: PaymentDependencies, { attempt }: StartedAttempt): Promise<CheckAnswer> {
   const answer = turn().then(() => askForOutcome(deps, attempt))
   answer.catch(() => {}) // without a stored notice nobody waits for it

@@ -262,7 +262,10 @@ async function askAndSettle(
   return settleAttempt(deps, attempt, signalOf(attempt, why, await askForOutcome(deps, attempt)), before)
 }
 
-/** The version of the payment guards the write. If it is refused, the payment is read and the provider asked again: the answer may depend on what has changed. */
+/**
+ * The version of the payment guards the write. If it is refused, or the answer is not "paid", the payment is read and the provider asked
+ * again: the answer may depend on what has changed.
+ */
 async function settleKept(
   deps: PaymentDependencies,
   attempt: Attempt,
@@ -271,7 +274,8 @@ async function settleKept(
   asked: Promise<CheckAnswer>,
 ): Promise<PaymentState> {
   const signal = signalOf(attempt, why, await asked)
-  const decision = await trySettle(deps, attempt, signal, snapshot)
+  // The question may have been too early for any other answer.
+  const decision = signal.outcome.kind === 'paid' && (await trySettle(deps, attempt, signal, snapshot))
   if (typeof decision === 'object') {
     logForOperator(deps, attempt, decision)
     return decision.state

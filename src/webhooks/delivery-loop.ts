@@ -33,8 +33,8 @@ export interface DeliveryDependencies extends SendDependencies {
 }
 
 export interface DeliveryEngine {
-  /** Deliveries may be due. `disabledDestination`: nothing more is sent to it. */
-  wake(disabledDestination?: string): void
+  /** Deliveries may be due. `changedDestination`: what was claimed for it is dropped, and claimed again if it may be sent. */
+  wake(changedDestination?: string): void
   /** Claims no more, waits a few seconds for calls in flight, and releases the leases for other workers. */
   stop(): Promise<void>
 }
@@ -106,14 +106,15 @@ class DeliveryLoop implements DeliveryEngine {
     this.#poll()
   }
 
-  wake(disabledDestination = ''): void {
-    if (disabledDestination) this.#queues.drop(disabledDestination)
+  wake(changedDestination = ''): void {
+    if (changedDestination) this.#queues.drop(changedDestination)
     this.#request('first tries')
   }
 
   /**
    * Sends deliveries that this process has just committed, without a claim: the lease that this worker has on their destination covers them,
-   * too. Returns false if some of them must be claimed. Not during a claim, which may return the same ones.
+   * too. Returns false if some of them must be claimed. Not during a claim, which may return the same ones, and not before one that is
+   * requested, because older ones may be waiting for it.
    */
   take(deliveries: UnsentDelivery[]): boolean {
     const mayTake = this.#state === 'running' && this.#lease.isValid && this.#claimState !== 'claiming'
@@ -129,10 +130,12 @@ class DeliveryLoop implements DeliveryEngine {
     const isTooMany = this.#queues.claimedCount >= MAX_CLAIMED
     if (leaseMs < LONGEST_CALL_MS || isTooMany || this.#queues.isClosed(destination)) return false
     const queue = this.#queues.get(destination)
-    if (queue && (queue.hasMore || isFull(queue))) {
-      queue.hasMore = true // it comes after the others, with the next claim
+    if (queue && isFull(queue)) {
+      queue.hasMore = true // a later claim takes it
       return true
     }
+    // Older ones come first. And a merchant with many destinations must leave room for others, which is for the claim to judge.
+    if (queue ? queue.hasMore : this.#queues.size >= MAX_DESTINATIONS_PER_MERCHANT) return false
     const due = { ...delivery, tries: 0, triesBefore: 0, leaseMs, isEnabled: true }
     this.#sendNext(this.#queues.add(destination, [due], { hasMore: false, leasedUntilMs }))
     return true
@@ -381,7 +384,7 @@ export function startDelivering(dependencies: DeliveryDependencies): DeliveryEng
   const loop = new DeliveryLoop(dependencies)
   const endTaking = sendNewWith(dependencies.database, (deliveries) => loop.take(deliveries))
   return {
-    wake: (disabledDestination) => loop.wake(disabledDestination),
+    wake: (changedDestination) => loop.wake(changedDestination),
     stop() {
       endTaking()
       return loop.stop()

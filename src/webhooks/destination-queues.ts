@@ -13,7 +13,7 @@ export interface DestinationQueue extends Destination {
   /** Claimed and not sent yet. */
   pending: DueDelivery[]
   inFlight: number
-  /** The last claim was full, so the database may hold more that is due. */
+  /** The database may hold more that is due: the last claim was full, or the queue is. */
   hasMore: boolean
   /** Monotonic time at which the lease on the destination ends. */
   leasedUntilMs: number
@@ -28,12 +28,17 @@ export class DestinationQueues {
   /** The latest that are no longer claimed, by `uuid`. */
   readonly #forgotten = new Set<string>()
 
-  /** Monotonic time at which the lease on each destination ends, oldest claim first. */
+  /** Monotonic time at which the lease on each destination ends. The one that was used last is the last. */
   readonly #leasedUntilMs = new Map<string, number>()
   readonly #closed = new Set<string>()
 
   get claimedCount(): number {
     return this.#claimed.size
+  }
+
+  /** How many destinations there are. */
+  get size(): number {
+    return this.#queues.size
   }
 
   /** Adds deliveries to one destination. */
@@ -84,13 +89,14 @@ export class DestinationQueues {
     }
   }
 
-  /** Whether a claim has returned it already, even before the process that wrote it had the answer to its commit. */
+  /** Whether it is here, or was a moment ago: a claim can return a delivery before its writer has the answer to the commit. */
   wasClaimed(uuid: string): boolean {
     return this.#claimed.has(uuid) || this.#forgotten.has(uuid)
   }
 
-  /** Leaves the deliveries that were not sent yet to the next claim. */
+  /** Leaves the deliveries that were not sent yet, and all further ones, to the next claim. */
   drop(destination: string): void {
+    this.#leasedUntilMs.delete(destination)
     for (const delivery of this.#queues.get(destination)?.pending.splice(0) ?? []) this.forget(delivery)
   }
 

@@ -4,8 +4,8 @@ import { DELIVERIES_CHANNEL, destinationOf } from '../events/outbox-store.ts'
 import { type EndpointId, idOf, uuidOf } from '../kernel/ids.ts'
 import type { Place } from '../kernel/place.ts'
 
-/** Notifies every worker to drop the deliveries that it has claimed for this endpoint. */
-export async function notifyDisabled(db: Queries, endpointId: EndpointId): Promise<void> {
+/** Notifies every worker to drop the deliveries that it has claimed for this endpoint. What may be sent is claimed again. */
+export async function notifyChanged(db: Queries, endpointId: EndpointId): Promise<void> {
   db.notify(DELIVERIES_CHANNEL, destinationOf({ endpointId }))
 }
 
@@ -14,7 +14,7 @@ export async function markHolding(db: Queries, endpointIds: EndpointId[]): Promi
   const rows = await db.rows<{ id: string }>(sql`
     update webhook_endpoints set holds_deliveries = true
      where id = any(${endpointIds.map(uuidOf)}::uuid[]) and not enabled and not holds_deliveries returning id`)
-  for (const { id } of rows) await notifyDisabled(db, idOf('endpoint', id))
+  for (const { id } of rows) await notifyChanged(db, idOf('endpoint', id))
 }
 
 export interface HoldingEndpoint {

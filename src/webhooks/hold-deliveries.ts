@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../database/database.ts'
 import { destinationOf } from '../events/outbox-store.ts'
 import type { EndpointId } from '../kernel/ids.ts'
 import type { Place } from '../kernel/place.ts'
-import { disableWaiting, endHolding, lockHolding, markHolding, notifyDisabled } from './held-delivery-store.ts'
+import { disableWaiting, endHolding, lockHolding, markHolding, notifyChanged } from './held-delivery-store.ts'
 
 /** Rows that are updated during the merchant's own request. */
 const AT_ONCE = 200
@@ -14,7 +14,7 @@ const AT_ONCE = 200
 export async function holdDeliveries(tx: Transaction, place: Place, id: EndpointId): Promise<void> {
   await markHolding(tx, [id])
   // It may hold deliveries already: it was disabled, enabled and disabled again within a second.
-  await notifyDisabled(tx, id)
+  await notifyChanged(tx, id)
   const destination = destinationOf({ endpointId: id })
   if ((await disableWaiting(tx, place, destination, AT_ONCE)) === 0)
     await endHolding(tx, { place, id, enabled: false }, destination)

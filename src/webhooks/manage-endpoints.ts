@@ -18,6 +18,7 @@ import {
   replaceEndpointSecret,
   saveEndpoint,
 } from './endpoint-store.ts'
+import { notifyChanged } from './held-delivery-store.ts'
 import { holdDeliveries } from './hold-deliveries.ts'
 
 interface Parts {
@@ -79,6 +80,7 @@ export function changeEndpoint(
     }
     await saveEndpoint(tx, after)
     if (before.enabled && !after.enabled) await holdDeliveries(tx, owner.place, id)
+    else if (before.url !== after.url) await notifyChanged(tx, id)
     await recordAct(tx, { actor, act: 'webhook_endpoint.changed', merchantId: owner.merchantId, subject: id })
     return after
   })

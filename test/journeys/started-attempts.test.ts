@@ -109,6 +109,32 @@ test('the provider is asked while the notice is being stored, and its answer is 
   assert.equal(checksOf(order), 1)
 })
 
+test('a provider that does not know yet, while its notice is being stored, is asked again', async () => {
+  const { payment, order } = await start()
+  await fake.customer.payByCard(order, { save: false })
+  const behind = JSON.stringify({ status: false, message: 'Transaction reference not found', data: null })
+  let early = 0
+  fake.upstream.trouble = ({ path }) =>
+    path.endsWith(`/verify/${order}`) && ++early === 1 ? { status: 404, text: behind } : undefined
+  await place.pump()
+  await place.hears(payment.reference, ['payment.successful'])
+  fake.upstream.trouble = undefined
+  assert.equal(early, 2)
+})
+
+test('a saved card that cannot be read is not offered, and the payment goes on', async () => {
+  const user = { id: `user-${Date.now()}`, email: newEmail() }
+  const first = (await place.initialize({ user, saveCard: true })).body.data
+  await fake.customer.payByCard(first.data.reference, { save: true })
+  await place.pump()
+  await place.hears((await shop.payment(first.reference)).reference, ['payment.successful'])
+  const broken = await world.database.rows(sql`
+    update saved_cards set sealed_token = decode('00', 'hex') where place = ${shop.place} and user_id = ${user.id} returning id`)
+  assert.equal(broken.length, 1)
+  const { status, body } = await place.initialize({ user })
+  assert.equal(status, 200, JSON.stringify(body))
+})
+
 test('a customer who returns while the notice is being stored waits for its check, and the provider is asked once', async () => {
   const { payment, order } = await start()
   await fake.customer.payByCard(order, { save: false })

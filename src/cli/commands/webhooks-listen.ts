@@ -4,8 +4,7 @@ import { type Config, readConfig } from '../../config.ts'
 import type { Database } from '../../database/database.ts'
 import { codeOf } from '../../database/failure.ts'
 import { listen } from '../../database/listen.ts'
-import type { RecordedEvent } from '../../events/event-store.ts'
-import { DELIVERIES_CHANNEL } from '../../events/outbox-store.ts'
+import { PAYMENTS_CHANNEL, type RecordedEvent } from '../../events/event-store.ts'
 import type { WebhookSecret } from '../../events/webhook-secret.ts'
 import { ensureDefaultSecret, findDefaultSecret } from '../../events/webhook-secret-store.ts'
 import { SANDBOX_MERCHANT_ID } from '../../integrations/create-merchant.ts'
@@ -120,7 +119,7 @@ async function follow(
       const named = owner.merchantId === SANDBOX_MERCHANT_ID ? ` ${secret}` : ', the default one of this merchant'
       show.note(`Forwarding to ${url}, signed with the webhook secret${named}`)
     }
-    listening = listen(parts.directUrl, { [DELIVERIES_CHANNEL]: { heard: wakeUp.notify, missed: wakeUp.notify } })
+    listening = listen(parts.directUrl, { [PAYMENTS_CHANNEL]: { heard: wakeUp.notify, missed: wakeUp.notify } })
     while (!signal.aborted) {
       await wakeUp.wait(POLL_EVERY_MS, signal)
       await look()

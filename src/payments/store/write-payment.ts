@@ -67,7 +67,7 @@ export interface NoticeEnd {
 /**
  * What belongs to the payments, which are of one place, `$2`. Each part expects `given` with the rows as JSON, and `written` with the ids of
  * the payments that were written: of the others, none of this is written either. A statement has only the parts that it needs: with all of
- * them it takes PostgreSQL twice as long. The arrays of ids make it use the primary keys, however many rows it expects.
+ * them it takes PostgreSQL twice as long. The arrays of ids make it use the primary keys of large tables, however many rows it expects.
  */
 const NEW_ATTEMPT =
   jsonColumns(`id uuid, payment_id uuid, merchant_id uuid, mode text, number integer, reference text, provider text, account integer,
@@ -270,8 +270,8 @@ async function writeUnlocked(
 }
 
 /**
- * Then each id is compared with one value, and PostgreSQL uses the primary key. For `any(…)` it expects ten rows, and while the table is
- * small it reads all rows of the place instead.
+ * Whether each array of ids has one id at most. Then the id is compared with that one, and PostgreSQL uses the primary key. For `any(…)` it
+ * expects ten rows, and while the table is small it reads all rows of the place instead.
  */
 function isOneRow([write, ...others]: PaymentWrite[]): boolean {
   return others.length === 0 && (write?.changedAttempts.length ?? 0) <= 1
