@@ -67,16 +67,18 @@ class StatementClient extends pg.Client {
 
   /** After a timeout the connection must be closed, see `breaksConnection`. */
   async send(statement: Statement | string): Promise<pg.QueryResult> {
-    const config = typeof statement === 'string' ? { text: statement } : { ...statement } // a copy: `query` changes it
     try {
       return await new Promise((resolve, reject) => {
         const timeOut = () => reject(new Error('query read timeout'))
         const timer = this.#timeoutMs > 0 ? setTimeout(timeOut, this.#timeoutMs) : undefined
-        this.query(config, (error, result) => {
+        const onEnd = (error: Error | null | undefined, result: pg.QueryResult) => {
           clearTimeout(timer)
           if (error) reject(error)
           else resolve(result)
-        })
+        }
+        // Not an object with all of it, which is copied property by property.
+        const { text, values, name } = typeof statement === 'string' ? { text: statement } : statement
+        this.query(Object.assign(new pg.Query(text, values, onEnd), { name }))
       })
     } catch (error) {
       if (error instanceof Error) Error.captureStackTrace(error) // it led to the socket, and now leads to the caller

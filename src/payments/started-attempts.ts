@@ -10,8 +10,9 @@ export interface StartedAttempt {
 
 const KEPT_MS = 60_000
 const MAX_KEPT = 10_000
-/** Of one payment as JSON. Those with more metadata or attempts are read again: 10 000 of the largest would fill the heap. */
-const MAX_CHARACTERS = 5_000
+/** Payments with more are read again: 10 000 of the largest would fill the heap. */
+const MAX_ATTEMPTS = 3
+const MAX_METADATA_CHARACTERS = 2_000
 
 /** By our order reference, oldest first. */
 const kept = new Map<string, StartedAttempt & { untilMs: number }>()
@@ -24,7 +25,8 @@ const kept = new Map<string, StartedAttempt & { untilMs: number }>()
 export function keepStarted(started: StartedAttempt): void {
   const { kind } = started.attempt.instructions ?? {}
   if (kind !== 'link' && kind !== 'account') return // of a saved card, which other steps may follow
-  if (JSON.stringify(started.state).length > MAX_CHARACTERS) return
+  const { payment, attempts } = started.state
+  if (attempts.length > MAX_ATTEMPTS || JSON.stringify(payment.metadata).length > MAX_METADATA_CHARACTERS) return
   const nowMs = performance.now()
   kept.set(started.attempt.orderReference, { ...started, untilMs: nowMs + KEPT_MS })
   for (const [reference, { untilMs }] of kept) {

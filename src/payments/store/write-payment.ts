@@ -182,29 +182,60 @@ const UNCHANGED_INTEGRATION = `
                      join integrations i on i.provider = r.provider and i.version = r.version and i.enabled
                     where r.payment_id = n.id and i.merchant_id = n.merchant_id and i.mode = n.mode)`
 
-/** The parts of the statement that a write needs. Writes with the same parts can share a statement. */
-function partsOf(write: PaymentWrite): string {
+/** The names of the parts that the statement of a write needs. Writes of the same shape can share a statement. */
+function shapeOf(write: PaymentWrite): string {
   const { before, newAttempts, changedAttempts, receipts, events, call, startedBy, rematch, notice, integration } =
     write
-  const payments = `
-  written as (${before ? CHANGED_PAYMENTS : NEW_PAYMENTS}${integration ? UNCHANGED_INTEGRATION : ''}
-       ${receipts.length > 0 ? 'and n.id not in (select payment_id from under_other_keys)' : ''}
-    ${before ? 'returning p.id' : 'on conflict do nothing returning id'}
+  const names = [
+    before ? 'changed' : 'new',
+    integration && 'integration',
+    receipts.length > 0 && 'receipts',
+    newAttempts.length > 0 && 'newAttempts',
+    changedAttempts.length > 0 && 'changedAttempts',
+    call && 'call',
+    startedBy && 'startedBy',
+    rematch && 'rematch',
+    notice && 'notice',
+    events.length > 0 && 'events',
+    isSent(write) && 'deliveries',
+  ]
+  return names.filter((name) => typeof name === 'string').join(' ')
+}
+
+/** By shape, and whether it is for one row. */
+const texts = new Map<string, string>()
+
+function textOf(shape: string, isForOne: boolean): string {
+  const key = `${shape}, ${isForOne}`
+  const text = texts.get(key) ?? buildText(new Set(shape.split(' ')), isForOne)
+  texts.set(key, text)
+  return text
+}
+
+function buildText(has: Set<string>, isForOne: boolean): string {
+  const written = `
+  written as (${has.has('changed') ? CHANGED_PAYMENTS : NEW_PAYMENTS}${has.has('integration') ? UNCHANGED_INTEGRATION : ''}
+       ${has.has('receipts') ? 'and n.id not in (select payment_id from under_other_keys)' : ''}
+    ${has.has('changed') ? 'returning p.id' : 'on conflict do nothing returning id'}
   )`
   const parts = [
-    receipts.length > 0 && UNDER_OTHER_KEYS,
-    payments,
-    newAttempts.length > 0 && NEW_ATTEMPTS,
-    changedAttempts.length > 0 && CHANGED_ATTEMPTS,
-    receipts.length > 0 && RECEIPTS,
-    call && CALLS,
-    startedBy && STARTED_BY,
-    rematch && REMATCH,
-    notice && NOTICES,
-    events.length > 0 && EVENTS,
-    isSent(write) && DELIVERIES,
+    has.has('receipts') && UNDER_OTHER_KEYS,
+    written,
+    has.has('newAttempts') && NEW_ATTEMPTS,
+    has.has('changedAttempts') && CHANGED_ATTEMPTS,
+    has.has('receipts') && RECEIPTS,
+    has.has('call') && CALLS,
+    has.has('startedBy') && STARTED_BY,
+    has.has('rematch') && REMATCH,
+    has.has('notice') && NOTICES,
+    has.has('events') && EVENTS,
+    has.has('deliveries') && DELIVERIES,
   ]
-  return parts.filter((part) => typeof part === 'string').join(', ')
+  const all = parts.filter((part) => typeof part === 'string').join(', ')
+  return `
+  with given as (select $1::jsonb as doc, $2::smallint as place, $3::uuid[] as ids, $4::uuid[] as attempt_ids, $5::bigint[] as notice_ids),
+  ${isForOne ? all.replaceAll(/any\((\$\d)\)/g, '$1[1]') : all}
+  ${has.has('deliveries') ? WRITTEN_WITH_DELIVERIES : 'select id as payment_id from written'}`
 }
 
 const isSent = ({ events }: PaymentWrite) => events.some(({ type }) => isAnnounced(type))
@@ -215,7 +246,7 @@ const isSent = ({ events }: PaymentWrite) => events.some(({ type }) => isAnnounc
  * changed, or when the reference or the money is on record already. The caller then reads and decides again, with a lock.
  */
 export async function writePayment(db: Queries, write: PaymentWrite): Promise<boolean> {
-  return (await writeInOne(db, partsOf(write), write.after.place, [write]))[0] as boolean
+  return (await writeInOne(db, shapeOf(write), write.after.place, [write]))[0] as boolean
 }
 
 /**
@@ -225,20 +256,20 @@ export async function writePayment(db: Queries, write: PaymentWrite): Promise<bo
 export function paymentWriter(db: Queries): (write: PaymentWrite) => Promise<boolean> {
   const batches = new Map<string, (write: PaymentWrite) => Promise<boolean>>()
   return (write) => {
-    const parts = partsOf(write)
+    const shape = shapeOf(write)
     const add =
-      batches.get(parts) ??
-      batch({ ...GROUP_COMMIT, name: 'write decisions', write: (writes) => writeAll(db, parts, writes) })
-    batches.set(parts, add)
+      batches.get(shape) ??
+      batch({ ...GROUP_COMMIT, name: 'write decisions', write: (writes) => writeAll(db, shape, writes) })
+    batches.set(shape, add)
     return add(write)
   }
 }
 
-async function writeAll(db: Queries, parts: string, writes: PaymentWrite[]): Promise<(boolean | Error)[]> {
+async function writeAll(db: Queries, shape: string, writes: PaymentWrite[]): Promise<(boolean | Error)[]> {
   // Of two changes of one payment, the second was decided on an old state.
   const group = [...new Map(writes.toReversed().map((write) => [write.after.id, write])).values()]
   const placeOf = ({ after }: PaymentWrite) => after.place
-  const results = await writeTogether(group, placeOf, (place, some) => writeUnlocked(db, parts, place, some))
+  const results = await writeTogether(group, placeOf, (place, some) => writeUnlocked(db, shape, place, some))
   const resultOf = new Map(group.map((write, index) => [write, results[index] as boolean | Error]))
   return writes.map((write) => resultOf.get(write) ?? false)
 }
@@ -246,12 +277,12 @@ async function writeAll(db: Queries, parts: string, writes: PaymentWrite[]): Pro
 /** If a payment stays locked for `lock_timeout`, the write of that one fails, and the others are written without it. */
 async function writeUnlocked(
   db: Queries,
-  parts: string,
+  shape: string,
   place: Place,
   writes: PaymentWrite[],
 ): Promise<(boolean | Error)[]> {
   try {
-    return await writeInOne(db, parts, place, writes)
+    return await writeInOne(db, shape, place, writes)
   } catch (error) {
     if (writes.length === 1 || !isLockTimeout(error)) throw error
     const locked = new Set(
@@ -263,7 +294,7 @@ async function writeUnlocked(
     )
     const others = writes.filter(({ after }) => !locked.has(after.id))
     if (locked.size === 0 || others.length === 0) throw error
-    const results = await writeInOne(db, parts, place, others)
+    const results = await writeInOne(db, shape, place, others)
     const resultOf = new Map(others.map((write, index) => [write, results[index] as boolean]))
     return writes.map((write) => resultOf.get(write) ?? (error as Error))
   }
@@ -277,22 +308,19 @@ function isOneRow([write, ...others]: PaymentWrite[]): boolean {
   return others.length === 0 && (write?.changedAttempts.length ?? 0) <= 1
 }
 
-async function writeInOne(db: Queries, parts: string, place: Place, writes: PaymentWrite[]): Promise<boolean[]> {
-  const hasDeliveries = writes.some(isSent)
-  const text = `
-  with given as (select $1::jsonb as doc, $2::smallint as place, $3::uuid[] as ids, $4::uuid[] as attempt_ids, $5::bigint[] as notice_ids),
-  ${isOneRow(writes) ? parts.replaceAll(/any\((\$\d)\)/g, '$1[1]') : parts}
-  ${hasDeliveries ? WRITTEN_WITH_DELIVERIES : 'select id as payment_id from written'}`
+async function writeInOne(db: Queries, shape: string, place: Place, writes: PaymentWrite[]): Promise<boolean[]> {
   const ids = writes.map(({ after }) => uuidOf(after.id))
   const changed = writes.flatMap(({ changedAttempts }) => changedAttempts.map(({ id }) => uuidOf(id)))
   const notices = writes.flatMap(({ notice }) => (notice ? [notice.id] : []))
-  const rows = await db.rows<WrittenRow>(statementOf(text, [docOf(writes), place, ids, changed, notices]))
+  const rows = await db.rows<WrittenRow>(
+    statementOf(textOf(shape, isOneRow(writes)), [docOf(writes), place, ids, changed, notices]),
+  )
   const written = new Set(rows.map((row) => row.payment_id))
   const results = ids.map((id) => written.has(id))
   for (const [index, write] of writes.entries()) {
     if (results[index] && write.events.length > 0) db.notify(PAYMENTS_CHANNEL, write.after.id)
   }
   const events = writes.flatMap((write, index) => (results[index] ? write.events : []))
-  if (hasDeliveries && events.length > 0) sendNew(db, rows, events)
+  if (writes.some(isSent) && events.length > 0) sendNew(db, rows, events)
   return results
 }
