@@ -327,14 +327,14 @@ class DeliveryLoop implements DeliveryEngine {
     const isGone = answer.kind === 'answer' && answer.status === 410 && delivery.endpointId !== null
     if (isGone) this.#queues.close(queue.destination)
     this.#sendNext(queue)
-    if (queue.pending.length > 0 && this.#state === 'running') await this.#gatherResults()
+    if (this.#state === 'running') await this.#gatherResults()
     // The process ended this call when it stopped. That is no failure of the endpoint.
     if (this.#state !== 'stopped') await this.#record(queue, resultOf(delivery, answer))
     if (isGone) this.#queues.reopen(queue.destination)
     this.#queues.forget(delivery)
   }
 
-  /** Each record is a commit, so results are written together while there is more to send. The last ones are written at once. */
+  /** Each record is a commit, so the results of a moment are written together. After a crash in that moment they are sent again. */
   #gatherResults(): Promise<void> {
     this.#recordTogether ??= sleep(RECORD_TOGETHER_MS).then(() => {
       this.#recordTogether = undefined
