@@ -77,7 +77,7 @@ export async function askProvider<Answer extends { kind: string }>(
   })
   if (span && outcome === 'unknown') markFailed(span, detail ?? outcome)
   span?.end()
-  return { answer, record: { attemptId, call, outcome, detail, tookMs, at: deps.clock.now() } }
+  return { answer, record: { attemptId, call, outcome, detail, tookMs, isNew: isStart, at: deps.clock.now() } }
 }
 
 /** A check that the provider's rate limit (429) or our circuit breaker refused says nothing about the provider's health for starts. */

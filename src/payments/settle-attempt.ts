@@ -275,7 +275,8 @@ async function settleKept(
 ): Promise<PaymentState> {
   const signal = signalOf(attempt, why, await asked)
   // The question may have been too early for any other answer.
-  const decision = signal.outcome.kind === 'paid' && (await trySettle(deps, attempt, signal, snapshot))
+  const first = { ...signal, call: { ...signal.call, isNew: true } } // the call before was the start
+  const decision = signal.outcome.kind === 'paid' && (await trySettle(deps, attempt, first, snapshot))
   if (typeof decision === 'object') {
     logForOperator(deps, attempt, decision)
     return decision.state

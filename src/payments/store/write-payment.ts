@@ -53,6 +53,8 @@ export interface CallRecord {
   outcome: string
   detail: string | null
   tookMs: number
+  /** It does not repeat the last call on record. Otherwise that one is looked at. */
+  isNew?: boolean
   /** When it ended. */
   at: Date
 }
@@ -120,13 +122,18 @@ const UNDER_OTHER_KEYS = `
              where o.place = $2 and o.merchant_id = n.merchant_id and o.mode = n.mode and o.provider = n.provider
                and o.account = a.version and o.transaction_id = n.transaction_id limit 1)
   )`
+const CALL = `payment_id uuid, attempt_id uuid, call text, outcome text, detail text, took_ms integer, at timestamptz`
+const NEW_CALLS = `
+  first_calls as (
+    insert into provider_calls (place, attempt_id, call, outcome, detail, took_ms, at)
+    select $2::smallint, n.attempt_id, n.call, n.outcome, n.detail, n.took_ms, n.at
+      from given g, jsonb_to_recordset(g.doc->'calls') n (${CALL}) join written w on w.id = n.payment_id
+  )`
 const CALLS = `
   new_calls as (
     select n.attempt_id, n.call, n.outcome, n.detail, n.took_ms, n.at,
            (select l.id from provider_calls l where l.place = $2 and l.attempt_id = n.attempt_id order by l.id desc limit 1) as last_id
-      from given g, jsonb_to_recordset(g.doc->'calls')
-           as n (payment_id uuid, attempt_id uuid, call text, outcome text, detail text, took_ms integer, at timestamptz)
-           join written w on w.id = n.payment_id
+      from given g, jsonb_to_recordset(g.doc->'calls') n (${CALL}) join written w on w.id = n.payment_id
   ), repeated_calls as (
     -- The same call with the same outcome again increases a counter.
     update provider_calls c set times = c.times + 1, at = n.at, took_ms = n.took_ms
@@ -192,7 +199,7 @@ function shapeOf(write: PaymentWrite): string {
     receipts.length > 0 && 'receipts',
     newAttempts.length > 0 && 'newAttempts',
     changedAttempts.length > 0 && 'changedAttempts',
-    call && 'call',
+    call && (call.isNew ? 'newCall' : 'call'),
     startedBy && 'startedBy',
     rematch && 'rematch',
     notice && 'notice',
@@ -224,6 +231,7 @@ function buildText(has: Set<string>, isForOne: boolean): string {
     has.has('newAttempts') && NEW_ATTEMPTS,
     has.has('changedAttempts') && CHANGED_ATTEMPTS,
     has.has('receipts') && RECEIPTS,
+    has.has('newCall') && NEW_CALLS,
     has.has('call') && CALLS,
     has.has('startedBy') && STARTED_BY,
     has.has('rematch') && REMATCH,
