@@ -11,8 +11,8 @@ export interface StartedAttempt {
 const KEPT_MS = 60_000
 const MAX_KEPT = 10_000
 /** Payments with more are read again: 10 000 of the largest would fill the heap. */
-const MAX_ATTEMPTS = 3
-const MAX_METADATA_CHARACTERS = 2_000
+const MAX_ATTEMPTS = 2
+const MAX_METADATA_CHARACTERS = 1_000
 
 /** By our order reference, oldest first. */
 const kept = new Map<string, StartedAttempt & { untilMs: number }>()

@@ -49,6 +49,8 @@ const DESTINATIONS_PER_CLAIM = 32
 const DESTINATIONS_PER_MERCHANT_AND_CLAIM = 16
 /** Limits the destinations of one merchant, so that there is room for other merchants. */
 const MAX_DESTINATIONS_PER_MERCHANT = 256
+/** With so many destinations of all merchants, new deliveries are claimed, which observes the limits of each merchant. */
+const MAX_UNCLAIMED_DESTINATIONS = 256
 /** Fewer for retries, so that hosts that are down do not delay first tries of the same merchant. */
 const MAX_RETRIED_DESTINATIONS_PER_MERCHANT = 128
 /** Backpressure: no more is claimed while so many deliveries are claimed and not recorded. */
@@ -134,8 +136,8 @@ class DeliveryLoop implements DeliveryEngine {
       queue.hasMore = true // a later claim takes it
       return true
     }
-    // Older ones come first. And a merchant with many destinations must leave room for others, which is for the claim to judge.
-    if (queue ? queue.hasMore : this.#queues.size >= MAX_DESTINATIONS_PER_MERCHANT) return false
+    // Older ones come first.
+    if (queue ? queue.hasMore : this.#queues.size >= MAX_UNCLAIMED_DESTINATIONS) return false
     const due = { ...delivery, tries: 0, triesBefore: 0, leaseMs, isEnabled: true }
     this.#sendNext(this.#queues.add(destination, [due], { hasMore: false, leasedUntilMs }))
     return true
@@ -283,6 +285,7 @@ class DeliveryLoop implements DeliveryEngine {
   ): Promise<Claimed> {
     const claimedAtMs = performance.now()
     const { workerId } = this.#lease
+    this.#queues.beginClaim()
     const claimed = await claim({ workerId, leaseSeconds: LEASE_SECONDS, perDestination, claimedIds })
     for (const [destination, deliveries] of Map.groupBy(claimed.deliveries, (delivery) => delivery.destination)) {
       const [{ isEnabled, endpointId, leaseMs }] = deliveries as [DueDelivery]
@@ -290,7 +293,7 @@ class DeliveryLoop implements DeliveryEngine {
         await markHolding(this.#dependencies.database, [endpointId])
         continue
       }
-      if (this.#queues.isClosed(destination)) continue
+      if (this.#queues.isClosed(destination) || this.#queues.wasDropped(destination)) continue
       const hasMore = deliveries.length === perDestination
       this.#sendNext(this.#queues.add(destination, deliveries, { hasMore, leasedUntilMs: claimedAtMs + leaseMs }))
     }

@@ -31,6 +31,7 @@ export class DestinationQueues {
   /** Monotonic time at which the lease on each destination ends. The one that was used last is the last. */
   readonly #leasedUntilMs = new Map<string, number>()
   readonly #closed = new Set<string>()
+  readonly #dropped = new Set<string>()
 
   get claimedCount(): number {
     return this.#claimed.size
@@ -94,10 +95,20 @@ export class DestinationQueues {
     return this.#claimed.has(uuid) || this.#forgotten.has(uuid)
   }
 
-  /** Leaves the deliveries that were not sent yet, and all further ones, to the next claim. */
+  /** Leaves the deliveries that were not sent yet, and further ones, to a claim that begins after this. */
   drop(destination: string): void {
+    this.#dropped.add(destination)
     this.#leasedUntilMs.delete(destination)
     for (const delivery of this.#queues.get(destination)?.pending.splice(0) ?? []) this.forget(delivery)
+  }
+
+  beginClaim(): void {
+    this.#dropped.clear()
+  }
+
+  /** Since the claim began: it may have read the endpoint before a change. */
+  wasDropped(destination: string): boolean {
+    return this.#dropped.has(destination)
   }
 
   /** Keeps further deliveries away from a destination until it is reopened. */

@@ -44,7 +44,7 @@ async function payWhole(): Promise<string[]> {
   return [...sent]
 }
 
-test('a whole payment by initialize takes at most 12 statements and 5 commits', async (t) => {
+test('a whole payment by initialize takes at most 8 statements and 5 commits', async (t) => {
   await payWhole() // fills the caches
   const payments: string[][] = []
   // Caches that expire and notifications, at most ten a second, depend on the time. On a busy machine some payments have more of them, so

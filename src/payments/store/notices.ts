@@ -66,7 +66,7 @@ export async function insertNotice(
     digest: bytea(digest),
     body: bytea(sealed),
   })
-  return { notice: noticeOf(row), isNew: row.times === 1 }
+  return { notice: { ...scope, id: row.id, provider, account, reading }, isNew: row.times === 1 }
 }
 
 interface NewNotice extends Omit<NoticeRow, 'id'> {
@@ -76,7 +76,7 @@ interface NewNotice extends Omit<NoticeRow, 'id'> {
   says: string
 }
 
-type Inserted = NoticeRow & { digest_hex: string; times: number }
+type Inserted = Pick<NoticeRow, 'id' | 'merchant_id' | 'mode' | 'provider'> & { digest_hex: string; times: number }
 
 /** A bytea in JSON. */
 const bytea = (bytes: Buffer) => `\\x${bytes.toString('hex')}`
@@ -123,7 +123,7 @@ async function insertInOne(database: Database, place: Place, notices: NewNotice[
       from jsonb_to_recordset(${JSON.stringify(notices)}::jsonb)
            r (merchant_id uuid, mode text, provider text, account integer, digest bytea, body bytea, reading jsonb, reference text, says text)
     on conflict (place, merchant_id, mode, provider, digest) do update set times = n.times + 1
-    returning ${COLUMNS}, encode(n.digest, 'hex') as digest_hex, n.times`)
+    returning n.id, n.merchant_id, n.mode, n.provider, encode(n.digest, 'hex') as digest_hex, n.times`)
   const rowOf = new Map(rows.map((row) => [keyOf({ ...row, digest: `\\x${row.digest_hex}` }), row]))
   return notices.map((notice) => rowOf.get(keyOf(notice)) as Inserted)
 }

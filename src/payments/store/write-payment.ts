@@ -53,7 +53,7 @@ export interface CallRecord {
   outcome: string
   detail: string | null
   tookMs: number
-  /** It does not repeat the last call on record. Otherwise that one is looked at. */
+  /** Written without a look at the last call on record, which it does not repeat. */
   isNew?: boolean
   /** When it ended. */
   at: Date
@@ -325,10 +325,8 @@ async function writeInOne(db: Queries, shape: string, place: Place, writes: Paym
   )
   const written = new Set(rows.map((row) => row.payment_id))
   const results = ids.map((id) => written.has(id))
-  for (const [index, write] of writes.entries()) {
-    if (results[index] && write.events.length > 0) db.notify(PAYMENTS_CHANNEL, write.after.id)
-  }
   const events = writes.flatMap((write, index) => (results[index] ? write.events : []))
   if (writes.some(isSent) && events.length > 0) sendNew(db, rows, events)
+  for (const paymentId of new Set(events.map((event) => event.paymentId))) db.notify(PAYMENTS_CHANNEL, paymentId)
   return results
 }
