@@ -26,7 +26,8 @@ export class DestinationQueues {
   readonly #claimed = new Map<string, string>()
 
   /** The latest that are no longer claimed, by `uuid`. */
-  readonly #forgotten = new Set<string>()
+  #forgotten = new Set<string>()
+  #forgottenBefore = new Set<string>()
 
   /** Monotonic time at which the lease on each destination ends. The one that was used last is the last. */
   readonly #leasedUntilMs = new Map<string, number>()
@@ -84,15 +85,15 @@ export class DestinationQueues {
   forget({ uuid }: DueDelivery): void {
     this.#claimed.delete(uuid)
     this.#forgotten.add(uuid)
-    for (const oldest of this.#forgotten) {
-      if (this.#forgotten.size <= MAX_FORGOTTEN) break
-      this.#forgotten.delete(oldest)
-    }
+    // In two generations: the first entries of a set from which many were deleted are slow to find.
+    if (this.#forgotten.size < MAX_FORGOTTEN) return
+    this.#forgottenBefore = this.#forgotten
+    this.#forgotten = new Set()
   }
 
   /** Whether it is here, or was a moment ago: a claim can return a delivery before its writer has the answer to the commit. */
   wasClaimed(uuid: string): boolean {
-    return this.#claimed.has(uuid) || this.#forgotten.has(uuid)
+    return this.#claimed.has(uuid) || this.#forgotten.has(uuid) || this.#forgottenBefore.has(uuid)
   }
 
   /** Leaves the deliveries that were not sent yet, and further ones, to a claim that begins after this. */
