@@ -78,7 +78,7 @@ export async function receiveNotice(
 /** After this turn of the event loop, in which the statement with the notice is sent. */
 function askMeanwhile(deps: PaymentDependencies, { attempt }: StartedAttempt): Promise<CheckAnswer> {
   const answer = turn().then(() => askForOutcome(deps, attempt))
-  answer.catch(() => {}) // without a stored notice nobody waits for it
+  answer.catch(() => {}) // nothing awaits it if the notice cannot be stored
   return answer
 }
 

@@ -2,7 +2,7 @@ import { type MerchantId, uuidOf } from '../kernel/ids.ts'
 import type { Destination, DueDelivery } from './claim-store.ts'
 
 export const MAX_IN_FLIGHT_PER_DESTINATION = 8
-/** Leases that are remembered. For others a delivery is claimed. */
+/** Leases that are remembered. Deliveries to other destinations are claimed. */
 const MAX_LEASES = 10_000
 /** Some seconds of deliveries. */
 const MAX_FORGOTTEN = 10_000
@@ -29,7 +29,7 @@ export class DestinationQueues {
   #forgotten = new Set<string>()
   #forgottenBefore = new Set<string>()
 
-  /** Monotonic time at which the lease on each destination ends. The one that was used last is the last. */
+  /** Monotonic time at which the lease on each destination ends. */
   readonly #leasedUntilMs = new Map<string, number>()
   readonly #closed = new Set<string>()
   readonly #dropped = new Set<string>()
@@ -58,18 +58,9 @@ export class DestinationQueues {
       this.#claimed.set(delivery.uuid, destination)
       queue.pending.push(delivery)
     }
-    this.#keepLease(destination, claim.leasedUntilMs)
+    if (this.#leasedUntilMs.size >= MAX_LEASES) this.#leasedUntilMs.clear() // the others are claimed once more
+    this.#leasedUntilMs.set(destination, claim.leasedUntilMs)
     return queue
-  }
-
-  #keepLease(destination: string, leasedUntilMs: number): void {
-    this.#leasedUntilMs.delete(destination)
-    this.#leasedUntilMs.set(destination, leasedUntilMs)
-    const nowMs = performance.now()
-    for (const [oldest, untilMs] of this.#leasedUntilMs) {
-      if (untilMs > nowMs && this.#leasedUntilMs.size <= MAX_LEASES) break
-      this.#leasedUntilMs.delete(oldest)
-    }
   }
 
   /** 0: this worker has no lease on it. */
