@@ -26,7 +26,7 @@ export async function writeTries(db: Queries, place: Place, results: TryResult[]
   const column = (pick: (result: TryResult) => string | null) => textArray(results.map(pick))
   await db.rows(sql`
     with results as (
-      select *, now() + wait_seconds * interval '1 second' as next_try_at, case when state <> 'waiting' then now() end as done_at from unnest(
+      select *, ${place}::smallint as place, now() + wait_seconds * interval '1 second' as next_try_at, case when state <> 'waiting' then now() end as done_at from unnest(
         ${column(({ delivery }) => delivery.uuid)}::uuid[], ${column(({ delivery }) => String(delivery.tries))}::integer[],
         ${column(({ state }) => state)}::text[], ${column(({ waitSeconds }) => String(waitSeconds))}::double precision[],
         ${column(({ status }) => (status === null ? null : String(status)))}::integer[], ${column(({ error }) => error)}::text[],
@@ -40,11 +40,12 @@ export async function writeTries(db: Queries, place: Place, results: TryResult[]
              tries_before = case when d.due_at = r.due_at then d.tries_before else d.tries + 1 end,
              due_at = case when d.due_at = r.due_at then r.next_try_at else d.due_at end,
              done_at = case when d.due_at = r.due_at then r.done_at end
-        from results r where d.place = ${place} and d.id = r.id and d.tries = r.tries and d.state = 'waiting'
-      returning d.id, d.tries
+        -- Not by state: with few waiting at the last analyze, PostgreSQL would compare every waiting delivery with every result.
+        from results r where d.place = r.place and d.id = r.id and d.tries = r.tries and d.done_at is null
+      returning d.place, d.id, d.tries
     )
     insert into delivery_tries (place, delivery_id, number, status, error, answer, took_ms)
-    select ${place}::smallint, n.id, n.tries, r.status, r.error, r.answer, r.took_ms from noted n join results r on r.id = n.id`)
+    select n.place, n.id, n.tries, r.status, r.error, r.answer, r.took_ms from noted n join results r on r.id = n.id`)
 }
 
 /** Makes the deliveries of an event due again, with the waits of a new delivery. Returns how many there are. */
@@ -118,11 +119,11 @@ export async function deliveriesOf(db: Queries, eventId: EventId): Promise<Deliv
 export async function deleteOldDeliveries(db: Queries, before: Date, limit: number): Promise<Date[]> {
   const rows = await db.rows<{ at: Date }>(sql`
     with old as materialized (
-      select place, id from deliveries
+      select place, id, done_at from deliveries
        where done_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by done_at limit ${limit}
     )
-    delete from deliveries d using old where d.place = old.place and d.id = old.id and d.done_at < ${before}
+    delete from deliveries d using old where d.place = old.place and d.id = old.id and d.done_at = old.done_at
     returning d.done_at as at`)
   return rows.map(({ at }) => at)
 }

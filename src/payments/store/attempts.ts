@@ -125,16 +125,22 @@ export async function hasPageKey(db: Queries, id: PaymentId, key: string): Promi
   return row !== undefined
 }
 
-/** Claims attempts whose check is due, with a lease of one minute. Found without a lock: the lease guards the update. */
+/**
+ * Claims attempts whose check is due, with a lease of one minute. Found without a lock: the update takes those that have not changed since.
+ * `is not distinct from` uses no index. With `next_check_at <= now()`, and few due at the last analyze, PostgreSQL would compare every due
+ * attempt with every one of this claim.
+ */
 export async function claimDueChecks(db: Queries, limit: number): Promise<Attempt[]> {
   const rows = await db.rows<AttemptRow>(sql`
     with due as materialized (
-      select place, id from attempts
+      select place, id, next_check_at, check_leased_until from attempts
        where next_check_at <= now() and check_leased_until < now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by next_check_at limit ${limit}
     )
     update attempts a set check_leased_until = now() + interval '1 minute'
-      from due where a.place = due.place and a.id = due.id and a.next_check_at <= now() and a.check_leased_until < now()
+      from due
+     where a.place = due.place and a.id = due.id and a.check_leased_until = due.check_leased_until
+       and a.next_check_at is not distinct from due.next_check_at
     returning ${ATTEMPT_COLUMNS}`)
   return rows.map(attemptOf)
 }
@@ -179,14 +185,14 @@ export async function releaseCheck(db: Queries, id: AttemptId): Promise<void> {
 
 /**
  * Postpones checks that exceed the rate limit of their provider account, and releases their leases. An attempt that has changed since it
- * was claimed stays as it is.
+ * was claimed stays as it is. The `coalesce` has the reason of `is not distinct from` in claimDueChecks.
  */
 export async function postponeChecks(db: Queries, late: Postponed<Attempt>[]): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => item.place)) {
     await db.rows(sql`
       update attempts a set next_check_at = now() + make_interval(secs => l.wait_ms / 1000), check_leased_until = '-infinity'
         from unnest(${group.map(({ item }) => uuidOf(item.id))}::uuid[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
-       where a.place = ${place} and a.id = l.id and a.next_check_at <= now() and a.check_leased_until > now()`)
+       where a.place = ${place} and a.id = l.id and coalesce(a.next_check_at <= now(), false) and a.check_leased_until > now()`)
   }
 }
 

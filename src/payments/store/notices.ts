@@ -128,16 +128,16 @@ async function insertInOne(database: Database, place: Place, notices: NewNotice[
   return notices.map((notice) => rowOf.get(keyOf(notice)) as Inserted)
 }
 
-/** Found without a lock: `due_at` is also the lease, and guards the update. */
+/** Found without a lock: `due_at` is also the lease, and guards the update, as in claimDueChecks. */
 export async function claimWaitingNotices(db: Queries, limit: number): Promise<Notice[]> {
   const rows = await db.rows<NoticeRow>(sql`
     with due as materialized (
-      select place, id from notices
+      select place, id, state, due_at from notices
        where state = 'waiting' and due_at <= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by due_at limit ${limit}
     )
     update notices n set due_at = now() + least(interval '1 hour', interval '10 seconds' * power(2, least(n.tries, 9))), tries = n.tries + 1
-      from due where n.place = due.place and n.id = due.id and n.state = 'waiting' and n.due_at <= now()
+      from due where n.place = due.place and n.id = due.id and n.state = due.state and n.due_at = due.due_at
     returning ${COLUMNS}`)
   return rows.map(noticeOf)
 }
@@ -148,7 +148,7 @@ export async function postponeNotices(db: Queries, late: Postponed<Notice>[]): P
     await db.rows(sql`
       update notices n set due_at = now() + make_interval(secs => l.wait_ms / 1000), tries = greatest(0, n.tries - 1)
         from unnest(${group.map(({ item }) => item.id)}::bigint[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
-       where n.place = ${place} and n.id = l.id and n.state = 'waiting'`)
+       where n.place = ${place} and n.id = l.id`)
   }
 }
 
@@ -184,11 +184,11 @@ export async function deleteFinishedNotices(db: Queries, before: Date, limit: nu
 export async function deleteUnmatchedNotices(db: Queries, before: Date, limit: number): Promise<Date[]> {
   const rows = await db.rows<{ at: Date }>(sql`
     with old as materialized (
-      select place, id from notices
+      select place, id, state from notices
        where state = 'unmatched' and received_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by received_at limit ${limit}
     )
-    delete from notices n using old where n.place = old.place and n.id = old.id and n.state = 'unmatched' returning n.received_at as at`)
+    delete from notices n using old where n.place = old.place and n.id = old.id and n.state = old.state returning n.received_at as at`)
   return rows.map(({ at }) => at)
 }
 

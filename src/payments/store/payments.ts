@@ -305,11 +305,14 @@ export async function findOverduePayments(db: Queries, limit: number): Promise<P
   return rows.map(({ place, id }) => idOf('payment', id, place))
 }
 
-/** Of these payments of one place, those that are still overdue and that no other process has locked. */
+/**
+ * Of these payments of one place, those that are still overdue and that no other process has locked. `coalesce` uses no index: PostgreSQL
+ * could read everything that is overdue.
+ */
 export async function lockOverduePayments(tx: Transaction, place: Place, ids: PaymentId[]): Promise<Payment[]> {
   const rows = await tx.rows<PaymentRow>(sql`
     select ${PAYMENT_COLUMNS} from payments p
-     where place = ${place} and id = any(${ids.map(uuidOf)}::uuid[]) and status = 'pending' and expires_at <= now()
+     where place = ${place} and id = any(${ids.map(uuidOf)}::uuid[]) and coalesce(status = 'pending' and expires_at <= now(), false)
      order by expires_at for update skip locked`)
   return rows.map((row) => paymentOf(row))
 }

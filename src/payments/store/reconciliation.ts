@@ -12,16 +12,16 @@ export interface DueReconciliation {
   account: string
 }
 
-/** Claims attempts that are due for reconciliation, with a lease of ten minutes. Found without a lock: the time guards the update. */
+/** Claims attempts that are due for reconciliation, with a lease of ten minutes. Found without a lock, as in claimDueChecks. */
 export async function claimDueReconciliations(db: Queries, limit: number): Promise<DueReconciliation[]> {
   const rows = await db.rows<{ place: number; id: string; until: Date; account: string }>(sql`
     with due as materialized (
-      select place, id, coalesce(reconcile_until, now()) as until, concat_ws(' ', merchant_id, mode, provider) as account from attempts
+      select place, id, reconcile_at, coalesce(reconcile_until, now()) as until, concat_ws(' ', merchant_id, mode, provider) as account from attempts
        where reconcile_at <= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by reconcile_at limit ${limit}
     )
     update attempts a set reconcile_at = now() + interval '10 minutes'
-      from due where a.place = due.place and a.id = due.id and a.reconcile_at <= now()
+      from due where a.place = due.place and a.id = due.id and a.reconcile_at is not distinct from due.reconcile_at
     returning a.place, a.id, due.until, due.account`)
   return rows.map(({ place, id, until, account }) => ({ attemptId: idOf('attempt', id, place), until, account }))
 }
@@ -32,7 +32,7 @@ export async function postponeReconciliations(db: Queries, late: Postponed<DueRe
     await db.rows(sql`
       update attempts a set reconcile_at = now() + make_interval(secs => l.wait_ms / 1000)
         from unnest(${group.map(({ item }) => uuidOf(item.attemptId))}::uuid[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
-       where a.place = ${place} and a.id = l.id and a.reconcile_at > now()`)
+       where a.place = ${place} and a.id = l.id and coalesce(a.reconcile_at > now(), false)`)
   }
 }
 

@@ -221,14 +221,14 @@ export async function claimDueRefunds(db: Queries, limit: number): Promise<Claim
   const heldUntilMs = leaseEnd()
   const rows = await db.rows<RefundRow & { lease: string; account: string }>(sql`
     with due as materialized (
-      select d.place, d.id, gen_random_uuid() as lease, concat_ws(' ', a.merchant_id, a.mode, a.provider) as account
+      select d.place, d.id, d.due_at, d.leased_until, d.status, gen_random_uuid() as lease, concat_ws(' ', a.merchant_id, a.mode, a.provider) as account
         from refunds d join attempts a on a.place = d.place and a.id = d.attempt_id
        where d.status = 'pending' and d.due_at <= now() and d.leased_until <= now() and d.place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by d.due_at limit ${limit}
     )
     update refunds r set lease = due.lease, leased_until = now() + make_interval(secs => ${REFUND_LEASE_MS / 1_000})
       from due
-     where r.place = due.place and r.id = due.id and r.status = 'pending' and r.due_at <= now() and r.leased_until <= now()
+     where r.place = due.place and r.id = due.id and r.status = due.status and r.due_at = due.due_at and r.leased_until = due.leased_until
     returning ${COLUMNS}, r.lease, due.account`)
   return rows.map((row) => ({
     refund: refundOf(row),
@@ -245,7 +245,7 @@ export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund
     await db.rows(sql`
       update refunds r set due_at = now() + make_interval(secs => l.wait_ms / 1000), leased_until = now()
         from unnest(${ids}::uuid[], ${leases}::uuid[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, lease, wait_ms)
-       where r.place = ${place} and r.id = l.id and r.lease = l.lease and r.status = 'pending'`)
+       where r.place = ${place} and r.id = l.id and r.lease = l.lease and r.due_at is not null`)
   }
 }
 

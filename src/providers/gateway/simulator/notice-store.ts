@@ -32,12 +32,12 @@ export async function insertNotice(
 export function claimDueNotices(queries: Queries, limit: number, leaseSeconds: number): Promise<DueNotice[]> {
   return queries.rows(sql`
     with due as materialized (
-      select place, id from gateway_notices
+      select place, id, state, due_at from gateway_notices
        where state = 'waiting' and due_at <= now() and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by due_at limit ${limit}
     )
     update gateway_notices n set due_at = clock_timestamp() + ${leaseSeconds}::integer * interval '1 second', tries = n.tries + 1
-      from due where n.place = due.place and n.id = due.id and n.state = 'waiting' and n.due_at <= now()
+      from due where n.place = due.place and n.id = due.id and n.state = due.state and n.due_at = due.due_at
     returning n.place, n.id, n.merchant_id as "merchantUuid", n.body, n.tries`)
 }
 
