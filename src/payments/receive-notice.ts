@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { reservedOf } from '../database/database.ts'
 import { NO_ACCOUNT } from '../integrations/provider-account.ts'
+import type { AttemptId } from '../kernel/ids.ts'
 import type { Owner, Scope } from '../kernel/scope.ts'
 import { type AccountLimits, accountKey, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
 import type { NoticeReading, RawNotice, Receipt } from '../providers/provider.ts'
@@ -69,8 +70,9 @@ export async function receiveNotice(
   const { body } = raw
   const storing = insertNotice(reservedOf(deps.database), deps.secrets, scope, { provider, account, body, reading })
   const paid = reading.kind === 'notice' && reading.says === 'paid' ? reading.reference : null
-  if (paid !== null) announce(paid, storing)
   const started = paid === null ? undefined : takeStarted({ ...owner, provider, account }, paid)
+  if (paid !== null) announce(paid, storing)
+  if (started) announce(started.attempt.id, storing)
   const asked = started && { ...started, answer: askMeanwhile(deps, started) }
   return { kind: 'kept', ...(await storing), asked }
 }
@@ -82,22 +84,25 @@ function askMeanwhile(deps: PaymentDependencies, { attempt }: StartedAttempt): P
   return answer
 }
 
-/** Notices of success that are being stored, by the order that they name. */
+/** Notices of success that are being stored, by the order that they name, and by the attempt if it is known without a read. */
 const arriving = new Map<string, Promise<void>>()
 
-function announce(reference: string, storing: Promise<unknown>): void {
+function announce(name: string, storing: Promise<unknown>): void {
   const stored = storing
     .catch(() => {})
     .then(() => turn()) // the check of the notice begins in the next turn of the event loop
     .finally(() => {
-      if (arriving.get(reference) === stored) arriving.delete(reference)
+      if (arriving.get(name) === stored) arriving.delete(name)
     })
-  arriving.set(reference, stored)
+  arriving.set(name, stored)
 }
 
-/** Waits while a notice of success about this order is being stored, so that the customer who returns meanwhile can wait for its check. */
-export async function noticeStored({ orderReference }: Attempt): Promise<void> {
-  await arriving.get(orderReference)
+/**
+ * Waits while a notice of success about this order or attempt is being stored, so that the customer who returns meanwhile can wait for its
+ * check.
+ */
+export async function noticeStored(name: Attempt['orderReference'] | AttemptId): Promise<void> {
+  await arriving.get(name)
 }
 
 function unguarded(deps: PaymentDependencies): NoticeGuards {

@@ -17,6 +17,8 @@ const place = await world.addProvider(startFakePaystack)
 const { shop, fake } = place
 const checksOf = (order: string) => fake.asked.filter(({ path }) => path.endsWith(`/verify/${order}`)).length
 
+const readsState = (text: string) => text.includes('from payments p left join attempts')
+
 async function start(email = newEmail()) {
   const { status, body } = await place.initialize({ user: { email } })
   assert.equal(status, 200, JSON.stringify(body))
@@ -33,10 +35,7 @@ test('the notice of success needs no read of a payment that this process has jus
   await place.pump()
   await place.hears(payment.reference, ['payment.successful'])
   STATEMENT_SENT.unsubscribe(onStatement)
-  assert.deepEqual(
-    sent.filter((text) => text.includes('from payments p left join attempts')),
-    [],
-  )
+  assert.deepEqual(sent.filter(readsState), [])
   assert.equal(checksOf(order), 1)
 })
 
@@ -139,8 +138,11 @@ test('a customer who returns while the notice is being stored waits for its chec
   const { payment, order } = await start()
   await fake.customer.payByCard(order, { save: false })
   const storing = Promise.withResolvers<void>()
+  const sent: string[] = []
   const onStatement = (statement: unknown) => {
-    if ((statement as Statement).text.includes('insert into notices')) storing.resolve()
+    const { text } = statement as Statement
+    sent.push(text)
+    if (text.includes('insert into notices')) storing.resolve()
   }
   STATEMENT_SENT.subscribe(onStatement)
   const work = await world.database.transaction(async (tx) => {
@@ -151,9 +153,10 @@ test('a customer who returns while the notice is being stored waits for its chec
     assert.equal(await Promise.race([returned, sleep(300, 'waits')]), 'waits')
     return { pumped, returned }
   })
-  STATEMENT_SENT.unsubscribe(onStatement)
   assert.equal((await work.returned).status, 302)
   await work.pumped
+  STATEMENT_SENT.unsubscribe(onStatement)
+  assert.deepEqual(sent.filter(readsState), [])
   assert.equal((await shop.payment(payment.id)).status, 'successful')
   assert.equal(checksOf(order), 1)
   const claims = await world.database.rows(

@@ -144,7 +144,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
    */
   async function askAbout(attempt: Attempt, snapshot?: Snapshot): Promise<PaymentState | undefined> {
     if (attempt.status === 'successful') return snapshot // the notice came before the customer
-    await noticeStored(attempt)
+    await noticeStored(attempt.orderReference)
     const mayAsk = checkForNotice(attempt.id) !== undefined || (await claimProviderCheck(database, attempt))
     if (!mayAsk) return findPaymentStateById(database, attempt.paymentId)
     const state = await inTime(attempt.id, checkAttempt(parts, attempt, { source: 'return' }, snapshot))
@@ -230,6 +230,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
 
   /** Usually the notice and the customer come at the same time: the check for the notice gives the payment without a read. */
   async function stateAfterReturn(id: AttemptId): Promise<PaymentState | undefined> {
+    await noticeStored(id)
     const underWay = checkForNotice(id)
     const checked = underWay && (await inTime(id, underWay))
     if (checked) return checked
