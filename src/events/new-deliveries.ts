@@ -41,8 +41,8 @@ export function sendNewWith(database: Database, sender: Sender): () => void {
   }
 }
 
-/** A payment that was written, with one of its new deliveries, or without any. */
-export type WrittenRow = { payment_id: string } & (DeliveryRow | { id: null })
+/** A payment that was written, or one of the new deliveries. */
+export type WrittenRow = { payment_id: string; id: null } | (DeliveryRow & { payment_id: null })
 
 interface DeliveryRow {
   id: string
@@ -56,16 +56,22 @@ interface DeliveryRow {
   previous_until: Date | null
 }
 
-/** The end of a statement with `EVENTS` and `DELIVERIES` (outbox-store.ts): what it has written. */
+/**
+ * The end of a statement with `EVENTS` and `DELIVERIES` (outbox-store.ts): what it has written. Not one join of payments and deliveries:
+ * PostgreSQL expects one of each, and would compare all of them with each other.
+ */
 export const WRITTEN_WITH_DELIVERIES = `
-  select p.id as payment_id, d.id, d.event_id, d.endpoint_id, d.url, d.destination, d.due_at::text,
+  select id as payment_id, null::uuid as id, null::uuid as event_id, null::uuid as endpoint_id, null as url, null as destination,
+         null as due_at, null as sealed_secret, null as sealed_previous_secret, null::timestamptz as previous_until
+    from written
+  union all
+  select null, d.id, d.event_id, d.endpoint_id, d.url, d.destination, d.due_at::text,
          encode(coalesce(w.sealed_secret, s.sealed_secret), 'base64') as sealed_secret,
          encode(coalesce(w.sealed_previous_secret, s.sealed_previous_secret), 'base64') as sealed_previous_secret,
          coalesce(w.previous_until, s.previous_until) as previous_until
-    from written p
-    left join (new_events e join new_deliveries d on d.event_id = e.id) on e.payment_id = p.id
+    from new_deliveries d
     left join webhook_endpoints w on w.id = d.endpoint_id
-    left join webhook_secrets s on d.endpoint_id is null and s.merchant_id = e.merchant_id and s.mode = e.mode`
+    left join webhook_secrets s on d.endpoint_id is null and s.merchant_id = d.merchant_id and s.mode = d.mode`
 
 /**
  * Sends the deliveries of these events, or wakes the delivery loops. In a transaction they are not committed yet: the loops are woken after

@@ -35,7 +35,7 @@ export const DELIVERIES = `
     select $2::smallint, n.id, e.id, e.merchant_id, e.mode, null, n.url, n.destination
       from given g, jsonb_to_recordset(g.doc->'deliveries') n (id uuid, event_id uuid, url text, destination text)
            join new_events e on e.id = n.event_id
-    returning id, event_id, endpoint_id, url, destination, due_at
+    returning id, event_id, merchant_id, mode, endpoint_id, url, destination, due_at
   )`
 
 /** The events as rows, and the deliveries to the payment's own `webhook` URL. */

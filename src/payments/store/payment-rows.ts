@@ -21,7 +21,7 @@ function rowsOf(write: PaymentWrite) {
   const [payment_id, merchant_id] = [uuidOf(after.id), uuidOf(after.merchantId)]
   return {
     payments: [write.before ? changedPaymentRow(after) : newPaymentRow(after)],
-    integrations: integration ? [{ payment_id, ...integration }] : [],
+    integrations: integration ? [{ payment_id, merchant_id, mode: after.mode, ...integration }] : [],
     newAttempts: newAttempts.map((attempt) => ({ ...newAttemptRow(attempt), page_key: pageKey })),
     // A form that confirms the charge of a saved card starts no new attempt.
     changedAttempts: changedAttempts.map((attempt) => ({

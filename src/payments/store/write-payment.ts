@@ -157,7 +157,10 @@ const REMATCH = `
     update notices o set state = 'waiting', due_at = now(), note = null
       from given g, jsonb_to_recordset(g.doc->'rematch')
            as n (payment_id uuid, merchant_id uuid, mode text, provider text, reference text) join written w on w.id = n.payment_id
-     where o.place = $2 and o.state = 'unmatched' and o.merchant_id = n.merchant_id and o.mode = n.mode and o.provider = n.provider and o.reference = n.reference
+     cross join lateral (select place, id, state from notices
+        where place = $2 and state = 'unmatched' and merchant_id = n.merchant_id and mode = n.mode and provider = n.provider
+          and reference = n.reference offset 0) f -- by its index
+     where o.place = f.place and o.id = f.id and o.state = f.state
   )`
 const NOTICES = `
   ended_notices as (
@@ -184,10 +187,14 @@ const NEW_PAYMENTS = `
     select $2::smallint, ${NEW_PAYMENT.values}
       from given g, jsonb_to_recordset(g.doc->'payments') n (${NEW_PAYMENT.typed})
      where n.id = any($3)`
-const UNCHANGED_INTEGRATION = `
-       and exists (select from jsonb_to_recordset(g.doc->'integrations') as r (payment_id uuid, provider text, version integer)
-                     join integrations i on i.provider = r.provider and i.version = r.version and i.enabled
-                    where r.payment_id = n.id and i.merchant_id = n.merchant_id and i.mode = n.mode)`
+/** Payments whose integration is the one that their new attempt was decided with. */
+const UNCHANGED_INTEGRATIONS = `
+  unchanged_integrations as materialized (
+    select n.payment_id from given g, jsonb_to_recordset(g.doc->'integrations')
+           n (payment_id uuid, merchant_id uuid, mode text, provider text, version integer)
+      join integrations i on i.merchant_id = n.merchant_id and i.mode = n.mode and i.provider = n.provider and i.version = n.version
+     where i.enabled
+  )`
 
 /** The names of the parts that the statement of a write needs. Writes of the same shape can share a statement. */
 function shapeOf(write: PaymentWrite): string {
@@ -221,11 +228,13 @@ function textOf(shape: string, isForOne: boolean): string {
 
 function buildText(has: Set<string>, isForOne: boolean): string {
   const written = `
-  written as (${has.has('changed') ? CHANGED_PAYMENTS : NEW_PAYMENTS}${has.has('integration') ? UNCHANGED_INTEGRATION : ''}
+  written as (${has.has('changed') ? CHANGED_PAYMENTS : NEW_PAYMENTS}
+       ${has.has('integration') ? 'and n.id in (select payment_id from unchanged_integrations)' : ''}
        ${has.has('receipts') ? 'and n.id not in (select payment_id from under_other_keys)' : ''}
     ${has.has('changed') ? 'returning p.id' : 'on conflict do nothing returning id'}
   )`
   const parts = [
+    has.has('integration') && UNCHANGED_INTEGRATIONS,
     has.has('receipts') && UNDER_OTHER_KEYS,
     written,
     has.has('newAttempts') && NEW_ATTEMPTS,
@@ -323,7 +332,7 @@ async function writeInOne(db: Queries, shape: string, place: Place, writes: Paym
   const rows = await db.rows<WrittenRow>(
     statementOf(textOf(shape, isOneRow(writes)), [docOf(writes), place, ids, changed, notices]),
   )
-  const written = new Set(rows.map((row) => row.payment_id))
+  const written = new Set(rows.flatMap(({ payment_id }) => payment_id ?? []))
   const results = ids.map((id) => written.has(id))
   const events = writes.flatMap((write, index) => (results[index] ? write.events : []))
   if (writes.some(isSent) && events.length > 0) sendNew(db, rows, events)
