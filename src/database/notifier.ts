@@ -1,6 +1,8 @@
 /** The shortest time between two statements with notifications of one process, so that many changes cost one statement. */
 const INTERVAL_MS = 40
 
+const ignore = () => {}
+
 export interface Notifier {
   notify(channel: string, payload?: string): void
   onNotify(handler: (channel: string, payload: string) => void): void
@@ -16,32 +18,41 @@ export function notifier(send: (channels: string[], payloads: string[]) => Promi
   const handlers: ((channel: string, payload: string) => void)[] = []
   let waiting = new Map<string, [channel: string, payload: string]>()
   let timer: NodeJS.Timeout | undefined
-  let sending: Promise<unknown> = Promise.resolve()
+  let sending: Promise<void> | undefined
   let sentAtMs = Number.NEGATIVE_INFINITY
+
+  /** One statement at a time: if PostgreSQL is slow, further ones would take connections from the payments. */
+  function schedule() {
+    if (timer || sending || waiting.size === 0) return
+    timer = setTimeout(sendWaiting, Math.max(0, sentAtMs + INTERVAL_MS - performance.now()))
+  }
 
   function sendWaiting() {
     timer = undefined
     sentAtMs = performance.now()
     const group = [...waiting.values()]
     waiting = new Map()
-    sending = send(
+    const sent = send(
       group.map(([channel]) => channel),
       group.map(([, payload]) => payload),
-    ).catch(() => {})
+    )
+    sending = sent.then(ignore, ignore).then(() => {
+      sending = undefined
+      schedule()
+    })
   }
 
   return {
     notify(channel, payload = '') {
       for (const handler of handlers) handler(channel, payload)
       waiting.set(`${channel} ${payload}`, [channel, payload])
-      timer ??= setTimeout(sendWaiting, Math.max(0, sentAtMs + INTERVAL_MS - performance.now()))
+      schedule()
     },
     onNotify: (handler) => void handlers.push(handler),
     async stop() {
-      if (timer) {
-        clearTimeout(timer)
-        sendWaiting()
-      }
+      await sending
+      clearTimeout(timer)
+      if (waiting.size > 0) sendWaiting()
       await sending
     },
   }

@@ -25,8 +25,8 @@ export interface TryResult {
 export async function writeTries(db: Queries, place: Place, results: TryResult[]): Promise<void> {
   const column = (pick: (result: TryResult) => string | null) => textArray(results.map(pick))
   await db.rows(sql`
-    with results as (
-      select *, ${place}::smallint as place, now() + wait_seconds * interval '1 second' as next_try_at, case when state <> 'waiting' then now() end as done_at from unnest(
+    with results as materialized (
+      select *, ${place}::smallint as place, 'waiting' as state_before, now() + wait_seconds * interval '1 second' as next_try_at, case when state <> 'waiting' then now() end as done_at from unnest(
         ${column(({ delivery }) => delivery.uuid)}::uuid[], ${column(({ delivery }) => String(delivery.tries))}::integer[],
         ${column(({ state }) => state)}::text[], ${column(({ waitSeconds }) => String(waitSeconds))}::double precision[],
         ${column(({ status }) => (status === null ? null : String(status)))}::integer[], ${column(({ error }) => error)}::text[],
@@ -40,8 +40,8 @@ export async function writeTries(db: Queries, place: Place, results: TryResult[]
              tries_before = case when d.due_at = r.due_at then d.tries_before else d.tries + 1 end,
              due_at = case when d.due_at = r.due_at then r.next_try_at else d.due_at end,
              done_at = case when d.due_at = r.due_at then r.done_at end
-        -- Not by state: with few waiting at the last analyze, PostgreSQL would compare every waiting delivery with every result.
-        from results r where d.place = r.place and d.id = r.id and d.tries = r.tries and d.done_at is null
+        -- With d.state = 'waiting', and few of them at the last analyze, PostgreSQL would compare every waiting delivery with every result.
+        from results r where d.place = r.place and d.id = r.id and d.tries = r.tries and d.state = r.state_before
       returning d.place, d.id, d.tries
     )
     insert into delivery_tries (place, delivery_id, number, status, error, answer, took_ms)
@@ -123,7 +123,7 @@ export async function deleteOldDeliveries(db: Queries, before: Date, limit: numb
        where done_at < ${before} and place between ${ALL_PLACES.first} and ${ALL_PLACES.last}
        order by done_at limit ${limit}
     )
-    delete from deliveries d using old where d.place = old.place and d.id = old.id and d.done_at = old.done_at
+    delete from deliveries d using old where d.place = old.place and d.id = old.id and d.done_at is not distinct from old.done_at -- uses no index
     returning d.done_at as at`)
   return rows.map(({ at }) => at)
 }

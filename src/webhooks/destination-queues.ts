@@ -25,7 +25,7 @@ export class DestinationQueues {
   /** The destination of each claimed delivery, by `uuid`. A claim must not return these again. */
   readonly #claimed = new Map<string, string>()
 
-  /** The latest that are no longer claimed, by `uuid`. */
+  /** The latest that are no longer claimed, by `uuid`, and those before them. */
   #forgotten = new Set<string>()
   #forgottenBefore = new Set<string>()
 

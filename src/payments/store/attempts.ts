@@ -185,14 +185,14 @@ export async function releaseCheck(db: Queries, id: AttemptId): Promise<void> {
 
 /**
  * Postpones checks that exceed the rate limit of their provider account, and releases their leases. An attempt that has changed since it
- * was claimed stays as it is. The `coalesce` has the reason of `is not distinct from` in claimDueChecks.
+ * was claimed stays as it is. `is true` uses no index either, see claimDueChecks.
  */
 export async function postponeChecks(db: Queries, late: Postponed<Attempt>[]): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => item.place)) {
     await db.rows(sql`
       update attempts a set next_check_at = now() + make_interval(secs => l.wait_ms / 1000), check_leased_until = '-infinity'
         from unnest(${group.map(({ item }) => uuidOf(item.id))}::uuid[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
-       where a.place = ${place} and a.id = l.id and coalesce(a.next_check_at <= now(), false) and a.check_leased_until > now()`)
+       where a.place = ${place} and a.id = l.id and (a.next_check_at <= now()) is true and a.check_leased_until > now()`)
   }
 }
 

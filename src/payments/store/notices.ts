@@ -142,7 +142,7 @@ export async function claimWaitingNotices(db: Queries, limit: number): Promise<N
   return rows.map(noticeOf)
 }
 
-/** Postpones notices that exceed the rate limit of their provider account. This does not count as a try. */
+/** Postpones notices that exceed the rate limit of their provider account. This does not count as a try. Of a processed one it has no effect. */
 export async function postponeNotices(db: Queries, late: Postponed<Notice>[]): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => item.place)) {
     await db.rows(sql`

@@ -306,13 +306,13 @@ export async function findOverduePayments(db: Queries, limit: number): Promise<P
 }
 
 /**
- * Of these payments of one place, those that are still overdue and that no other process has locked. `coalesce` uses no index: PostgreSQL
- * could read everything that is overdue.
+ * Of these payments of one place, those that are still overdue and that no other process has locked. `is true` uses no index: otherwise
+ * PostgreSQL could read everything that is overdue.
  */
 export async function lockOverduePayments(tx: Transaction, place: Place, ids: PaymentId[]): Promise<Payment[]> {
   const rows = await tx.rows<PaymentRow>(sql`
     select ${PAYMENT_COLUMNS} from payments p
-     where place = ${place} and id = any(${ids.map(uuidOf)}::uuid[]) and coalesce(status = 'pending' and expires_at <= now(), false)
+     where place = ${place} and id = any(${ids.map(uuidOf)}::uuid[]) and (status = 'pending' and expires_at <= now()) is true
      order by expires_at for update skip locked`)
   return rows.map((row) => paymentOf(row))
 }

@@ -26,13 +26,13 @@ export async function claimDueReconciliations(db: Queries, limit: number): Promi
   return rows.map(({ place, id, until, account }) => ({ attemptId: idOf('attempt', id, place), until, account }))
 }
 
-/** Postpones attempts that exceed the rate limit of their provider account. */
+/** Postpones attempts that exceed the rate limit of their provider account. `is true` uses no index, see claimDueChecks. */
 export async function postponeReconciliations(db: Queries, late: Postponed<DueReconciliation>[]): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => placeOf(item.attemptId))) {
     await db.rows(sql`
       update attempts a set reconcile_at = now() + make_interval(secs => l.wait_ms / 1000)
         from unnest(${group.map(({ item }) => uuidOf(item.attemptId))}::uuid[], ${group.map(({ waitMs }) => waitMs)}::float8[]) as l (id, wait_ms)
-       where a.place = ${place} and a.id = l.id and coalesce(a.reconcile_at > now(), false)`)
+       where a.place = ${place} and a.id = l.id and (a.reconcile_at > now()) is true`)
   }
 }
 

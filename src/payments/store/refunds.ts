@@ -237,7 +237,7 @@ export async function claimDueRefunds(db: Queries, limit: number): Promise<Claim
   }))
 }
 
-/** Postpones refunds that exceed the rate limit of their provider account, and releases their leases. */
+/** Postpones refunds that exceed the rate limit of their provider account, and releases their leases. One that has ended has no `due_at`. */
 export async function postponeRefunds(db: Queries, late: Postponed<ClaimedRefund>[]): Promise<void> {
   for (const [place, group] of groupByPlace(late, ({ item }) => placeOf(item.refund.id))) {
     const ids = group.map(({ item }) => uuidOf(item.refund.id))

@@ -28,7 +28,7 @@ export async function insertNotice(
       clock_timestamp() + ${delayMs ?? 0}::integer * interval '1 millisecond')`)
 }
 
-/** For this process alone, for as long as the lease lasts. After a crash it is simply due again. */
+/** For this process alone, for as long as the lease lasts. After a crash it is simply due again. Guarded as in claimDueChecks. */
 export function claimDueNotices(queries: Queries, limit: number, leaseSeconds: number): Promise<DueNotice[]> {
   return queries.rows(sql`
     with due as materialized (
