@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { notifier } from './notifier.ts'
 
 test('this process learns of a notification at once; equal ones are sent once, together with others', async () => {
@@ -47,4 +48,30 @@ test('a notification that cannot be sent is dropped: listeners poll', async () =
   const { notify, stop } = notifier(() => Promise.reject(new Error('no connection')))
   notify('payments', '1')
   await stop()
+})
+
+test('while a statement is under way, notifications wait for its end; stop sends the rest at once', async () => {
+  const statements: { payloads: string[]; end: () => void }[] = []
+  let begun = Promise.withResolvers<void>()
+  const { notify, stop } = notifier((_, payloads) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    statements.push({ payloads, end: resolve })
+    begun.resolve()
+    return promise
+  })
+  const payloads = () => statements.map((statement) => statement.payloads)
+  notify('payments', '1')
+  await begun.promise
+  notify('payments', '2')
+  await sleep(100)
+  assert.deepEqual(payloads(), [['1']])
+  begun = Promise.withResolvers()
+  statements[0]?.end()
+  await begun.promise
+  assert.deepEqual(payloads(), [['1'], ['2']])
+  notify('payments', '3')
+  const stopped = stop()
+  assert.deepEqual(payloads(), [['1'], ['2'], ['3']])
+  for (const { end } of statements) end()
+  await stopped
 })

@@ -50,10 +50,10 @@ export function notifier(send: (channels: string[], payloads: string[]) => Promi
     },
     onNotify: (handler) => void handlers.push(handler),
     async stop() {
-      await sending
+      const last = sending
       clearTimeout(timer)
       if (waiting.size > 0) sendWaiting()
-      await sending
+      await Promise.all([last, sending])
     },
   }
 }

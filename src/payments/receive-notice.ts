@@ -11,6 +11,7 @@ import { type Reconciled, reconcileReturns } from './reconcile-returns.ts'
 import { askForOutcome, type CheckAnswer, checkAttempt, noticeResult, settleAttempt } from './settle-attempt.ts'
 import { type StartedAttempt, takeStarted } from './started-attempts.ts'
 import type { Attempt } from './state/attempt.ts'
+import { orderReferenceOf } from './state/new-attempt.ts'
 import type { Notice } from './state/notice.ts'
 import { scheduleHintedCheck } from './store/hints.ts'
 import { claimWaitingNotices, endNotice, insertNotice, postponeNotices } from './store/notices.ts'
@@ -70,9 +71,8 @@ export async function receiveNotice(
   const { body } = raw
   const storing = insertNotice(reservedOf(deps.database), deps.secrets, scope, { provider, account, body, reading })
   const paid = reading.kind === 'notice' && reading.says === 'paid' ? reading.reference : null
-  const started = paid === null ? undefined : takeStarted({ ...owner, provider, account }, paid)
   if (paid !== null) announce(paid, storing)
-  if (started) announce(started.attempt.id, storing)
+  const started = paid === null ? undefined : takeStarted({ ...owner, provider, account }, paid)
   const asked = started && { ...started, answer: askMeanwhile(deps, started) }
   return { kind: 'kept', ...(await storing), asked }
 }
@@ -84,25 +84,22 @@ function askMeanwhile(deps: PaymentDependencies, { attempt }: StartedAttempt): P
   return answer
 }
 
-/** Notices of success that are being stored, by the order that they name, and by the attempt if it is known without a read. */
+/** Notices of success that are being stored, by the order that they name. */
 const arriving = new Map<string, Promise<void>>()
 
-function announce(name: string, storing: Promise<unknown>): void {
+function announce(reference: string, storing: Promise<unknown>): void {
   const stored = storing
     .catch(() => {})
     .then(() => turn()) // the check of the notice begins in the next turn of the event loop
     .finally(() => {
-      if (arriving.get(name) === stored) arriving.delete(name)
+      if (arriving.get(reference) === stored) arriving.delete(reference)
     })
-  arriving.set(name, stored)
+  arriving.set(reference, stored)
 }
 
-/**
- * Waits while a notice of success about this order or attempt is being stored, so that the customer who returns meanwhile can wait for its
- * check.
- */
-export async function noticeStored(name: Attempt['orderReference'] | AttemptId): Promise<void> {
-  await arriving.get(name)
+/** Resolves when the notice of success that is being stored about this attempt is stored, and its check begins. Undefined: there is none. */
+export function noticeBeingStored(id: AttemptId): Promise<void> | undefined {
+  return arriving.get(orderReferenceOf(id))
 }
 
 function unguarded(deps: PaymentDependencies): NoticeGuards {

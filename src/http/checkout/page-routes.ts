@@ -9,7 +9,7 @@ import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type PageChoice, payOnPage } from '../../payments/pay-on-page.ts'
-import { noticeStored } from '../../payments/receive-notice.ts'
+import { noticeBeingStored } from '../../payments/receive-notice.ts'
 import { checkAttempt, checkForNotice } from '../../payments/settle-attempt.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
@@ -44,7 +44,7 @@ export type PageParts = PaymentDependencies & {
 
 type PageRequest = FastifyRequest<{ Params: { id: string }; Querystring: Record<string, unknown> }>
 
-// Timeout for the check of a returning customer: after it the page is shown without the provider's answer.
+// Timeout for the notice and for the check of a returning customer: after it the page is shown without the provider's answer.
 const WAIT_FOR_PROVIDER_MS = 4_000
 const FORM_LIMIT = 4 * 1024
 const HIDDEN = { schema: { hide: true } }
@@ -144,11 +144,17 @@ export function pageRoutes(app: App, parts: PageParts): void {
    */
   async function askAbout(attempt: Attempt, snapshot?: Snapshot): Promise<PaymentState | undefined> {
     if (attempt.status === 'successful') return snapshot // the notice came before the customer
-    await noticeStored(attempt.orderReference)
+    await waitForNotice(attempt.id)
     const mayAsk = checkForNotice(attempt.id) !== undefined || (await claimProviderCheck(database, attempt))
     if (!mayAsk) return findPaymentStateById(database, attempt.paymentId)
     const state = await inTime(attempt.id, checkAttempt(parts, attempt, { source: 'return' }, snapshot))
     return state ?? findPaymentStateById(database, attempt.paymentId)
+  }
+
+  /** Waits while a notice of success is being stored: its check then answers the customer, too. */
+  async function waitForNotice(id: AttemptId): Promise<void> {
+    const storing = noticeBeingStored(id)
+    if (storing) await Promise.race([storing, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
   }
 
   /** The payment after a check. Undefined if the check takes too long or fails. */
@@ -230,7 +236,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
 
   /** Usually the notice and the customer come at the same time: the check for the notice gives the payment without a read. */
   async function stateAfterReturn(id: AttemptId): Promise<PaymentState | undefined> {
-    await noticeStored(id)
+    await waitForNotice(id)
     const underWay = checkForNotice(id)
     const checked = underWay && (await inTime(id, underWay))
     if (checked) return checked

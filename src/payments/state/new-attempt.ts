@@ -1,5 +1,5 @@
 import type { Channel } from '../../kernel/channel.ts'
-import { newAttemptReference, newId, uuidOf } from '../../kernel/ids.ts'
+import { type AttemptId, newAttemptReference, newId, uuidOf } from '../../kernel/ids.ts'
 import type { Capabilities } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import { restartSchedule } from './check-schedule.ts'
@@ -14,6 +14,9 @@ interface AttemptStart {
   saveCard?: boolean
 }
 
+/** Our name of the order at the provider. */
+export const orderReferenceOf = (id: AttemptId) => uuidOf(id).replaceAll('-', '')
+
 /** A new attempt, before its provider is called. */
 export function newAttempt(
   { payment, attempts }: PaymentState,
@@ -22,7 +25,7 @@ export function newAttempt(
 ): Attempt {
   const { place } = payment
   const id = newId('attempt', now, place)
-  const orderReference = uuidOf(id).replaceAll('-', '')
+  const orderReference = orderReferenceOf(id)
   return {
     id,
     place,

@@ -90,8 +90,6 @@ function newPaymentRow(payment: Payment): object {
 function changedPaymentRow(payment: Payment): object {
   return {
     id: uuidOf(payment.id),
-    merchant_id: uuidOf(payment.merchantId),
-    mode: payment.mode,
     status: payment.status,
     late: payment.late,
     amount_paid: payment.amountPaid,

@@ -175,7 +175,7 @@ const CHANGED_PAYMENTS = `
        set status = n.status, late = n.late, amount_paid = n.amount_paid, amount_refunded = n.amount_refunded, completed_at = n.completed_at,
            sequence = n.sequence, version = n.version
       from given g, jsonb_to_recordset(g.doc->'payments')
-           n (id uuid, merchant_id uuid, mode text, status text, late boolean, amount_paid bigint, amount_refunded bigint, completed_at timestamptz,
+           n (id uuid, status text, late boolean, amount_paid bigint, amount_refunded bigint, completed_at timestamptz,
               sequence integer, version bigint)
      where p.place = $2 and p.id = any($3) and p.id = n.id and p.version = n.version - 1`
 const NEW_PAYMENT =
