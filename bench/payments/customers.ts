@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Pool } from 'undici'
 import { nowMs } from './clock.ts'
+import { HttpClient } from './http-client.ts'
 import { readBody } from './read-body.ts'
 import { type Journey, type Shop, WAYS, type Way } from './ways.ts'
 
@@ -62,8 +62,8 @@ async function run(order: CustomersOrder): Promise<CustomersResult> {
   let refused = 0
   const shop: Shop = {
     ...{ account: order.account, headers: order.headers, webhook: `http://127.0.0.1:${port}/webhooks` },
-    server: new Pool(order.server, { connections: customers }),
-    provider: new Pool(order.provider, { connections: customers }),
+    server: new HttpClient(order.server),
+    provider: new HttpClient(order.provider),
     onRefused: () => refused++,
   }
   const journeys: Journey[] = []
@@ -101,7 +101,8 @@ async function run(order: CustomersOrder): Promise<CustomersResult> {
   report({ kind: 'measured' })
   isOver = true
   await inTime(all)
-  await Promise.all([shop.server.close(), shop.provider.close()])
+  shop.server.close()
+  shop.provider.close()
   const isMeasured = ({ marks: { told = 0 } }: Journey) => told >= from && told < to
   return { journeys: journeys.filter(isMeasured), seconds: (to - from) / 1_000, paid: journeys.length, refused }
 }

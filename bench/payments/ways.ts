@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
-import type { Dispatcher, Pool } from 'undici'
 import { nowMs } from './clock.ts'
+import { type HttpClient, headerOf, type Request } from './http-client.ts'
 
 /** The ways to pay that are measured. The floor answers the requests of `initialize`. */
 export type Way = 'initialize' | 'page' | 'account'
@@ -8,8 +8,8 @@ export type Way = 'initialize' | 'page' | 'account'
 /** What a customer and a merchant need for a payment. */
 export interface Shop {
   /** The server under test. */
-  server: Pool
-  provider: Pool
+  server: HttpClient
+  provider: HttpClient
   /** The account at the provider: the first part of its paths. */
   account: string
   headers: Record<string, string>
@@ -95,8 +95,8 @@ async function callApi(shop: Shop, path: string, body: object, status = 200) {
 
 /** The customer presses the button of the provider's page, which sends them back. */
 async function payByCard(shop: Shop, link: string): Promise<{ order: string; back: URL }> {
-  const { headers } = await call(shop, shop.provider, { method: 'POST', path: new URL(link).pathname }, 302)
-  const back = new URL(String(headers.location))
+  const { head } = await call(shop, shop.provider, { method: 'POST', path: new URL(link).pathname }, 302)
+  const back = new URL(headerOf(head, 'location') ?? '')
   return { order: back.searchParams.get('reference') ?? '', back }
 }
 
@@ -112,25 +112,26 @@ function cardForm(page: string): URLSearchParams {
   return fields
 }
 
-interface Answer {
-  text: string
-  headers: Dispatcher.ResponseData['headers']
-}
-
 const REPEAT_AFTER_MS = 50
 
-async function call(shop: Shop, pool: Pool, options: Dispatcher.RequestOptions, status: number): Promise<Answer> {
-  const { statusCode, headers, body } = await pool.request(options)
-  const bytes = Buffer.from(await body.arrayBuffer())
+async function call(
+  shop: Shop,
+  client: HttpClient,
+  request: Request,
+  wanted: number,
+): Promise<{ head: string; text: string }> {
+  const { status, head, body } = await client.request(request)
   // An overloaded service refuses. Every request here is safe to repeat, and customers and merchants do.
-  if (statusCode === 503) {
+  if (status === 503) {
     shop.onRefused()
     await new Promise((resolve) => setTimeout(resolve, REPEAT_AFTER_MS))
-    return call(shop, pool, options, status)
+    return call(shop, client, request, wanted)
   }
-  const text = (headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes).toString()
-  if (statusCode !== status) {
-    throw new Error(`${options.method} ${options.path} was answered with ${statusCode}: ${text.slice(0, 600)}`)
+  const text = (
+    headerOf(head, 'content-encoding') === 'gzip' ? gunzipSync(body, { chunkSize: 65_536 }) : body
+  ).toString()
+  if (status !== wanted) {
+    throw new Error(`${request.method} ${request.path} was answered with ${status}: ${text.slice(0, 600)}`)
   }
-  return { text, headers }
+  return { head, text }
 }
