@@ -164,3 +164,30 @@ test('a customer who returns while the notice is being stored waits for its chec
   )
   assert.deepEqual(claims, [])
 })
+
+test('a customer whose notice is stored slowly, and whose provider is silent, waits 4 seconds for both', async () => {
+  const { payment, order } = await start()
+  const { database } = world
+  await fake.customer.payByCard(order, { save: false })
+  fake.upstream.trouble = ({ path }) => (path.endsWith(`/verify/${order}`) ? 'silent before the work' : undefined)
+  await database.rows(
+    sql`create function store_slowly() returns trigger language plpgsql as 'begin perform pg_sleep(3.5); return new; end'`,
+  )
+  await database.rows(sql`create trigger slow before insert on notices for each row execute function store_slowly()`)
+  const storing = Promise.withResolvers<void>()
+  const onStatement = (statement: unknown) => {
+    if ((statement as Statement).text.includes('insert into notices')) storing.resolve()
+  }
+  STATEMENT_SENT.subscribe(onStatement)
+  const pumped = place.pump()
+  await storing.promise
+  STATEMENT_SENT.unsubscribe(onStatement)
+  const from = performance.now()
+  const { status } = await request(`${world.baseUrl}/return/${payment.attempts[0].id}`, 'GET')
+  const waitedMs = performance.now() - from
+  assert.equal(status, 302)
+  assert.ok(waitedMs > 3_400 && waitedMs < 6_000, `waited ${waitedMs} ms`)
+  await pumped
+  await database.rows(sql`drop trigger slow on notices`)
+  await fake.upstream.close() // ends the silent call. This test is the last one.
+})

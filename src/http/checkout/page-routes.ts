@@ -1,25 +1,22 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { renderSVG } from 'uqr'
 import type { IntegrationCache } from '../../integrations/integration-cache.ts'
-import { type AttemptId, type PaymentId, parseId } from '../../kernel/ids.ts'
+import { type PaymentId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { allowsOrigin, parseLanguage } from '../../merchants/branding.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type PageChoice, payOnPage } from '../../payments/pay-on-page.ts'
-import { noticeBeingStored } from '../../payments/receive-notice.ts'
-import { checkAttempt, checkForNotice } from '../../payments/settle-attempt.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
 import { returnAddress } from '../../payments/state/return-address.ts'
-import { claimProviderCheck } from '../../payments/store/attempts.ts'
-import { findPaymentStateById, findStateByAttempt, type Snapshot } from '../../payments/store/payment-states.ts'
+import { findPaymentStateById } from '../../payments/store/payment-states.ts'
 import { findPaymentIdByShortCode } from '../../payments/store/payments.ts'
 import type { App } from '../server/framework.ts'
 import type { Limits } from '../server/limits.ts'
 import { STATUS, toProblem } from '../server/problems.ts'
+import { customerChecks } from './customer-checks.ts'
 import type { Documents } from './document.ts'
 import { embedId, pageOf } from './embed.ts'
 import {
@@ -31,7 +28,7 @@ import {
   paymentPanel,
   type Visit,
 } from './payment-page.ts'
-import { type FoundPage, hasValidToken, pageReader } from './read-page.ts'
+import { type FoundPage, hasValidToken, pageReader, withoutSavedCards } from './read-page.ts'
 import { CHANNEL, type MethodName } from './screen.ts'
 import { sendPage } from './send-page.ts'
 
@@ -44,8 +41,6 @@ export type PageParts = PaymentDependencies & {
 
 type PageRequest = FastifyRequest<{ Params: { id: string }; Querystring: Record<string, unknown> }>
 
-// Timeout for the notice and for the check of a returning customer: after it the page is shown without the provider's answer.
-const WAIT_FOR_PROVIDER_MS = 4_000
 const FORM_LIMIT = 4 * 1024
 const HIDDEN = { schema: { hide: true } }
 
@@ -53,6 +48,7 @@ const HIDDEN = { schema: { hide: true } }
 export function pageRoutes(app: App, parts: PageParts): void {
   const { database, links, limits, log, documents } = parts
   const pages = pageReader(parts)
+  const checks = customerChecks(parts)
 
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -76,7 +72,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
     const address = pageOf(parts, request.params.id)
     const found = address && (await pages.read(address))
     if (!found) return sendUnknownPayment(request, reply, parts)
-    return answer(request, reply, 200, found.data)
+    return answer(request, reply, 200, await pages.show(found))
   })
 
   app.post('/pay/:id', HIDDEN, async (request: PageRequest, reply) => {
@@ -85,18 +81,17 @@ export function pageRoutes(app: App, parts: PageParts): void {
     if (!found) return sendUnknownPayment(request, reply, parts)
     const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
     if (isCrossSite(request, links.payment(address.id)) || !hasValidToken(parts, address.id, form.get('token') ?? ''))
-      return answer(request, reply, 403, found.data)
-    if (form.get('action') === 'cancel' && !address.mayCancel) return answer(request, reply, 403, found.data)
-    const { state = await findPaymentStateById(database, address.id), ...done } = await act(found, form, address.bare)
-    const shown = await pages.withState(address, found, state ?? found.snapshot)
-    return answerForm(request, reply, shown, done)
+      return answer(request, reply, 403, await pages.show(found))
+    if (form.get('action') === 'cancel' && !address.mayCancel)
+      return answer(request, reply, 403, await pages.show(found))
+    const { state = await findPaymentStateById(database, address.id), ...done } = await act(found, form)
+    return answerForm(request, reply, await pages.show(found, state), done)
   })
 
   /** Applies a submitted form. The page that is rendered afterwards shows the payment's state. */
   async function act(
-    { data: { state, choices }, snapshot }: FoundPage,
+    { address: { bare }, snapshot }: FoundPage,
     form: URLSearchParams,
-    bare: boolean,
   ): Promise<FormResult & { state?: PaymentState }> {
     const { payment } = snapshot
     const action = form.get('action')
@@ -105,7 +100,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
       if (action === 'pay' || action === 'new-account') {
         const method = action === 'new-account' ? 'bank' : methodNamed(form.get('method'))
         if (!method || !key) return {}
-        if (payment.link && choices.methods.length === 0) return {} // the link is used up
+        if (await pages.isUsedUp(payment)) return {}
         const choice = {
           channel: CHANNEL[method],
           key,
@@ -121,7 +116,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
         return { leave: true }
       }
       if (action === 'check') {
-        if (limits.mayAsk(payment.id)) await askNow(state.attempts)
+        if (limits.mayAsk(payment.id)) await askNow(withoutSavedCards(snapshot, bare).attempts)
         return { sent: true }
       }
     } catch (error) {
@@ -135,35 +130,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
 
   async function askNow(attempts: Attempt[]): Promise<void> {
     const open = attempts.findLast(({ status }) => status === 'processing' || status === 'pending')
-    if (open) await askAbout(open)
-  }
-
-  /**
-   * Asks the provider at most every 3 seconds per payment; otherwise the page shows the stored state and the scheduled
-   * check follows. Returns the payment as it is afterwards.
-   */
-  async function askAbout(attempt: Attempt, snapshot?: Snapshot): Promise<PaymentState | undefined> {
-    if (attempt.status === 'successful') return snapshot // the notice came before the customer
-    await waitForNotice(attempt.id)
-    const mayAsk = checkForNotice(attempt.id) !== undefined || (await claimProviderCheck(database, attempt))
-    if (!mayAsk) return findPaymentStateById(database, attempt.paymentId)
-    const state = await inTime(attempt.id, checkAttempt(parts, attempt, { source: 'return' }, snapshot))
-    return state ?? findPaymentStateById(database, attempt.paymentId)
-  }
-
-  /** Waits while a notice of success is being stored: its check then answers the customer, too. */
-  async function waitForNotice(id: AttemptId): Promise<void> {
-    const storing = noticeBeingStored(id)
-    if (storing) await Promise.race([storing, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
-  }
-
-  /** The payment after a check. Undefined if the check takes too long or fails. */
-  function inTime(attemptId: AttemptId, check: Promise<PaymentState>): Promise<PaymentState | undefined> {
-    const checked = check.catch((err) => {
-      log.warn({ err, attemptId }, 'checking the provider for a waiting customer failed; the worker retries')
-      return undefined
-    })
-    return Promise.race([checked, sleep(WAIT_FOR_PROVIDER_MS, undefined, { ref: false })])
+    if (open) await checks.ask(open)
   }
 
   /** The whole page, or only its panel for the script of an open page. */
@@ -222,7 +189,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
    */
   app.get<{ Params: { attempt: string } }>('/return/:attempt', HIDDEN, async (request, reply) => {
     const id = parseId('attempt', request.params.attempt)
-    const state = id && (await stateAfterReturn(id))
+    const state = id && (await checks.afterReturn(id))
     if (!state) return sendUnknownPayment(request, reply, parts)
     const { payment } = state
     const isOver = payment.status !== 'pending'
@@ -233,17 +200,6 @@ export function pageRoutes(app: App, parts: PageParts): void {
     const acceptLanguage = request.headers['accept-language']
     return sendPage(request, reply, 200, framedReturnPage(documents, { onwards, branding, acceptLanguage }))
   })
-
-  /** Usually the notice and the customer come at the same time: the check for the notice gives the payment without a read. */
-  async function stateAfterReturn(id: AttemptId): Promise<PaymentState | undefined> {
-    await waitForNotice(id)
-    const underWay = checkForNotice(id)
-    const checked = underWay && (await inTime(id, underWay))
-    if (checked) return checked
-    const found = await findStateByAttempt(database, id)
-    if (!found || underWay) return found?.state
-    return (await askAbout(found.attempt, found.state)) ?? found.state
-  }
 
   /**
    * The page of a pending payment for a returning customer. An embed id, because the customer may have known the

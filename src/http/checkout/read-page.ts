@@ -5,6 +5,7 @@ import { listEnabledIntegrations } from '../../integrations/integration-store.ts
 import type { PaymentId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { pooledRandomBytes } from '../../kernel/random.ts'
+import type { Branding } from '../../merchants/branding.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import type { Attempt } from '../../payments/state/attempt.ts'
@@ -21,17 +22,20 @@ import type { PageData } from './payment-page.ts'
 import { type MethodChoices, methodOf } from './screen.ts'
 
 export interface FoundPage {
-  data: PageData
+  address: PageAddress
   /** The payment as it was read, with what a page without the link does not show. */
   snapshot: Snapshot
+  branding: Branding
   hasCards: boolean
 }
 
 export interface PageReader {
-  /** Reads all data of a page. Requests that arrive together share one database query (batch). */
-  read(page: PageAddress): Promise<FoundPage | undefined>
-  /** The same page with a newer state of its payment. */
-  withState(page: PageAddress, found: FoundPage, state: PaymentState): Promise<PageData>
+  /** Reads the payment of a page. Requests that arrive together share one database query (batch). */
+  read(address: PageAddress): Promise<FoundPage | undefined>
+  /** What the page shows. `state`: if it is newer than the one that was read. */
+  show(found: FoundPage, state?: PaymentState): Promise<PageData>
+  /** Others have used up the payment link in the meantime: no new attempt is started. */
+  isUsedUp(payment: Payment): Promise<boolean>
 }
 
 export function pageReader(
@@ -50,21 +54,19 @@ export function pageReader(
     failsAll: () => true,
   })
 
-  async function read(page: PageAddress): Promise<FoundPage | undefined> {
-    const found = await readPayment(page.id)
+  async function read(address: PageAddress): Promise<FoundPage | undefined> {
+    const found = await readPayment(address.id)
     const branding = found && (await findBranding(found.payment))
     if (!found || !branding || branding.suspended) return undefined
     const { payment, hasCards } = found
     // Sequence 0: nothing has happened yet, so there are no attempts to read.
-    const whole = payment.sequence === 0 ? undefined : await findPaymentStateById(database, page.id)
-    const snapshot = whole ?? unstarted(payment, branding.name)
-    return { data: await dataOf(page, snapshot, { branding, hasCards }), snapshot, hasCards }
+    const whole = payment.sequence === 0 ? undefined : await findPaymentStateById(database, address.id)
+    return { address, snapshot: whole ?? unstarted(payment, branding.name), branding, hasCards }
   }
 
-  async function dataOf(
-    { bare, mayCancel }: PageAddress,
-    state: PaymentState,
-    { branding, hasCards }: { branding: PageData['branding']; hasCards: boolean },
+  async function show(
+    { address: { bare, mayCancel }, snapshot, branding, hasCards }: FoundPage,
+    state: PaymentState = snapshot,
   ): Promise<PageData> {
     const { payment } = state
     const isOpen = payment.status === 'pending'
@@ -88,7 +90,6 @@ export function pageReader(
     }
   }
 
-  /** A link that others have used up in the meantime: no new attempt is started. */
   async function isUsedUp({ link }: Payment): Promise<boolean> {
     const found = link === null ? undefined : await findLinkById(database, link)
     return found !== undefined && linkStatus(found) === 'used_up'
@@ -128,10 +129,7 @@ export function pageReader(
     return cards.filter(({ id }) => mayUseSavedCard(state, id))
   }
 
-  return {
-    read,
-    withState: (page, { data, hasCards }, state) => dataOf(page, state, { branding: data.branding, hasCards }),
-  }
+  return { read, show, isUsedUp }
 }
 
 function unstarted(payment: Payment, merchantName: string): Snapshot {
@@ -142,7 +140,7 @@ function unstarted(payment: Payment, merchantName: string): Snapshot {
  * Removes attempts whose instructions show a saved card: all of them on a bare page, and links without `user.id`,
  * which initialize gave to the merchant only.
  */
-function withoutSavedCards({ payment, attempts }: PaymentState, bare: boolean): PaymentState {
+export function withoutSavedCards({ payment, attempts }: PaymentState, bare: boolean): PaymentState {
   const offersCard = ({ status, instructions }: Attempt) =>
     status === 'pending' &&
     instructions !== null &&

@@ -58,9 +58,8 @@ function allOptions(payment: Payable, integrations: Integration[], providers: Pr
     }
   }
   // Health is read once per provider, because it may change while sorting.
-  const unhealthy = new Set(
-    options.map(({ capabilities }) => capabilities.name).filter((name) => !providers.isHealthy(payment, name)),
-  )
+  const names = new Set(options.map(({ capabilities }) => capabilities.name))
+  const unhealthy = new Set([...names].filter((name) => !providers.isHealthy(payment, name)))
   if (unhealthy.size === 0) return options
   const rank = ({ capabilities }: PaymentOption) => Number(unhealthy.has(capabilities.name))
   return options.toSorted((a, b) => rank(a) - rank(b))
