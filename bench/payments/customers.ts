@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { nowMs } from './clock.ts'
 import { HttpClient } from './http-client.ts'
 import { readBody } from './read-body.ts'
-import { type Journey, type Shop, WAYS, type Way } from './ways.ts'
+import { createLink, type Journey, type Link, type Shop, WAYS, type Way } from './ways.ts'
 
 /**
  * The merchant and the customers: a process of its own that pays as fast as it is answered, or at a steady rate. Each customer pays one
@@ -24,6 +24,9 @@ export interface CustomersOrder {
   measureMs: number
 }
 
+/** Before an order to pay by page: so many links are created, which its customers then open. */
+export type LinksOrder = CustomersOrder & { createLinks: number }
+
 export interface CustomersResult {
   /** Those whose webhook arrived while it was measured. */
   journeys: Journey[]
@@ -41,11 +44,14 @@ export type CustomersReport =
   | { kind: 'failed'; reason: string }
 
 const LEAST_PAYMENTS = 10
+const MERCHANTS = 64
 const PHASE_WITHIN_MS = 60_000
 
 /** Resolves with the time when the webhook of a payment arrived, by its reference. */
 const waiting = new Map<string, (at: number) => void>()
 let payments = 0
+/** Created, and not opened yet. */
+const links: Link[] = []
 
 const merchant = createServer((message, response) => {
   const at = nowMs()
@@ -60,12 +66,7 @@ merchant.keepAliveTimeout = 60_000
 async function run(order: CustomersOrder): Promise<CustomersResult> {
   const { way, customers, warmUpMs, measureMs } = order
   let refused = 0
-  const shop: Shop = {
-    ...{ account: order.account, headers: order.headers, webhook: `http://127.0.0.1:${port}/webhooks` },
-    server: new HttpClient(order.server),
-    provider: new HttpClient(order.provider),
-    onRefused: () => refused++,
-  }
+  const shop = openShop(order, () => refused++)
   const journeys: Journey[] = []
   let isOver = false
   let onPaid = () => {}
@@ -101,16 +102,40 @@ async function run(order: CustomersOrder): Promise<CustomersResult> {
   report({ kind: 'measured' })
   isOver = true
   await inTime(all)
-  shop.server.close()
-  shop.provider.close()
+  closeShop(shop)
+  links.length = 0 // of this server; the next order may be for another
   const isMeasured = ({ marks: { told = 0 } }: Journey) => told >= from && told < to
   return { journeys: journeys.filter(isMeasured), seconds: (to - from) / 1_000, paid: journeys.length, refused }
 }
 
+async function createLinks(order: LinksOrder): Promise<CustomersResult> {
+  let refused = 0
+  const shop = openShop(order, () => refused++)
+  const merchant = async () => {
+    while (links.length < order.createLinks) links.push(await createLink(shop, newReference()))
+  }
+  await inTime(Promise.all(Array.from({ length: MERCHANTS }, merchant)))
+  closeShop(shop)
+  return { journeys: [], seconds: 0, paid: 0, refused }
+}
+
+function openShop({ account, headers, server, provider }: CustomersOrder, onRefused: () => void): Shop {
+  const clients = { server: new HttpClient(server), provider: new HttpClient(provider) }
+  return { account, headers, ...clients, webhook: `http://127.0.0.1:${port}/webhooks`, onRefused }
+}
+
+function closeShop({ server, provider }: Shop): void {
+  server.close()
+  provider.close()
+}
+
+const newReference = () => `B${process.pid}-${++payments}`
+
 async function payOnce(shop: Shop, way: Way): Promise<Journey | undefined> {
-  const reference = `B${process.pid}-${++payments}`
+  const link = way === 'page' ? links.pop() : undefined
+  const reference = link?.reference ?? newReference()
   const told = new Promise<number>((resolve) => waiting.set(reference, resolve))
-  const journey = await WAYS[way](shop, reference)
+  const journey = await WAYS[way](shop, reference, link)
   if (journey) journey.marks.told = await told
   waiting.delete(reference)
   return journey
@@ -138,8 +163,9 @@ merchant.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 }, () => {
   port = (merchant.address() as AddressInfo).port
   process.send?.({ port })
 })
-process.on('message', (order: CustomersOrder) => {
-  run(order).then(
+process.on('message', (order: CustomersOrder | LinksOrder) => {
+  const done = 'createLinks' in order ? createLinks(order) : run(order)
+  done.then(
     (result) => report({ kind: 'done', result }),
     (error: Error) => report({ kind: 'failed', reason: error.message }),
   )

@@ -4,7 +4,7 @@ import { cpuMsOf, cpuMsWithChildren } from '../cpu.ts'
 import type { Duration } from '../measure.ts'
 import { CREDENTIAL, type Subject } from '../subjects.ts'
 import { readCounts, type StatementCount, statementsBetween } from './counters.ts'
-import type { CustomersOrder, CustomersReport, CustomersResult } from './customers.ts'
+import type { CustomersOrder, CustomersReport, CustomersResult, LinksOrder } from './customers.ts'
 import type { Timeline } from './provider-account.ts'
 import { type StepTimes, stepTimes } from './steps.ts'
 import type { Way } from './ways.ts'
@@ -47,6 +47,9 @@ export interface PaymentsMeasurement {
 const callsOf = (statements: StatementCount[], text: RegExp) =>
   statements.reduce((sum, statement) => sum + (text.test(statement.text) ? statement.calls : 0), 0)
 
+/** More than a machine with few cores opens. Without one left, a customer creates a link in the measured time. */
+const LINKS_A_SECOND = 500
+
 export class PaymentsGauge {
   readonly #database: BenchDatabase
   readonly #provider: Subject
@@ -73,6 +76,10 @@ export class PaymentsGauge {
     }
     const readCpu = () => ({ server: cpuMsOf(server.pid), postgres: cpuMsWithChildren(this.#database.pid) })
     let [from, to] = [readCpu(), readCpu()]
+    if (way === 'page') {
+      const seconds = (warmUpMs + measureMs) / 1_000
+      await this.#run(name, { ...order, createLinks: Math.round(seconds * LINKS_A_SECOND) })
+    }
     const before = await readCounts(this.#database, databaseUrl)
     const { journeys, seconds, paid, refused } = await this.#run(name, order, (moment) => {
       if (moment === 'warm') from = readCpu()
@@ -103,7 +110,11 @@ export class PaymentsGauge {
     return (await response.json()) as Timeline[]
   }
 
-  #run(name: string, order: CustomersOrder, onMoment: (moment: 'warm' | 'measured') => void): Promise<CustomersResult> {
+  #run(
+    name: string,
+    order: CustomersOrder | LinksOrder,
+    onMoment: (moment: 'warm' | 'measured') => void = () => {},
+  ): Promise<CustomersResult> {
     const processes: [string, ChildProcess][] = [
       ['the customers', this.#customers.child],
       ['the provider', this.#provider.child],

@@ -43,7 +43,7 @@ export async function runPayments(
   const manilla = await openManilla(database, provider, 'payments')
   const scenarios: Scenario[] = [
     await openFloor(database, provider),
-    ...(['initialize', 'page', 'account'] as const).map((way) => ({ ...manilla, name: way, way })),
+    ...(['initialize', 'page', 'create and page', 'account'] as const).map((way) => ({ ...manilla, name: way, way })),
   ]
   const createsFloor = await startFloor(manilla.databaseUrl)
   if (plan.preload > 0) {

@@ -1,5 +1,5 @@
 import type { Timeline } from './provider-account.ts'
-import type { Journey } from './ways.ts'
+import type { Journey, Way } from './ways.ts'
 
 /** A part of a payment: from one time to another, as merchant, customer and provider saw them. */
 type Step = [name: string, from: string, to: string]
@@ -18,19 +18,20 @@ const INITIALIZED: Step[] = [
   ...AFTER_PAYING,
 ]
 
-const STEPS: Record<string, Step[]> = {
+const ON_PAGE: Step[] = [
+  ['open the page', 'created', 'opened'],
+  ['submit, until the provider is called', 'opened', 'startAsked'],
+  ['submit, from the call on', 'startAsked', 'submitted'],
+  ['customer pays (provider)', 'submitted', 'paid'],
+  ['return', 'paid', 'returned'],
+  ...AFTER_PAYING,
+]
+
+const STEPS: Record<Way, Step[]> = {
   initialize: INITIALIZED,
   account: INITIALIZED,
-  page: [
-    WHOLE,
-    ['create', 'begun', 'created'],
-    ['open the page', 'created', 'opened'],
-    ['submit, until the provider is called', 'opened', 'startAsked'],
-    ['submit, from the call on', 'startAsked', 'submitted'],
-    ['customer pays (provider)', 'submitted', 'paid'],
-    ['return', 'paid', 'returned'],
-    ...AFTER_PAYING,
-  ],
+  page: [WHOLE, ...ON_PAGE],
+  'create and page': [WHOLE, ['create', 'begun', 'created'], ...ON_PAGE],
 }
 
 export interface StepTimes {
@@ -40,12 +41,12 @@ export interface StepTimes {
 }
 
 /** The whole is the first. */
-export function stepTimes(way: string, journeys: Journey[], timelines: Timeline[]): StepTimes[] {
+export function stepTimes(way: Way, journeys: Journey[], timelines: Timeline[]): StepTimes[] {
   const byOrder = new Map(timelines.map((timeline) => [timeline.order, timeline]))
   const marks = journeys.map(
     (journey): Record<string, unknown> => ({ ...journey.marks, ...byOrder.get(journey.order) }),
   )
-  return (STEPS[way] ?? []).map(([name, from, to]) => {
+  return STEPS[way].map(([name, from, to]) => {
     const sorted = marks.map((each) => Number(each[to]) - Number(each[from])).sort((a, b) => a - b)
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
     return { name, p50Ms: at(0.5), p99Ms: at(0.99) }

@@ -2,8 +2,8 @@ import { gunzipSync } from 'node:zlib'
 import { nowMs } from './clock.ts'
 import { type HttpClient, headerOf, type Request } from './http-client.ts'
 
-/** The ways to pay that are measured. The floor answers the requests of `initialize`. */
-export type Way = 'initialize' | 'page' | 'account'
+/** The ways to pay that are measured. The floor answers the requests of `initialize`. `page` begins with an existing link. */
+export type Way = 'initialize' | 'page' | 'create and page' | 'account'
 
 /** What a customer and a merchant need for a payment. */
 export interface Shop {
@@ -25,8 +25,14 @@ export interface Journey {
   marks: Record<string, number>
 }
 
+/** A hosted checkout link. */
+export interface Link {
+  reference: string
+  path: string
+}
+
 /** Goes as far as the customer does; the webhook comes by itself. Undefined: the customer gave up, and pays nothing. */
-export type Pay = (shop: Shop, reference: string) => Promise<Journey | undefined>
+export type Pay = (shop: Shop, reference: string, link?: Link) => Promise<Journey | undefined>
 
 const AMOUNT = 1_250_000
 
@@ -56,27 +62,38 @@ export const WAYS: Record<Way, Pay> = {
     return { order: JSON.parse(text).data.reference, marks: { begun, initialized, paid: nowMs() } }
   },
 
-  async page(shop, reference) {
-    const begun = nowMs()
-    const { data } = await callApi(shop, '/payments/v1/checkouts', { ...orderOf(shop, reference), country: 'NG' }, 201)
-    const created = nowMs()
-    const { pathname: path } = new URL(data.url)
-    const page = await call(shop, shop.server, { method: 'GET', path, headers: { 'accept-encoding': 'gzip' } }, 200)
-    const form = cardForm(page.text)
-    const opened = nowMs()
-    // As the script of the page sends it: the answer is the panel with the provider's link.
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-panel': 'pending' }
-    const panel = await call(shop, shop.server, { method: 'POST', path, headers, body: form.toString() }, 200)
-    const link = /<a class="button" href="([^"]+)"/.exec(panel.text)?.[1]
-    // A submit that was refused half-way shows no link until the worker has found out what became of it.
-    if (!link && panel.text.includes('data-state="processing"')) return undefined
-    if (!link) throw new Error(`a page without a link to the provider: ${panel.text.slice(0, 600)}`)
-    const submitted = nowMs()
-    const { order, back } = await payByCard(shop, link)
-    const paid = nowMs()
-    await call(shop, shop.server, { method: 'GET', path: `${back.pathname}${back.search}` }, 302)
-    return { order, marks: { begun, created, opened, submitted, paid, returned: nowMs() } }
+  async page(shop, reference, link) {
+    return payOnPage(shop, link ?? (await createLink(shop, reference)), nowMs())
   },
+
+  async 'create and page'(shop, reference) {
+    const begun = nowMs()
+    return payOnPage(shop, await createLink(shop, reference), begun)
+  },
+}
+
+export async function createLink(shop: Shop, reference: string): Promise<Link> {
+  const { data } = await callApi(shop, '/payments/v1/checkouts', { ...orderOf(shop, reference), country: 'NG' }, 201)
+  return { reference, path: new URL(data.url).pathname }
+}
+
+async function payOnPage(shop: Shop, { path }: Link, begun: number): Promise<Journey | undefined> {
+  const created = nowMs()
+  const page = await call(shop, shop.server, { method: 'GET', path, headers: { 'accept-encoding': 'gzip' } }, 200)
+  const form = cardForm(page.text)
+  const opened = nowMs()
+  // As the script of the page sends it: the answer is the panel with the provider's link.
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-panel': 'pending' }
+  const panel = await call(shop, shop.server, { method: 'POST', path, headers, body: form.toString() }, 200)
+  const link = /<a class="button" href="([^"]+)"/.exec(panel.text)?.[1]
+  // A submit that was refused half-way shows no link until the worker has found out what became of it.
+  if (!link && panel.text.includes('data-state="processing"')) return undefined
+  if (!link) throw new Error(`a page without a link to the provider: ${panel.text.slice(0, 600)}`)
+  const submitted = nowMs()
+  const { order, back } = await payByCard(shop, link)
+  const paid = nowMs()
+  await call(shop, shop.server, { method: 'GET', path: `${back.pathname}${back.search}` }, 302)
+  return { order, marks: { begun, created, opened, submitted, paid, returned: nowMs() } }
 }
 
 const provider = 'paystack'
@@ -102,9 +119,10 @@ async function payByCard(shop: Shop, link: string): Promise<{ order: string; bac
 
 /** The fields of the form for a new card, as they are sent when nothing is touched. */
 function cardForm(page: string): URLSearchParams {
-  const form = page.split('<form ').find((each) => each.includes('name="method" value="card"')) ?? ''
+  const inside = page.indexOf('name="method" value="card"')
+  const form = page.slice(page.lastIndexOf('<form ', inside), page.indexOf('</form>', inside))
   const fields = new URLSearchParams()
-  for (const [input] of form.split('</form>', 1)[0]?.matchAll(/<input [^>]*>/g) ?? []) {
+  for (const [input] of form.matchAll(/<input [^>]*>/g)) {
     const read = (attribute: string) => new RegExp(`${attribute}="([^"]*)"`).exec(input)?.[1] ?? ''
     const isSent = read('type') === 'hidden' || (read('type') === 'radio' && input.includes(' checked'))
     if (isSent) fields.set(read('name'), read('value'))
@@ -128,7 +146,7 @@ async function call(
     return call(shop, client, request, wanted)
   }
   const text = (
-    headerOf(head, 'content-encoding') === 'gzip' ? gunzipSync(body, { chunkSize: 65_536 }) : body
+    headerOf(head, 'content-encoding') === 'gzip' ? gunzipSync(body, { chunkSize: 8_192 }) : body
   ).toString()
   if (status !== wanted) {
     throw new Error(`${request.method} ${request.path} was answered with ${status}: ${text.slice(0, 600)}`)

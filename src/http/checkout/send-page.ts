@@ -24,8 +24,13 @@ interface Compressed {
 
 const GZIP_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 0xff])
 
-/** 3 % larger than by default, in two thirds of the time. The window and tables are as large as a few kilobytes need. */
-const SMALL_TEXT = { level: 2, windowBits: 13, memLevel: 6, chunkSize: 4_096 }
+/**
+ * 3 % larger than by default, in two thirds of the time. The window and tables are as large as a few kilobytes need.
+ * The object of each call keeps its input and its last chunk of output until the next full garbage collection, so the
+ * chunks are small, and the input is a buffer that all calls share: otherwise these collections come every second.
+ */
+const SMALL_TEXT = { level: 2, windowBits: 13, memLevel: 6, chunkSize: 2_048 }
+const input = Buffer.allocUnsafeSlow(64 * 1024)
 
 const heads = new Map<string, Compressed>()
 
@@ -33,11 +38,17 @@ const heads = new Map<string, Compressed>()
 function gzip(head: string, rest: string): Buffer {
   const start = heads.get(head) ?? compress(head)
   heads.set(head, start)
-  const bytes = Buffer.from(rest)
+  const bytes = inputOf(rest)
   const trailer = Buffer.alloc(8)
   trailer.writeUInt32LE(crc32(bytes, start.crc), 0)
   trailer.writeUInt32LE(start.length + bytes.length, 4)
   return Buffer.concat([start.bytes, deflateRawSync(bytes, SMALL_TEXT), trailer])
+}
+
+/** Valid until the next call. */
+function inputOf(text: string): Buffer {
+  const mayFit = text.length * 3 <= input.length // a character has up to three bytes of UTF-8
+  return mayFit ? input.subarray(0, input.write(text)) : Buffer.from(text)
 }
 
 function compress(text: string): Compressed {
