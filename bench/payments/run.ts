@@ -37,6 +37,9 @@ export async function runPayments(
   plan: PaymentsPlan,
   say: (line: string) => void,
 ): Promise<PaymentsRound[]> {
+  // A round takes a minute, as long as autovacuum waits. Its ANALYZE makes all connections plan their statements again, within seconds.
+  await database.askServer('alter system set autovacuum = off')
+  await database.askServer('select pg_reload_conf()')
   const provider = await startProvider()
   const customers = await startCustomers()
   const payments = new PaymentsGauge(database, provider, customers)
@@ -88,6 +91,8 @@ export async function runPayments(
   say('payments: each webhook that arrived has its successful payment')
   const servers = new Set([...scenarios.map(({ server }) => server), createsFloor, provider, customers])
   for (const { child } of servers) await stop(child)
+  await database.askServer('alter system reset autovacuum')
+  await database.askServer('select pg_reload_conf()')
   return rounds
 }
 
@@ -128,7 +133,10 @@ async function setNoticeURL(provider: Subject, account: string, url: string): Pr
 export async function cancelLaterChecks(database: BenchDatabase, url: string): Promise<void> {
   await database.ask(
     url,
-    `update attempts set next_check_at = null where status = 'successful' and next_check_at < now() + interval '2 hours'`,
+    // The service may write some of them in another order: a deadlock otherwise.
+    `update attempts a set next_check_at = null
+       from (select place, id from attempts where status = 'successful' and next_check_at < now() + interval '2 hours' for update skip locked) f
+      where a.place = f.place and a.id = f.id`,
   )
 }
 
