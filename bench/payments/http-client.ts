@@ -37,7 +37,9 @@ export class HttpClient {
   }
 
   async request({ method, path, headers, body = '' }: Request): Promise<Answer> {
-    const connection = this.#idle.pop() ?? new Connection(this.#port)
+    let connection = this.#idle.pop()
+    while (connection && !connection.isOpen) connection = this.#idle.pop()
+    connection ??= new Connection(this.#port)
     let text = `${method} ${path} HTTP/1.1\r\nhost: ${this.#host}\r\n`
     for (const name in headers) text += `${name}: ${headers[name]}\r\n`
     if (method === 'POST') text += `content-length: ${Buffer.byteLength(body)}\r\n`
@@ -65,6 +67,11 @@ class Connection {
     this.#socket.on('data', (bytes) => this.#receive(bytes))
     this.#socket.once('error', (error) => this.#fail(error))
     this.#socket.once('close', () => this.#fail(new Error('the server closed a connection')))
+  }
+
+  /** A server closes a connection that was idle for seconds. */
+  get isOpen(): boolean {
+    return !this.#socket.destroyed
   }
 
   send(request: string): Promise<Answer> {

@@ -78,7 +78,8 @@ export class PaymentsGauge {
     let [from, to] = [readCpu(), readCpu()]
     if (way === 'page') {
       const seconds = (warmUpMs + measureMs) / 1_000
-      await this.#run(name, { ...order, createLinks: Math.round(seconds * LINKS_A_SECOND) })
+      const aSecond = Math.min(customers * 100, LINKS_A_SECOND)
+      await this.#run(name, { ...order, createLinks: Math.round(seconds * aSecond) })
     }
     const before = await readCounts(this.#database, databaseUrl)
     const { journeys, seconds, paid, refused } = await this.#run(name, order, (moment) => {

@@ -181,6 +181,8 @@ test('the page asks for what the link collects and makes a payment that names th
   const corrected = await paymentAt((await open(link.url, { method: 'POST', body })).headers.get('location'))
   assert.notEqual(corrected.id, payment.id)
 
+  const tokenBefore = /name="token" value="([^"]+)"/.exec((await open(corrected.url)).html)?.[1] ?? ''
+
   const { body: started } = await shop.initialize({ reference: payment.reference, amount: payment.amount })
   await shop.call('POST', `/sandbox/gateway/charges/${started.data.data.reference}`, { card: '4084 0840 8408 4081' })
   await open(`${baseUrl}/return/${(await shop.payment(payment.reference)).attempts[0].id}`)
@@ -200,6 +202,9 @@ test('the page asks for what the link collects and makes a payment that names th
   // A payment that was begun before cannot be started any more.
   const late = await open(corrected.url)
   assert.match(late.html, /This payment can’t be made right now/)
+  const submitted = new URLSearchParams({ action: 'pay', method: 'card', key: 'late', token: tokenBefore })
+  await open(corrected.url, { method: 'POST', body: submitted })
+  assert.deepEqual((await shop.payment(corrected.reference)).attempts, [])
   assert.equal((await change(link.id, { maxPayments: 2 })).body.data.status, 'active')
   assert.match((await open(corrected.url)).html, /Pay with/)
 })

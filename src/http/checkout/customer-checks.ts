@@ -16,13 +16,16 @@ export interface CustomerChecks {
   ask(attempt: Attempt): Promise<PaymentState | undefined>
 }
 
-// Timeout for all that the customer waits for: after it the page is shown without the provider's answer.
+// Timeout for the notice and the check together: after it the page is shown without the provider's answer.
 const TIMEOUT_MS = 4_000
 // The provider sends its notice and the customer at the same time. A notice that has arrived with the customer is read in this time.
 const NOTICE_IS_READ_MS = 5
 
-/** Resolves when the customer has waited long enough. */
-type Deadline = Promise<undefined>
+/** When the customer has waited long enough. */
+interface Deadline {
+  passed: Promise<undefined>
+  isOver(): boolean
+}
 
 export function customerChecks(parts: PaymentDependencies): CustomerChecks {
   const { database, log } = parts
@@ -46,6 +49,7 @@ export function customerChecks(parts: PaymentDependencies): CustomerChecks {
   async function ask(attempt: Attempt, deadline: Deadline, snapshot?: Snapshot): Promise<PaymentState | undefined> {
     if (attempt.status === 'successful') return snapshot // the notice came before the customer
     await noticeStored(attempt.id, deadline)
+    if (deadline.isOver()) return snapshot // the check of the notice follows, or the scheduled one
     const mayAsk = checkForNotice(attempt.id) !== undefined || (await claimProviderCheck(database, attempt))
     if (!mayAsk) return findPaymentStateById(database, attempt.paymentId)
     const state = await inTime(attempt.id, checkAttempt(parts, attempt, { source: 'return' }, snapshot), deadline)
@@ -55,7 +59,7 @@ export function customerChecks(parts: PaymentDependencies): CustomerChecks {
   /** Waits while a notice of success is being stored: its check then answers the customer, too. */
   async function noticeStored(id: AttemptId, deadline: Deadline): Promise<void> {
     const storing = noticeBeingStored(id)
-    if (storing) await Promise.race([storing, deadline])
+    if (storing) await Promise.race([storing, deadline.passed])
   }
 
   /** The payment after a check. Undefined if the check takes too long or fails. */
@@ -68,7 +72,7 @@ export function customerChecks(parts: PaymentDependencies): CustomerChecks {
       log.warn({ err, attemptId }, 'checking the provider for a waiting customer failed; the worker retries')
       return undefined
     })
-    return Promise.race([checked, deadline])
+    return Promise.race([checked, deadline.passed])
   }
 
   return {
@@ -80,6 +84,10 @@ export function customerChecks(parts: PaymentDependencies): CustomerChecks {
 /** The timer is cleared: as long as it runs, it keeps the payment in memory. */
 async function withDeadline<Result>(work: (deadline: Deadline) => Promise<Result>): Promise<Result> {
   const { promise: passed, resolve } = Promise.withResolvers<undefined>()
-  const timer = setTimeout(resolve, TIMEOUT_MS, undefined)
-  return work(passed).finally(() => clearTimeout(timer))
+  let isOver = false
+  const timer = setTimeout(() => {
+    isOver = true
+    resolve(undefined)
+  }, TIMEOUT_MS)
+  return work({ passed, isOver: () => isOver }).finally(() => clearTimeout(timer))
 }
