@@ -66,9 +66,9 @@ const HELP = `Usage: npm run bench [-- --quick] [--only ${SECTIONS.join('|')}] [
 
 Measures how fast payments are taken, until the merchant's webhook has arrived, and created, beside floors on the same PostgreSQL; how
 fast webhooks are delivered, beside two job libraries; what notifications cost; how fast payment pages are shown, beside a static page, and updated. Takes about
-17 minutes; with --quick about three, on a smaller table. Ends with 1 when a target is missed.
+19 minutes; with --quick about three, on a smaller table. Ends with 1 when a target is missed.
 
-  --rounds N    rounds of each measurement; --only payments --rounds 1 takes about a minute
+  --rounds N    rounds of each measurement; --only payments --rounds 1 takes about two minutes
   --payments N  also measures payments on a database with N earlier payments
   --only dashboard  measures each list, filter, search and chart of the dashboard; with 100000 payments, or --payments N. Only on request.
   --statements  lists the SQL statements of a payment
