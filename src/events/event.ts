@@ -56,7 +56,13 @@ export function isAnnounced(type: string): type is AnnouncedType {
   return (ANNOUNCED as readonly string[]).includes(type)
 }
 
+const bodies = new WeakMap<Event, string>()
+
 /** The webhook body. Stored with the event, so that every retry sends the same bytes. */
-export function bodyOf({ id, type, occurredAt, mode, sequence, data }: Event): string {
-  return JSON.stringify({ id, type, timestamp: occurredAt.toISOString(), mode, sequence, data })
+export function bodyOf(event: Event): string {
+  const { id, type, occurredAt, mode, sequence, data } = event
+  const body =
+    bodies.get(event) ?? JSON.stringify({ id, type, timestamp: occurredAt.toISOString(), mode, sequence, data })
+  bodies.set(event, body)
+  return body
 }

@@ -15,14 +15,14 @@ const EVENT =
  * delivery to every subscribed endpoint and one to the payment's own `webhook` URL. Either the change, its events and its deliveries are
  * committed together, or none of them. The delivery loop in webhooks/ sends them afterwards, at least once.
  *
- * They expect `written` with the ids of the payments that were written, `given` with the `doc` of `outboxOf`, and the payments' place as
+ * They expect `written` with the ids of the payments that were written, the rows of `outboxOf` as JSON in `$1`, and the payments' place in
  * `$2`. The id of a delivery begins with the time of its event.
  */
 export const EVENTS = `
   new_events as (
     insert into events (place, ${EVENT.names})
     select $2::smallint, ${EVENT.values}
-      from given g, jsonb_to_recordset(g.doc->'events') n (${EVENT.typed}) join written w on w.id = n.payment_id
+      from jsonb_to_recordset($1::jsonb->'events') n (${EVENT.typed}) join written w on w.id = n.payment_id
     returning id, merchant_id, mode, payment_id, type, body
   )`
 export const DELIVERIES = `
@@ -33,7 +33,7 @@ export const DELIVERIES = `
      where e.body is not null and w.deleted_at is null and w.enabled and (w.events = '{}' or e.type = any(w.events))
     union all
     select $2::smallint, n.id, e.id, e.merchant_id, e.mode, null, n.url, n.destination
-      from given g, jsonb_to_recordset(g.doc->'deliveries') n (id uuid, event_id uuid, url text, destination text)
+      from jsonb_to_recordset($1::jsonb->'deliveries') n (id uuid, event_id uuid, url text, destination text)
            join new_events e on e.id = n.event_id
     returning id, event_id, merchant_id, mode, endpoint_id, url, destination, due_at
   )`

@@ -15,7 +15,7 @@ export async function recordEvent(
 ): Promise<void> {
   if (webhook !== null) await ensureDefaultSecret(db, secrets, event)
   const text = `
-    with given as (select $1::jsonb as doc), written as (select $3::uuid as id), ${EVENTS}, ${DELIVERIES}
+    with written as (select $3::uuid as id), ${EVENTS}, ${DELIVERIES}
     select count(*) from new_deliveries`
   await db.rows(statementOf(text, [JSON.stringify(outboxOf([event], webhook)), event.place, uuidOf(event.paymentId)]))
   db.notify(DELIVERIES_CHANNEL)

@@ -67,8 +67,8 @@ export interface NoticeEnd {
 }
 
 /**
- * What belongs to the payments, which are of one place, `$2`. Each part expects `given` with the rows as JSON, and `written` with the ids of
- * the payments that were written: of the others, none of this is written either. A statement has only the parts that it needs: with all of
+ * What belongs to the payments, which are of one place, `$2`. Each part expects the rows as JSON in `$1`, and `written` with the ids of the
+ * payments that were written: of the others, none of this is written either. A statement has only the parts that it needs: with all of
  * them it takes PostgreSQL twice as long. The arrays of ids make it use the primary keys of large tables, however many rows it expects.
  */
 const NEW_ATTEMPT =
@@ -79,7 +79,7 @@ const NEW_ATTEMPTS = `
   new_attempts as (
     insert into attempts (place, ${NEW_ATTEMPT.names})
     select $2::smallint, ${NEW_ATTEMPT.values}
-      from given g, jsonb_to_recordset(g.doc->'newAttempts') n (${NEW_ATTEMPT.typed}) join written w on w.id = n.payment_id
+      from jsonb_to_recordset($1::jsonb->'newAttempts') n (${NEW_ATTEMPT.typed}) join written w on w.id = n.payment_id
   )`
 const CHANGED_ATTEMPTS = `
   changed_attempts as (
@@ -94,7 +94,7 @@ const CHANGED_ATTEMPTS = `
            page_key = coalesce(n.page_key, a.page_key),
            reconcile_at = case when n.amount_received > a.amount_received then n.reconcile_at else a.reconcile_at end,
            reconcile_until = case when n.amount_received > a.amount_received then n.reconcile_until else a.reconcile_until end
-      from given g, jsonb_to_recordset(g.doc->'changedAttempts')
+      from jsonb_to_recordset($1::jsonb->'changedAttempts')
            n (id uuid, payment_id uuid, status text, amount_received bigint, amount_returned bigint, amount_refunded bigint, amount_reversed bigint,
               provider_reference text, failure jsonb, failed_try_id text, instructions jsonb, instructions_expire_at timestamptz, said_paid boolean,
               needs_review text, reviewed text, asked_at timestamptz, charged_at_once boolean, resolved_at timestamptz, next_check_at timestamptz,
@@ -109,12 +109,12 @@ const RECEIPTS = `
   new_receipts as (
     insert into receipts (place, ${RECEIPT.names})
     select $2::smallint, ${RECEIPT.values}
-      from given g, jsonb_to_recordset(g.doc->'receipts') n (${RECEIPT.typed}) join written w on w.id = n.payment_id
+      from jsonb_to_recordset($1::jsonb->'receipts') n (${RECEIPT.typed}) join written w on w.id = n.payment_id
   )`
 /** Payments whose new money is on record under other keys of the merchant: a person may have returned it by hand. With one key: no search. */
 const UNDER_OTHER_KEYS = `
   under_other_keys as materialized (
-    select n.payment_id from given g, jsonb_to_recordset(g.doc->'receipts')
+    select n.payment_id from jsonb_to_recordset($1::jsonb->'receipts')
            n (payment_id uuid, merchant_id uuid, mode text, provider text, account integer, transaction_id text)
      cross join lateral (select version from provider_accounts
         where merchant_id = n.merchant_id and mode = n.mode and provider = n.provider and version <> n.account offset 0) a -- by its index
@@ -127,13 +127,13 @@ const NEW_CALLS = `
   first_calls as (
     insert into provider_calls (place, attempt_id, call, outcome, detail, took_ms, at)
     select $2::smallint, n.attempt_id, n.call, n.outcome, n.detail, n.took_ms, n.at
-      from given g, jsonb_to_recordset(g.doc->'calls') n (${CALL}) join written w on w.id = n.payment_id
+      from jsonb_to_recordset($1::jsonb->'calls') n (${CALL}) join written w on w.id = n.payment_id
   )`
 const CALLS = `
   new_calls as (
     select n.attempt_id, n.call, n.outcome, n.detail, n.took_ms, n.at,
            (select l.id from provider_calls l where l.place = $2 and l.attempt_id = n.attempt_id order by l.id desc limit 1) as last_id
-      from given g, jsonb_to_recordset(g.doc->'calls') n (${CALL}) join written w on w.id = n.payment_id
+      from jsonb_to_recordset($1::jsonb->'calls') n (${CALL}) join written w on w.id = n.payment_id
   ), repeated_calls as (
     -- The same call with the same outcome again increases a counter.
     update provider_calls c set times = c.times + 1, at = n.at, took_ms = n.took_ms
@@ -148,14 +148,14 @@ const CALLS = `
 const STARTED_BY = `
   started_calls as (
     update idempotent_calls c set began = n.began
-      from given g, jsonb_to_recordset(g.doc->'startedBy')
+      from jsonb_to_recordset($1::jsonb->'startedBy')
            as n (payment_id uuid, merchant_id uuid, mode text, endpoint text, key text, began text) join written w on w.id = n.payment_id
      where c.place = $2 and c.merchant_id = n.merchant_id and c.mode = n.mode and c.endpoint = n.endpoint and c.key = n.key
   )`
 const REMATCH = `
   rematched_notices as (
     update notices o set state = 'waiting', due_at = now(), note = null
-      from given g, jsonb_to_recordset(g.doc->'rematch')
+      from jsonb_to_recordset($1::jsonb->'rematch')
            as n (payment_id uuid, merchant_id uuid, mode text, provider text, reference text) join written w on w.id = n.payment_id
      cross join lateral (select place, id, state from notices
         where place = $2 and state = 'unmatched' and merchant_id = n.merchant_id and mode = n.mode and provider = n.provider
@@ -165,7 +165,7 @@ const REMATCH = `
 const NOTICES = `
   ended_notices as (
     update notices o set state = n.state, note = n.note, attempt_id = n.attempt_id, body = case when n.is_erased then '' else o.body end
-      from given g, jsonb_to_recordset(g.doc->'notices')
+      from jsonb_to_recordset($1::jsonb->'notices')
            as n (payment_id uuid, id bigint, state text, note text, attempt_id uuid, is_erased boolean) join written w on w.id = n.payment_id
      where o.place = $2 and o.id = any($5) and o.id = n.id
   )`
@@ -174,7 +174,7 @@ const CHANGED_PAYMENTS = `
     update payments p
        set status = n.status, late = n.late, amount_paid = n.amount_paid, amount_refunded = n.amount_refunded, completed_at = n.completed_at,
            sequence = n.sequence, version = n.version
-      from given g, jsonb_to_recordset(g.doc->'payments')
+      from jsonb_to_recordset($1::jsonb->'payments')
            n (id uuid, status text, late boolean, amount_paid bigint, amount_refunded bigint, completed_at timestamptz,
               sequence integer, version bigint)
      where p.place = $2 and p.id = any($3) and p.id = n.id and p.version = n.version - 1`
@@ -185,12 +185,12 @@ const NEW_PAYMENT =
 const NEW_PAYMENTS = `
     insert into payments (place, ${NEW_PAYMENT.names})
     select $2::smallint, ${NEW_PAYMENT.values}
-      from given g, jsonb_to_recordset(g.doc->'payments') n (${NEW_PAYMENT.typed})
+      from jsonb_to_recordset($1::jsonb->'payments') n (${NEW_PAYMENT.typed})
      where n.id = any($3)`
 /** Payments whose integration is the one that their new attempt was decided with. */
 const UNCHANGED_INTEGRATIONS = `
   unchanged_integrations as materialized (
-    select n.payment_id from given g, jsonb_to_recordset(g.doc->'integrations')
+    select n.payment_id from jsonb_to_recordset($1::jsonb->'integrations')
            n (payment_id uuid, merchant_id uuid, mode text, provider text, version integer)
       join integrations i on i.merchant_id = n.merchant_id and i.mode = n.mode and i.provider = n.provider and i.version = n.version
      where i.enabled
@@ -249,10 +249,21 @@ function buildText(has: Set<string>, isForOne: boolean): string {
     has.has('deliveries') && DELIVERIES,
   ]
   const all = parts.filter((part) => typeof part === 'string').join(', ')
+  // The first part is never run. It names the types of parameters, which not every shape uses.
   return `
-  with given as (select $1::jsonb as doc, $2::smallint as place, $3::uuid[] as ids, $4::uuid[] as attempt_ids, $5::bigint[] as notice_ids),
-  ${isForOne ? all.replaceAll(/any\((\$\d)\)/g, '$1[1]') : all}
+  with types as (select $1::jsonb, $2::smallint, $3::uuid[], $4::uuid[], $5::bigint[]),
+  ${isForOne ? textForOne(all) : all}
   ${has.has('deliveries') ? WRITTEN_WITH_DELIVERIES : 'select id as payment_id from written'}`
+}
+
+/**
+ * Each array has one id at most. Compared with that one, PostgreSQL uses the primary key. For `any(…)` it expects ten rows, and while the
+ * table is small it reads all rows of the place instead. All rows are of the one payment, so that no join must find those of it.
+ */
+function textForOne(text: string): string {
+  return text
+    .replaceAll(/any\((\$\d)\)/g, '$1[1]')
+    .replaceAll('join written w on w.id = n.payment_id', 'cross join written')
 }
 
 const isSent = ({ events }: PaymentWrite) => events.some(({ type }) => isAnnounced(type))
@@ -317,10 +328,7 @@ async function writeUnlocked(
   }
 }
 
-/**
- * Whether each array of ids has one id at most. Then the id is compared with that one, and PostgreSQL uses the primary key. For `any(…)` it
- * expects ten rows, and while the table is small it reads all rows of the place instead.
- */
+/** Whether `textForOne` applies. */
 function isOneRow([write, ...others]: PaymentWrite[]): boolean {
   return others.length === 0 && (write?.changedAttempts.length ?? 0) <= 1
 }
