@@ -218,10 +218,9 @@ function read(answer: ProviderAnswer, call: 'charge' | 'start'): { data: unknown
 
 /** 404 by their description; 400 with these words by what many have seen. */
 function isMissing({ status, text }: { status: number; text: string }): boolean {
-  const error = readError(text)
+  const error = status === 400 || status === 404 ? readError(text) : undefined
   if (!error) return false
-  if (status === 404) return true
-  return status === 400 && (error.code === 'transaction_not_found' || /transaction.*not found/i.test(error.message))
+  return status === 404 || error.code === 'transaction_not_found' || /transaction.*not found/i.test(error.message)
 }
 
 const declined = (providerCode: string): Declined => ({
