@@ -44,6 +44,20 @@ test('notices that came too early are found by their reference, also when many a
   assert.match(plan, /Index Scan using notices_pkey on notices o\n\s+Index Cond: \(\(place = .*\) AND \(id = /)
 })
 
+test('the last call of an attempt is found by its key, also among thousands', async () => {
+  const attemptId = attempts[0]?.id ?? assert.fail()
+  await database.rows(sql`
+    insert into provider_calls (place, attempt_id, call, outcome, took_ms)
+    select ${shop.place}, ${uuidOf(attemptId)}, 'check', 'pending', n from generate_series(1, 3000) n`)
+  await database.rows(sql`analyze provider_calls`)
+  const call = { attemptId, call: 'check', outcome: 'pending', detail: null, tookMs: 1, at: new Date() }
+  const plan = await planOf({ ...change, call })
+  assert.match(
+    plan,
+    /Index Scan using provider_calls_pkey on provider_calls c\n\s+Index Cond: \(\(place = .*\) AND \(id = /,
+  )
+})
+
 async function planOf(write: PaymentWrite): Promise<string> {
   const sent: Statement[] = []
   const onStatement = (statement: unknown) => void sent.push(statement as Statement)

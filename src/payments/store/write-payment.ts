@@ -258,12 +258,11 @@ function buildText(has: Set<string>, isForOne: boolean): string {
 
 /**
  * Each array has one id at most. Compared with that one, PostgreSQL uses the primary key. For `any(…)` it expects ten rows, and while the
- * table is small it reads all rows of the place instead. All rows are of the one payment, so that no join must find those of it.
+ * table is small it reads all rows of the place instead. The rows of each part are compared with the one payment, too, which takes less
+ * than a join.
  */
 function textForOne(text: string): string {
-  return text
-    .replaceAll(/any\((\$\d)\)/g, '$1[1]')
-    .replaceAll('join written w on w.id = n.payment_id', 'cross join written')
+  return text.replaceAll(/any\((\$\d)\)/g, '$1[1]').replaceAll('w.id = n.payment_id', 'n.payment_id = $3[1]')
 }
 
 const isSent = ({ events }: PaymentWrite) => events.some(({ type }) => isAnnounced(type))
@@ -328,7 +327,7 @@ async function writeUnlocked(
   }
 }
 
-/** Whether `textForOne` applies. */
+/** Whether each array of ids has one id at most, so that `textForOne` applies. */
 function isOneRow([write, ...others]: PaymentWrite[]): boolean {
   return others.length === 0 && (write?.changedAttempts.length ?? 0) <= 1
 }
