@@ -202,8 +202,13 @@ async function cure({ database, secretKey }: Ground, places: Place[]): Promise<n
       if (endpointId) await changeEndpoint(parts, 'gate', owner, endpointId, { enabled: true })
       await redeliverGivenUp(parts, owner, new Date(0), new Date(Date.now() + 60_000))
     }
-    await database.rows(sql`update deliveries set due_at = now() where state = 'waiting' and due_at > now()`)
-    await database.rows(sql`update delivery_retries set next_due_at = now() where next_due_at > now()`)
+    // Rows that the service is writing are left for the next turn: waiting for several of them can be a deadlock.
+    await database.rows(sql`
+      update deliveries set due_at = now() where (place, id) in (
+        select place, id from deliveries where state = 'waiting' and due_at > now() for update skip locked)`)
+    await database.rows(sql`
+      update delivery_retries set next_due_at = now() where (place, destination) in (
+        select place, destination from delivery_retries where next_due_at > now() for update skip locked)`)
     await pause(400)
     const states = await countStates(database)
     if (Object.keys(states).every((state) => state === 'delivered')) break
