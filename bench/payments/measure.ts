@@ -43,6 +43,30 @@ export interface PaymentsMeasurement {
   refused: number
 }
 
+const MEANS = [
+  ...(['rate', 'p50Ms', 'p99Ms', 'serverCpuMs', 'postgresCpuMs', 'cpuMs'] as const),
+  ...(['statements', 'commits', 'providerCalls'] as const),
+]
+
+/** Of the same scenario with as many customers. */
+export function meanOf(one: PaymentsMeasurement, other: PaymentsMeasurement): PaymentsMeasurement {
+  const mean = (a: number, b = Number.NaN) => (a + b) / 2
+  return {
+    ...one,
+    ...(Object.fromEntries(MEANS.map((name) => [name, mean(one[name], other[name])])) as Pick<
+      PaymentsMeasurement,
+      (typeof MEANS)[number]
+    >),
+    steps: one.steps.map(({ name, p50Ms, p99Ms }, index) => ({
+      name,
+      p50Ms: mean(p50Ms, other.steps[index]?.p50Ms),
+      p99Ms: mean(p99Ms, other.steps[index]?.p99Ms),
+    })),
+    paid: one.paid + other.paid,
+    refused: one.refused + other.refused,
+  }
+}
+
 /** Notifications take a transaction id and write no row; a worker renews its lease once a second, with or without payments. */
 const callsOf = (statements: StatementCount[], text: RegExp) =>
   statements.reduce((sum, statement) => sum + (text.test(statement.text) ? statement.calls : 0), 0)

@@ -10,7 +10,7 @@ import {
   startProvider,
   stop,
 } from '../subjects.ts'
-import { originOf, PaymentsGauge, type PaymentsMeasurement, type Scenario } from './measure.ts'
+import { meanOf, originOf, PaymentsGauge, type PaymentsMeasurement, type Scenario } from './measure.ts'
 import { preload } from './preload.ts'
 import { PROVIDER_SETTINGS } from './provider-account.ts'
 
@@ -81,9 +81,13 @@ export async function runPayments(
     const order = scenarios.map((_, index) => scenarios[(index + number) % scenarios.length] as Scenario)
     const measurements: PaymentsMeasurement[] = []
     for (const count of CUSTOMERS) {
-      for (const scenario of order) measurements.push(await measure(scenario, count, plan))
+      const first: PaymentsMeasurement[] = []
+      for (const scenario of order) first.push(await measure(scenario, count, plan))
+      // Again in reverse: a machine that becomes slower meanwhile does so for all.
+      for (const scenario of order.toReversed())
+        measurements.push(meanOf(first.pop() as PaymentsMeasurement, await measure(scenario, count, plan)))
     }
-    const creates = await measureCreates({ warmUpMs: plan.warmUpMs / 2, measureMs: plan.measureMs / 2 })
+    const creates = await measureCreates(plan)
     rounds.push({ payments: measurements, creates })
     say(`payments: round ${number + 1} of ${plan.rounds} done`)
   }
