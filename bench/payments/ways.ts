@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { nowMs } from './clock.ts'
-import { type HttpClient, headerOf, type Request } from './http-client.ts'
+import { type Answer, type HttpClient, headerOf, type Request } from './http-client.ts'
 
 /** The ways to pay that are measured. The floor answers the requests of `initialize`. `page` begins with an existing link. */
 export type Way = 'initialize' | 'page' | 'create and page' | 'account'
@@ -29,6 +29,8 @@ export interface Journey {
 export interface Link {
   reference: string
   path: string
+  /** The fields for a new card, as an earlier view of the page had them. */
+  form?: string
 }
 
 /** Goes as far as the customer does; the webhook comes by itself. Undefined: the customer gave up, and pays nothing. */
@@ -58,12 +60,12 @@ export const WAYS: Record<Way, Pay> = {
       path: `/${shop.account}/transfers`,
       body: JSON.stringify({ accountNumber }),
     } as const
-    const { text } = await call(shop, shop.provider, transfer, 200)
-    return { order: JSON.parse(text).data.reference, marks: { begun, initialized, paid: nowMs() } }
+    const answer = await call(shop, shop.provider, transfer, 200)
+    return { order: JSON.parse(textOf(answer)).data.reference, marks: { begun, initialized, paid: nowMs() } }
   },
 
   async page(shop, reference, link) {
-    return payOnPage(shop, link ?? (await createLink(shop, reference)), nowMs())
+    return payOnPage(shop, link ?? (await createOpenedLink(shop, reference)), nowMs())
   },
 
   async 'create and page'(shop, reference) {
@@ -77,20 +79,30 @@ export async function createLink(shop: Shop, reference: string): Promise<Link> {
   return { reference, path: new URL(data.url).pathname }
 }
 
-async function payOnPage(shop: Shop, { path }: Link, begun: number): Promise<Journey | undefined> {
+/** For a customer who opens the page again: a browser decompresses and reads it on a machine of its own, not on that of the server. */
+export async function createOpenedLink(shop: Shop, reference: string): Promise<Link> {
+  const link = await createLink(shop, reference)
+  return { ...link, form: cardForm(textOf(await openPage(shop, link))) }
+}
+
+const openPage = (shop: Shop, { path }: Link) =>
+  call(shop, shop.server, { method: 'GET', path, headers: { 'accept-encoding': 'gzip' } }, 200)
+
+async function payOnPage(shop: Shop, link: Link, begun: number): Promise<Journey | undefined> {
+  const { path } = link
   const created = nowMs()
-  const page = await call(shop, shop.server, { method: 'GET', path, headers: { 'accept-encoding': 'gzip' } }, 200)
-  const form = cardForm(page.text)
+  const page = await openPage(shop, link)
+  const form = link.form ?? cardForm(textOf(page))
   const opened = nowMs()
   // As the script of the page sends it: the answer is the panel with the provider's link.
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-panel': 'pending' }
-  const panel = await call(shop, shop.server, { method: 'POST', path, headers, body: form.toString() }, 200)
-  const link = /<a class="button" href="([^"]+)"/.exec(panel.text)?.[1]
+  const panel = textOf(await call(shop, shop.server, { method: 'POST', path, headers, body: form }, 200))
+  const atProvider = /<a class="button" href="([^"]+)"/.exec(panel)?.[1]
   // A submit that was refused half-way shows no link until the worker has found out what became of it.
-  if (!link && panel.text.includes('data-state="processing"')) return undefined
-  if (!link) throw new Error(`a page without a link to the provider: ${panel.text.slice(0, 600)}`)
+  if (!atProvider && panel.includes('data-state="processing"')) return undefined
+  if (!atProvider) throw new Error(`a page without a link to the provider: ${panel.slice(0, 600)}`)
   const submitted = nowMs()
-  const { order, back } = await payByCard(shop, link)
+  const { order, back } = await payByCard(shop, atProvider)
   const paid = nowMs()
   await call(shop, shop.server, { method: 'GET', path: `${back.pathname}${back.search}` }, 302)
   return { order, marks: { begun, created, opened, submitted, paid, returned: nowMs() } }
@@ -106,8 +118,8 @@ const orderOf = ({ webhook }: Shop, reference: string) => ({
 
 async function callApi(shop: Shop, path: string, body: object, status = 200) {
   const headers = { ...shop.headers, 'content-type': 'application/json' }
-  const { text } = await call(shop, shop.server, { method: 'POST', path, headers, body: JSON.stringify(body) }, status)
-  return JSON.parse(text)
+  const request = { method: 'POST', path, headers, body: JSON.stringify(body) } as const
+  return JSON.parse(textOf(await call(shop, shop.server, request, status)))
 }
 
 /** The customer presses the button of the provider's page, which sends them back. */
@@ -118,7 +130,7 @@ async function payByCard(shop: Shop, link: string): Promise<{ order: string; bac
 }
 
 /** The fields of the form for a new card, as they are sent when nothing is touched. */
-function cardForm(page: string): URLSearchParams {
+function cardForm(page: string): string {
   const inside = page.indexOf('name="method" value="card"')
   const form = page.slice(page.lastIndexOf('<form ', inside), page.indexOf('</form>', inside))
   const fields = new URLSearchParams()
@@ -127,29 +139,27 @@ function cardForm(page: string): URLSearchParams {
     const isSent = read('type') === 'hidden' || (read('type') === 'radio' && input.includes(' checked'))
     if (isSent) fields.set(read('name'), read('value'))
   }
-  return fields
+  return fields.toString()
 }
 
 const REPEAT_AFTER_MS = 50
 
-async function call(
-  shop: Shop,
-  client: HttpClient,
-  request: Request,
-  wanted: number,
-): Promise<{ head: string; text: string }> {
-  const { status, head, body } = await client.request(request)
+async function call(shop: Shop, client: HttpClient, request: Request, wanted: number): Promise<Answer> {
+  const answer = await client.request(request)
+  const { status } = answer
   // An overloaded service refuses. Every request here is safe to repeat, and customers and merchants do.
   if (status === 503) {
     shop.onRefused()
     await new Promise((resolve) => setTimeout(resolve, REPEAT_AFTER_MS))
     return call(shop, client, request, wanted)
   }
-  const text = (
-    headerOf(head, 'content-encoding') === 'gzip' ? gunzipSync(body, { chunkSize: 8_192 }) : body
-  ).toString()
   if (status !== wanted) {
-    throw new Error(`${request.method} ${request.path} was answered with ${status}: ${text.slice(0, 600)}`)
+    throw new Error(`${request.method} ${request.path} was answered with ${status}: ${textOf(answer).slice(0, 600)}`)
   }
-  return { head, text }
+  return answer
+}
+
+function textOf({ head, body }: Answer): string {
+  const isCompressed = headerOf(head, 'content-encoding') === 'gzip'
+  return (isCompressed ? gunzipSync(body, { chunkSize: 8_192 }) : body).toString()
 }
