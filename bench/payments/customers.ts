@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { nowMs } from './clock.ts'
 import { HttpClient } from './http-client.ts'
 import { readBody } from './read-body.ts'
-import { createOpenedLink, type Journey, type Link, type Shop, WAYS, type Way } from './ways.ts'
+import { createLink, type Journey, type Link, type Shop, WAYS, type Way } from './ways.ts'
 
 /**
  * The merchant and the customers: a process of its own that pays as fast as it is answered, or at a steady rate. Each customer pays one
@@ -112,7 +112,7 @@ async function createLinks(order: LinksOrder): Promise<CustomersResult> {
   let refused = 0
   const shop = openShop(order, () => refused++)
   const merchant = async () => {
-    while (links.length < order.createLinks) links.push(await createOpenedLink(shop, newReference()))
+    while (links.length < order.createLinks) links.push(await createLink(shop, newReference()))
   }
   await inTime(Promise.all(Array.from({ length: MERCHANTS }, merchant)))
   closeShop(shop)

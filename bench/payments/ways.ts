@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import { nowMs } from './clock.ts'
-import { type Answer, type HttpClient, headerOf, type Request } from './http-client.ts'
+import { type HttpClient, headerOf, type Request } from './http-client.ts'
 
 /** The ways to pay that are measured. The floor answers the requests of `initialize`. `page` begins with an existing link. */
 export type Way = 'initialize' | 'page' | 'create and page' | 'account'
@@ -29,8 +29,6 @@ export interface Journey {
 export interface Link {
   reference: string
   path: string
-  /** The fields for a new card, as an earlier view of the page had them. */
-  form?: string
 }
 
 /** Goes as far as the customer does; the webhook comes by itself. Undefined: the customer gave up, and pays nothing. */
@@ -60,12 +58,12 @@ export const WAYS: Record<Way, Pay> = {
       path: `/${shop.account}/transfers`,
       body: JSON.stringify({ accountNumber }),
     } as const
-    const answer = await call(shop, shop.provider, transfer, 200)
-    return { order: JSON.parse(textOf(answer)).data.reference, marks: { begun, initialized, paid: nowMs() } }
+    const { text } = await call(shop, shop.provider, transfer, 200)
+    return { order: JSON.parse(text).data.reference, marks: { begun, initialized, paid: nowMs() } }
   },
 
   async page(shop, reference, link) {
-    return payOnPage(shop, link ?? (await createOpenedLink(shop, reference)), nowMs())
+    return payOnPage(shop, link ?? (await createLink(shop, reference)), nowMs())
   },
 
   async 'create and page'(shop, reference) {
@@ -79,30 +77,20 @@ export async function createLink(shop: Shop, reference: string): Promise<Link> {
   return { reference, path: new URL(data.url).pathname }
 }
 
-/** For a customer who opens the page again: a browser decompresses and reads it on a machine of its own, not on that of the server. */
-export async function createOpenedLink(shop: Shop, reference: string): Promise<Link> {
-  const link = await createLink(shop, reference)
-  return { ...link, form: cardForm(textOf(await openPage(shop, link))) }
-}
-
-const openPage = (shop: Shop, { path }: Link) =>
-  call(shop, shop.server, { method: 'GET', path, headers: { 'accept-encoding': 'gzip' } }, 200)
-
-async function payOnPage(shop: Shop, link: Link, begun: number): Promise<Journey | undefined> {
-  const { path } = link
+async function payOnPage(shop: Shop, { path }: Link, begun: number): Promise<Journey | undefined> {
   const created = nowMs()
-  const page = await openPage(shop, link)
-  const form = link.form ?? cardForm(textOf(page))
+  const page = await call(shop, shop.server, { method: 'GET', path, headers: { 'accept-encoding': 'gzip' } }, 200)
+  const form = cardForm(page.text)
   const opened = nowMs()
   // As the script of the page sends it: the answer is the panel with the provider's link.
   const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-panel': 'pending' }
-  const panel = textOf(await call(shop, shop.server, { method: 'POST', path, headers, body: form }, 200))
-  const atProvider = /<a class="button" href="([^"]+)"/.exec(panel)?.[1]
+  const panel = await call(shop, shop.server, { method: 'POST', path, headers, body: form.toString() }, 200)
+  const link = /<a class="button" href="([^"]+)"/.exec(panel.text)?.[1]
   // A submit that was refused half-way shows no link until the worker has found out what became of it.
-  if (!atProvider && panel.includes('data-state="processing"')) return undefined
-  if (!atProvider) throw new Error(`a page without a link to the provider: ${panel.slice(0, 600)}`)
+  if (!link && panel.text.includes('data-state="processing"')) return undefined
+  if (!link) throw new Error(`a page without a link to the provider: ${panel.text.slice(0, 600)}`)
   const submitted = nowMs()
-  const { order, back } = await payByCard(shop, atProvider)
+  const { order, back } = await payByCard(shop, link)
   const paid = nowMs()
   await call(shop, shop.server, { method: 'GET', path: `${back.pathname}${back.search}` }, 302)
   return { order, marks: { begun, created, opened, submitted, paid, returned: nowMs() } }
@@ -118,8 +106,8 @@ const orderOf = ({ webhook }: Shop, reference: string) => ({
 
 async function callApi(shop: Shop, path: string, body: object, status = 200) {
   const headers = { ...shop.headers, 'content-type': 'application/json' }
-  const request = { method: 'POST', path, headers, body: JSON.stringify(body) } as const
-  return JSON.parse(textOf(await call(shop, shop.server, request, status)))
+  const { text } = await call(shop, shop.server, { method: 'POST', path, headers, body: JSON.stringify(body) }, status)
+  return JSON.parse(text)
 }
 
 /** The customer presses the button of the provider's page, which sends them back. */
@@ -130,7 +118,7 @@ async function payByCard(shop: Shop, link: string): Promise<{ order: string; bac
 }
 
 /** The fields of the form for a new card, as they are sent when nothing is touched. */
-function cardForm(page: string): string {
+function cardForm(page: string): URLSearchParams {
   const inside = page.indexOf('name="method" value="card"')
   const form = page.slice(page.lastIndexOf('<form ', inside), page.indexOf('</form>', inside))
   const fields = new URLSearchParams()
@@ -139,27 +127,29 @@ function cardForm(page: string): string {
     const isSent = read('type') === 'hidden' || (read('type') === 'radio' && input.includes(' checked'))
     if (isSent) fields.set(read('name'), read('value'))
   }
-  return fields.toString()
+  return fields
 }
 
 const REPEAT_AFTER_MS = 50
 
-async function call(shop: Shop, client: HttpClient, request: Request, wanted: number): Promise<Answer> {
-  const answer = await client.request(request)
-  const { status } = answer
+async function call(
+  shop: Shop,
+  client: HttpClient,
+  request: Request,
+  wanted: number,
+): Promise<{ head: string; text: string }> {
+  const { status, head, body } = await client.request(request)
   // An overloaded service refuses. Every request here is safe to repeat, and customers and merchants do.
   if (status === 503) {
     shop.onRefused()
     await new Promise((resolve) => setTimeout(resolve, REPEAT_AFTER_MS))
     return call(shop, client, request, wanted)
   }
+  const text = (
+    headerOf(head, 'content-encoding') === 'gzip' ? gunzipSync(body, { chunkSize: 8_192 }) : body
+  ).toString()
   if (status !== wanted) {
-    throw new Error(`${request.method} ${request.path} was answered with ${status}: ${textOf(answer).slice(0, 600)}`)
+    throw new Error(`${request.method} ${request.path} was answered with ${status}: ${text.slice(0, 600)}`)
   }
-  return answer
-}
-
-function textOf({ head, body }: Answer): string {
-  const isCompressed = headerOf(head, 'content-encoding') === 'gzip'
-  return (isCompressed ? gunzipSync(body, { chunkSize: 8_192 }) : body).toString()
+  return { head, text }
 }
