@@ -85,7 +85,7 @@ export async function runPayments(
       for (const scenario of order) first.push(await measure(scenario, count, plan))
       // Again in reverse: a machine that becomes slower meanwhile does so for all.
       for (const scenario of order.toReversed())
-        measurements.push(meanOf(first.pop() as PaymentsMeasurement, await measure(scenario, count, plan)))
+        measurements.unshift(meanOf(first.pop() as PaymentsMeasurement, await measure(scenario, count, plan)))
     }
     const creates = await measureCreates(plan)
     rounds.push({ payments: measurements, creates })
