@@ -44,7 +44,7 @@ test('notices that came too early are found by their reference, also when many a
   assert.match(plan, /Index Scan using notices_pkey on notices o\n\s+Index Cond: \(\(place = .*\) AND \(id = /)
 })
 
-test('the last call of an attempt is found by its key, also among thousands', async () => {
+test('the record of a repeated call is changed by its key, also among thousands', async () => {
   const attemptId = attempts[0]?.id ?? assert.fail()
   await database.rows(sql`
     insert into provider_calls (place, attempt_id, call, outcome, took_ms)
