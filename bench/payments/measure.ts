@@ -48,7 +48,7 @@ const MEANS = [
   ...(['statements', 'commits', 'providerCalls'] as const),
 ]
 
-/** Of the same scenario with as many customers. */
+/** Of one scenario and number of customers. The statements are those of the first. */
 export function meanOf(one: PaymentsMeasurement, other: PaymentsMeasurement): PaymentsMeasurement {
   const mean = (a: number, b = Number.NaN) => (a + b) / 2
   return {

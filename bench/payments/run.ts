@@ -83,7 +83,7 @@ export async function runPayments(
     for (const count of CUSTOMERS) {
       const first: PaymentsMeasurement[] = []
       for (const scenario of order) first.push(await measure(scenario, count, plan))
-      // Again in reverse: a machine that becomes slower meanwhile does so for all.
+      // Again in reverse, so that a machine that becomes slower meanwhile does so for all.
       for (const scenario of order.toReversed())
         measurements.unshift(meanOf(first.pop() as PaymentsMeasurement, await measure(scenario, count, plan)))
     }

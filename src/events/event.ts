@@ -56,15 +56,7 @@ export function isAnnounced(type: string): type is AnnouncedType {
   return (ANNOUNCED as readonly string[]).includes(type)
 }
 
-/** Made once: to store it, and to send it. An event is not changed after it was made. */
-const bodies = new WeakMap<Event, string>()
-
 /** The webhook body. Stored with the event, so that every retry sends the same bytes. */
-export function bodyOf(event: Event): string {
-  const known = bodies.get(event)
-  if (known) return known
-  const { id, type, occurredAt, mode, sequence, data } = event
-  const body = JSON.stringify({ id, type, timestamp: occurredAt.toISOString(), mode, sequence, data })
-  bodies.set(event, body)
-  return body
+export function bodyOf({ id, type, occurredAt, mode, sequence, data }: Event): string {
+  return JSON.stringify({ id, type, timestamp: occurredAt.toISOString(), mode, sequence, data })
 }
