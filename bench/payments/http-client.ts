@@ -42,7 +42,7 @@ export class HttpClient {
     connection ??= new Connection(this.#port)
     let text = `${method} ${path} HTTP/1.1\r\nhost: ${this.#host}\r\n`
     for (const name in headers) text += `${name}: ${headers[name]}\r\n`
-    if (method === 'POST') text += `content-length: ${Buffer.byteLength(body)}\r\n`
+    if (method === 'POST') text += `content-length: ${body.length}\r\n`
     const answer = await connection.send(`${text}\r\n${body}`)
     this.#idle.push(connection)
     return answer
@@ -77,7 +77,7 @@ class Connection {
   send(request: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
-      this.#socket.write(request)
+      this.#socket.write(request, 'latin1') // requests are ASCII
     })
   }
 
