@@ -1,9 +1,9 @@
-import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type BenchDatabase, startBenchDatabase } from './bench-database.ts'
 import { judgeDashboard, reportDashboard, runDashboard } from './dashboard.ts'
 import { type DeliveriesPlan, runDeliveries } from './deliveries.ts'
 import { type GrowthPlan, runGrowth } from './growth.ts'
+import { waitForQuiet } from './machine-load.ts'
 import { Gauge } from './measure.ts'
 import { type NotificationsPlan, runNotifications } from './notifications.ts'
 import { type PagesPlan, runPages } from './pages.ts'
@@ -90,7 +90,7 @@ async function main(): Promise<void> {
   if (only !== undefined && !SECTIONS.includes(only)) throw new Error(`--only is one of ${SECTIONS.join(', ')}`)
   const wants = (section: string) => only === undefined || only === section
   const plan = planOf(values.quick ? QUICK : FULL, values)
-  const loadBefore = loadavg()[0] ?? Number.NaN
+  const load = await waitForQuiet()
   const startedAt = performance.now()
   const database = await startBenchDatabase()
   const end = cleanUpOnce(database)
@@ -145,7 +145,7 @@ async function main(): Promise<void> {
       `Medians of ${(only === 'payments' ? plan.payments : plan.rounds).rounds} interleaved rounds; a ratio is the median of the rounds' own ratios.`,
       'CPU: server + PostgreSQL, per payment, create or page, without load generator and provider.',
       'Commits: transactions that write.',
-      reportMachine(database, performance.now() - startedAt, loadBefore),
+      reportMachine(database, performance.now() - startedAt, load),
     )
     const missed = targets.filter(({ met }) => met === false)
     for (const { name, wanted, measured } of missed) say(`missed: ${name} is ${measured}, wanted ${wanted}`)

@@ -3,6 +3,7 @@ import type { BenchDatabase } from './bench-database.ts'
 import { CAN_READ_CPU } from './cpu.ts'
 import { type DeliveryRound, SYSTEMS } from './deliveries.ts'
 import { GROWTH_CONNECTIONS, type GrowthPlan, type GrowthRound } from './growth.ts'
+import { type MachineLoad, reportLoad } from './machine-load.ts'
 import type { Measurement } from './measure.ts'
 import type { NotificationsRound } from './notifications.ts'
 import { PAGE_CONNECTIONS, type PageRound } from './pages.ts'
@@ -177,13 +178,13 @@ export function reportTargets(targets: Target[]): string {
   )
 }
 
-export function reportMachine(database: BenchDatabase, tookMs: number, loadBefore: number): string {
+export function reportMachine(database: BenchDatabase, tookMs: number, load: MachineLoad): string {
   const [cpu] = cpus()
   return [
     `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${Math.round(tookMs / 1_000)} s;`,
     `${cpus().length} cores, ${cpu?.model.trim() || 'unknown model'} (${arch()});`,
     `Node.js ${process.versions.node}; PostgreSQL ${database.version}, ${database.settings}.`,
-    `Load average before the run: ${loadBefore.toFixed(1)}${loadBefore > 0.5 ? ', so others were at work here: do not judge by this run' : ''}.`,
+    reportLoad(load),
     `Servers, PostgreSQL and load generator share the machine; LOG_LEVEL=${LOG_LEVEL}, RATE_LIMIT=off;`,
     `10 connections to PostgreSQL for manilla, ${FLOOR_CONNECTIONS} for the floor.`,
   ].join(' ')

@@ -1,6 +1,6 @@
-import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { startBenchDatabase } from '../bench-database.ts'
+import { waitForQuiet } from '../machine-load.ts'
 import { Gauge } from '../measure.ts'
 import { PaymentsGauge } from '../payments/measure.ts'
 import { openManilla } from '../payments/run.ts'
@@ -39,7 +39,7 @@ async function main(): Promise<boolean> {
     return true
   }
   const payments = wholeNumber('payments', values.payments)
-  const loadBefore = loadavg()[0] ?? Number.NaN
+  const load = await waitForQuiet()
   const startedAt = performance.now()
   const database = await startBenchDatabase()
   try {
@@ -60,7 +60,7 @@ async function main(): Promise<boolean> {
     const minutes = wholeNumber('minutes', values.minutes)
     const kept = await keepUp(database, gauges.payments, filled, { payments, minutes })
     print('## Retention\n', reportKept(kept))
-    print(reportMachine(database, performance.now() - startedAt, loadBefore))
+    print(reportMachine(database, performance.now() - startedAt, load))
     return comparisons.every(({ loss }) => loss <= MAX_LOSS) && kept.isMet
   } finally {
     await stopAll()
