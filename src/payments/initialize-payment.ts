@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Integration } from '../integrations/integration.ts'
 import { type EnabledIntegration, listEnabledIntegrations } from '../integrations/integration-store.ts'
 import type { Channel } from '../kernel/channel.ts'
@@ -101,13 +102,16 @@ async function createWithIntent(
     merchantName: caller.merchantName,
   }
   const { decision, more, result } = planUncardedIntent(deps, before, start, integration)
-  // The provider's page only offers the card, so it is looked for meanwhile, and the payment goes on without it.
+  // The provider's page only offers the card, so it is looked for meanwhile, and the payment goes on without it. A turn later: the intent
+  // is sent first, because the payment waits for it.
   const [isWritten, saved] = await Promise.all([
     tryWriteDecision(deps, before, decision, { ...more, isNew: true }),
-    savedCardFor(deps.database, deps, before.payment, integration, start).catch((err) => {
-      deps.log.warn({ err, paymentId: before.payment.id }, 'the saved card cannot be read; it is not offered')
-      return undefined
-    }),
+    turn()
+      .then(() => savedCardFor(deps.database, deps, before.payment, integration, start))
+      .catch((err) => {
+        deps.log.warn({ err, paymentId: before.payment.id }, 'the saved card cannot be read; it is not offered')
+        return undefined
+      }),
   ])
   return isWritten ? { ...result, saved } : undefined
 }

@@ -40,7 +40,9 @@ export async function writeDecision(
 ): Promise<void> {
   await writeSurplus(tx, deps, decision)
   const refunds = (await refundsOfAll(tx, [decision.state])).get(before.payment.id) ?? []
-  const isWritten = await writePayment(tx, await planWrite(tx, deps, before, decision, refunds, more))
+  const write = planWrite(deps, before, decision, refunds, more)
+  if (isSentToOwnURL(write)) await ensureDefaultSecret(tx, deps.secrets, write.after)
+  const isWritten = await writePayment(tx, write)
   if (!isWritten) throw new Error(`payment ${before.payment.id} changed although it should be locked`)
   countChanges(decision)
 }
@@ -68,8 +70,9 @@ export async function tryWriteDecision(
   const changesRefunds = surplus.length > 0 || uncounted.length > 0 || returned.length > 0
   if (before.hasRefunds || changesRefunds) return false
   try {
-    const writer = writerOf(reservedOf(deps.database))
-    const isWritten = await writer(await planWrite(deps.database, deps, before, decision, [], more))
+    const write = planWrite(deps, before, decision, [], more)
+    if (isSentToOwnURL(write)) await ensureDefaultSecret(deps.database, deps.secrets, write.after)
+    const isWritten = await writerOf(reservedOf(deps.database))(write)
     if (isWritten) countChanges(decision)
     return isWritten
   } catch (error) {
@@ -111,14 +114,13 @@ export async function changePayment<Result>(
   })
 }
 
-async function planWrite(
-  db: Queries,
+function planWrite(
   deps: WriteDependencies,
   before: PaymentState,
   { state, changes }: Decision,
   refunds: Refund[],
   { cause, isNew = false, receipts = [], ...more }: WrittenWith,
-): Promise<PaymentWrite> {
+): PaymentWrite {
   forgetStarted(state.attempts)
   const { payment } = state
   const now = deps.clock.now()
@@ -142,7 +144,6 @@ async function planWrite(
       occurredAt: now,
     }
   })
-  if (payment.webhook !== null && isSent) await ensureDefaultSecret(db, deps.secrets, payment)
   return {
     ...more,
     before: isNew ? undefined : before.payment,
@@ -157,6 +158,10 @@ async function planWrite(
     at: now,
   }
 }
+
+/** Its webhooks are signed with the default secret of the merchant. */
+const isSentToOwnURL = ({ after, events }: PaymentWrite) =>
+  after.webhook !== null && events.some(({ type }) => isAnnounced(type))
 
 const COUNTED_OUTCOMES: ReadonlySet<string> = new Set([
   'started',

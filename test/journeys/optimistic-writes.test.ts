@@ -93,6 +93,23 @@ test('a default webhook secret whose transaction was rolled back is created agai
   )
 })
 
+test('initialize sends its intent before it looks for a saved card', async () => {
+  const shop = await service.addShop()
+  await start(shop) // fills the caches
+  const sent: string[] = []
+  const listen = (message: unknown) => void sent.push((message as Statement).text)
+  STATEMENT_SENT.subscribe(listen)
+  try {
+    await start(shop)
+  } finally {
+    STATEMENT_SENT.unsubscribe(listen)
+  }
+  const indexOf = (part: string) => sent.findIndex((text) => text.includes(part))
+  const intent = indexOf('insert into payments')
+  assert.ok(intent >= 0)
+  assert.ok(intent < indexOf('from saved_cards'), 'the look-up is made, and it is second')
+})
+
 test('initialize with an integration that another process has just removed stores no payment', async () => {
   const shop = await service.addShop()
   await start(shop) // fills the cache
