@@ -144,7 +144,12 @@ test('F5: a body that is not what its headers say is 415', async () => {
 })
 
 test('F3: an amount that only rounding would make whole is refused', async () => {
-  for (const amount of ['100.000000000000000001', '999999999999.00001', '1.00000000000000001']) {
+  for (const amount of [
+    '100.000000000000000001',
+    '999999999999.00001',
+    '1.00000000000000001',
+    ' \n1250000.00000000000000001',
+  ]) {
     const { status, body } = await post(`{"amount":${amount},"country":"NG","user":{"email":"a@b.co"}}`)
     assert.deepEqual([status, body.code], [400, 'invalid_request'], amount)
   }

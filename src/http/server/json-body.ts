@@ -14,7 +14,7 @@ export function parseJsonBody(body: Buffer): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)
-    if (UNUSUAL_NUMBER.test(text)) refuseRounding(text)
+    if (FRACTION.test(text)) refuseRounding(text)
   } catch (error) {
     if (error instanceof Problem) throw error
     throw new Problem('malformed_json', `The body is not JSON: ${describe(error)}.`)
@@ -25,8 +25,8 @@ export function parseJsonBody(body: Buffer): unknown {
   throw new Problem('invalid_request', mistakes.map(({ message }) => message).join(' '), { mistakes })
 }
 
-// Only fractions and exponents can be rounded by the parser. Text that looks like a number costs a second parse.
-const UNUSUAL_NUMBER = /\d\.\d|\d[eE]/
+// Only fractions are refused below. A string with such text in it, such as "1:2.5", costs a second parse.
+const FRACTION = /(?:^|[:[,])\s*-?\d+\.\d/
 
 /** 100.000000000000000001 is parsed as 100. Amounts are never rounded. */
 function refuseRounding(text: string): void {
