@@ -48,7 +48,11 @@ function refusedLine(rounds: PaymentsRound[]): string {
 function createsLine(rounds: PaymentsRound[]): string {
   const manilla = median(rounds.map(({ creates }) => creates.manilla.rate))
   const ratio = median(rounds.map(({ creates }) => creates.manilla.rate / creates.floor.rate))
-  return `Creates in the same rounds, concurrency 64: ${count(manilla)} a second, ${times(ratio)} × their floor.`
+  const withPage = median(paymentRatios(rounds, 'create and page', 'initialize', 64, ({ rate }) => rate))
+  return [
+    `Creates in the same rounds, concurrency 64: ${count(manilla)} a second, ${times(ratio)} × their floor.`,
+    `A create and its page, at 64: ${times(withPage)} × the rate of initialize. No target: the page and creates have their own.`,
+  ].join('\n')
 }
 
 /** Where the time of a payment goes. Steps overlap: a check begins while its notice is answered. */

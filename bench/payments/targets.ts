@@ -30,12 +30,6 @@ export function judgePayments(rounds: PaymentsRound[], preloaded: number): Targe
       ...(!CAN_READ_CPU && { met: undefined }),
     },
     target('payments by page at 64, × by initialize', '>= 0.8', toInitialize('page'), atLeast(0.8)),
-    target(
-      'payments by create and page at 64, × by initialize',
-      '>= 0.8',
-      toInitialize('create and page'),
-      atLeast(0.8),
-    ),
     target('payments by account at 64, × by initialize', '>= 0.8', toInitialize('account'), atLeast(0.8)),
     target(
       'statements per payment by initialize at 1',
