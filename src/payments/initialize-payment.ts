@@ -102,8 +102,8 @@ async function createWithIntent(
     merchantName: caller.merchantName,
   }
   const { decision, more, result } = planUncardedIntent(deps, before, start, integration)
-  // The provider's page only offers the card, so it is looked for meanwhile, and the payment goes on without it. A turn later: the intent
-  // is sent first, because the payment waits for it.
+  // The provider's page only offers the card, so it is looked for meanwhile, and the payment goes on without it. A turn later: the intent,
+  // for which the payment waits, is sent first (database/batch.ts), unless others are being written.
   const [isWritten, saved] = await Promise.all([
     tryWriteDecision(deps, before, decision, { ...more, isNew: true }),
     turn()
