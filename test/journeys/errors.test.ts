@@ -149,10 +149,14 @@ test('F3: an amount that only rounding would make whole is refused', async () =>
     '999999999999.00001',
     '1.00000000000000001',
     ' \n1250000.00000000000000001',
+    '1.00000000000000001e2',
+    '12500000000000000000001E-16',
+    '1e-400',
   ]) {
     const { status, body } = await post(`{"amount":${amount},"country":"NG","user":{"email":"a@b.co"}}`)
     assert.deepEqual([status, body.code], [400, 'invalid_request'], amount)
   }
+  assert.equal((await post('{"amount":1.25e2,"country":"NG","user":{"email":"a@b.co"}}')).status, 201)
   assert.equal((await post('{"amount":100.000,"country":"NG","user":{"email":"a@b.co","name":"v1.5e3"}}')).status, 201)
 })
 

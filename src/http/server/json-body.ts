@@ -14,7 +14,7 @@ export function parseJsonBody(body: Buffer): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)
-    if (FRACTION.test(text)) refuseRounding(text)
+    if (UNUSUAL_NUMBER.test(text)) refuseRounding(text)
   } catch (error) {
     if (error instanceof Problem) throw error
     throw new Problem('malformed_json', `The body is not JSON: ${describe(error)}.`)
@@ -25,17 +25,20 @@ export function parseJsonBody(body: Buffer): unknown {
   throw new Problem('invalid_request', mistakes.map(({ message }) => message).join(' '), { mistakes })
 }
 
-// Only fractions are refused below. A string with such text in it, such as "1:2.5", costs a second parse.
-const FRACTION = /(?:^|[:[,])\s*-?\d+\.\d/
+// Only fractions and exponents can be rounded to a whole number. A string with such text in it, such as "1:2.5", costs a second parse.
+const UNUSUAL_NUMBER = /(?:^|[:[,])\s*-?\d+(?:\.\d|[eE])/
+const NUMBER = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
-/** 100.000000000000000001 is parsed as 100. Amounts are never rounded. */
+/** 100.000000000000000001 is parsed as 100, and 1.00000000000000001e2, too. Amounts are never rounded. */
 function refuseRounding(text: string): void {
-  const reviver = (_: string, value: unknown, context: { source?: string }) => {
-    const fraction = /\.(\d*[1-9])/.exec(context.source ?? '')
-    if (fraction && Number.isInteger(value) && !/[eE]/.test(context.source ?? '')) {
+  const reviver = (_: string, value: unknown, { source = '' }: { source?: string }) => {
+    const [, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(source) ?? []
+    const places = fraction.length - Number(exponent)
+    const behindPoint = places > 0 ? (whole + fraction).slice(-places) : ''
+    if (/[1-9]/.test(behindPoint) && Number.isInteger(value)) {
       throw new Problem(
         'invalid_request',
-        `${context.source} has more digits than a JSON number can hold. Send whole numbers as they are.`,
+        `${source} has more digits than a JSON number can hold. Send whole numbers as they are.`,
       )
     }
     return value
