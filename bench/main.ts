@@ -90,6 +90,7 @@ async function main(): Promise<void> {
   if (only !== undefined && !SECTIONS.includes(only)) throw new Error(`--only is one of ${SECTIONS.join(', ')}`)
   const wants = (section: string) => only === undefined || only === section
   const plan = planOf(values.quick ? QUICK : FULL, values)
+  say('waiting until the machine is idle')
   const load = await waitForQuiet()
   const startedAt = performance.now()
   const database = await startBenchDatabase()
@@ -143,7 +144,7 @@ async function main(): Promise<void> {
     print('## Targets\n', reportTargets(targets))
     print(
       `Medians of ${(only === 'payments' ? plan.payments : plan.rounds).rounds} interleaved rounds; a ratio is the median of the rounds' own ratios.`,
-      'CPU: server + PostgreSQL, per payment, create or page, without load generator and provider.',
+      'CPU: server + PostgreSQL, per payment, create or page, without load generator and provider. Whole payments: load generator and provider beside it.',
       'Commits: transactions that write.',
       reportMachine(database, performance.now() - startedAt, load),
     )

@@ -29,7 +29,8 @@ const SCHEMA = `
   create index on deliveries (created_at) where state = 'waiting';`
 
 const { DATABASE_URL, FLOOR_CONNECTIONS, PROVIDER_URL = '' } = process.env
-const pool = new pg.Pool({ connectionString: DATABASE_URL, max: Number(FLOOR_CONNECTIONS) })
+// Connections stay open while other servers are measured, as those of the service do.
+const pool = new pg.Pool({ connectionString: DATABASE_URL, max: Number(FLOOR_CONNECTIONS), idleTimeoutMillis: 600_000 })
 const agent = new Agent({ keepAlive: true })
 let baseUrl = ''
 
@@ -150,6 +151,8 @@ function send(method: string, url: string, headers: Record<string, string>, body
     call.end(body)
   })
 }
+
+server.keepAliveTimeout = 65_000
 
 await pool.query(SCHEMA)
 server.listen({ host: '127.0.0.1', port: 0, backlog: 4_096 }, () => {

@@ -32,6 +32,8 @@ export interface PaymentsMeasurement {
   serverCpuMs: number
   postgresCpuMs: number
   cpuMs: number
+  /** Of customers, merchant and provider, which share the cores with what is measured. */
+  othersCpuMs: number
   /** Per payment. */
   statements: number
   commits: number
@@ -44,7 +46,7 @@ export interface PaymentsMeasurement {
 }
 
 const MEANS = [
-  ...(['rate', 'p50Ms', 'p99Ms', 'serverCpuMs', 'postgresCpuMs', 'cpuMs'] as const),
+  ...(['rate', 'p50Ms', 'p99Ms', 'serverCpuMs', 'postgresCpuMs', 'cpuMs', 'othersCpuMs'] as const),
   ...(['statements', 'commits', 'providerCalls'] as const),
 ]
 
@@ -98,7 +100,11 @@ export class PaymentsGauge {
       provider: originOf(this.#provider),
       headers: { 'client-id': CREDENTIAL.clientId, 'client-secret': CREDENTIAL.clientSecret },
     }
-    const readCpu = () => ({ server: cpuMsOf(server.pid), postgres: cpuMsWithChildren(this.#database.pid) })
+    const readCpu = () => ({
+      server: cpuMsOf(server.pid),
+      postgres: cpuMsWithChildren(this.#database.pid),
+      others: cpuMsOf(this.#customers.pid) + cpuMsOf(this.#provider.pid),
+    })
     let [from, to] = [readCpu(), readCpu()]
     if (way === 'page') {
       const seconds = (warmUpMs + measureMs) / 1_000
@@ -124,6 +130,7 @@ export class PaymentsGauge {
       p50Ms: steps[0]?.p50Ms ?? Number.NaN,
       p99Ms: steps[0]?.p99Ms ?? Number.NaN,
       ...{ serverCpuMs, postgresCpuMs, cpuMs: serverCpuMs + postgresCpuMs },
+      othersCpuMs: (to.others - from.others) / journeys.length,
       statements: byStatement.reduce((sum, { calls }) => sum + calls, 0),
       commits: (after.commits - before.commits) / paid - callsOf(byStatement, /pg_notify|delivery_workers/),
       providerCalls: timelines.reduce((sum, { calls }) => sum + calls, 0) / paid,

@@ -24,6 +24,7 @@ export function reportPayments(rounds: PaymentsRound[]): string {
         toFloor(({ p99Ms }) => p99Ms),
         CAN_READ_CPU ? cpu : 'not measured',
         toFloor(({ cpuMs }) => cpuMs),
+        CAN_READ_CPU ? ms(of(({ othersCpuMs }) => othersCpuMs)) : 'not measured',
         of(({ statements }) => statements).toFixed(1),
         of(({ commits }) => commits).toFixed(1),
         of(({ providerCalls }) => providerCalls).toFixed(1),
@@ -32,7 +33,7 @@ export function reportPayments(rounds: PaymentsRound[]): string {
   )
   const head = [
     ...['conc.', 'whole payments', 'a second', '× floor', 'p50 ms', '× floor', 'p99 ms', '× floor'],
-    ...['CPU ms', '× floor', 'statements', 'commits', 'provider calls'],
+    ...['CPU ms', '× floor', 'load generator ms', 'statements', 'commits', 'provider calls'],
   ]
   return `${table(head, rows)}\n\n${createsLine(rounds)}${refusedLine(rounds)}`
 }
