@@ -37,7 +37,7 @@ export async function runPayments(
   plan: PaymentsPlan,
   say: (line: string) => void,
 ): Promise<PaymentsRound[]> {
-  // A round takes a minute, as long as autovacuum waits. Its ANALYZE makes all connections plan their statements again, within seconds.
+  // Otherwise its ANALYZE makes all connections plan their statements again, within a round.
   await database.askServer('alter system set autovacuum = off')
   await database.askServer('select pg_reload_conf()')
   const provider = await startProvider()

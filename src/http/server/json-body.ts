@@ -38,7 +38,7 @@ function refuseRounding(text: string): void {
     if (/[1-9]/.test(behindPoint) && Number.isInteger(value)) {
       throw new Problem(
         'invalid_request',
-        `${source} has more digits than a JSON number can hold. Send whole numbers as they are.`,
+        `${source.slice(0, 40)} would be rounded to ${value}. Send whole numbers as they are.`,
       )
     }
     return value

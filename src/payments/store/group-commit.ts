@@ -16,9 +16,6 @@ export const GROUP_COMMIT = {
     }),
 }
 
-/** Of one batch at once. More would take the connections of other work, and wait for each other. */
-const MAX_STATEMENTS = 4
-
 /**
  * Writes the items with one statement for each place, and one result for each item, in order. A statement that fails does not change the
  * results of the other places, which may be on disk already.
@@ -28,15 +25,14 @@ export async function writeTogether<Item, Result>(
   placeOf: (item: Item) => Place,
   write: (place: Place, items: Item[]) => Promise<Result[]>,
 ): Promise<(Result | Error)[]> {
-  const left = groupByPlace(items, placeOf).values()
+  const groups = groupByPlace(items, placeOf)
   const results = new Map<Item, Result | Error>()
-  const writeNext = async () => {
-    for (const [place, group] of left) {
+  await Promise.all(
+    groups.map(async ([place, group]) => {
       const written = await inOneOrAlone(group, (some) => write(place, some))
       for (const [index, item] of group.entries()) results.set(item, written[index] as Result | Error)
-    }
-  }
-  await Promise.all(Array.from({ length: MAX_STATEMENTS }, writeNext))
+    }),
+  )
   const inOrder = items.map((item) => results.get(item) as Result | Error)
   if (inOrder.every(GROUP_COMMIT.failsAll)) throw inOrder[0]
   return inOrder

@@ -320,8 +320,7 @@ async function writeUnlocked(
       ),
     )
     const others = writes.filter(({ after }) => !locked.has(after.id))
-    if (locked.size === 0) throw error
-    if (others.length === 0) return writes.map(() => error as Error) // alone, each would wait as long again
+    if (locked.size === 0 || others.length === 0) throw error
     const results = await writeInOne(db, shape, place, others)
     const resultOf = new Map(others.map((write, index) => [write, results[index] as boolean]))
     return writes.map((write) => resultOf.get(write) ?? (error as Error))
