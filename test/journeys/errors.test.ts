@@ -151,7 +151,6 @@ test('F3: an amount that only rounding would make whole is refused', async () =>
     ' \n1250000.00000000000000001',
     '1.00000000000000001e2',
     '12500000000000000000001E-16',
-    '1e-400',
   ]) {
     const { status, body } = await post(`{"amount":${amount},"country":"NG","user":{"email":"a@b.co"}}`)
     assert.deepEqual([status, body.code], [400, 'invalid_request'], amount)

@@ -35,7 +35,8 @@ function refuseRounding(text: string): void {
     const [, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(source) ?? []
     const places = fraction.length - Number(exponent)
     const behindPoint = places > 0 ? (whole + fraction).slice(-places) : ''
-    if (/[1-9]/.test(behindPoint) && Number.isInteger(value)) {
+    // What is rounded to 0 is refused with the field that it is in, as any amount of 0.
+    if (/[1-9]/.test(behindPoint) && Number.isInteger(value) && value !== 0) {
       throw new Problem(
         'invalid_request',
         `${source.slice(0, 40)} would be rounded to ${value}. Send whole numbers as they are.`,
