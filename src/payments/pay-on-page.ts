@@ -7,7 +7,7 @@ import { Problem, type ProblemCode } from '../kernel/problem.ts'
 import { AttemptNotStarted } from './attempt-not-started.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { executeStart, type Intent, planConfirmed, planIntent, type Start } from './start-attempt.ts'
-import type { Attempt } from './state/attempt.ts'
+import { type Attempt, MAX_ATTEMPTS_BY_REFERENCE } from './state/attempt.ts'
 import { optionsForChannel, type PaymentOption } from './state/payment-options.ts'
 import {
   type AwaitingConfirmation,
@@ -32,6 +32,8 @@ export interface PageChoice {
   atMost?: number
   /** Request a new account number although one is open. */
   newAccount?: boolean
+  /** The page was opened by client-id and reference alone, which are public. */
+  byReference?: boolean
   /** Idempotency key of the form. A repeated submit starts no second attempt. */
   key: string
 }
@@ -111,7 +113,7 @@ async function planNext(
   if (!choice.newAccount && state.attempts.some((attempt) => isWaitingFor(attempt, choice, now))) {
     return { result: undefined }
   }
-  assertCanStartAttempt(state, now)
+  assertMayStart(state, choice, now)
   const [best, ...others] = await findChoices(db, deps, integrations, state, choice)
   if (!best) return { result: undefined } // the price has risen since the page was shown, so the page is shown again
   const start = { ...startOf(state, best, choice), pageKey: choice.key }
@@ -156,9 +158,14 @@ function failOver(
     at: deps.clock.now(),
   }
   return changePayment(deps, paymentId, async (db, state) => {
+    assertMayStart(state, choice, deps.clock.now())
     const { decision, more, result: intent } = await planIntent(db, deps, state, startOf(state, other, choice))
     return { decision, more: { ...more, call }, result: { intent, others } }
   })
+}
+
+function assertMayStart(state: PaymentState, { byReference }: PageChoice, now: Date): void {
+  assertCanStartAttempt(state, now, byReference ? MAX_ATTEMPTS_BY_REFERENCE : undefined)
 }
 
 function startOf(

@@ -71,3 +71,30 @@ test('a token of another payment does not make a page one that can cancel', asyn
   assert.equal((await forgeCancel(visitor)).status, 403)
   assert.equal((await shop.payment(one.id)).status, 'pending')
 })
+
+test('a stranger with a guessed reference cannot use up the attempts of the customer’s link and of the merchant', async () => {
+  const shop = await service.addShop()
+  const { id, url, reference } = await newPayment(shop)
+  const stranger = await openByReference(shop, reference)
+  await stranger.send({ action: 'pay', method: 'bank' })
+  const form = { action: 'new-account', token: inputOf(stranger.text, 'token') }
+  let last = 0
+  for (let tries = 1; tries <= 25 && last !== 409; tries++) {
+    const body = new URLSearchParams({ ...form, key: `stranger-${tries}` })
+    last = (await fetch(stranger.url, { method: 'POST', redirect: 'manual', body })).status
+  }
+  assert.equal(last, 409, 'the page that was opened by reference has a limit')
+
+  const customer = newVisitor()
+  await customer.go(url)
+  await customer.send({ action: 'new-account' })
+  assert.equal(customer.state, 'awaiting')
+  const path = `/payments/v1/payments/${reference}/widget-token`
+  const { token } = (await shop.call('POST', path)).body.data
+  const byToken = await openByReference(shop, reference, token)
+  await byToken.send({ action: 'new-account' })
+  assert.equal(byToken.state, 'awaiting')
+  const user = { email: 'ada@example.com' }
+  assert.equal((await shop.initialize({ reference, user })).status, 200)
+  assert.equal((await shop.payment(id)).attempts.length, 13, '10 of the stranger, then one each')
+})

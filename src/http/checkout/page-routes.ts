@@ -90,7 +90,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
 
   /** Applies a submitted form. The page that is rendered afterwards shows the payment's state. */
   async function act(
-    { address: { bare }, snapshot }: FoundPage,
+    { address: { bare, mayCancel }, snapshot }: FoundPage,
     form: URLSearchParams,
   ): Promise<FormResult & { state?: PaymentState }> {
     const { payment } = snapshot
@@ -107,6 +107,7 @@ export function pageRoutes(app: App, parts: PageParts): void {
           ...(method === 'card' && cardFields(form, bare)),
           ...atMost(form),
           ...(action === 'new-account' && { newAccount: true }),
+          byReference: !mayCancel,
         }
         const integrations = await parts.integrationCache.get(payment)
         return { state: await payOnPage(parts, payment.id, choice, { snapshot, integrations }) }

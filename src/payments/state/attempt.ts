@@ -105,6 +105,11 @@ export function isUnstarted(attempt: Attempt): boolean {
 }
 
 export const MAX_ATTEMPTS = 20
+/**
+ * A page that was opened by client-id and reference alone starts an attempt only while the payment has had fewer than this. Both are public:
+ * a stranger cannot use up the attempts of the customer's link and of the merchant.
+ */
+export const MAX_ATTEMPTS_BY_REFERENCE = 10
 
 // Answered as `failure.retryable: false`. All other failures may succeed with the same method later. Which button the
 // payment page shows first is another question: OTHER_METHOD_FIRST in http/checkout/views.ts.

@@ -68,12 +68,12 @@ export function addAttempt(state: PaymentState, attempt: Attempt): Decision {
 }
 
 /** Throws the Problem that prevents another attempt. */
-export function assertCanStartAttempt(state: PaymentState, now: Date): void {
+export function assertCanStartAttempt(state: PaymentState, now: Date, limit = MAX_ATTEMPTS): void {
   assertPayable(state, now)
-  if (state.attempts.length >= MAX_ATTEMPTS) {
+  if (state.attempts.length >= limit) {
     throw new Problem(
       'too_many_attempts',
-      `This payment has reached the limit of ${MAX_ATTEMPTS} attempts. Create a new payment.`,
+      `This payment has reached the limit of ${limit} attempts. Create a new payment.`,
     )
   }
 }
