@@ -38,7 +38,7 @@ async function pay(reference: string, changes: Record<string, unknown> = {}) {
   const { status, body } = await shop.initialize({
     ...{ reference, user: USER, amount: 5_000, webhook: `${hook.url}?for=${encodeURIComponent(EMAIL)}` },
     redirectURL: `https://shop.example/thanks?email=${encodeURIComponent(EMAIL)}&name=${new URLSearchParams([['', NAME]]).toString().slice(1)}`,
-    metadata: { order: '1042', note: `For ${NAME}, call ${PHONE}`, data: 'kept' },
+    metadata: { order: '1042', note: `For ${NAME}, call ${PHONE}`, data: 'kept', [`of ${EMAIL}`]: 'yes' },
     saveCard: true,
     ...changes,
   })
@@ -73,7 +73,7 @@ async function everyText(): Promise<[column: string, text: string][]> {
 const PERSONAL = columnsOf({
   payments: 'user_id user_email user_phone_number user_name redirect_url webhook_url metadata idempotency_key',
   events: 'data body',
-  idempotent_calls: 'answer',
+  idempotent_calls: 'key answer',
   attempts: 'failure instructions needs_review reviewed',
   provider_calls: 'detail',
   notices: 'body note',
@@ -84,11 +84,11 @@ const PERSONAL = columnsOf({
   deliveries: 'url',
   delivery_tries: 'error answer',
 })
-/** The others: codes, ids, references, what a merchant wrote about itself, and keys that are deleted after 48 hours. */
+/** The others: codes, ids, references, what a merchant wrote about itself and its links. */
 const NOT_PERSONAL = columnsOf({
   payments: 'mode reference short_code status currency country request_digest trace',
   events: 'mode type cause',
-  idempotent_calls: 'mode endpoint key digest reference began',
+  idempotent_calls: 'mode endpoint digest reference began',
   attempts: 'mode reference provider channel status currency order_reference provider_reference page_key failed_try_id',
   provider_calls: 'call outcome',
   receipts: 'mode provider transaction_id currency',
@@ -158,10 +158,10 @@ test('an erased customer leaves no trace in any column; amounts, references and 
   })
   await pay('other-1', { user: { email: 'quinn@example.com' }, metadata: {}, redirectURL: null, webhook: null })
   const refund = { amount: 1_000, reason: `${NAME} did not want it` }
-  assert.equal(
-    (await shop.call('POST', '/payments/v1/payments/erase-1/refunds', refund, { 'idempotency-key': 'r-1' })).status,
-    201,
-  )
+  const refunded = () =>
+    shop.call('POST', '/payments/v1/payments/erase-1/refunds', refund, { 'idempotency-key': `refund ${EMAIL}` })
+  const { status, body: answer } = await refunded()
+  assert.equal(status, 201)
   await hook.hears(3)
   const merchant = uuidOf(merchantId)
   await eventually(
@@ -247,8 +247,16 @@ test('an erased customer leaves no trace in any column; amounts, references and 
     [erased.id, erased.status, erased.amount, erased.amountPaid, erased.amountRefunded],
     [paid.id, 'successful', 5_000, 5_000, 1_000],
   )
-  const metadata = { order: '1042', note: 'For erased, call erased', data: 'kept', Pupil: 'erased' }
+  const metadata = {
+    order: '1042',
+    note: 'For erased, call erased',
+    data: 'kept',
+    'of erased': 'erased',
+    Pupil: 'erased',
+  }
   assert.deepEqual(erased.metadata, metadata)
+  const repeated = await refunded()
+  assert.deepEqual([repeated.status, repeated.body.data.id], [201, answer.data.id], 'a repeat does not refund again')
   assert.equal((await shop.payment('erase-2')).id, again.id)
   assert.equal((await shop.payment('other-1')).user.email, 'quinn@example.com')
   const { body } = await owner.call('GET', `${base}/customers/${encodeURIComponent(erased.user.email)}`)

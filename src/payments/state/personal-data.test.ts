@@ -25,7 +25,7 @@ test('texts lose every form of the personal data, and nothing else', () => {
   for (const [before, after] of texts) assert.equal(eraser.text(before), after)
 })
 
-test('JSON keeps its keys, ids, references and amounts, even when a name is one of them', () => {
+test('JSON keeps its ids, references and amounts, even when a name is one of them, but not the names of metadata', () => {
   const before = {
     id: 'evt_1',
     data: {
@@ -34,7 +34,7 @@ test('JSON keeps its keys, ids, references and amounts, even when a name is one 
         status: 'successful',
         amount: 5,
         user: { id: 'user.1', email: 'ada@example.com', phoneNumber: '+234 801', name: 'Data' },
-        metadata: { data: 'for Data', Table: 'Twelve' },
+        metadata: { due: 'for Data', Table: 'Twelve', 'by ada@example.com': '1', 'by ADA@example.com': '2' },
         attempts: [{ reference: 'Data-1', failure: { code: 'data', message: 'Declined: Ada (Obi)' } }],
       },
     },
@@ -47,7 +47,7 @@ test('JSON keeps its keys, ids, references and amounts, even when a name is one 
         status: 'successful',
         amount: 5,
         user: { id: null, email: 'erased-1@customer.invalid', phoneNumber: null, name: null },
-        metadata: { data: 'for erased', Table: 'erased' },
+        metadata: { due: 'for erased', Table: 'erased', 'by erased': '1', 'by erased-2': '2' },
         attempts: [{ reference: 'Data-1', failure: { code: 'data', message: 'Declined: erased' } }],
       },
     },

@@ -21,7 +21,7 @@ export interface Eraser {
   /** Replaces the customer of the payments, so that they can still be listed together. */
   email: string
   text(text: string): string
-  /** Only in values that people or providers write; keys, ids, references and amounts stay. */
+  /** Only in texts that people or providers write, and in the names of metadata. Ids, references and amounts stay. */
   json<Value>(value: Value): Value
   /** For `regexp_replace` of PostgreSQL, with the flags `gi`. */
   pattern: string
@@ -35,7 +35,6 @@ const FREE_TEXT = new Set([
   'failure',
   'link',
   'message',
-  'metadata',
   'needsReview',
   'note',
   'providerCode',
@@ -61,13 +60,22 @@ export function eraserOf({ emails, names, phoneNumbers, userIds, answers }: Pers
   )
   const text = (original: string) => original.replaceAll(expression, ERASED)
 
-  function everyText(value: unknown, hidden: string[] = []): unknown {
+  function everyText(value: unknown): unknown {
     if (typeof value === 'string') return text(value)
-    if (Array.isArray(value)) return value.map((each) => everyText(each))
+    if (Array.isArray(value)) return value.map(everyText)
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => [key, hidden.includes(key) ? ERASED : everyText(each)]),
-    )
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, everyText(each)]))
+  }
+  /** Its names are the merchant's, and may hold an address, too. Names that become the same are numbered. */
+  function metadataOf(metadata: unknown): unknown {
+    const erased = new Map<string, unknown>()
+    for (const [key, value] of Object.entries(metadata ?? {})) {
+      const base = text(key)
+      let name = base
+      for (let number = 2; erased.has(name); number++) name = `${base}-${number}`
+      erased.set(name, answers.includes(key) ? ERASED : everyText(value))
+    }
+    return Object.fromEntries(erased)
   }
   function json(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(json)
@@ -75,9 +83,10 @@ export function eraserOf({ emails, names, phoneNumbers, userIds, answers }: Pers
     return Object.fromEntries(
       Object.entries(value).map(([key, each]) => {
         if (key === 'user' && isUser(each)) return [key, { ...each, id: null, email, phoneNumber: null, name: null }]
+        if (key === 'metadata') return [key, metadataOf(each)]
         // The failure of a refund is a text; that of an attempt has a code of ours, which stays.
         const isFreeText = FREE_TEXT.has(key) && !(key === 'failure' && typeof each === 'object')
-        return [key, isFreeText ? everyText(each, key === 'metadata' ? answers : []) : json(each)]
+        return [key, isFreeText ? everyText(each) : json(each)]
       }),
     )
   }

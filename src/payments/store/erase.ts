@@ -4,6 +4,7 @@ import { uuidOf } from '../../kernel/ids.ts'
 import type { Place } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import { ERASED, type Eraser, eraserOf, type PersonalData } from '../state/personal-data.ts'
+import { erasedKey } from './idempotent-calls.ts'
 import { findCardsOfAddress } from './saved-cards.ts'
 
 /** A shop may use one address for all its customers. */
@@ -225,7 +226,7 @@ async function eraseTexts(tx: Transaction, place: Place, ids: string[], { patter
        and (t.answer ~* ${pattern} or t.error ~* ${pattern})`)
 }
 
-/** Answers of calls with an idempotency key. They are kept for 48 hours. */
+/** Keys and answers of calls with an idempotency key. They are kept for 48 hours. */
 async function eraseAnswers(
   tx: Transaction,
   { place, merchantId, mode }: Scope,
@@ -237,9 +238,12 @@ async function eraseAnswers(
     select endpoint, key, answer from idempotent_calls
      where place = ${place} and merchant_id = ${merchant} and mode = ${mode} and reference = any(${references})`)
   if (calls.length === 0) return
-  const rows = calls.map(({ endpoint, key, answer }) => ({ endpoint, key, answer: eraser.json(answer) }))
+  const rows = calls.map(({ endpoint, key, answer }) => ({
+    ...{ endpoint, key, answer: eraser.json(answer) },
+    erased_key: eraser.text(key) === key ? key : erasedKey(key),
+  }))
   await tx.rows(sql`
-    update idempotent_calls c set answer = n.answer
-      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as n (endpoint text, key text, answer jsonb)
+    update idempotent_calls c set key = n.erased_key, answer = n.answer
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as n (endpoint text, key text, erased_key text, answer jsonb)
      where c.place = ${place} and c.merchant_id = ${merchant} and c.mode = ${mode} and c.endpoint = n.endpoint and c.key = n.key`)
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Queries } from '../../database/database.ts'
 import { sql } from '../../database/sql.ts'
 import { uuidOf } from '../../kernel/ids.ts'
@@ -20,12 +21,20 @@ export type Claim =
 
 const LEASE_MS = 60_000
 
+/** Replaces a key that names an erased customer. Found by the key: a repeat of a refund must not refund again. */
+export const erasedKey = (key: string): string => `erased-${createHash('sha256').update(key).digest('hex')}`
+
 /** Claims the key with a lease of one minute. After the lease, a repeat takes over the call with its stored reference. */
 export async function claimCall(db: Queries, scope: Scope, call: IdempotentCall): Promise<Claim> {
   const merchant = uuidOf(scope.merchantId)
   const claimed = await db.row<{ reference: string; began: string | null; created_at: Date; running_until: Date }>(sql`
     insert into idempotent_calls as c (place, merchant_id, mode, endpoint, key, digest, reference, running_until)
-    values (${scope.place}, ${merchant}, ${scope.mode}, ${call.endpoint}, ${call.key}, ${call.digest}, ${call.reference}, now() + interval '1 minute')
+    select ${scope.place}::smallint, ${merchant}::uuid, ${scope.mode}, ${call.endpoint}, ${call.key}, ${call.digest}::bytea, ${call.reference},
+           now() + interval '1 minute'
+     where not exists (
+       select from idempotent_calls
+        where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and endpoint = ${call.endpoint}
+          and key = ${erasedKey(call.key)})
     on conflict (place, merchant_id, mode, endpoint, key) do update set running_until = excluded.running_until
      where c.answer is null and c.running_until < now() and c.digest = excluded.digest
     returning reference, began, created_at, running_until`)
@@ -36,7 +45,8 @@ export async function claimCall(db: Queries, scope: Scope, call: IdempotentCall)
   }
   const existing = await db.row<{ digest: Buffer; answer: unknown }>(sql`
     select digest, answer from idempotent_calls
-     where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and endpoint = ${call.endpoint} and key = ${call.key}`)
+     where place = ${scope.place} and merchant_id = ${merchant} and mode = ${scope.mode} and endpoint = ${call.endpoint}
+       and key in (${call.key}, ${erasedKey(call.key)})`)
   if (!existing) return { kind: 'running' } // deleted in the meantime
   if (!existing.digest.equals(call.digest)) return { kind: 'other body' }
   return existing.answer === null ? { kind: 'running' } : { kind: 'answered', answer: existing.answer }
