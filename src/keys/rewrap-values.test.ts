@@ -11,11 +11,12 @@ import { findDefaultSecret } from '../events/webhook-secret-store.ts'
 import { embedId, readEmbedId } from '../http/checkout/embed.ts'
 import { findAccount, useAccount } from '../integrations/provider-account-store.ts'
 import { systemClock } from '../kernel/clock.ts'
-import { newId } from '../kernel/ids.ts'
+import { newId, uuidOf } from '../kernel/ids.ts'
 import { type SecretBox, secretBox } from '../kernel/secret-box.ts'
 import { findTotp, savePendingTotp } from '../members/factor-store.ts'
 import { countersFor, deviceCookieOf, totpContext } from '../members/prove-identity.ts'
 import { insertNotice, noticeContext } from '../payments/store/notices.ts'
+import { findRefundAccount, saveRefundAccount, sealAccount } from '../payments/store/refunds.ts'
 import { findCard, upsertCard } from '../payments/store/saved-cards.ts'
 import { endpointSecretContext, findEndpointSecret } from '../webhooks/endpoint-store.ts'
 import { createEndpoint, rotateDefaultSecret, rotateEndpointSecret } from '../webhooks/manage-endpoints.ts'
@@ -42,7 +43,8 @@ const sumOf = async (database: Database, secrets: SecretBox) => {
 
 const card = { token: 'tok_1', brand: 'visa', last4: '4081', expiryMonth: 12, expiryYear: 2099 }
 
-const SEEDED = 10
+const SEEDED = 11
+const BANK_ACCOUNT = { accountNumber: '0690000031', bankCode: '058' }
 
 /** One value in each sealed column, made by the operations that make them. */
 async function seed(database: Database, secrets: SecretBox) {
@@ -77,6 +79,23 @@ async function seed(database: Database, secrets: SecretBox) {
   const { notice: erased } = await insertNotice(database, secrets, scope, { ...notice, body: Buffer.from('{}') })
   await database.rows(sql`update notices set body = '' where place = ${place} and id = ${erased.id}`)
 
+  const [payment, attempt] = [newId('payment', new Date(), place), newId('attempt', new Date(), place)]
+  const refund = newId('refund', new Date(), place)
+  const [merchant, uuids] = [uuidOf(merchantId), [payment, attempt, refund].map((id) => uuidOf(id))]
+  await database.rows(sql`
+    insert into payments (place, id, merchant_id, mode, reference, short_code, amount, currency, country, customer_bears_charge, user_email,
+                          metadata, expires_at)
+    values (${place}, ${uuids[0]}, ${merchant}, 'sandbox', ${payment}, ${payment}, 100, 'NGN', 'NG', false, 'ada@example.com', '{}', now())`)
+  await database.rows(sql`
+    insert into attempts (place, id, payment_id, merchant_id, mode, number, reference, provider, channel, status, currency, amount_charged, fee,
+                          order_reference, provider_reference)
+    values (${place}, ${uuids[1]}, ${uuids[0]}, ${merchant}, 'sandbox', 1, ${attempt}, 'acme', 'card', 'pending', 'NGN', 100, 0, ${attempt},
+            ${attempt})`)
+  await database.rows(sql`
+    insert into refunds (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, status, counted)
+    values (${place}, ${uuids[2]}, ${uuids[0]}, ${uuids[1]}, ${merchant}, 'sandbox', 1, 'NGN', 'merchant', 'pending', true)`)
+  await database.transaction((tx) => saveRefundAccount(tx, refund, sealAccount(secrets, refund, BANK_ACCOUNT)))
+
   /** Reads each of them, as the service does. */
   async function check(box: SecretBox): Promise<void> {
     assert.equal(await findDefaultSecret(database, box, scope), secret)
@@ -91,6 +110,7 @@ async function seed(database: Database, secrets: SecretBox) {
         (await findCard(database, box, scope, { provider: 'acme', account: version }, customer))?.token,
         card.token,
       )
+    assert.deepEqual(await findRefundAccount(database, box, refund), BANK_ACCOUNT)
     const row = await database.row<{ body: Buffer; digest: Buffer }>(
       sql`select body, digest from notices where place = ${place} and id = ${stored.id}`,
     )

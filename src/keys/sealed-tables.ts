@@ -5,6 +5,7 @@ import type { Mode } from '../kernel/mode.ts'
 import type { Owner } from '../kernel/scope.ts'
 import { totpContext } from '../members/prove-identity.ts'
 import { noticeContext } from '../payments/store/notices.ts'
+import { refundAccountContext } from '../payments/store/refunds.ts'
 import { tokenContext } from '../payments/store/saved-cards.ts'
 import { endpointSecretContext } from '../webhooks/endpoint-store.ts'
 
@@ -74,6 +75,14 @@ export const SEALED_TABLES: SealedTable[] = [
     columns: ['sealed_token'],
     needs: ['merchant_id', 'mode', 'provider', 'user_id', 'email'],
     contextOf: (row) => tokenContext(ownerOf(row), row.provider, { id: row.user_id, email: row.email }),
+  },
+  {
+    table: 'refunds',
+    kind: 'bank accounts of refunds',
+    key: { place: 'smallint', id: 'uuid' },
+    columns: ['sealed_account'],
+    needs: [],
+    contextOf: (row) => refundAccountContext(idOf('refund', row.id, row.place)),
   },
   {
     table: 'notices',

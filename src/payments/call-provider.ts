@@ -8,7 +8,14 @@ import { recordCall } from './store/attempts.ts'
 import type { CallRecord } from './store/write-payment.ts'
 
 /** The names of calls as the timeline shows them. */
-export type ProviderCall = 'start card' | 'open account' | 'charge saved card' | 'check' | 'refund' | 'list returns'
+export type ProviderCall =
+  | 'start card'
+  | 'open account'
+  | 'charge saved card'
+  | 'check'
+  | 'refund'
+  | 'list returns'
+  | 'list banks'
 
 const START_CALLS: ReadonlySet<ProviderCall> = new Set(['start card', 'open account', 'charge saved card'])
 

@@ -4,15 +4,23 @@ import { type AttemptId, newId, type PaymentId, parseId } from '../kernel/ids.ts
 import { type Money, money } from '../kernel/money.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Scope } from '../kernel/scope.ts'
+import type { BankAccount } from '../providers/provider.ts'
 import { confirmMoney } from './confirm-money.ts'
 import type { PaymentDependencies } from './dependencies.ts'
-import { insertPending, returnedBefore, sendRefund, withRefunded, withReturned } from './refund-payment.ts'
+import {
+  capabilitiesOf,
+  insertPending,
+  returnedBefore,
+  sendRefund,
+  withRefunded,
+  withReturned,
+} from './refund-payment.ts'
 import { settleIn } from './settle-attempt.ts'
 import { type Attempt, MAX_ATTEMPTS } from './state/attempt.ts'
 import { newAttempt } from './state/new-attempt.ts'
 import { lateMoneyOf, type OpenMoney, openMoneyOf, planReturn, type Review } from './state/open-money.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
-import { assertMayRefund, type Refund, refundView } from './state/refund.ts'
+import { assertAccountFits, assertMayRefund, type Refund, refundView } from './state/refund.ts'
 import { returnedOf } from './state/returned-money.ts'
 import { findAttempt } from './store/attempts.ts'
 import { findPaymentStateById, findStateByOrder, lockPaymentState } from './store/payment-states.ts'
@@ -36,6 +44,8 @@ export interface Handling {
   note: string | null
   /** Throws when this is more than the member may return of one payment, all together. Runs under the lock. */
   limit?: (total: Money) => void
+  /** The customer's bank account, for a return through a provider that needs it. */
+  account?: BankAccount | undefined
 }
 
 const HANDLED = 'Another member has handled this money, or it has changed. Read the list again.'
@@ -205,11 +215,13 @@ export async function returnTransfer(
     assertMayRefund(refunds)
     const { counted, amount } = planReturn(state, open, refunds)
     by.limit?.(money(amount + returnedBefore(refunds, reviews), currency))
+    assertAccountFits(capabilitiesOf(deps, open.attempt), open.attempt, by.account)
     const made = await insertPending(tx, deps, state, open.attempt, {
       amount,
       counted,
       kind: counted ? 'merchant' : 'surplus',
       reason: by.note,
+      account: by.account,
       transactionIds: counted
         ? await transactionsOf(tx, open.attempt.id)
         : await allTransactionsOf(tx, open.attempt.id),

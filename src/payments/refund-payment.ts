@@ -2,20 +2,31 @@ import type { Transaction } from '../database/database.ts'
 import { recordAct } from '../events/audit-log-store.ts'
 import { type AttemptId, newId, type PaymentId } from '../kernel/ids.ts'
 import { type Currency, type Money, money } from '../kernel/money.ts'
+import { Problem } from '../kernel/problem.ts'
 import { type AccountLimits, NO_LIMITS, type Started, startWithin } from '../outbound/account-limits.ts'
-import type { RefundOutcome } from '../providers/provider.ts'
+import type { BankAccount, Capabilities, RefundOutcome } from '../providers/provider.ts'
 import { callProvider } from './call-provider.ts'
 import type { PaymentDependencies } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
 import { type Review, returnedByHand } from './state/open-money.ts'
 import { decide, type PaymentState } from './state/payment-state.ts'
-import { assertNotRepeated, planRefund, type Refund, refundReference, refundView, tryAgain } from './state/refund.ts'
+import {
+  assertAccountFits,
+  assertNotRepeated,
+  planRefund,
+  type Refund,
+  refundReference,
+  refundView,
+  reviewAfter,
+  tryAgain,
+} from './state/refund.ts'
 import { findAttempt } from './store/attempts.ts'
 import { findStateByOrder, lockPaymentState } from './store/payment-states.ts'
 import { isOrderOfAnother } from './store/provider-audit.ts'
 import { matchedReceipts, transactionsOf } from './store/receipts.ts'
 import {
   claimDueRefunds,
+  findRefundAccount,
   findRefundOfCall,
   insertRefund,
   leaseRefund,
@@ -27,6 +38,7 @@ import {
   renewRefundLease,
   saveResolved,
   saveUnanswered,
+  sealAccount,
 } from './store/refunds.ts'
 import { reviewsOf } from './store/reviews.ts'
 import { writeDecision } from './write-decision.ts'
@@ -34,6 +46,8 @@ import { writeDecision } from './write-decision.ts'
 export interface RefundRequest {
   amount?: number | undefined
   reason: string | null
+  /** The customer's bank account, for a provider that needs it. */
+  account?: BankAccount | undefined
   /** Stored with the call's idempotency key, so that a repeat finds its refund. */
   callReference?: string | undefined
   /** Allows the same amount again within a minute: `allowDuplicate`, or an idempotency key of its own. */
@@ -61,6 +75,7 @@ export async function refundPayment(
     const reviews = await reviewsOf(tx, id)
     const { attempt, amount } = planRefund(before, earlier, wanted.amount)
     wanted.limit?.(money(amount + returnedBefore(earlier, reviews), before.payment.currency))
+    assertAccountFits(capabilitiesOf(deps, attempt), attempt, wanted.account)
     const made = await insertPending(tx, deps, before, attempt, {
       amount,
       kind: 'merchant',
@@ -68,12 +83,22 @@ export async function refundPayment(
       reason: wanted.reason,
       transactionIds: await transactionsOf(tx, attempt.id),
       callReference: wanted.callReference,
+      account: wanted.account,
     })
     if (!made) throw new Error('inserting a refund with a new id failed')
     await recordAct(tx, { actor, act: 'refund.asked_for', merchantId: before.payment.merchantId, subject: made.id })
     return { refund: made, lease: await leaseRefund(tx, made.id) }
   })
   return lease ? sendRefund(deps, refund, lease) : refund
+}
+
+export function capabilitiesOf(
+  { providers }: PaymentDependencies,
+  { provider }: Pick<Attempt, 'provider'>,
+): Capabilities {
+  const capabilities = providers.find(provider)?.capabilities
+  if (!capabilities) throw new Problem('conflict', `The provider ${provider} is not known any more.`)
+  return capabilities
 }
 
 /** What people have returned of a payment, at the provider and by hand. */
@@ -89,10 +114,11 @@ export async function insertPending(
   deps: PaymentDependencies,
   before: PaymentState,
   attempt: Pick<Attempt, 'id' | 'place'>,
-  wanted: Omit<NewRefund, 'id' | 'state' | 'attemptId'>,
+  { account, ...wanted }: Omit<NewRefund, 'id' | 'state' | 'attemptId'> & { account?: BankAccount | undefined },
 ): Promise<Refund | undefined> {
   const id = newId('refund', deps.clock.now(), attempt.place)
-  const made = await insertRefund(tx, { ...wanted, id, state: before, attemptId: attempt.id })
+  const sealedAccount = account && sealAccount(deps.secrets, id, account)
+  const made = await insertRefund(tx, { ...wanted, id, state: before, attemptId: attempt.id, sealedAccount })
   if (made) await writeDecision(tx, deps, before, decide(withReturned(before, attempt.id, made.amount), []))
   return made
 }
@@ -144,6 +170,7 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
   const attempt = await findAttempt(deps.database, refund.attemptId)
   if (!attempt) throw new Error(`attempt ${refund.attemptId} not found`)
   const others = (await refundsOf(deps.database, refund.paymentId)).filter(({ id }) => id !== refund.id)
+  const account = await findRefundAccount(deps.database, deps.secrets, refund.id)
   const matched = await matchedReceipts(deps.database, attempt.id, refund.transactionIds)
   const isOnRecord = async (reference: string) =>
     (await findStateByOrder(deps.database, attempt, attempt, reference)) !== undefined ||
@@ -156,6 +183,7 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
         transactionIds: refund.transactionIds,
         amount: money(refund.amount, refund.currency as Currency),
         reason: refund.reason,
+        account,
         otherRefundIds: others.flatMap(({ providerRefundId }) => providerRefundId ?? []),
         recordedAt: refund.createdAt,
         matched: matched && { receipts: matched, isOnRecord },
@@ -163,7 +191,9 @@ export async function sendRefund(deps: PaymentDependencies, refund: Refund, leas
       }),
     ),
   )
-  return deps.database.transaction((tx) => recordOutcome(tx, deps, refund, lease, outcome))
+  return deps.database.transaction((tx) =>
+    recordOutcome(tx, deps, refund, { lease, outcome, hadAccount: account !== undefined }),
+  )
 }
 
 const RENEW_EVERY_MS = 20_000
@@ -199,8 +229,7 @@ async function recordOutcome(
   tx: Transaction,
   deps: PaymentDependencies,
   wanted: Refund,
-  lease: RefundLease,
-  outcome: RefundOutcome,
+  { lease, outcome, hadAccount }: { lease: RefundLease; outcome: RefundOutcome; hadAccount: boolean },
 ): Promise<Refund> {
   const state = await lockPaymentState(tx, wanted.paymentId)
   const refund = await lockRefund(tx, wanted.id)
@@ -225,11 +254,14 @@ async function recordOutcome(
         ...refund,
         tries: refund.tries + (wasSent ? 1 : 0), // a request that was never sent is not a try, so the retry is soon
         providerRefundId: 'refundId' in outcome ? outcome.refundId : refund.providerRefundId,
+        needsReview: outcome.kind === 'pending' ? reviewAfter(refund, outcome.needsAccount) : refund.needsReview,
       }
       const { refund: waiting, dueAt } = tryAgain(tried, now)
-      const isSaved = await saveUnanswered(tx, waiting, lease, dueAt)
+      const account = !hadAccount ? 'none' : outcome.kind === 'pending' ? 'taken' : 'sent'
+      const isSaved = await saveUnanswered(tx, waiting, lease, { now, dueAt, account })
       if (!isSaved) return refund
-      if (waiting.needsReview !== refund.needsReview) await recordRefundEvent(tx, deps, state, waiting, state)
+      if (waiting.needsReview !== null && waiting.needsReview !== refund.needsReview)
+        await recordRefundEvent(tx, deps, state, waiting, state)
       return waiting
     }
   }

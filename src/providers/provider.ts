@@ -1,7 +1,7 @@
 import type { Channel } from '../kernel/channel.ts'
 import type { FeeSchedule } from '../kernel/fee.ts'
 import type { Mode } from '../kernel/mode.ts'
-import type { Money } from '../kernel/money.ts'
+import type { Currency, Money } from '../kernel/money.ts'
 import type { Owner } from '../kernel/scope.ts'
 import type { ProviderHttp, Unknown } from '../outbound/provider-http.ts'
 
@@ -69,6 +69,8 @@ export interface Capabilities {
   fees: Record<Channel, Record<string, FeeSchedule>>
   /** How long an account number stays open, when the provider lets us choose. */
   accountLifetimeSeconds: number
+  /** Channels whose refunds need the customer's bank account: the provider cannot send the money back to where it came from. */
+  refundNeedsAccount?: Channel[]
   /** How long to wait for an answer of one that is known to be quick; absent: as long as for any. */
   answersWithinMs?: number
 }
@@ -99,6 +101,8 @@ export interface Connection {
   /** The reference of the order that a transaction belongs to, for a provider with notices that name the transaction alone. */
   findReference?(transactionId: string): Promise<{ kind: 'found'; reference: string } | { kind: 'missing' } | Unknown>
   refund(wanted: RefundOrder): Promise<RefundOutcome>
+  /** The banks that `BankAccount.bankCode` may name, for people to choose from. */
+  listBanks?(currency: Currency): Promise<BanksAnswer>
   /**
    * Refunds and disputes of one order, as the provider lists them now, including those made in its dashboard. For reconciliation.
    * `transactionIds`: the transactions on record. When there are any, returns of others are left out: they are reported by `returned` when
@@ -315,6 +319,8 @@ export interface RefundOrder {
   transactionIds: string[]
   amount: Money
   reason: string | null
+  /** Where the money shall go, when a person has told it. */
+  account?: BankAccount | undefined
   /**
    * False once our lease on this refund has run out: another process may be asking for it. An adapter whose provider has no idempotency key
    * looks at it right before the request that moves money.
@@ -328,9 +334,24 @@ export interface RefundOrder {
   recordedAt?: Date
 }
 
+/** The customer's. Personal data: sealed in the database, and never in a log. */
+export interface BankAccount {
+  accountNumber: string
+  /** The provider's code of the bank. */
+  bankCode: string
+}
+
+export type BanksAnswer = { kind: 'banks'; banks: Bank[] } | Unknown
+
+export interface Bank {
+  code: string
+  name: string
+}
+
 export type RefundOutcome =
   | { kind: 'refunded'; refundId: string }
-  | { kind: 'pending'; refundId: string | null }
+  /** `needsAccount`: it waits for the customer's bank account, and why. */
+  | { kind: 'pending'; refundId: string | null; needsAccount?: string }
   | { kind: 'refused'; because: string }
   | Unknown
 

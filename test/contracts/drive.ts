@@ -28,6 +28,7 @@ export async function driveEveryCall(fake: FakeProvider, made: Made[]): Promise<
   await openAccounts(journey)
   await loseAnswers(journey)
   await giveBack(journey)
+  await giveAccounts(journey)
   await listAll(journey)
   const { findReference, readNotice, publicKey, ...others } = connection
   const silent = [...Object.keys(others), ...(findReference ? ['findReference'] : [])].filter(
@@ -159,6 +160,28 @@ async function giveBack({ fake, connection }: Journey): Promise<void> {
     assert.notEqual((await connection.refund(lost)).kind, 'refused')
   }
   assert.equal((await connection.findReference?.('1'))?.kind ?? 'missing', 'missing')
+}
+
+/** A refund that waits for the customer's bank account. */
+async function giveAccounts({ fake, connection }: Journey): Promise<void> {
+  const listed = await connection.listBanks?.('NGN' as Currency)
+  if (!listed) return
+  assert.ok(listed.kind === 'banks' && listed.banks.length > 2)
+  const [{ code: bankCode } = assert.fail('a bank')] = listed.banks
+  const order = orderOf(fake)
+  const start = await connection.startCard(order)
+  assert.equal(start.kind, 'link')
+  await fake.customer.payByCard(order.reference, { save: false })
+  const handle = handleOf(order, start)
+  const outcome = await connection.check(handle)
+  assert.ok(outcome.kind === 'paid')
+  const transactionIds = outcome.receipts.map(({ transactionId }) => transactionId)
+  const wanted = { reference: newReference(), order: handle, transactionIds, amount: order.amount, reason: null }
+  fake.refundsNeedAccounts?.()
+  const waiting = await connection.refund(wanted)
+  assert.ok(waiting.kind === 'pending' && waiting.needsAccount)
+  const given = await connection.refund({ ...wanted, account: { accountNumber: '0690000031', bankCode } })
+  assert.ok(given.kind === 'pending' && !given.needsAccount)
 }
 
 /** Refunds and disputes of one payment, and everything that was paid, over several pages. */

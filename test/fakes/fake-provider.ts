@@ -15,6 +15,8 @@ export interface FakeProvider extends Omit<Rig, 'connection'> {
   limitPages: NonNullable<Rig['limitPages']>
   /** What it has taken and given back so far, each with our reference of the order. */
   ledger(): { taken: Entry[]; givenBack: Entry[] }
+  /** From now on, refunds wait for the bank account of the customer. */
+  refundsNeedAccounts?(): void
   /** For a provider whose older accounts get notices of another shape: from now on it sends those. */
   sendOlderNotices?(): void
   /** The notices that it has to send, oldest first, signed as it signs them at that moment. Each is handed out once. */

@@ -94,7 +94,8 @@ const NOT_PERSONAL = columnsOf({
   receipts: 'mode provider transaction_id currency',
   notices: 'mode provider digest reading reference says state',
   saved_cards: 'mode provider brand last4 sealed_token',
-  refunds: 'mode currency kind status call_reference provider_refund_id transaction_ids',
+  // The account is sealed until the provider has it or the refund ends: without it the money cannot go back.
+  refunds: 'mode currency kind status call_reference provider_refund_id transaction_ids sealed_account',
   disputes: 'mode provider_dispute_id currency status settled_by',
   reviews: 'mode kind act currency actor',
   links: 'mode code title description currency country custom_field redirect_url metadata',

@@ -158,6 +158,10 @@ const BODIES: Record<string, unknown> = {
   'POST /merchants/:merchant/:mode/links': { title: 'Class', amount: 5_000, country: 'NG' },
   'PATCH /merchants/:merchant/:mode/links/:id': { active: false },
   'POST /merchants/:merchant/:mode/payments/:reference/refunds': { amount: 100 },
+  'POST /merchants/:merchant/:mode/refunds/:id/retry': {
+    destinationAccountNumber: '0690000031',
+    destinationAccountBankCode: '058',
+  },
   'POST /merchants/:merchant/:mode/payments/:reference/review': { note: 'Looked at.' },
   'POST /merchants/:merchant/:mode/transfers/:transfer/match': { payment: 'unknown', amount: 700 },
   'POST /merchants/:merchant/:mode/transfers/:transfer/return': { amount: 700, byHand: true, note: 'By bank.' },

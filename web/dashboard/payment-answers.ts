@@ -47,6 +47,13 @@ export interface Refund {
   resolvedAt: string | null
 }
 
+/** Whether a refund needs the customer's bank account, and the banks to choose from. */
+export interface RefundAccount {
+  needed: boolean
+  provider: string
+  banks: { code: string; name: string }[]
+}
+
 export interface RefundRow extends Refund {
   paymentReference: string
   email: string

@@ -261,12 +261,34 @@ export interface WidgetToken {
   expiresAt: string
 }
 
+export interface RefundAccount {
+  /** Send `destinationAccountNumber` and `destinationAccountBankCode` with a refund. */
+  needed: boolean
+  provider: string
+  /** The banks that the provider lists. Empty: it has no list, or does not answer. */
+  banks: {
+    code: string
+    name: string
+  }[]
+}
+
 export interface RefundRequest {
   /** In the lowest denomination. Absent: the whole amount that can still be refunded. */
   amount?: number | null
   reason?: string | null
+  /** The number of the customer’s bank account. It is encrypted, and deleted as soon as the provider has it. */
+  destinationAccountNumber?: string | null
+  /** The code of the customer’s bank: see `GET /payments/{reference}/refund-account`. */
+  destinationAccountBankCode?: string | null
   /** Without an Idempotency-Key, the same amount of the same payment within a minute is rejected as `duplicate_refund`. `true` allows it. `false` rejects it also with a key. */
   allowDuplicate?: boolean | null
+}
+
+export interface RefundRetry {
+  /** The number of the customer’s bank account. It is encrypted, and deleted as soon as the provider has it. */
+  destinationAccountNumber: string
+  /** The code of the customer’s bank: see `GET /payments/{reference}/refund-account`. */
+  destinationAccountBankCode: string
 }
 
 export interface Refund {
@@ -280,7 +302,7 @@ export interface Refund {
   status: 'pending' | 'successful' | 'failed'
   reason: string | null
   failure: string | null
-  /** Why a person must check this refund: the provider has not finished it within 3 days. */
+  /** Why a person must check this refund. `refund_unfinished: …`: the provider has not finished it within 3 days. `refund_needs_account: …`: the provider waits for the customer’s bank account, see `POST /refunds/{id}/retry`. */
   needsReview: string | null
   createdAt: string
   resolvedAt: string | null
@@ -406,7 +428,7 @@ export interface Problem {
   status: number
   detail: string
   instance: string
-  code: 'malformed_json' | 'invalid_request' | 'unknown_field' | 'invalid_credentials' | 'credential_expired' | 'address_not_allowed' | 'insufficient_scope' | 'merchant_suspended' | 'not_found' | 'method_not_allowed' | 'duplicate_reference' | 'duplicate_refund' | 'reference_conflict' | 'attempt_in_progress' | 'too_many_attempts' | 'too_many_refunds' | 'too_many_endpoints' | 'too_many_links' | 'idempotency_in_progress' | 'payment_not_completed' | 'payment_already_completed' | 'payment_cancelled' | 'payment_expired' | 'body_too_large' | 'headers_too_large' | 'unsupported_media_type' | 'no_integration_available' | 'unknown_provider' | 'provider_not_configured' | 'currency_not_supported' | 'amount_out_of_range' | 'refund_exceeds_payment' | 'provider_error' | 'provider_timeout' | 'idempotency_key_reused' | 'rate_limited' | 'request_timeout' | 'internal_error' | 'unavailable'
+  code: 'malformed_json' | 'invalid_request' | 'unknown_field' | 'invalid_credentials' | 'credential_expired' | 'address_not_allowed' | 'insufficient_scope' | 'merchant_suspended' | 'not_found' | 'method_not_allowed' | 'duplicate_reference' | 'duplicate_refund' | 'reference_conflict' | 'attempt_in_progress' | 'too_many_attempts' | 'refund_needs_no_account' | 'too_many_refunds' | 'too_many_endpoints' | 'too_many_links' | 'idempotency_in_progress' | 'payment_not_completed' | 'payment_already_completed' | 'payment_cancelled' | 'payment_expired' | 'body_too_large' | 'headers_too_large' | 'unsupported_media_type' | 'no_integration_available' | 'unknown_provider' | 'provider_not_configured' | 'currency_not_supported' | 'amount_out_of_range' | 'refund_account_required' | 'refund_exceeds_payment' | 'provider_error' | 'provider_timeout' | 'idempotency_key_reused' | 'rate_limited' | 'request_timeout' | 'internal_error' | 'unavailable'
   errors?: {
     /** JSON pointer to the field. */
     pointer: string
@@ -527,6 +549,17 @@ export interface Operations {
   getRefund: {
     answer: {
       data: Refund
+    }
+  }
+  retryRefund: {
+    body: RefundRetry
+    answer: {
+      data: Refund
+    }
+  }
+  getRefundAccount: {
+    answer: {
+      data: RefundAccount
     }
   }
   listDisputes: {

@@ -119,6 +119,9 @@ export class Manilla {
         ),
       refunds: (reference: string, options?: CallOptions) =>
         get<Data<'listRefunds'>>(`${payment(reference)}/refunds`, options),
+      /** Whether a refund needs the customer's bank account, and the banks to choose from. */
+      refundAccount: (reference: string, options?: CallOptions) =>
+        get<Data<'getRefundAccount'>>(`${payment(reference)}/refund-account`, options),
       /** For `Pay.open({ reference, token })` in the browser. */
       createWidgetToken: (reference: string, options?: CallOptions) =>
         post<Data<'createWidgetToken'>>(`${payment(reference)}/widget-token`, undefined, options),
@@ -127,6 +130,9 @@ export class Manilla {
     this.refunds = {
       retrieve: (id: string, options?: CallOptions) =>
         get<Data<'getRefund'>>(`/refunds/${encodeURIComponent(id)}`, options),
+      /** Gives the provider the customer's bank account, for a refund whose `needsReview` starts with `refund_needs_account`. */
+      retry: (id: string, account: Body<'retryRefund'>, options?: CallOptions) =>
+        post<Data<'retryRefund'>>(`/refunds/${encodeURIComponent(id)}/retry`, account, options),
     }
 
     this.disputes = {

@@ -3,19 +3,30 @@ import { Problem } from '../../kernel/problem.ts'
 import type { Caller } from '../../merchants/merchant.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { withIdempotencyKey } from '../../payments/idempotent-call.ts'
+import { refundAccountOf } from '../../payments/refund-account.ts'
 import { refundPayment } from '../../payments/refund-payment.ts'
+import { retryRefund } from '../../payments/retry-refund.ts'
 import { type Refund, refundView } from '../../payments/state/refund.ts'
 import { findRefund, refundsOf } from '../../payments/store/refunds.ts'
+import type { BankAccount } from '../../providers/provider.ts'
 import type { App } from '../server/framework.ts'
 import { IdempotencyHeaders, readIdempotencyKey } from '../server/idempotency.ts'
 import { knownFields, readBody } from '../server/read-body.ts'
-import { RefundAnswer, RefundId as RefundParams, RefundRequest, RefundsAnswer } from './contract/attempt.ts'
+import {
+  RefundAccountAnswer,
+  RefundAnswer,
+  RefundId as RefundParams,
+  RefundRequest,
+  RefundRetry,
+  RefundsAnswer,
+} from './contract/attempt.ts'
 import { PaymentName } from './contract/payment.ts'
 import { BODY_PROBLEMS, problems } from './contract/problem.ts'
 import { ref } from './contract/schema.ts'
 import { ownPayment } from './payments.ts'
 
 const REFUND_FIELDS = knownFields(RefundRequest)
+const RETRY_FIELDS = knownFields(RefundRetry)
 
 export function refundRoutes(app: App, parts: PaymentDependencies): void {
   const { database } = parts
@@ -27,7 +38,8 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
       schema: {
         operationId: 'refundPayment',
         summary: 'Create a refund',
-        description: 'Refunds a payment, in full or in part, through the provider that took the money.',
+        description:
+          'Refunds a payment, in full or in part, through the provider that took the money. Some providers cannot send money back to the account that a transfer came from: then `refund_account_required` asks for the customer’s bank account.',
         tags: ['Payments'],
         params: PaymentName,
         headers: IdempotencyHeaders,
@@ -42,13 +54,15 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
             'too_many_refunds',
             'idempotency_in_progress',
             'refund_exceeds_payment',
+            'refund_account_required',
             'idempotency_key_reused',
           ),
         },
       },
     },
     async (request, reply) => {
-      const { amount, reason, allowDuplicate } = readBody<RefundRequest>(request, REFUND_FIELDS)
+      const body = readBody<RefundRequest>(request, REFUND_FIELDS)
+      const { amount, reason, allowDuplicate } = body
       const { payment } = await ownPayment(database, request.caller, request.params.reference)
       const idempotency = readIdempotencyKey(request)
       const call = { endpoint: `refunds of ${payment.id}`, reference: undefined, idempotency }
@@ -56,6 +70,7 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
       const wanted = {
         amount: amount ?? undefined,
         reason: reason ?? null,
+        account: bankAccountIn(body),
         // Of a member, a key protects one form only: another member, or the same one in a new form, may refund the same.
         mayRepeat: allowDuplicate ?? (idempotency !== undefined && !limitRefunds),
         limit: limitRefunds,
@@ -107,6 +122,50 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
     async (request) => ({ data: refundView(await ownRefund(request.caller, request.params.id)) }),
   )
 
+  app.post(
+    '/refunds/:id/retry',
+    {
+      attachValidation: true,
+      schema: {
+        operationId: 'retryRefund',
+        summary: 'Retry a refund with the customer’s bank account',
+        description:
+          'For a refund whose `needsReview` starts with `refund_needs_account`: the provider lacks the account that the money shall go to. Safe to repeat: once the provider has the account, the call is `409 refund_needs_no_account`.',
+        tags: ['Payments'],
+        params: RefundParams,
+        body: ref(RefundRetry),
+        response: { 200: RefundAnswer, ...problems(...BODY_PROBLEMS, 'not_found', 'refund_needs_no_account') },
+      },
+    },
+    async (request) => {
+      const account = bankAccountIn(readBody<RefundRetry>(request, RETRY_FIELDS))
+      const { caller, params } = request
+      const refund = await ownRefund(caller, params.id)
+      if (!account) throw incompleteAccount()
+      const limit = caller.limitRefunds
+      return { data: refundView(await retryRefund(parts, caller.actor, refund, { account, limit })) }
+    },
+  )
+
+  app.get(
+    '/payments/:reference/refund-account',
+    {
+      schema: {
+        operationId: 'getRefundAccount',
+        summary: 'Whether a refund needs a bank account',
+        description:
+          'Whether a refund of this payment needs the customer’s bank account, and the banks to choose from.',
+        tags: ['Payments'],
+        params: PaymentName,
+        response: { 200: RefundAccountAnswer, ...problems('not_found', 'payment_not_completed') },
+      },
+    },
+    async (request) => {
+      const { payment } = await ownPayment(database, request.caller, request.params.reference)
+      return { data: await refundAccountOf(parts, payment.id) }
+    },
+  )
+
   /** Another merchant's refund is answered like one that does not exist. */
   async function ownRefund(caller: Caller, text: string): Promise<Refund> {
     const id: RefundId | undefined = parseId('refund', text)
@@ -115,3 +174,16 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
     return refund
   }
 }
+
+/** The two fields stand for one account, so neither is of use alone. */
+export function bankAccountIn({
+  destinationAccountNumber: accountNumber,
+  destinationAccountBankCode: bankCode,
+}: Pick<RefundRequest, 'destinationAccountNumber' | 'destinationAccountBankCode'>): BankAccount | undefined {
+  if (!accountNumber && !bankCode) return undefined
+  if (!accountNumber || !bankCode) throw incompleteAccount()
+  return { accountNumber, bankCode }
+}
+
+const incompleteAccount = () =>
+  new Problem('invalid_request', 'Send destinationAccountNumber and destinationAccountBankCode together.')

@@ -23,6 +23,8 @@ const SCOPES: Record<string, CredentialScope> = {
   'POST /payments/:reference/widget-token': 'payments:write',
   'GET /payments/:reference/refunds': 'payments:read',
   'POST /payments/:reference/refunds': 'refunds',
+  'GET /payments/:reference/refund-account': 'refunds',
+  'POST /refunds/:id/retry': 'refunds',
   'GET /refunds/:id': 'payments:read',
   'GET /disputes': 'payments:read',
   'GET /disputes/:id': 'payments:read',

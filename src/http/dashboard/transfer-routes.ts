@@ -17,6 +17,7 @@ import { type ListedReview, listReviews } from '../../payments/store/reviews.ts'
 import { FIRST_PAGE, listTransfers, type TransferCursor } from '../../payments/store/transfers.ts'
 import { makeCursor, readCursor } from '../api/contract/cursor.ts'
 import { ownPayment } from '../api/payments.ts'
+import { bankAccountIn } from '../api/refunds.ts'
 import type { App } from '../server/framework.ts'
 import { inMerchant, scopeOf } from './guard.ts'
 import { DEFAULT_PAGE_SIZE } from './payment-routes.ts'
@@ -101,7 +102,9 @@ export function transferRoutes(app: App, parts: PaymentDependencies): void {
         await closeTransfer(parts, by, name, 'returned_by_hand', amount)
         return { data: { state: 'returned', paymentStatus: null, failure: null } }
       }
-      return { data: resultOf(await returnTransfer(parts, by, name, amount)) }
+      return {
+        data: resultOf(await returnTransfer(parts, { ...by, account: bankAccountIn(request.body) }, name, amount)),
+      }
     },
   )
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { PAYMENT_STATUSES } from '../../payments/state/statuses.ts'
+import { BankAccount } from '../api/contract/bank-account.ts'
 import { dataOf, listOf, nullable } from '../api/contract/schema.ts'
 
 /** Money that does not add up, and what people did with it. */
@@ -70,7 +71,13 @@ export const MatchTransfer = Type.Object({
   note: Type.Optional(Note),
 })
 export type MatchTransfer = Static<typeof MatchTransfer>
-export const ReturnTransfer = Type.Object({ amount: Amount, byHand: Type.Boolean(), note: Note })
+export const ReturnTransfer = Type.Object({
+  amount: Amount,
+  byHand: Type.Boolean(),
+  note: Note,
+  destinationAccountNumber: Type.Optional(BankAccount.destinationAccountNumber),
+  destinationAccountBankCode: Type.Optional(BankAccount.destinationAccountBankCode),
+})
 export type ReturnTransfer = Static<typeof ReturnTransfer>
 export const NoteTransfer = Type.Object({ amount: Amount, note: Note })
 export type NoteTransfer = Static<typeof NoteTransfer>

@@ -9,7 +9,9 @@ import {
   InitializeRequest,
   QuoteRequest,
   Refund,
+  RefundAccount,
   RefundRequest,
+  RefundRetry,
 } from '../api/contract/attempt.ts'
 import { Checkout, CheckoutRequest } from '../api/contract/checkout.ts'
 import { Dispute } from '../api/contract/dispute.ts'
@@ -39,7 +41,9 @@ const SCHEMAS = [
   Attempt,
   Payment,
   WidgetToken,
+  RefundAccount,
   RefundRequest,
+  RefundRetry,
   Refund,
   Dispute,
   Card,

@@ -1,5 +1,6 @@
 import { type AttemptId, type PaymentId, type RefundId, uuidOf } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
+import type { BankAccount, Capabilities } from '../../providers/provider.ts'
 import type { Attempt } from './attempt.ts'
 import type { PaymentState } from './payment-state.ts'
 
@@ -80,6 +81,38 @@ export function planRefund(
     )
   }
   return { attempt: source.attempt, amount }
+}
+
+/** Throws before the provider is called, if it needs the customer's bank account, or would not use the one that was given. */
+export function assertAccountFits(
+  { title, refundNeedsAccount = [] }: Capabilities,
+  { channel }: Pick<Attempt, 'channel'>,
+  account: BankAccount | undefined,
+): void {
+  const isNeeded = refundNeedsAccount.includes(channel)
+  if (isNeeded === (account !== undefined)) return
+  if (isNeeded)
+    throw new Problem(
+      'refund_account_required',
+      `${title} cannot send this money back to where it came from. Send the customer's bank account: destinationAccountNumber and destinationAccountBankCode.`,
+    )
+  throw new Problem(
+    'invalid_request',
+    `${title} sends this money back to where it came from. Leave out destinationAccountNumber and destinationAccountBankCode.`,
+  )
+}
+
+const NEEDS_ACCOUNT = 'refund_needs_account'
+
+/** The provider waits for the customer's bank account. See `retryRefund`. */
+export function isWaitingForAccount({ status, needsReview }: Pick<Refund, 'status' | 'needsReview'>): boolean {
+  return status === 'pending' && needsReview !== null && needsReview.startsWith(NEEDS_ACCOUNT)
+}
+
+/** Why a pending refund needs a review, after an answer of the provider. `because`: it needs the customer's bank account. */
+export function reviewAfter(refund: Refund, because: string | undefined): string | null {
+  if (because !== undefined) return `${NEEDS_ACCOUNT}: ${because}`
+  return isWaitingForAccount(refund) ? null : refund.needsReview
 }
 
 /** Limit per payment, because every answer and webhook about the payment lists them. */

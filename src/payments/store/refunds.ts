@@ -3,8 +3,9 @@ import { Fixed, sql } from '../../database/sql.ts'
 import { type AttemptId, idOf, LAST_UUID, type PaymentId, placeOf, type RefundId, uuidOf } from '../../kernel/ids.ts'
 import { ALL_PLACES, groupByPlace } from '../../kernel/place.ts'
 import type { Scope } from '../../kernel/scope.ts'
+import type { SecretBox } from '../../kernel/secret-box.ts'
 import type { Postponed } from '../../outbound/account-limits.ts'
-import type { ListedRefund } from '../../providers/provider.ts'
+import type { BankAccount, ListedRefund } from '../../providers/provider.ts'
 import type { Attempt } from '../state/attempt.ts'
 import type { PaymentState } from '../state/payment-state.ts'
 import type { Refund, RefundKind } from '../state/refund.ts'
@@ -65,6 +66,7 @@ export interface NewRefund {
   reason: string | null
   transactionIds: string[]
   callReference?: string | undefined
+  sealedAccount?: Buffer | undefined
   /** Set for a refund that was made at the provider. It is complete. */
   providerRefundId?: string
   /** Made at the provider before we first saw the transaction, with an unknown refund id. */
@@ -78,11 +80,11 @@ export async function insertRefund(tx: Transaction, refund: NewRefund): Promise<
   // 'now' is the time of the transaction for PostgreSQL.
   const row = await tx.row<RefundRow>(sql`
     insert into refunds as r (place, id, payment_id, attempt_id, merchant_id, mode, amount, currency, kind, counted, status, reason,
-                              transaction_ids, provider_refund_id, call_reference, due_at, resolved_at)
+                              transaction_ids, provider_refund_id, call_reference, sealed_account, due_at, resolved_at)
     values (${payment.place}, ${uuidOf(refund.id)}, ${uuidOf(payment.id)}, ${uuidOf(refund.attemptId)}, ${uuidOf(payment.merchantId)},
             ${payment.mode}, ${refund.amount}, ${payment.currency}, ${refund.kind}, ${refund.counted}, ${done ? 'successful' : 'pending'},
             ${refund.reason}, ${refund.transactionIds}, ${refund.providerRefundId ?? null}, ${refund.callReference ?? null},
-            ${done ? null : 'now'}::timestamptz, ${done ? 'now' : null}::timestamptz)
+            ${refund.sealedAccount ?? null}, ${done ? null : 'now'}::timestamptz, ${done ? 'now' : null}::timestamptz)
     on conflict do nothing
     returning ${COLUMNS}`)
   return row && refundOf(row)
@@ -166,24 +168,53 @@ export async function lockRefund(tx: Transaction, id: RefundId): Promise<Refund 
   return row && refundOf(row)
 }
 
-/** Saves a final status and releases the lease. */
+/** Saves a final status, releases the lease, and forgets the customer's bank account. */
 export async function saveResolved(tx: Transaction, refund: Refund): Promise<void> {
   await tx.rows(sql`
     update refunds set status = ${refund.status}, failure = ${refund.failure}, provider_refund_id = ${refund.providerRefundId},
-           amount = ${refund.amount}, counted = ${refund.counted}, needs_review = ${refund.needsReview}, due_at = null, leased_until = '-infinity', resolved_at = ${refund.resolvedAt}
+           amount = ${refund.amount}, counted = ${refund.counted}, needs_review = ${refund.needsReview}, due_at = null, leased_until = '-infinity',
+           resolved_at = ${refund.resolvedAt}, sealed_account = null
      where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)}`)
 }
 
-/** Schedules the retry of a refund without a final answer. Returns false and changes nothing if the lease was lost. */
+/** Associated data of the sealed bank account. */
+export const refundAccountContext = (id: RefundId): string => `bank account of refund ${id}`
+
+export async function findRefundAccount(
+  db: Queries,
+  secrets: SecretBox,
+  id: RefundId,
+): Promise<BankAccount | undefined> {
+  const row = await db.row<{ sealed_account: Buffer | null }>(
+    sql`select sealed_account from refunds where place = ${placeOf(id)} and id = ${uuidOf(id)}`,
+  )
+  return row?.sealed_account ? JSON.parse(secrets.open(row.sealed_account, refundAccountContext(id))) : undefined
+}
+
+export function sealAccount(secrets: SecretBox, id: RefundId, account: BankAccount): Buffer {
+  return secrets.seal(JSON.stringify(account), refundAccountContext(id))
+}
+
+/** The refund is due at once, so that the worker sends it if this process dies. */
+export async function saveRefundAccount(tx: Transaction, id: RefundId, sealed: Buffer): Promise<void> {
+  await tx.rows(sql`
+    update refunds set sealed_account = ${sealed}, due_at = now() where place = ${placeOf(id)} and id = ${uuidOf(id)} and status = 'pending'`)
+}
+
+/**
+ * Schedules the retry of a refund without a final answer. Returns false and changes nothing if the lease was lost. `account`: `none`, this
+ * try had no bank account, so one that came meanwhile is sent at once; `sent`, it had; `taken`, and the provider has answered.
+ */
 export async function saveUnanswered(
   tx: Transaction,
   refund: Refund,
   lease: RefundLease,
-  dueAt: Date,
+  { now, dueAt, account }: { now: Date; dueAt: Date; account: 'none' | 'sent' | 'taken' },
 ): Promise<boolean> {
   const row = await tx.row(sql`
-    update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries}, needs_review = ${refund.needsReview}, due_at = ${dueAt},
-           leased_until = '-infinity'
+    update refunds set provider_refund_id = ${refund.providerRefundId}, tries = ${refund.tries}, needs_review = ${refund.needsReview},
+           due_at = case when ${account === 'none'} and sealed_account is not null then ${now}::timestamptz else ${dueAt}::timestamptz end,
+           sealed_account = case when ${account === 'taken'} then null else sealed_account end, leased_until = '-infinity'
      where place = ${placeOf(refund.id)} and id = ${uuidOf(refund.id)} and status = 'pending' and lease = ${lease.token}
     returning id`)
   return row !== undefined

@@ -29,6 +29,7 @@ import {
   jsonWith,
   type MonnifyStart,
   readAccount,
+  readBanks,
   readNoticeBody,
   readRefund,
   readStart,
@@ -157,6 +158,16 @@ function connect(account: Account): Connection {
     },
 
     refund: (wanted) => refund(session, wanted),
+
+    async listBanks() {
+      const said = read(await session.get('/api/v1/sdk/transactions/banks'), readBanks)
+      return said.kind === 'good'
+        ? { kind: 'banks', banks: said.body }
+        : said.kind === 'unknown'
+          ? said
+          : unreadable(said.status)
+    },
+
     listReturns: (order, transactionIds) => listReturns(session, order, transactionIds),
     listTransactions: (range, cursor) => listTransactions(session, range, cursor),
   }
@@ -200,7 +211,7 @@ const LEAST_REFUND = 10_000
 
 /** Given once: they keep refunds by our reference, so an earlier try is looked for before and after this one. */
 async function refund(session: Session, wanted: RefundOrder): Promise<RefundOutcome> {
-  const { order, transactionIds, amount, reason } = wanted
+  const { order, transactionIds, amount, reason, account } = wanted
   if (amount.amount < LEAST_REFUND) return { kind: 'refused', because: 'Monnify refunds NGN 100 or more' }
   const named = order.providerReference === order.reference ? '' : order.providerReference
   // The transaction on record first: a person may have matched the money of another order with this payment.
@@ -222,6 +233,10 @@ async function refund(session: Session, wanted: RefundOrder): Promise<RefundOutc
     refundReference: wanted.reference,
     refundReason: shorten(reason ?? '', 64) || 'Refund',
     customerNote: 'Refund',
+    ...(account && {
+      destinationAccountNumber: account.accountNumber,
+      destinationAccountBankCode: account.bankCode,
+    }),
   }
   if (wanted.isLeaseHeld?.() === false) return unknown('the lease ran out before the request')
   const answer = await session.post('/api/v1/refunds/initiate-refund', jsonWith('refundAmount', amount, asked))

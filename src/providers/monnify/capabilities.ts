@@ -23,6 +23,8 @@ export const capabilities: Capabilities = {
   limits: { NGN: { min: 2_000, max: MAX_AMOUNT } },
   fees: { card: { NGN: FEE }, 'virtual-bank-account': { NGN: FEE } },
   accountLifetimeSeconds: LIFETIME_SECONDS,
+  // They know the account that a card is of, and not the one that a transfer came from.
+  refundNeedsAccount: ['virtual-bank-account'],
 }
 
 const both = <T>(value: T) => ({ sandbox: value, live: value })

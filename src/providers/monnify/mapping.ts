@@ -118,7 +118,7 @@ const REFUND_REFUSALS: Record<string, string> = {
   R3: 'more than was paid (R3)',
   R4: 'less than Monnify refunds (R4)',
   R5: 'the Monnify wallet holds too little (R5)',
-  R6: 'the account that paid cannot be refunded; refund it in the Monnify dashboard (R6)',
+  R6: 'Monnify cannot refund to this bank account; send the one of the customer (R6)',
   R8: 'a text was too long (R8)',
   R12: 'more than is left of what was paid (R12)',
 }

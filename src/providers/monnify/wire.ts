@@ -58,6 +58,12 @@ export const readAccount = decoderOf({
   totalPayable: Nullable(readNaira),
 })
 
+/** Each with its code and its name. Templates to dial stand beside them. */
+export function readBanks(value: unknown): { code: string; name: string }[] | undefined {
+  return all(value, decodeBank)
+}
+const decodeBank = decoderOf({ code: Word, name: Required((value) => line(value) ?? undefined) })
+
 /** A card without a token is one that cannot be kept, which is the usual case. */
 const decodeCard = decoderOf({
   reusable: Nullable((value) => (value === false ? undefined : true)),

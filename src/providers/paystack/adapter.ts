@@ -11,7 +11,7 @@ import {
 import { capabilities, readSettings, settings } from './capabilities.ts'
 import { accountExpiry, isOfMode, isReversed, mismatch, outcomeOf, refusalOf, withoutFees } from './mapping.ts'
 import { findForgery, readingOf } from './notices.ts'
-import { refunds } from './refunds.ts'
+import { listBanks, refunds } from './refunds.ts'
 import { listTransactions, type Returns, returnedBy, returnsOf } from './returns.ts'
 import {
   type PaystackTransaction,
@@ -196,6 +196,11 @@ function connect({ mode, settings, baseURL, http }: Account): Connection {
     },
 
     refund: refunds({ mode, get, post }),
+
+    async listBanks(currency) {
+      const banks = await listBanks(get, currency)
+      return 'kind' in banks ? banks : { kind: 'banks', banks: banks.map(({ code, name }) => ({ code, name })) }
+    },
   }
 }
 

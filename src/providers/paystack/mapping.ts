@@ -105,8 +105,10 @@ export function refundOutcomeOf(
       return { kind: 'refunded', refundId: refund.id }
     case 'failed':
       return { kind: 'refused', because: 'the provider could not give the money back' }
+    case 'needs-attention':
+      return { kind: 'pending', refundId: refund.id, needsAccount: 'Paystack lacks the bank account of the customer' }
     default:
-      return { kind: 'pending', refundId: refund.id } // `needs-attention`, too: a person has to see to it
+      return { kind: 'pending', refundId: refund.id }
   }
 }
 

@@ -1,8 +1,16 @@
 import type { Mode } from '../../kernel/mode.ts'
-import { type ProviderAnswer, type RefundOrder, type RefundOutcome, unknown, unreadable } from '../provider.ts'
+import type { Currency } from '../../kernel/money.ts'
+import {
+  type ProviderAnswer,
+  type RefundOrder,
+  type RefundOutcome,
+  type Unknown,
+  unknown,
+  unreadable,
+} from '../provider.ts'
 import { refundOutcomeOf } from './mapping.ts'
 import { isLastPage, MAX_PAGES, PER_PAGE } from './returns.ts'
-import { readData, readError, readNotes, readRefund, toHundredths } from './wire.ts'
+import { readBanks, readData, readError, readNextCursor, readNotes, readRefund, toHundredths } from './wire.ts'
 
 interface Way {
   mode: Mode
@@ -53,6 +61,26 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
     return meanwhile === 'none' ? { kind: 'refused', because: error.code ?? 'it refused the refund' } : meanwhile
   }
 
+  /** Their refund that needs attention goes on when they have the customer's account. Its state keeps a repeat from having an effect. */
+  async function giveAccount(earlier: RefundOutcome, wanted: RefundOrder): Promise<RefundOutcome> {
+    const { account, amount } = wanted
+    if (earlier.kind !== 'pending' || !earlier.needsAccount || !earlier.refundId || !account) return earlier
+    const banks = await listBanks(get, amount.currency)
+    if ('kind' in banks) return banks
+    const bank = banks.find(({ code }) => code === account.bankCode)
+    if (!bank) return { ...earlier, needsAccount: 'Paystack knows no bank with the code that was given' }
+    if (wanted.isLeaseHeld?.() === false) return unknown('the lease ran out before the request')
+    const details = { currency: amount.currency, account_number: account.accountNumber, bank_id: bank.id }
+    const path = `/refund/retry_with_customer_details/${earlier.refundId}`
+    const answer = await post(path, { refund_account_details: details })
+    if (answer.kind === 'unknown') return answer
+    const { status, text } = answer
+    if (status === 200 && readData(text) !== undefined) return { kind: 'pending', refundId: earlier.refundId }
+    const error = readError(text)
+    if (!error || ![400, 404, 422].includes(status)) return unreadable(status)
+    return { ...earlier, needsAccount: `Paystack refused the bank account (${error.code ?? status})` }
+  }
+
   return async (wanted) => {
     const { transactionIds } = wanted
     // Their list answers to a number alone: asked with anything else it is empty, as if there were no refund yet.
@@ -60,7 +88,7 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
       return unknown('there is no transaction to give back')
     for (const id of transactionIds) {
       const earlier = await find(wanted, id)
-      if (earlier !== 'none') return earlier
+      if (earlier !== 'none') return giveAccount(earlier, wanted)
     }
     let outcome: RefundOutcome = unknown('there is no transaction to give back')
     // A refund is of one transaction. When the money came in several, the newest that has enough left gives it.
@@ -70,4 +98,34 @@ export function refunds({ mode, get, post }: Way): (wanted: RefundOrder) => Prom
     }
     return outcome
   }
+}
+
+interface PaystackBank {
+  /** What their calls take. */
+  id: string
+  code: string
+  name: string
+}
+
+export async function listBanks(
+  get: (path: string) => Promise<ProviderAnswer>,
+  currency: Currency,
+): Promise<PaystackBank[] | Unknown> {
+  const banks: PaystackBank[] = []
+  for (let page = 1, next: string | undefined; page <= MAX_PAGES; page++) {
+    const query = new URLSearchParams({
+      currency,
+      use_cursor: 'true',
+      perPage: String(PER_PAGE),
+      ...(next && { next }),
+    })
+    const answer = await get(`/bank?${query}`)
+    if (answer.kind === 'unknown') return answer
+    const some = answer.status === 200 ? readBanks(readData(answer.text)) : undefined
+    if (!some) return unreadable(answer.status)
+    banks.push(...some)
+    next = readNextCursor(answer.text)
+    if (next === undefined) return banks
+  }
+  return unknown('the list of banks has more pages than are read')
 }

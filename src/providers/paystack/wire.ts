@@ -177,6 +177,8 @@ const decodeListedRefund = decoderOf({
   dispute: Lenient((value) => digits(value) ?? digits(fields(value)?.id)),
 })
 
+const decodeBank = decoderOf({ id: Id, code: Word, name: Required((value) => line(value) ?? undefined) })
+
 const decodeDispute = decoderOf({
   id: Id,
   transaction: TransactionId,
@@ -283,6 +285,16 @@ export function readRefund(value: unknown): PaystackRefund | undefined {
   if (!refund || !amount) return undefined
   const { id, transaction: transactionId, domain, status } = refund
   return { id, transactionId, domain, status, amount }
+}
+
+/** Banks of a list. `id` names a bank in calls that take an account; `code` is what people know. */
+export function readBanks(value: unknown): { id: string; code: string; name: string }[] | undefined {
+  return all(value, decodeBank)
+}
+
+/** The cursor of the next page; undefined on the last one. */
+export function readNextCursor(text: string): string | undefined {
+  return word(fields(fields(parse(text, asWritten))?.meta)?.next)
 }
 
 /** The merchant notes on the refunds of a list; undefined when it is not a list of objects. */

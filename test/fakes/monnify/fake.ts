@@ -27,6 +27,11 @@ export const KEYS = {
 }
 const BASIC = `Basic ${Buffer.from(`${KEYS.apiKey}:${KEYS.secretKey}`).toString('base64')}`
 const NOT_APPROVED = refuse(403, '99', 'You are not permitted to perform this operation')
+const TEMPLATES = { ussdTemplate: null, baseUssdCode: null, transferUssdTemplate: null }
+const BANKS = [
+  { name: 'Access bank', code: '044', ...TEMPLATES },
+  { name: 'GTBank', code: '058', ...TEMPLATES, ussdTemplate: '*737*2*Amount*AccountNumber#' },
+]
 const CARDS = { paying: 'MNFY_PAYING', declining: 'MNFY_DECLINING', working: 'MNFY_WORKING' }
 
 export interface FakeMonnify extends FakeProvider {
@@ -124,6 +129,10 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
     if (amount > paidIn(transaction)) return refuse(422, 'R3', 'Amount above the transaction')
     if (books.refunds.has(reference)) return refuse(422, 'R9', 'Duplicate refund reference')
     if (amount > books.leftOf(transaction)) return refuse(422, 'R12', 'Total refund exceeded')
+    const { destinationAccountNumber: to, destinationAccountBankCode: bank } = wish
+    const isKnown = /^\d{10}$/.test(String(to)) && BANKS.some(({ code }) => code === bank)
+    if (transaction.method === 'ACCOUNT_TRANSFER' && !isKnown)
+      return refuse(422, 'R6', 'Invalid customer account; send destinationAccountNumber and destinationAccountBankCode')
     const refund = { reference, transaction, amount, asked: wish, createdAt: new Date(), isTheirs: false }
     books.giveBack(refund)
     return say(books.refundOf(refund))
@@ -151,6 +160,7 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
     const url = new URL(path, 'http://monnify.example')
     const [page, size] = [url.searchParams.get('page'), url.searchParams.get('size')].map(Number)
     if (switches.refusesRefunds && url.pathname.startsWith('/api/v1/refunds')) return NOT_APPROVED
+    if (url.pathname === '/api/v1/sdk/transactions/banks') return say(BANKS)
     if (url.pathname === '/api/v1/refunds') return say(books.pageOf(books.listedRefunds(), page ?? 0, size ?? 10))
     if (url.pathname === '/api/v1/transactions/search') {
       const [from, to] = [Number(url.searchParams.get('from')), Number(url.searchParams.get('to'))]

@@ -32,6 +32,8 @@ export const REFUND_FIELDS = {
   refundAmount: NAIRA,
   refundReason: /^"(.|\s){1,64}"$/,
   customerNote: /^"(.|\s){1,16}"$/,
+  destinationAccountNumber: null,
+  destinationAccountBankCode: null,
 }
 
 /** What is wrong with a request, or the request. Amounts are looked at as they are written: kobo, a float or a string are all wrong. */

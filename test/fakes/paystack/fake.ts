@@ -25,6 +25,14 @@ import {
 
 const SECRET_KEY = 'sk_test_0123456789abcdef0123456789abcdef01234567'
 const PUBLIC_KEY = 'pk_test_89abcdef0123456789abcdef0123456789abcdef'
+const BANKS = [
+  { id: 1, name: 'Access Bank', slug: 'access-bank', code: '044', currency: 'NGN', type: 'nuban' },
+  { id: 9, name: 'Guaranty Trust Bank', slug: 'guaranty-trust-bank', code: '058', currency: 'NGN', type: 'nuban' },
+  { id: 21, name: 'Zenith Bank', slug: 'zenith-bank', code: '057', currency: 'NGN', type: 'nuban' },
+  { id: 30, name: 'GCB Bank', slug: 'gcb', code: '040100', currency: 'GHS', type: 'ghipss' },
+]
+/** No bank has it. */
+const UNKNOWN_ACCOUNT = '0000000009'
 const CARDS = { paying: 'AUTH_paying', declining: 'AUTH_declining', askingForAStep: 'AUTH_asking' }
 
 const hundredthsOf = (amount: number, { currency }: Sale) => toHundredths(money(amount, currency as Currency))
@@ -51,6 +59,8 @@ export interface FakePaystack extends FakeProvider {
     namesDispute: boolean
     /** `refund_amount` of a dispute is null while it is open. */
     hidesDisputedAmount: boolean
+    /** Refunds wait for the account of the customer. */
+    refundsNeedAttention: boolean
   }
 }
 
@@ -65,7 +75,7 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
   const disputes: Dispute[] = []
   const behaviour: FakePaystack['behaviour'] = {
     ...{ missing: 404, feesPassedOn: 0, metadata: '', reusable: true, longestPage: 100 },
-    ...{ namesDispute: true, hidesDisputedAmount: false },
+    ...{ namesDispute: true, hidesDisputedAmount: false, refundsNeedAttention: false },
   }
   // Beyond what a double can tell apart.
   let ids = 9_007_199_254_740_993n
@@ -183,15 +193,49 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     const refund: Refund = { id: ++ids, sale, amount, status: 'pending', ...notes }
     refunds.push(refund)
     sale.status = 'reversal-pending' // of a part, too
-    // Done by the time that they tell of it.
+    if (behaviour.refundsNeedAttention) {
+      refund.status = 'needs-attention'
+      waiting.push(() => refundEventOf('refund.needs-attention', refund))
+    } else finish(refund)
+    const transaction = { id: sale.id, reference: sale.reference, amount: sale.amount, domain: 'test' }
+    return ok('Refund has been queued for processing', { ...refundOf(refund), transaction })
+  }
+
+  /** Done by the time that they tell of it. */
+  function finish(refund: Refund): void {
     waiting.push(() => refundEventOf('refund.pending', refund))
     waiting.push(() => {
       refund.status = 'processed'
-      sale.status = 'reversed'
+      refund.sale.status = 'reversed'
       return refundEventOf('refund.processed', refund)
     })
-    const transaction = { id: sale.id, reference: sale.reference, amount: sale.amount, domain: 'test' }
-    return ok('Refund has been queued for processing', { ...refundOf(refund), transaction })
+  }
+
+  function retryRefund(id: string, body: Record<string, unknown>): Said {
+    const refund = refunds.find((each) => `${each.id}` === id)
+    if (!refund) return refuse(404, 'refund_not_found', 'Refund not found')
+    const fault = findFault('retry', body)
+    if (fault) return refuse(400, fault.code, fault.message)
+    const { account_number, bank_id } = body.refund_account_details as { account_number: string; bank_id: string }
+    if (refund.status !== 'needs-attention')
+      return refuse(422, 'invalid_params', 'Invalid Refund state, refund status should be "needs-attention"')
+    if (!BANKS.some(({ id }) => `${id}` === bank_id) || account_number === UNKNOWN_ACCOUNT)
+      return refuse(422, 'invalid_account', 'Could not resolve account name')
+    refund.status = 'processing'
+    finish(refund)
+    const said = { ...refundOf(refund), reason: 'PROCESSING', account_number, bank_id }
+    return ok('Refund retried and has been queued for processing', said)
+  }
+
+  /** With a cursor; the last page names no next one. */
+  function listOfBanks(query: URLSearchParams): Said {
+    if (query.get('use_cursor') !== 'true') return refuse(400, 'invalid_params', 'The fake lists banks by cursor alone')
+    const [from, size] = [Number(query.get('next') ?? 0), Math.min(Number(query.get('perPage') ?? 50), 2)]
+    const found = BANKS.filter(({ currency }) => currency === query.get('currency'))
+    const next = from + size < found.length ? String(from + size) : null
+    const meta = { next, previous: null, perPage: size }
+    const data = found.slice(from, from + size)
+    return { status: 200, text: toJSON({ status: true, message: 'Banks retrieved', data, meta }) }
   }
 
   /** Completed at once. */
@@ -300,7 +344,10 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     const { pathname, searchParams } = new URL(request.path, 'http://paystack')
     if (headers.authorization !== `Bearer ${keys.secretKey}`) return refuse(401, 'invalid_Key', 'Invalid key')
     if (method === 'POST' && Object.hasOwn(FORMS, pathname)) return create(pathname as keyof typeof FORMS, request)
+    const [, retried] = /^\/refund\/retry_with_customer_details\/(\d+)$/.exec(pathname) ?? []
+    if (method === 'POST' && retried) return retryRefund(retried, JSON.parse(request.body))
     if (method !== 'GET') return refuse(404, 'unknown_route', 'Route not found')
+    if (pathname === '/bank') return listOfBanks(searchParams)
     if (pathname === '/balance') return ok('Balances retrieved', [{ currency: 'NGN', balance: 0 }])
     if (pathname === '/refund') {
       return list('Refunds retrieved', ofTransaction(refunds, searchParams), searchParams, refundOf)
@@ -326,6 +373,9 @@ export const startFakePaystack = (async (t, { secretKey = SECRET_KEY } = {}): Pr
     settings: { secretKey, publicKey: PUBLIC_KEY },
     secrets: [secretKey],
     price: { amount: 1_025_381, currency: 'NGN', country: 'NG' },
+    refundsNeedAccounts: () => {
+      behaviour.refundsNeedAttention = true
+    },
     ordersMade: () => sales.size,
     refundsMade: () => refunds.length,
     customer: {

@@ -26,6 +26,13 @@ interface Form {
   takes: Record<string, Check>
 }
 
+const account: Check = (value) => {
+  const { currency: of, account_number, bank_id, ...others } = (value ?? {}) as Record<string, unknown>
+  const isWhole = currency(of) && /^\d{10}$/.test(String(account_number)) && /^\d+$/.test(String(bank_id))
+  return isWhole && typeof bank_id === 'string' && Object.keys(others).length === 0
+}
+export const RETRY = { needs: { refund_account_details: account }, takes: {} }
+
 export const FORMS = {
   '/transaction/initialize': {
     needs: { email, amount },
@@ -53,10 +60,10 @@ export const FORMS = {
 
 /** What is wrong with a request, as they would code it; undefined when nothing is. */
 export function findFault(
-  path: keyof typeof FORMS,
+  path: keyof typeof FORMS | 'retry',
   body: Record<string, unknown>,
 ): { code: string; message: string } | undefined {
-  const { needs, takes }: Form = FORMS[path]
+  const { needs, takes }: Form = path === 'retry' ? RETRY : FORMS[path]
   for (const name of Object.keys(needs)) {
     if (body[name] === undefined) return { code: 'missing_params', message: `Missing required parameter: ${name}` }
   }
@@ -67,6 +74,6 @@ export function findFault(
   }
   const least = MINIMUMS[String(body.currency ?? 'NGN')] ?? 0
   const isWhole = body.currency !== 'XOF' || Number(body.amount) % 100 === 0
-  const isSum = path === '/refund' || (Number(body.amount) >= least && isWhole)
+  const isSum = path === '/refund' || path === 'retry' || (Number(body.amount) >= least && isWhole)
   return isSum ? undefined : { code: 'invalid_amount', message: 'Invalid Amount Sent' }
 }

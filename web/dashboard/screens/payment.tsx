@@ -1,27 +1,21 @@
 import { useState } from 'preact/hooks'
 import { Link, useParams } from 'wouter-preact'
-import { newIdempotencyKey, query, send } from '../api.ts'
+import { query, send } from '../api.ts'
 import { Copyable } from '../components/copy.tsx'
 import { useAction, useData } from '../components/data.ts'
 import { Deliveries } from '../components/deliveries.tsx'
 import { Dialog } from '../components/dialog.tsx'
-import { Field, Form, fieldErrors } from '../components/form.tsx'
+import { Form } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
-import { amountMistake } from '../components/money-fields.tsx'
 import { openReviews, ReviewDialog, ReviewsOfPayment } from '../components/payment-review.tsx'
-import {
-  AttemptStatusMark,
-  channelName,
-  PaymentStatusMark,
-  providerName,
-  RefundStatusMark,
-} from '../components/payment-status.tsx'
+import { AttemptStatusMark, channelName, PaymentStatusMark, providerName } from '../components/payment-status.tsx'
 import { ProblemPanel, ProblemText } from '../components/problem.tsx'
 import { QrCode } from '../components/qr-code.tsx'
+import { RefundDialog, RefundsOfPayment } from '../components/refunds-of-payment.tsx'
 import { Facts, Screen, Section } from '../components/screen.tsx'
 import { Timeline } from '../components/timeline.tsx'
-import { formatMoney, Money, parseMoney, Time } from '../components/values.tsx'
-import type { Attempt, Payment, Refund } from '../payment-answers.ts'
+import { formatMoney, Money, Time } from '../components/values.tsx'
+import type { Attempt, Payment } from '../payment-answers.ts'
 import { useMerchant } from '../session.ts'
 
 export default function PaymentScreen() {
@@ -108,7 +102,7 @@ function Loaded({ payment, path }: { payment: Payment; path: string }) {
           </Section>
           {payment.refunds.length > 0 && (
             <Section title="Refunds">
-              <RefundsOfPayment refunds={payment.refunds} />
+              <RefundsOfPayment refunds={payment.refunds} path={path} />
             </Section>
           )}
           <ReviewsOfPayment path={path} />
@@ -219,27 +213,6 @@ function Attempts({ attempts, currency }: { attempts: Attempt[]; currency: strin
   )
 }
 
-function RefundsOfPayment({ refunds }: { refunds: Refund[] }) {
-  return (
-    <List
-      label="Refunds"
-      query={{ rows: refunds, error: null, isFetching: false, dataUpdatedAt: 0, refetch: () => {} }}
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          name: 'Amount',
-          kind: 'money',
-          show: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
-        },
-        { name: 'Status', show: (refund) => <RefundStatusMark {...refund} /> },
-        { name: 'Reason', show: ({ reason, failure }) => failure ?? reason ?? <span class="soft">None</span> },
-        { name: 'Created', show: ({ createdAt }) => <Time at={createdAt} /> },
-      ]}
-      empty={{ title: 'No refunds', text: '' }}
-    />
-  )
-}
-
 function Actions({ payment, path }: { payment: Payment; path: string }) {
   const merchant = useMerchant()
   const [open, setOpen] = useState<'refund' | 'cancel' | 'review'>()
@@ -284,64 +257,6 @@ interface DialogParts {
   payment: Payment
   path: string
   onClose: () => void
-}
-
-function RefundDialog({ payment, path, onClose }: DialogParts) {
-  const merchant = useMerchant()
-  const { currency } = payment
-  const left = payment.amountPaid - payment.amountRefunded
-  const [amount, setAmount] = useState('')
-  const [reason, setReason] = useState('')
-  // A repeat of the same refund, after an answer that was lost, must not refund twice.
-  const [key, setKey] = useState(newIdempotencyKey)
-  const wanted = amount === '' ? undefined : parseMoney(amount, currency)
-  const action = useAction({
-    run: () =>
-      // A text that is no amount is sent as it is, and refused: without an amount, everything would be refunded.
-      send(
-        'POST',
-        `${path}/refunds`,
-        { ...(amount !== '' && { amount: wanted ?? amount }), ...(reason && { reason }) },
-        key,
-      ),
-    refresh: [path, `${path}/timeline`, `${path}/deliveries`, merchant.api('/payments'), merchant.api('/refunds')],
-    done: 'Refund sent to the provider',
-    onDone: onClose,
-  })
-  const errors = fieldErrors(action.error)
-  return (
-    <Dialog title="Refund" onClose={onClose}>
-      <Form
-        submit={wanted === undefined && amount !== '' ? 'Refund' : `Refund ${formatMoney(wanted ?? left, currency)}`}
-        isDangerous
-        action={action}
-        onCancel={onClose}
-      >
-        <Field
-          label={`Amount in ${currency}`}
-          hint={`Leave it empty to refund everything: ${formatMoney(left, currency)}.`}
-          inputMode="decimal"
-          value={amount}
-          error={amountMistake(amount, wanted) ?? errors.amount}
-          onText={(text) => {
-            setAmount(text)
-            setKey(newIdempotencyKey())
-          }}
-        />
-        <Field
-          label="Reason"
-          hint="For your records."
-          maxLength={200}
-          value={reason}
-          error={errors.reason}
-          onText={(text) => {
-            setReason(text)
-            setKey(newIdempotencyKey())
-          }}
-        />
-      </Form>
-    </Dialog>
-  )
 }
 
 function CancelDialog({ payment, path, onClose }: DialogParts) {

@@ -8,6 +8,7 @@ import { useFilters } from '../components/filters.ts'
 import { Field, Form, fieldErrors, SelectField } from '../components/form.tsx'
 import { List } from '../components/list.tsx'
 import { providerName } from '../components/payment-status.tsx'
+import { BankAccountFields, useAccountFields } from '../components/refund-account.tsx'
 import { MONEY_KINDS, reviewColumns } from '../components/reviews.tsx'
 import { Screen } from '../components/screen.tsx'
 import { Status } from '../components/status.tsx'
@@ -233,15 +234,21 @@ const WAYS: readonly (readonly [string, string])[] = [
 
 function ReturnDialog(parts: DialogParts) {
   const { transfer, onClose } = parts
-  const { amount, currency, kind, failure, paymentStatus } = transfer
+  const { amount, currency, kind, failure, payment, paymentStatus } = transfer
+  const merchant = useMerchant()
   const isByHandOnly = kind === 'unmatched'
   const [way, setWay] = useState(isByHandOnly || failure ? 'hand' : 'provider')
   const [note, setNote] = useState('')
   const isByHand = way === 'hand'
+  const fields = useAccountFields()
   const action = useTransferAction(
     parts,
     'return',
-    () => ({ byHand: isByHand, note: note.trim() }),
+    () => ({
+      byHand: isByHand,
+      note: note.trim(),
+      ...(!isByHand && fields.account.destinationAccountNumber && fields.account),
+    }),
     ({ state, failure: why }) =>
       state === 'failed'
         ? `The provider refused: ${why}`
@@ -277,6 +284,9 @@ function ReturnDialog(parts: DialogParts) {
             }
             onChange={setWay}
           />
+        )}
+        {!isByHand && payment && (
+          <BankAccountFields path={merchant.api(`/payments/${payment}`)} {...fields} error={action.error} ifNeeded />
         )}
         <NoteField value={note} error={errors.note} onText={setNote} />
       </Form>

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import type { Channel } from '../../../kernel/channel.ts'
 import { ATTEMPT_STATUSES, type AttemptStatus } from '../../../payments/state/attempt.ts'
 import { FAILURE_CODES, type FailureCode } from '../../../providers/provider.ts'
+import { BankAccount } from './bank-account.ts'
 import { CheckoutRequest, User } from './checkout.ts'
 import {
   attemptExample,
@@ -134,6 +135,8 @@ export const RefundRequest = Type.Object(
       }),
     ),
     reason: optional(Type.String({ format: 'plain-text', maxLength: 200 })),
+    destinationAccountNumber: optional(BankAccount.destinationAccountNumber),
+    destinationAccountBankCode: optional(BankAccount.destinationAccountBankCode),
     allowDuplicate: optional(
       Type.Boolean({
         description:
@@ -144,6 +147,29 @@ export const RefundRequest = Type.Object(
   { $id: 'RefundRequest', examples: [{ amount: 250_000, reason: 'one item returned' }] },
 )
 export type RefundRequest = Type.Static<typeof RefundRequest>
+
+export const RefundRetry = Type.Object(BankAccount, {
+  $id: 'RefundRetry',
+  examples: [{ destinationAccountNumber: '0690000031', destinationAccountBankCode: '044' }],
+})
+export type RefundRetry = Type.Static<typeof RefundRetry>
+
+export const RefundAccount = Type.Object(
+  {
+    needed: Type.Boolean({
+      description: 'Send `destinationAccountNumber` and `destinationAccountBankCode` with a refund.',
+    }),
+    provider: Type.String(),
+    banks: Type.Array(Type.Object({ code: Type.String(), name: Type.String() }), {
+      description: 'The banks that the provider lists. Empty: it has no list, or does not answer.',
+    }),
+  },
+  {
+    $id: 'RefundAccount',
+    examples: [{ needed: true, provider: attemptExample.provider, banks: [{ code: '044', name: 'Access Bank' }] }],
+  },
+)
+export const RefundAccountAnswer = dataOf(ref(RefundAccount))
 
 export const Refund = Type.Object(
   {
@@ -162,7 +188,8 @@ export const Refund = Type.Object(
     failure: nullable(Type.String()),
     needsReview: nullable(
       Type.String({
-        description: 'Why a person must check this refund: the provider has not finished it within 3 days.',
+        description:
+          'Why a person must check this refund. `refund_unfinished: …`: the provider has not finished it within 3 days. `refund_needs_account: …`: the provider waits for the customer’s bank account, see `POST /refunds/{id}/retry`.',
       }),
     ),
     createdAt: Time,

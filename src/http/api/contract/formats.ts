@@ -65,6 +65,14 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     test: (text) => readCursor('link', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',
   },
+  'bank-account-number': {
+    test: (text) => /^[0-9A-Za-z]{4,34}$/.test(text),
+    sentence: 'must be 4 to 34 letters and digits, without spaces',
+  },
+  'bank-code': {
+    test: (text) => /^[0-9A-Za-z-]{2,20}$/.test(text),
+    sentence: 'must be 2 to 20 letters, digits and hyphens: the code of the bank at the provider',
+  },
   'refund-cursor': {
     test: (text) => readCursor('refund', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',

@@ -78,7 +78,8 @@ const EVENTS: Record<AnnouncedType, WebhookEvent> = {
   },
   'refund.needs_review': {
     summary: 'Refund needs review',
-    description: 'The provider has not finished the refund within 3 days.',
+    description:
+      'The provider has not finished the refund within 3 days, or waits for the customer’s bank account: `needsReview` says which.',
     data: {
       attempt,
       refund: { ...refundExample, status: 'pending', resolvedAt: null, needsReview: 'pending for 3 days' },
