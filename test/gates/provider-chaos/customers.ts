@@ -225,8 +225,14 @@ export class Visit {
   async #refund(amount: number | undefined, key: string, ids: string[]): Promise<void> {
     const path = `/payments/v1/payments/${this.reference}/refunds`
     const headers = { 'idempotency-key': key }
+    let account = {}
     for (let tries = 0; tries < START_TRIES; tries++) {
-      const { status, body } = await this.#world.shop.ask('refund', 'POST', path, amount ? { amount } : {}, headers)
+      const wanted = { ...(amount && { amount }), ...account }
+      const { status, body } = await this.#world.shop.ask('refund', 'POST', path, wanted, headers)
+      if (body.code === 'refund_account_required') {
+        account = { destinationAccountNumber: '0690000031', destinationAccountBankCode: '058' }
+        continue
+      }
       if (status === 201) return void ids.push(body.data.id)
       if (status < 500 && body.code !== 'idempotency_in_progress') return
       await this.moment()
