@@ -33,16 +33,17 @@ function newChallenge({ clock, secrets }: Dependencies, purpose: ChallengePurpos
   return `${signed}.${secrets.sign(signed, `passkey ${purpose}`)}`
 }
 
-/** A valid challenge. */
+/** A valid challenge, known by what we signed: base64url and the parts after the signature have several spellings. */
 function readChallenge(
   { clock, secrets }: Dependencies,
   purpose: ChallengePurpose,
   encoded: string,
 ): UsedChallenge | undefined {
   const [expiry = '', random = '', signature = ''] = Buffer.from(encoded, 'base64url').toString().split('.')
+  const signed = `${expiry}.${random}`
   const expiresAt = new Date(Number(expiry) * 1000)
-  const isOurs = secrets.verify(signature, `${expiry}.${random}`, `passkey ${purpose}`)
-  return isOurs && expiresAt > clock.now() ? { digest: digestOf(encoded), expiresAt } : undefined
+  const isOurs = secrets.verify(signature, signed, `passkey ${purpose}`)
+  return isOurs && expiresAt > clock.now() ? { digest: digestOf(signed), expiresAt } : undefined
 }
 
 export async function registrationOptions(

@@ -309,6 +309,38 @@ test('I6: the challenge of a new passkey is used once', async () => {
   assert.deepEqual(statuses.sort(), [201, 401])
 })
 
+test('I6: another spelling of a used passkey challenge, such as one with "=" at its end, is refused', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id } = await addMember(database, { role: 'owner', merchantId })
+  const owner = await browserOf(id)
+  const options = (await owner.call('POST', '/account/passkeys/options')).body.data
+  const add = (challenge: string, passkey = newAuthenticator()) =>
+    owner.call('POST', '/account/passkeys', {
+      name: 'Key',
+      passkey: passkey.create({ ...options, challenge }, BASE_URL),
+    })
+  const spellings = (challenge: string) => [
+    challenge,
+    `${challenge}=`,
+    `${challenge}==`,
+    ` ${challenge}\n`,
+    Buffer.from(`${Buffer.from(challenge, 'base64url')}.more`).toString('base64url'),
+  ]
+  const known = newAuthenticator()
+  const registered = []
+  for (const spelling of spellings(options.challenge))
+    registered.push((await add(spelling, registered.length === 0 ? known : newAuthenticator())).status)
+  assert.deepEqual(registered, [201, 401, 401, 401, 401])
+
+  const request = (await newBrowser(app).call('POST', '/sign-in/passkey-options')).body.data
+  const signIns = []
+  for (const challenge of spellings(request.challenge)) {
+    const passkey = known.get({ ...request, challenge }, BASE_URL)
+    signIns.push((await newBrowser(app).call('POST', '/sign-in/passkey', { passkey })).status)
+  }
+  assert.deepEqual(signIns, [200, 401, 401, 401, 401])
+})
+
 test('I3: a finished session is not prolonged by a second factor beyond its 7 days', async () => {
   const { merchantId } = await addMerchant(database)
   const { id } = await addWithPassword('owner', merchantId)
