@@ -321,6 +321,35 @@ test('I7: each endpoint with step-up refuses a proof that is older than 10 minut
   }
 })
 
+test('what needs a fresh factor to be added needs one to be changed or removed, such as a live webhook', async () => {
+  const harmless = ['POST …/webhook-endpoints/:id/test', 'POST …/integrations/:provider/check']
+  const short = (route: Route) => nameOf(route).replace('/merchants/:merchant/:mode', '…')
+  const changing = routes.filter((route) => route.method !== 'GET' && !harmless.includes(short(route)))
+  const collections = Map.groupBy(changing, ({ url }) => url.replace(/\/:(?!merchant|mode)\w+.*$/, ''))
+  const uneven = [...collections.values()].filter((group) => new Set(group.map(({ stepUp }) => stepUp)).size > 1)
+  assert.deepEqual(uneven.flat().map(short), [])
+
+  const { members, merchantId, byMode } = own
+  const browser = await signedInBrowser(app, database, members.developer)
+  await database.rows(sql`
+    update sessions set confirmed_at = now() - interval '11 minutes' where member_id = ${uuidOf(members.developer)}`)
+  const path = `/merchants/${merchantId}/live/webhook-endpoints/${byMode.live['webhook-endpoints/id']}`
+  for (const method of ['PATCH', 'DELETE'] as const) {
+    const { status, body } = await browser.call(method, path, { url: 'https://thief.example/hook' })
+    assert.deepEqual([status, body.code], [403, 'step_up_required'], method)
+  }
+})
+
+test('another site that may frame the payment form needs a fresh proof of identity, other branding does not', async () => {
+  const browser = await signedInBrowser(app, database, own.members.owner)
+  await database.rows(sql`
+    update sessions set confirmed_at = now() - interval '11 minutes' where member_id = ${uuidOf(own.members.owner)}`)
+  const path = `/merchants/${own.merchantId}/branding`
+  const refused = await browser.call('PATCH', path, { origins: ['https://thief.example'] })
+  assert.deepEqual([refused.status, refused.body.code], [403, 'step_up_required'])
+  assert.equal((await browser.call('PATCH', path, { colour: '#0b6e4f', origins: [] })).status, 200)
+})
+
 test('operator endpoints are for members with the operator flag, whatever their role', async () => {
   const system = Fastify() as unknown as App
   const guarded = { ...parts, limits: new Limits(false), cookies: cookieJar(parts.baseUrl), later: () => {} }

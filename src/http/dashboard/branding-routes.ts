@@ -5,7 +5,7 @@ import { logoOf } from '../../merchants/logo.ts'
 import { brandMerchant } from '../../merchants/manage-merchants.ts'
 import { parseMerchantName } from '../../merchants/merchant.ts'
 import type { App } from '../server/framework.ts'
-import { inMerchant } from './guard.ts'
+import { checkStepUp, inMerchant } from './guard.ts'
 import { BrandingAnswer, BrandingChanges } from './settings-contract.ts'
 
 const BRANDING = '/merchants/:merchant/branding'
@@ -27,9 +27,13 @@ export function brandingRoutes(app: App, deps: { database: Database }): void {
     BRANDING,
     { config, schema: { body: BrandingChanges, response: { 200: BrandingAnswer } } },
     async (request) => {
-      const { actor, membership } = inMerchant(request)
+      const { actor, membership, session } = inMerchant(request)
       const changes = changesIn(request.body)
-      return answerOf(membership.merchantId, await brandMerchant(deps, actor, membership.merchantId, changes))
+      const { merchantId } = membership
+      const { origins } = await brandMerchant(deps, actor, merchantId, {})
+      // Another site that may frame the payment form.
+      if (changes.origins?.some((each) => !origins.includes(each))) checkStepUp(request, session, 'identity')
+      return answerOf(merchantId, await brandMerchant(deps, actor, merchantId, changes))
     },
   )
 }

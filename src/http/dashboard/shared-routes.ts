@@ -36,7 +36,8 @@ interface Rule {
 
 export const OF_MERCHANT = '/merchants/:merchant/:mode'
 
-const SECRETS = { access: 'keys', stepUp: 'second-factor in live mode' } as const
+const WEBHOOKS = { access: 'keys', stepUp: 'second-factor in live mode' } as const
+const PROVIDERS = { access: 'settings', stepUp: 'second-factor in live mode' } as const
 
 /** The routes that the dashboard shares with the merchants' API, and which members may call them. */
 const RULES: Record<string, Rule> = {
@@ -62,20 +63,20 @@ const RULES: Record<string, Rule> = {
   'POST /events/:id/redeliver': { access: 'payments', act: 'event.redelivered' },
   'POST /events/redeliver': { access: 'payments', act: 'events.redelivered' },
   'GET /webhook-endpoints': { access: 'read' },
-  'POST /webhook-endpoints': SECRETS,
-  'PATCH /webhook-endpoints/:id': { access: 'keys' },
-  'DELETE /webhook-endpoints/:id': { access: 'keys' },
-  'POST /webhook-endpoints/:id/rotate-secret': SECRETS,
+  'POST /webhook-endpoints': WEBHOOKS,
+  'PATCH /webhook-endpoints/:id': WEBHOOKS,
+  'DELETE /webhook-endpoints/:id': WEBHOOKS,
+  'POST /webhook-endpoints/:id/rotate-secret': WEBHOOKS,
   'POST /webhook-endpoints/:id/test': { access: 'keys', act: 'webhook_endpoint.tested' },
-  'POST /webhook-secret/rotate': SECRETS,
+  'POST /webhook-secret/rotate': WEBHOOKS,
   'GET /exports/payments': { access: 'read', act: 'payments.exported' },
   'GET /exports/refunds': { access: 'read', act: 'refunds.exported' },
   'GET /exports/transfers': { access: 'read', act: 'transfers.exported' },
   'GET /exports/deliveries': { access: 'read', act: 'deliveries.exported' },
   'GET /integrations': { access: 'settings' },
   'GET /integrations/:provider': { access: 'settings' },
-  'PUT /integrations/:provider': { access: 'settings', stepUp: 'second-factor in live mode' },
-  'DELETE /integrations/:provider': { access: 'settings' },
+  'PUT /integrations/:provider': PROVIDERS,
+  'DELETE /integrations/:provider': PROVIDERS,
   'POST /integrations/:provider/check': { access: 'settings' },
 }
 

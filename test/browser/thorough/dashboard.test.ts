@@ -215,6 +215,37 @@ test('the step-up dialog can be closed, and nothing is changed', async () => {
   await page.getByText('No live keys').waitFor()
 })
 
+test('a live webhook endpoint is paused, changed and deleted after a step-up', async () => {
+  const { page, open, complaints } = await newOwner('Simi Ojo', 'simi@example.com')
+  await open('/live/webhooks')
+  const confirm = () =>
+    page.getByRole('dialog', { name: 'Confirm that it is you' }).getByRole('button', { name: 'Use a passkey' }).click()
+  const forget = () => database.rows(sql`update sessions set confirmed_at = now() - interval '11 minutes'`)
+  await page.getByRole('button', { name: 'New endpoint' }).click()
+  await page.getByLabel('Address').fill('https://shop.example/hook')
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('button', { name: 'Done' }).click()
+
+  await forget()
+  await page.getByRole('button', { name: /^Pause/ }).click()
+  await confirm()
+  await page.getByRole('button', { name: /^Resume/ }).waitFor()
+
+  await forget()
+  await page.getByRole('button', { name: /^Change/ }).click()
+  await page.getByLabel('Address').fill('https://shop.example/other')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await confirm()
+  await page.getByText('https://shop.example/other').waitFor()
+
+  await forget()
+  await page.getByRole('button', { name: /^Delete/ }).click()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await confirm()
+  await page.getByText('No endpoints').waitFor()
+  assert.deepEqual(complaints, [])
+})
+
 test('a phone and the keyboard alone: skip link, navigation, account menu, theme', async () => {
   const { page } = await newOwner('Yemi Cole', 'yemi@example.com')
   await page.setViewportSize({ width: 360, height: 740 })
