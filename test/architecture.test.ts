@@ -189,6 +189,17 @@ test('HTTP requests go through outbound/, which prevents SSRF and bounds them; `
   )
 })
 
+/** Who needs a whole address: the audit log, and the addresses that a credential allows. */
+const WHOLE_ADDRESS = ['src/http/dashboard/guard.ts', 'src/merchants/credential-limits.ts']
+
+test('a limit per address counts by networkOf, so that the addresses of one IPv6 network share it', () => {
+  const readers = sources.filter((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8').replaceAll(/networkOf\([\w.]+\.ip\)/g, '')
+    return /\.ip\b|\bremoteAddress\b/.test(text)
+  })
+  assert.deepEqual(readers.sort(), WHOLE_ADDRESS)
+})
+
 const isStore = (file: string) => file.startsWith('src/payments/store/') || file.endsWith('-store.ts')
 
 test('payments/state is a pure state machine: it imports no database, no store and no operation', () => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { isIPv6 } from 'node:net'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { MemberId } from '../kernel/ids.ts'
+import { networkOf } from '../kernel/network.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { MemberDependencies } from './dependencies.ts'
@@ -51,17 +51,6 @@ export function countersFor(
     { name: `address ${networkOf(address)}`, free: FREE_TRIES.address },
     { name: `account ${what} of ${email}`, free: FREE_TRIES.account },
   ]
-}
-
-/** An IPv6 address counts as its /64 network, because one person has all addresses of it. */
-export function networkOf(address: string): string {
-  if (!isIPv6(address) || /^::ffff:\d+\./i.test(address)) return address
-  const [left = '', right] = address.split('%', 1)[0]?.split('::') ?? []
-  const groups = left.split(':').filter(Boolean)
-  const missing = right === undefined ? 0 : 8 - groups.length - right.split(':').filter(Boolean).length
-  const all = [...groups, ...Array(missing).fill('0'), ...(right?.split(':').filter(Boolean) ?? [])]
-  const network = all.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16))
-  return `${network.join(':')}::/64`
 }
 
 /** The value of the device cookie after a complete sign-in. It proves nothing but that. */

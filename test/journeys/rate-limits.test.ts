@@ -91,6 +91,39 @@ test('guessing links is cut off after ten wrong ones a minute, with a page that 
   assert.match(refused.body, /Too many tries/)
 })
 
+test('the addresses of one IPv6 /64 share each limit: wrong links, payments of a link, wrong credentials', async () => {
+  const own = await startOn(database, { rateLimit: true, trustProxy: ['127.0.0.1'] })
+  const shop = await addMerchant(database)
+  const body = { title: 'Class', amount: 5_000, country: 'NG' }
+  const link = (await call(own, 'POST', '/payments/v1/links', { headers: shop.headers, body })).body.data
+  const path = new URL(link.url).pathname
+  const page = String((await call(own, 'GET', path)).body)
+  const hidden = (name: string) => new RegExp(`name="${name}" value="([^"]+)"`).exec(page)?.[1] ?? ''
+  const form = new URLSearchParams({ key: hidden('key'), token: hidden('token'), email: 'ada@example.com' })
+  const formHeaders = { 'content-type': 'application/x-www-form-urlencoded', origin: BASE_URL }
+  const asks: Record<string, (from: { 'x-forwarded-for': string }) => Promise<Answer>> = {
+    'wrong links': (headers) => call(own, 'GET', '/s/3RtDm8en6NZe7pF', { headers }),
+    'wrong credentials': (from) => {
+      const headers = { 'client-id': `cid_sandbox_${from['x-forwarded-for']}`, 'client-secret': 'x', ...from }
+      return call(own, 'GET', '/payments/v1/payments', { headers })
+    },
+    'payments of a link': (from) =>
+      call(own, 'POST', path, { headers: { ...formHeaders, ...from }, body: String(form) }),
+  }
+  for (const [number, [what, ask]] of Object.entries(asks).entries()) {
+    let addresses = 0
+    const askFrom = (network: string) => ask({ 'x-forwarded-for': `${network}::${++addresses}` })
+    const [one, other] = [`2001:db8:${number}:1`, `2001:db8:${number}:2`]
+    const since = { startMs: performance.now(), everyMs: 6_000 }
+    const first = await askFrom(one)
+    assert.notEqual(first.status, 429, what)
+    for (let count = 0; count < 19; count++) assert.ok([429, first.status].includes((await askFrom(one)).status), what)
+    assertLimited(await untilLimited(() => askFrom(one), since))
+    assert.equal((await askFrom(other)).status, first.status, `${what}: another network`)
+    assert.equal((await ask({ 'x-forwarded-for': `::ffff:192.0.2.${number}` })).status, first.status, what)
+  }
+})
+
 test('a page is served ten times a second to one address, with bursts of twenty', async () => {
   const fresh = await startService({ rateLimit: true })
   const shop = await addMerchant(fresh.database)

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LinkId, MerchantId, PaymentId } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
+import { networkOf } from '../../kernel/network.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { type RateLimit, RateLimiter, type Verdict } from './rate-limit.ts'
 
@@ -43,7 +44,7 @@ export const LIMITS = {
 export const MAX_STREAMS = { perAddress: 500, perAddressAndPayment: 10 }
 const STREAM_RETRY_SECONDS = 30
 
-/** All rate limits of the HTTP server. RATE_LIMIT=off disables them. */
+/** All rate limits of the HTTP server. "Per address" means per `networkOf`. RATE_LIMIT=off disables them. */
 export class Limits {
   readonly #on: boolean
   readonly #limiters: Record<keyof typeof LIMITS, RateLimiter>
@@ -74,18 +75,18 @@ export class Limits {
   }
 
   wrongCredentials(request: FastifyRequest, clientId: string): void {
-    this.#spend('wrongCredentials', request.ip, 'Too many calls with wrong credentials from this address.')
+    this.#spend('wrongCredentials', networkOf(request.ip), 'Too many calls with wrong credentials from this address.')
     if (clientId)
       this.#spend('wrongCredentials', `id ${clientId}`, 'Too many calls with a wrong secret for this client-id.')
   }
 
   page(request: FastifyRequest): void {
-    this.#spend('page', request.ip, 'Too many requests from this address.')
+    this.#spend('page', networkOf(request.ip), 'Too many requests from this address.')
   }
 
   /** Separate from pages: the first view of a page requests both. */
   logo(request: FastifyRequest): void {
-    this.#spend('logo', request.ip, 'Too many requests from this address.')
+    this.#spend('logo', networkOf(request.ip), 'Too many requests from this address.')
   }
 
   /** Whether a customer's request may trigger a check at the provider now. */
@@ -94,13 +95,13 @@ export class Limits {
   }
 
   status(request: FastifyRequest): void {
-    this.#spend('status', request.ip, 'Too many requests from this address.')
+    this.#spend('status', networkOf(request.ip), 'Too many requests from this address.')
   }
 
   /** Counts an SSE stream until its response closes. */
   stream(request: FastifyRequest, reply: FastifyReply, paymentId: PaymentId): void {
     if (!this.#on) return
-    const address = request.ip
+    const address = networkOf(request.ip)
     const addressAndPayment = `${address} ${paymentId}`
     const open = (key: string) => this.#streams.get(key) ?? 0
     if (open(address) >= MAX_STREAMS.perAddress || open(addressAndPayment) >= MAX_STREAMS.perAddressAndPayment)
@@ -119,47 +120,47 @@ export class Limits {
   /** Runs before the lookup of a link, so that an address with too many wrong guesses learns nothing. */
   beforeLink(request: FastifyRequest): void {
     if (!this.#on) return
-    const verdict = this.#limiters.wrongLinks.look(request.ip)
+    const verdict = this.#limiters.wrongLinks.look(networkOf(request.ip))
     if (!verdict.allowed) throw limited(verdict, 'Too many wrong links from this address.')
   }
 
   wrongLink(request: FastifyRequest): void {
-    if (this.#on) this.#limiters.wrongLinks.take(request.ip)
+    if (this.#on) this.#limiters.wrongLinks.take(networkOf(request.ip))
   }
 
   linkPayment(request: FastifyRequest, link: LinkId): void {
-    this.#spend('linkPaymentsOfAddress', request.ip, 'Too many payments from this address.')
+    this.#spend('linkPaymentsOfAddress', networkOf(request.ip), 'Too many payments from this address.')
     this.#spend('linkPayments', link, 'Too many payments of this link.')
   }
 
   docs(request: FastifyRequest): void {
-    this.#spend('docs', request.ip, 'Too many requests from this address.')
+    this.#spend('docs', networkOf(request.ip), 'Too many requests from this address.')
   }
 
   metrics(request: FastifyRequest): void {
-    this.#spend('metrics', request.ip, 'Too many requests from this address.')
+    this.#spend('metrics', networkOf(request.ip), 'Too many requests from this address.')
   }
 
   signIn(request: FastifyRequest): void {
-    this.#spend('signIn', request.ip, 'Too many requests from this address.')
+    this.#spend('signIn', networkOf(request.ip), 'Too many requests from this address.')
   }
 
   guest(request: FastifyRequest, limit: 'sandboxPages' | 'demoOrders'): void {
-    this.#spend(limit, request.ip, 'Too many requests from this address.')
+    this.#spend(limit, networkOf(request.ip), 'Too many requests from this address.')
   }
 
   forgedNotice(request: FastifyRequest, merchantId: MerchantId): void {
-    this.#spend('forgedNotices', request.ip, 'Too many notices with a bad signature from this address.')
+    this.#spend('forgedNotices', networkOf(request.ip), 'Too many notices with a bad signature from this address.')
     this.#spend('forgedNotices', merchantId, 'Too many notices with a bad signature for this merchant.')
   }
 
   unsignedNotice(request: FastifyRequest, merchantId: MerchantId): void {
-    this.#spend('unsignedNotices', request.ip, 'Too many unsigned notices from this address.')
+    this.#spend('unsignedNotices', networkOf(request.ip), 'Too many unsigned notices from this address.')
     this.#spend('unsignedNotices', merchantId, 'Too many unsigned notices for this merchant.')
   }
 
   noticeLookUp(request: FastifyRequest): void {
-    this.#spend('noticeLookUps', request.ip, 'Too many notices for unknown accounts from this address.')
+    this.#spend('noticeLookUps', networkOf(request.ip), 'Too many notices for unknown accounts from this address.')
   }
 
   /**
@@ -167,7 +168,7 @@ export class Limits {
    * counted.
    */
   noticeLookUpFound(request: FastifyRequest): void {
-    this.#limiters.noticeLookUps.releaseCall(request.ip)
+    this.#limiters.noticeLookUps.releaseCall(networkOf(request.ip))
   }
 
   #spend(name: keyof typeof LIMITS, key: string, why: string): void {
