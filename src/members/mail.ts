@@ -6,6 +6,17 @@ export interface Mail {
   text: string
 }
 
+const MAX_NAME_LENGTH = 60
+
+/**
+ * A merchant's name for subject and text. A stranger may get the mail, and mail programs make links of `shop.example`
+ * and `pay@shop.example`, so only letters, digits, spaces and a few signs are left, and not many.
+ */
+export function nameInMail(name: string): string {
+  const plain = name.normalize('NFKC').replaceAll(/[^\p{L}\p{M}\p{N}&'’(),+-]+/gu, ' ')
+  return Array.from(plain.trim()).slice(0, MAX_NAME_LENGTH).join('').trim() || 'a merchant'
+}
+
 export type SendMail = (mail: Mail) => Promise<void>
 
 /** Sends plain text over SMTP_URL. */

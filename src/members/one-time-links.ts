@@ -6,7 +6,7 @@ import { digestOf } from '../merchants/credential.ts'
 import { findMerchant } from '../merchants/merchant-store.ts'
 import type { MemberDependencies } from './dependencies.ts'
 import { endInvitationsOf, endResetsOf, insertLink, type NewLink } from './link-store.ts'
-import type { Mail } from './mail.ts'
+import { type Mail, nameInMail } from './mail.ts'
 import { recordAccountAct } from './member-acts-store.ts'
 import { findMemberByEmail, findOwner, hasOperator, lockRole } from './member-store.ts'
 import { isAllowed, type Role } from './permissions.ts'
@@ -69,8 +69,9 @@ export async function createInvitation(
     await recordAct(tx, { actor, act: 'member.invited', merchantId, subject: `${email} ${role}` })
     return { link: created, merchantName: merchant.name }
   })
-  const text = `You are invited to the dashboard of ${merchantName} on Manilla, as ${role}.\n\nOpen this link within 24 hours. It works once:\n\n${link.url}\n`
-  return { ...link, sent: mail(deps, { to: email, subject: `Invitation to ${oneLine(merchantName)}`, text }) }
+  const name = nameInMail(merchantName)
+  const text = `You are invited to the dashboard of the merchant "${name}" on Manilla, as ${role}.\n\nOpen this link within 24 hours. It works once:\n\n${link.url}\n`
+  return { ...link, sent: mail(deps, { to: email, subject: `Invitation to ${name}`, text }) }
 }
 
 /** Links end with the role of their creator, so the creator must keep it until the link is written. */
@@ -144,8 +145,4 @@ function mail({ sendMail, later }: MailingDependencies, message: Mail): boolean 
   if (!sendMail || !later) return false
   later(() => sendMail(message))
   return true
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ')
 }

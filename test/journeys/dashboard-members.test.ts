@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 import { sql } from '../../src/database/sql.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
 import { type MemberId, uuidOf } from '../../src/kernel/ids.ts'
-import { smtpMail } from '../../src/members/mail.ts'
+import { type Mail, smtpMail } from '../../src/members/mail.ts'
 import { setOperator } from '../../src/members/manage-members.ts'
 import { createInvitation, createResetLink } from '../../src/members/one-time-links.ts'
 import { digestOf } from '../../src/merchants/credential.ts'
@@ -256,6 +256,28 @@ test('invitations and forgotten passwords are sent by SMTP, and an unknown accou
   )
   await mailing.close()
   assert.equal(mails.received.length, 4, 'three per account before they have to wait')
+})
+
+test('a merchant’s name that is a link or has line breaks is plain text in subject and body of an invitation', async () => {
+  const name = 'Your account is locked. Visit https://evil.example/login or evil.example now'
+  const { merchantId } = await addMerchant(database, { name })
+  const { id } = await addMember(database, { role: 'owner', merchantId })
+  const mails: Mail[] = []
+  const mailing = await startOn(database, { sendMail: async (mail) => void mails.push(mail) })
+  const browser = await signedInBrowser(mailing, database, id)
+  const invited = { email: 'victim@example.com', role: 'viewer' }
+  assert.equal((await browser.call('POST', `/merchants/${merchantId}/invitations`, invited)).status, 201)
+  await eventually(
+    async () => mails,
+    ({ length }) => length === 1,
+  )
+  const [{ subject, text }] = mails as [Mail]
+  assert.doesNotMatch(subject, /[.:/@]/)
+  assert.deepEqual(
+    text.match(/\w+:\/\/[^/\s]+|[\w-]+\.(?:example|test)\b/g),
+    [BASE_URL],
+    'no other link than that of the dashboard',
+  )
 })
 
 test('the audit log shows who did what from where, newest first, in pages', async () => {
