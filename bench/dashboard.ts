@@ -115,7 +115,14 @@ async function addMember(database: Database, merchants: MerchantId[]): Promise<s
   const id = newId('member', new Date())
   const token = newToken()
   await database.transaction(async (tx) => {
-    await insertMember(tx, { id, email: 'bench@example.com', name: 'Bench', operator: false, passwordHash: null })
+    await insertMember(tx, {
+      id,
+      email: 'bench@example.com',
+      name: 'Bench',
+      operator: false,
+      passwordHash: null,
+      emailVerified: false,
+    })
     for (const merchant of merchants) await insertMembership(tx, id, merchant, 'owner')
   })
   const session = { id: newId('session', new Date()), memberId: id, digest: digestOf(token), complete: true }

@@ -126,6 +126,7 @@ const NOT_SEALED: Record<string, string> = {
   'merchant_logos.bytes': 'a picture',
   'notices.digest': 'a digest',
   'one_time_links.digest': 'a digest',
+  'one_time_links.mailed_digest': 'a digest',
   'passkeys.public_key': 'public',
   'payments.request_digest': 'a digest',
   'recovery_codes.digest': 'a digest',

@@ -14,7 +14,9 @@ import {
   hasOperator,
   insertMember,
   insertMembership,
+  isEmailVerified,
   lockMember,
+  updateEmailVerified,
   updatePassword,
 } from './member-store.ts'
 import { hashPassword, passwordMistake } from './password.ts'
@@ -93,7 +95,7 @@ export async function createAccount(
   await deps.database.transaction(async (tx) => {
     if (!(await useLink(tx, link.id))) throw deadLink()
     const operator = link.grantsOperator && !(await hasOperator(tx))
-    if (!(await insertMember(tx, { id, ...account, operator, passwordHash })))
+    if (!(await insertMember(tx, { id, ...account, operator, passwordHash, emailVerified: link.mailed })))
       throw new Problem('conflict', 'This e-mail address has an account. Sign in with it, then open the link again.')
     if (passkey && !(await insertPasskey(tx, passkey))) throw new Problem('conflict', 'This passkey is in use.')
     await join(tx, link, id, visit.address)
@@ -134,7 +136,11 @@ async function join(tx: Transaction, link: JoinLink, id: MemberId, address: stri
   await recordAct(tx, { actor: memberActor(id, address), act: 'member.joined', merchantId, subject: `${id} ${role}` })
 }
 
-/** Sets the password from a reset link and ends all sessions. A second factor that is left must still be given. */
+/**
+ * Sets the password from a reset link and ends all sessions and other reset links. A second factor that is left must
+ * still be given. The first mailed link of an address that is not verified leaves none: somebody else may have made the
+ * account and added a passkey. A link that was read elsewhere proves no mailbox, so the address counts as not verified.
+ */
 export async function resetPassword(
   deps: MemberDependencies,
   visit: Visit,
@@ -148,13 +154,16 @@ export async function resetPassword(
   await deps.database.transaction(async (tx) => {
     await lockMember(tx, memberId)
     if (!(await useLink(tx, link.id))) throw deadLink()
+    await endResetsOf(tx, memberId)
     await updatePassword(tx, memberId, hash)
-    if (link.clearsSecondFactor) {
+    const clears = link.clearsSecondFactor || (link.mailed && !(await isEmailVerified(tx, memberId)))
+    if (clears) {
       await deleteTotp(tx, memberId)
       await deletePasskeys(tx, memberId)
     }
+    await updateEmailVerified(tx, memberId, link.mailed)
     await deleteSessions(tx, memberId)
-    const act = link.clearsSecondFactor ? 'member.second_factors_reset' : 'member.password_reset'
+    const act = clears ? 'member.second_factors_reset' : 'member.password_reset'
     await recordAccountAct(tx, memberId, visit.address, { act, subject: memberId })
   })
   return startSession(

@@ -4,8 +4,11 @@ import { idOf, type MemberId, type MerchantId, type OneTimeLinkId, uuidOf } from
 import { lockMember } from './member-store.ts'
 import type { Role } from './permissions.ts'
 
-/** A link makes a member of a merchant (welcome, invitation) or gives a member a new password (reset). */
-export type OneTimeLink = { id: OneTimeLinkId; expiresAt: Date } & (
+/**
+ * A link makes a member of a merchant (welcome, invitation) or gives a member a new password (reset). `mailed`: it was
+ * read in the mail, so its reader has the mailbox.
+ */
+export type OneTimeLink = { id: OneTimeLinkId; expiresAt: Date; mailed: boolean } & (
   | {
       kind: 'welcome' | 'invitation'
       merchantId: MerchantId
@@ -18,7 +21,13 @@ export type OneTimeLink = { id: OneTimeLinkId; expiresAt: Date } & (
   | { kind: 'reset'; memberId: MemberId; email: string; name: string; clearsSecondFactor: boolean }
 )
 
-export type NewLink = { id: OneTimeLinkId; digest: Buffer; createdBy: string; minutes: number } & (
+export type NewLink = {
+  id: OneTimeLinkId
+  digest: Buffer
+  mailedDigest: Buffer | null
+  createdBy: string
+  minutes: number
+} & (
   | { kind: 'welcome'; merchantId: MerchantId; role: 'owner'; email: null; grantsOperator: boolean }
   | { kind: 'invitation'; merchantId: MerchantId; role: Role; email: string }
   | { kind: 'reset'; memberId: MemberId; clearsSecondFactor: boolean }
@@ -27,9 +36,9 @@ export type NewLink = { id: OneTimeLinkId; digest: Buffer; createdBy: string; mi
 export async function insertLink(tx: Transaction, link: NewLink): Promise<Date> {
   const merchantId = link.kind === 'reset' ? null : uuidOf(link.merchantId)
   const row = await tx.row<{ expires_at: Date }>(sql`
-    insert into one_time_links (id, kind, digest, merchant_id, role, email, member_id, grants_operator,
+    insert into one_time_links (id, kind, digest, mailed_digest, merchant_id, role, email, member_id, grants_operator,
                                 clears_second_factor, created_by, expires_at)
-    values (${uuidOf(link.id)}, ${link.kind}, ${link.digest}, ${merchantId},
+    values (${uuidOf(link.id)}, ${link.kind}, ${link.digest}, ${link.mailedDigest}, ${merchantId},
             ${link.kind === 'reset' ? null : link.role}, ${link.kind === 'reset' ? null : link.email},
             ${link.kind === 'reset' ? uuidOf(link.memberId) : null},
             ${link.kind === 'welcome' && link.grantsOperator}, ${link.kind === 'reset' && link.clearsSecondFactor},
@@ -51,20 +60,23 @@ interface LinkRow {
   grants_operator: boolean
   clears_second_factor: boolean
   expires_at: Date
+  mailed_digest: Buffer | null
 }
 
 const LINK = new Fixed(`
   select l.id, l.kind, l.merchant_id, me.name as merchant_name, l.role, l.email, l.member_id, m.email as member_email,
-         m.name as member_name, l.grants_operator, l.clears_second_factor, l.expires_at
+         m.name as member_name, l.grants_operator, l.clears_second_factor, l.expires_at, l.mailed_digest
     from one_time_links l left join merchants me on me.id = l.merchant_id left join members m on m.id = l.member_id`)
 
-function linkOf(row: LinkRow): OneTimeLink {
+function linkOf(row: LinkRow, digest?: Buffer): OneTimeLink {
   const id = idOf('oneTimeLink', row.id)
+  const mailed = digest !== undefined && row.mailed_digest?.equals(digest) === true
   if (row.kind === 'reset')
     return {
       id,
       kind: 'reset',
       expiresAt: row.expires_at,
+      mailed,
       memberId: idOf('member', row.member_id),
       email: row.member_email,
       name: row.member_name,
@@ -74,6 +86,7 @@ function linkOf(row: LinkRow): OneTimeLink {
     id,
     kind: row.kind,
     expiresAt: row.expires_at,
+    mailed,
     merchantId: idOf('merchant', row.merchant_id),
     merchantName: row.merchant_name,
     role: row.role,
@@ -85,8 +98,8 @@ function linkOf(row: LinkRow): OneTimeLink {
 /** A link that is neither used nor expired. */
 export async function findLink(db: Queries, digest: Buffer): Promise<OneTimeLink | undefined> {
   const row = await db.row<LinkRow>(sql`
-    ${LINK} where l.digest = ${digest} and l.used_at is null and l.expires_at > now()`)
-  return row && linkOf(row)
+    ${LINK} where (l.digest = ${digest} or l.mailed_digest = ${digest}) and l.used_at is null and l.expires_at > now()`)
+  return row && linkOf(row, digest)
 }
 
 /** Marks the link as used. False when another request was first: the row lock makes one win. */
@@ -137,5 +150,5 @@ export async function listInvitations(db: Queries, merchantId: MerchantId): Prom
   const rows = await db.rows<LinkRow>(sql`
     ${LINK} where l.kind = 'invitation' and l.merchant_id = ${uuidOf(merchantId)}
        and l.used_at is null and l.expires_at > now() order by l.id`)
-  return rows.map(linkOf)
+  return rows.map((row) => linkOf(row))
 }

@@ -52,14 +52,21 @@ export async function findMemberNames(db: Queries, ids: MemberId[]): Promise<Map
   return new Map(rows.map(({ id, name }) => [idOf('member', id), name]))
 }
 
+interface NewMember {
+  id: MemberId
+  email: string
+  name: string
+  operator: boolean
+  passwordHash: string | null
+  emailVerified: boolean
+}
+
 /** False when an account with this e-mail address exists. */
-export async function insertMember(
-  tx: Transaction,
-  member: { id: MemberId; email: string; name: string; operator: boolean; passwordHash: string | null },
-): Promise<boolean> {
+export async function insertMember(tx: Transaction, member: NewMember): Promise<boolean> {
+  const { id, email, name, operator, passwordHash, emailVerified } = member
   const inserted = await tx.row(sql`
-    insert into members (id, email, name, operator, password_hash)
-    values (${uuidOf(member.id)}, ${member.email}, ${member.name}, ${member.operator}, ${member.passwordHash})
+    insert into members (id, email, name, operator, password_hash, email_verified_at)
+    values (${uuidOf(id)}, ${email}, ${name}, ${operator}, ${passwordHash}, case when ${emailVerified} then now() end)
     on conflict do nothing returning id`)
   return inserted !== undefined
 }
@@ -71,6 +78,19 @@ export async function lockMember(tx: Transaction, id: MemberId): Promise<void> {
 
 export async function updatePassword(tx: Transaction, id: MemberId, hash: string): Promise<void> {
   await tx.rows(sql`update members set password_hash = ${hash} where id = ${uuidOf(id)}`)
+}
+
+/** Whether the last link that made the account or set its password was read in a mail to its address. */
+export async function isEmailVerified(db: Queries, id: MemberId): Promise<boolean> {
+  const verified = await db.row(sql`
+    select from members where id = ${uuidOf(id)} and email_verified_at is not null`)
+  return verified !== undefined
+}
+
+export async function updateEmailVerified(tx: Transaction, id: MemberId, verified: boolean): Promise<void> {
+  await tx.rows(sql`
+    update members set email_verified_at = case when ${verified} then coalesce(email_verified_at, now()) end
+     where id = ${uuidOf(id)}`)
 }
 
 export async function updateOperator(tx: Transaction, id: MemberId, operator: boolean): Promise<boolean> {

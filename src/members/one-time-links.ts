@@ -8,7 +8,7 @@ import type { MemberDependencies } from './dependencies.ts'
 import { endInvitationsOf, endResetsOf, insertLink, type NewLink } from './link-store.ts'
 import { type Mail, nameInMail } from './mail.ts'
 import { recordAccountAct } from './member-acts-store.ts'
-import { findMemberByEmail, findOwner, hasOperator, lockRole } from './member-store.ts'
+import { findMemberByEmail, findOwner, hasOperator, isEmailVerified, lockRole } from './member-store.ts'
 import { isAllowed, type Role } from './permissions.ts'
 import { newToken } from './token.ts'
 import { countTry } from './tries-store.ts'
@@ -43,7 +43,7 @@ export function createWelcomeLink(
     if (await findOwner(tx, merchantId)) return undefined
     const grantsOperator = !(await hasOperator(tx))
     const link = { kind: 'welcome' as const, merchantId, role: 'owner' as const, email: null, grantsOperator }
-    return create(deps, tx, { ...link, createdBy: actor, minutes: WELCOME_MINUTES })
+    return (await create(deps, tx, { ...link, createdBy: actor, minutes: WELCOME_MINUTES })).link
   })
 }
 
@@ -54,7 +54,7 @@ export async function createInvitation(
   { merchantId, email, role, by }: { merchantId: MerchantId; email: string; role: Role; by?: MemberId },
 ): Promise<CreatedLink & { sent: boolean }> {
   if (deps.sendMail) await limitMail(deps, merchantId)
-  const { link, merchantName } = await deps.database.transaction(async (tx) => {
+  const { link, mailedURL, merchantName } = await deps.database.transaction(async (tx) => {
     if (by) await lockCreator(tx, by, merchantId)
     const merchant = await findMerchant(tx, merchantId)
     if (!merchant) throw new Problem('not_found', `There is no merchant ${merchantId}.`)
@@ -67,10 +67,10 @@ export async function createInvitation(
     const invitation = { kind: 'invitation' as const, merchantId, role, email }
     const created = await create(deps, tx, { ...invitation, createdBy: actor, minutes: INVITATION_MINUTES })
     await recordAct(tx, { actor, act: 'member.invited', merchantId, subject: `${email} ${role}` })
-    return { link: created, merchantName: merchant.name }
+    return { ...created, merchantName: merchant.name }
   })
   const name = nameInMail(merchantName)
-  const text = `You are invited to the dashboard of the merchant "${name}" on Manilla, as ${role}.\n\nOpen this link within 24 hours. It works once:\n\n${link.url}\n`
+  const text = `You are invited to the dashboard of the merchant "${name}" on Manilla, as ${role}.\n\nOpen this link within 24 hours. It works once:\n\n${mailedURL}\n`
   return { ...link, sent: mail(deps, { to: email, subject: `Invitation to ${name}`, text }) }
 }
 
@@ -79,6 +79,9 @@ export async function lockCreator(tx: Transaction, by: MemberId, merchantId: Mer
   const role = await lockRole(tx, by, merchantId)
   if (!role || !isAllowed(role, 'members')) throw new Problem('forbidden', 'Your role has changed meanwhile.')
 }
+
+const CLEARS =
+  'It also removes the passkeys, the authenticator app and the recovery codes of the account. Add yours again afterwards.'
 
 interface ResetOptions {
   clearsSecondFactor: boolean
@@ -94,7 +97,7 @@ export async function createResetLink(
   member: { id: MemberId; email: string },
   { clearsSecondFactor, address, check }: ResetOptions,
 ): Promise<CreatedLink & { sent: boolean }> {
-  const link = await deps.database.transaction(async (tx) => {
+  const { link, mailedURL, isVerified } = await deps.database.transaction(async (tx) => {
     await check?.(tx)
     // A stranger who asks for a link must not end one that an admin or operator has made.
     await endResetsOf(tx, member.id, actor.startsWith('visitor ') ? 'visitor %' : '%')
@@ -102,9 +105,10 @@ export async function createResetLink(
     const created = await create(deps, tx, { ...reset, createdBy: actor, minutes: INVITATION_MINUTES })
     const subject = `${member.id}${clearsSecondFactor ? ' with second factors' : ''}`
     await recordAccountAct(tx, member.id, address, { act: 'member.reset_link_created', subject, actor })
-    return created
+    return { ...created, isVerified: await isEmailVerified(tx, member.id) }
   })
-  const text = `Choose a new password for the Manilla dashboard. Open this link within 24 hours. It works once:\n\n${link.url}\n\nIf you did not expect it, do nothing: your password has not changed.\n`
+  const clears = clearsSecondFactor || !isVerified ? `${CLEARS}\n\n` : ''
+  const text = `Choose a new password for the Manilla dashboard. Open this link within 24 hours. It works once:\n\n${mailedURL}\n\n${clears}If you did not expect it, do nothing: your password has not changed.\n`
   return { ...link, sent: mail(deps, { to: member.email, subject: 'New password for the Manilla dashboard', text }) }
 }
 
@@ -118,16 +122,19 @@ export function requestReset(deps: MemberDependencies, email: string, address: s
   })
 }
 
+/** The mailed token is another one than that of the creator: it proves that its reader has the mailbox. */
 async function create(
   { clock, baseUrl }: Dependencies,
   tx: Transaction,
-  link: DistributiveOmit<NewLink, 'id' | 'digest'>,
-): Promise<CreatedLink> {
-  const token = newToken()
+  link: DistributiveOmit<NewLink, 'id' | 'digest' | 'mailedDigest'>,
+): Promise<{ link: CreatedLink; mailedURL: string }> {
+  const [token, mailedToken] = [newToken(), newToken()]
   const id = newId('oneTimeLink', clock.now())
-  const expiresAt = await insertLink(tx, { ...link, id, digest: digestOf(token) } as NewLink)
+  const digests = { digest: digestOf(token), mailedDigest: digestOf(mailedToken) }
+  const expiresAt = await insertLink(tx, { ...link, id, ...digests } as NewLink)
   // In the fragment, which browsers do not send: the token is in no log of a server or proxy.
-  return { id, url: `${baseUrl()}/dashboard/welcome#${token}`, expiresAt }
+  const urlOf = (token: string) => `${baseUrl()}/dashboard/welcome#${token}`
+  return { link: { id, url: urlOf(token), expiresAt }, mailedURL: urlOf(mailedToken) }
 }
 
 type DistributiveOmit<Type, Key extends PropertyKey> = Type extends unknown ? Omit<Type, Key> : never

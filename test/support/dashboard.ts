@@ -51,7 +51,7 @@ export async function addMember(
   const id = newId('member', new Date())
   const account = { id, email: email ?? `member${++members}@example.com`, name: `Member ${members}` }
   await database.transaction(async (tx) => {
-    await insertMember(tx, { ...account, operator: false, passwordHash: null })
+    await insertMember(tx, { ...account, operator: false, passwordHash: null, emailVerified: false })
     if (role && merchantId) await insertMembership(tx, id, merchantId, role)
     // Never read here: it only makes the account one with a second factor.
     if (totp) await tx.rows(sql`update members set totp_secret = 'x' where id = ${uuidOf(id)}`)

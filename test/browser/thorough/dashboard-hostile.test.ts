@@ -45,7 +45,14 @@ async function plant(memberId: MemberId, answering: string): Promise<string[]> {
   await database.transaction(async (tx) => {
     for (const [number, text] of SHORT.entries()) {
       const id = newId('member', now)
-      const account = { id, email: `${number}@example.com`, name: text, operator: false, passwordHash: null }
+      const account = {
+        id,
+        email: `${number}@example.com`,
+        name: text,
+        operator: false,
+        passwordHash: null,
+        emailVerified: false,
+      }
       await insertMember(tx, account)
       await insertMembership(tx, id, merchantId, 'viewer')
       await recordAct(tx, {
