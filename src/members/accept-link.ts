@@ -6,6 +6,7 @@ import { Problem, refuse } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
 import type { MemberDependencies } from './dependencies.ts'
 import { deletePasskeys, deleteTotp, insertPasskey } from './factor-store.ts'
+import type { HashClient } from './hash-queue.ts'
 import { endResetsOf, findLink, type OneTimeLink, useLink } from './link-store.ts'
 import { hasSecondFactor, type Member, memberActor, parseEmail, parseMemberName, type Visit } from './member.ts'
 import { recordAccountAct } from './member-acts-store.ts'
@@ -20,6 +21,7 @@ import {
   updatePassword,
 } from './member-store.ts'
 import { hashPassword, passwordMistake } from './password.ts'
+import { ownAccount } from './prove-identity.ts'
 import { deleteSessions } from './session-store.ts'
 import { type StartedSession, startSession } from './sign-in.ts'
 import { readRegistration, registrationOptions } from './webauthn.ts'
@@ -89,7 +91,7 @@ export async function createAccount(
   const { password, passkey: response } = given
   if ((password === undefined) === (response === undefined))
     throw new Problem('invalid_request', 'Send either a password or a passkey.')
-  const passwordHash = password === undefined ? null : await hashChecked(password, account)
+  const passwordHash = password === undefined ? null : await hashChecked(password, account, invitedBy(link))
   const passkey = response && (await readRegistration(deps, id, { response, name: 'First passkey' }))
 
   await deps.database.transaction(async (tx) => {
@@ -150,7 +152,7 @@ export async function resetPassword(
   const link = await readLink(deps, token)
   if (link.kind !== 'reset') throw new Problem('conflict', 'This link makes an account; it does not reset a password.')
   const { memberId } = link
-  const hash = await hashChecked(password, link)
+  const hash = await hashChecked(password, link, ownAccount(link))
   await deps.database.transaction(async (tx) => {
     await lockMember(tx, memberId)
     if (!(await useLink(tx, link.id))) throw deadLink()
@@ -178,8 +180,17 @@ export async function resetPassword(
   )
 }
 
-export async function hashChecked(password: string, account: { email: string; name: string }): Promise<string> {
+/** The holders of a merchant's links share their places, because a merchant can invite without end. */
+function invitedBy({ merchantId }: JoinLink): HashClient {
+  return { known: true, name: merchantId }
+}
+
+export async function hashChecked(
+  password: string,
+  account: { email: string; name: string },
+  client: HashClient,
+): Promise<string> {
   const message = passwordMistake(password, account)
   if (message) refuse([{ pointer: '/password', code: 'invalid_value', message }])
-  return hashPassword(password)
+  return hashPassword(password, client)
 }

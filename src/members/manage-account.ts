@@ -20,11 +20,15 @@ import { endResetsOf } from './link-store.ts'
 import { hasSecondFactor, type Member, parseMemberName, type Session } from './member.ts'
 import { recordAccountAct } from './member-acts-store.ts'
 import { findMember, lockMember, updatePassword } from './member-store.ts'
-import { totpContext } from './prove-identity.ts'
+import { ownAccount, totpContext } from './prove-identity.ts'
 import { deleteSessions, replaceToken } from './session-store.ts'
 import { newRecoveryCodes, newToken, recoveryCodeDigest } from './token.ts'
 import { newTotpSecret, totpAddress, totpStep } from './totp.ts'
+import { countTry } from './tries-store.ts'
 import { readRegistration, registrationOptions } from './webauthn.ts'
+
+/** New passwords of a member in a row before each further one has to wait. */
+const FREE_CHANGES = 10
 
 /** Changes the own password. Other sessions and reset links end; this session gets another token, which is returned. */
 export async function changePassword(
@@ -33,7 +37,12 @@ export async function changePassword(
   { id, member }: Session,
   password: string,
 ): Promise<string> {
-  const hash = await hashChecked(password, member)
+  const seconds = await countTry(deps.database, [{ name: `password changes of ${member.id}`, free: FREE_CHANGES }])
+  if (seconds !== undefined)
+    throw new Problem('rate_limited', `Too many new passwords. Try again in ${seconds} s.`, {
+      retryAfterSeconds: seconds,
+    })
+  const hash = await hashChecked(password, member, ownAccount(member))
   const token = newToken()
   await deps.database.transaction(async (tx) => {
     await updatePassword(tx, member.id, hash)

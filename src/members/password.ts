@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { Problem } from '../kernel/problem.ts'
+import { type HashClient, HashQueue } from './hash-queue.ts'
 
 /** argon2id with the first choice of the OWASP cheat sheet: 19 MiB, 2 passes; about 80 ms on a slow core. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1 }
@@ -8,31 +8,19 @@ const TAG_BYTES = 32
 const MIN_LENGTH = 12
 const MAX_LENGTH = 200
 
-// Hashing runs on the thread pool that DNS and compression share, so only one thread is used and the queue is bounded.
-const MAX_WAITING = 50
-
 const hashAsync = promisify(argon2)
-let last: Promise<unknown> = Promise.resolve()
-let waiting = 0
+// Hashing runs on the thread pool that DNS and compression share, so only one thread is used and the queue is bounded.
+const queue = new HashQueue()
 
-async function hash(password: string, nonce: Buffer, cost: typeof COST): Promise<Buffer> {
-  if (waiting >= MAX_WAITING)
-    throw new Problem('unavailable', 'Too many people sign in at once. Try again shortly.', { retryAfterSeconds: 2 })
-  waiting++
+function hash(client: HashClient, password: string, nonce: Buffer, cost: typeof COST): Promise<Buffer> {
   const message = Buffer.from(password.normalize('NFKC'))
-  const hashed = last.then(() => hashAsync('argon2id', { message, nonce, tagLength: TAG_BYTES, ...cost }))
-  last = hashed.catch(() => {})
-  try {
-    return await hashed
-  } finally {
-    waiting--
-  }
+  return queue.run(client, () => hashAsync('argon2id', { message, nonce, tagLength: TAG_BYTES, ...cost }))
 }
 
 /** In PHC string format, so that the cost can change later. */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, client: HashClient): Promise<string> {
   const salt = randomBytes(16)
-  return phc(COST, salt, await hash(password, salt, COST))
+  return phc(COST, salt, await hash(client, password, salt, COST))
 }
 
 function phc({ memory, passes, parallelism }: typeof COST, salt: Buffer, tag: Buffer): string {
@@ -43,11 +31,15 @@ function phc({ memory, passes, parallelism }: typeof COST, salt: Buffer, tag: Bu
 const UNKNOWN = phc(COST, randomBytes(16), randomBytes(TAG_BYTES))
 
 /** Takes the same time for an account that does not exist or has no password (null). */
-export async function passwordMatches(password: string, stored: string | null | undefined): Promise<boolean> {
+export async function passwordMatches(
+  password: string,
+  stored: string | null | undefined,
+  client: HashClient,
+): Promise<boolean> {
   const [, , , cost = '', salt = '', tag = ''] = (stored ?? UNKNOWN).split('$')
   const [memory = 0, passes = 0, parallelism = 0] = cost.split(',').map((part) => Number(part.slice(2)))
   const expected = Buffer.from(tag, 'base64')
-  const actual = await hash(password, Buffer.from(salt, 'base64'), { memory, passes, parallelism })
+  const actual = await hash(client, password, Buffer.from(salt, 'base64'), { memory, passes, parallelism })
   return timingSafeEqual(actual, expected) && typeof stored === 'string'
 }
 

@@ -6,6 +6,7 @@ import { Problem } from '../kernel/problem.ts'
 import type { SecretBox } from '../kernel/secret-box.ts'
 import type { MemberDependencies } from './dependencies.ts'
 import { findTotp, useRecoveryCode, useTotpStep } from './factor-store.ts'
+import type { HashClient } from './hash-queue.ts'
 import { hasSecondFactor, type Member, type Visit } from './member.ts'
 import { recordAccountAct } from './member-acts-store.ts'
 import { findPasswordHash } from './member-store.ts'
@@ -40,8 +41,8 @@ export function countersFor(
   email: string,
   { address, device = '' }: Visit,
 ): TryCounter[] {
-  const [nonce = '', signature = ''] = device.split('.')
-  if (device && secrets.verify(signature, `${nonce} ${email}`, 'dashboard device'))
+  const nonce = nonceOf(secrets, email, device)
+  if (nonce)
     return [
       { name: `device ${nonce} ${what} of ${email}`, free: FREE_TRIES.device },
       // Who once had access may have collected many cookies.
@@ -51,6 +52,22 @@ export function countersFor(
     { name: `address ${networkOf(address)}`, free: FREE_TRIES.address },
     { name: `account ${what} of ${email}`, free: FREE_TRIES.account },
   ]
+}
+
+/** The nonce of a device cookie of this account. */
+function nonceOf(secrets: SecretBox, email: string, device: string): string | undefined {
+  const [nonce = '', signature = ''] = device.split('.')
+  return secrets.verify(signature, `${nonce} ${email}`, 'dashboard device') ? nonce : undefined
+}
+
+/** Whose place in the queue for password hashes a sign-in takes. It does not tell whether the account exists. */
+export function hashClientOf(secrets: SecretBox, email: string, { address, device = '' }: Visit): HashClient {
+  return nonceOf(secrets, email, device) ? ownAccount({ email }) : { known: false, name: networkOf(address) }
+}
+
+/** All sessions, browsers and reset links of an account share its places. */
+export function ownAccount({ email }: { email: string }): HashClient {
+  return { known: true, name: email }
 }
 
 /** The value of the device cookie after a complete sign-in. It proves nothing but that. */
@@ -115,7 +132,7 @@ export async function recordRefusal(
 
 async function checkProof(
   deps: MemberDependencies,
-  { id, factors }: Member,
+  { id, email, factors }: Member,
   purpose: ChallengePurpose,
   { code, recoveryCode, passkey, password }: Proof,
 ): Promise<string | undefined> {
@@ -129,7 +146,9 @@ async function checkProof(
       ? 'recovery code'
       : undefined
   if (password !== undefined && purpose.startsWith('step-up') && !hasSecondFactor(factors))
-    return (await passwordMatches(password, await findPasswordHash(deps.database, id))) ? 'password' : undefined
+    return (await passwordMatches(password, await findPasswordHash(deps.database, id), ownAccount({ email })))
+      ? 'password'
+      : undefined
   return undefined
 }
 

@@ -90,6 +90,16 @@ export async function deleteSessions(db: Queries, memberId: MemberId, except?: S
   return deleted.length
 }
 
+const MAX_SESSIONS = 50
+
+/** Ends the sessions beyond the newest 50: each has a rate limit of its own. Half-finished ones count apart. */
+export async function deleteOldestSessions(tx: Transaction, memberId: MemberId, complete: boolean): Promise<void> {
+  await tx.rows(sql`
+    delete from sessions where id in (
+      select id from sessions where member_id = ${uuidOf(memberId)} and complete = ${complete}
+       order by last_seen_at desc, id desc offset ${MAX_SESSIONS})`)
+}
+
 export interface SessionSummary {
   id: SessionId
   createdAt: Date

@@ -9,8 +9,8 @@ import { hasSecondFactor, type Member, parseEmail, type Session, type Visit } fr
 import { recordAccountAct } from './member-acts-store.ts'
 import { findMember, findMemberByEmail, findPasswordHash, lockMember } from './member-store.ts'
 import { passwordMatches } from './password.ts'
-import { countersFor, limitTries, type Proof, proveIdentity, recordRefusal } from './prove-identity.ts'
-import { confirmSession, deleteSession, insertSession } from './session-store.ts'
+import { countersFor, hashClientOf, limitTries, type Proof, proveIdentity, recordRefusal } from './prove-identity.ts'
+import { confirmSession, deleteOldestSessions, deleteSession, insertSession } from './session-store.ts'
 import { newToken } from './token.ts'
 import { signatureOptions, verifySignature } from './webauthn.ts'
 
@@ -37,7 +37,7 @@ export async function signInWithPassword(
   const email = parseEmail(given.email) ?? given.email.trim().toLowerCase()
   const found = await limitTries(deps, countersFor(secrets, 'password', email, visit), async () => {
     const known = await findMemberByEmail(database, email)
-    if (await passwordMatches(given.password, known?.passwordHash)) return known
+    if (await passwordMatches(given.password, known?.passwordHash, hashClientOf(secrets, email, visit))) return known
     const refusal = { act: 'sign_in.refused', subject: 'password' }
     if (known) deps.later(() => recordAccountAct(database, known.member.id, visit.address, refusal))
     return undefined
@@ -137,6 +137,7 @@ export function startSession(
     if (!member || (isProved && !(await isProved(tx)))) throw new Problem('sign_in_refused', 'Sign in again.')
     const complete = isComplete(member)
     await insertSession(tx, { id, memberId, digest: digestOf(token), complete }, visit)
+    await deleteOldestSessions(tx, memberId, complete)
     if (complete) await recordAccountAct(tx, memberId, visit.address, { act: 'session.started', subject: method })
     return { token, member, complete }
   })

@@ -30,7 +30,7 @@ const { app, database } = await startService()
 const parts = { database, clock: systemClock, baseUrl: () => BASE_URL }
 await app.listen({ port: 0, host: '127.0.0.1' })
 const { port } = app.server.address() as AddressInfo
-const passwordHash = await hashPassword(PASSWORD)
+const passwordHash = await hashPassword(PASSWORD, { known: true, name: 'test' })
 
 const browserOf = (id: MemberId) => signedInBrowser(app, database, id)
 const isSignedIn = async (browser: DashboardBrowser) => (await browser.call('GET', '/session')).status === 200
@@ -182,13 +182,14 @@ test('of two passkeys that are removed at once, one stays when it is the only wa
 
 /** Keeps the password hashing busy, so that a request waits in its queue while something else changes. */
 function busyHashing(): Promise<unknown> {
-  return Promise.all(Array.from({ length: 8 }, () => hashPassword(PASSWORD)))
+  const clients = Array.from({ length: 16 }, (_, number) => ({ known: number % 2 === 0, name: `busy ${number}` }))
+  return Promise.all(clients.map((client) => hashPassword(PASSWORD, client)))
 }
 
 test('I3: a sign-in that began with the old password ends with it', async () => {
   const { merchantId } = await addMerchant(database)
   const { id, email } = await addWithPassword('owner', merchantId)
-  const other = await hashPassword(`${PASSWORD} changed`)
+  const other = await hashPassword(`${PASSWORD} changed`, { known: true, name: 'test' })
   await database.rows(sql`delete from sign_in_tries`)
   const busy = busyHashing()
   const thief = newBrowser(app)

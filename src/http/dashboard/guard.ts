@@ -100,7 +100,8 @@ async function admit({ database, limits, cookies }: GuardParts, request: Fastify
   const token = cookies.read(request, 'session')
   request.session = token === undefined ? undefined : await findSession(database, digestOf(token))
   const { session } = request
-  if (!session) limits.signIn(request)
+  if (session) limits.session(session.id)
+  else limits.signIn(request)
   if (access === 'public') return
   if (!session) throw new Problem('not_signed_in', 'Sign in first.')
   if (access === 'half-signed-in') return

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { LinkId, MerchantId, PaymentId } from '../../kernel/ids.ts'
+import type { LinkId, MerchantId, PaymentId, SessionId } from '../../kernel/ids.ts'
 import type { Mode } from '../../kernel/mode.ts'
 import { networkOf } from '../../kernel/network.ts'
 import { Problem } from '../../kernel/problem.ts'
@@ -33,6 +33,8 @@ export const LIMITS = {
   demoOrders: { perSecond: 0.2, burst: 20 },
   /** Requests of the dashboard without a session. Wrong passwords and codes have limits of their own. */
   signIn: { perSecond: 2, burst: 60 },
+  /** All requests of a session. A change counts twice. A screen makes about ten; open tabs read again what changed. */
+  session: { perSecond: 20, burst: 200 },
   /** Providers' notices, by address and by merchant. A notice with a valid signature costs nothing here. */
   forgedNotices: { perSecond: 5, burst: 50 },
   unsignedNotices: { perSecond: 5, burst: 50 },
@@ -143,6 +145,10 @@ export class Limits {
 
   signIn(request: FastifyRequest): void {
     this.#spend('signIn', networkOf(request.ip), 'Too many requests from this address.')
+  }
+
+  session(id: SessionId): void {
+    this.#spend('session', id, 'Too many requests of this session.')
   }
 
   guest(request: FastifyRequest, limit: 'sandboxPages' | 'demoOrders'): void {
