@@ -47,7 +47,7 @@ export async function startCluster(config: Config, log: Logger): Promise<Cluster
     await Promise.all(Array.from({ length: config.workers - 1 }, () => startedBy(fork())))
     cluster.on('exit', ({ process: { pid } }, code, signal) => {
       if (stopping) return
-      log.error({ pid, code, signal }, 'a worker ended unexpectedly and is replaced')
+      log.error({ signal }, `worker ${pid} ended unexpectedly (exit code ${code}) and is replaced`)
       setTimeout(() => stopping || fork(), REPLACE_AFTER_MS)
     })
     // A worker may have ended while the others started.

@@ -6,7 +6,9 @@ import { createLog } from '../../log.ts'
 import { banner } from '../banner.ts'
 import { type Started, startCluster } from '../cluster.ts'
 import type { Command } from '../command.ts'
+import { notifySystemd } from '../notify-systemd.ts'
 import { forgetRunningService, recordRunningService } from '../running-service.ts'
+import { startWatchdog } from '../watchdog.ts'
 
 const STOP_WITHIN_MS = 9_500
 
@@ -47,11 +49,13 @@ export const serve: Command = {
     process.on('SIGINT', stop)
 
     const { service } = await starting
+    startWatchdog(log)
     if (cluster.worker) return void cluster.worker.send(service)
     if (config.role !== 'worker')
       await recordRunningService(config, service).catch((err) =>
         log.warn({ err }, 'the URL of the service was not recorded in DATA_DIR; commands need --url'),
       )
+    notifySystemd(log, process.env)
     process.stdout.write(banner(service, config, process.stdout.isTTY))
   },
 }
