@@ -191,11 +191,15 @@ test('webhook endpoints: the secret is shown once, rotated, tried, paused and de
   assert.deepEqual((await owner.call('GET', endpoints)).body.data, [])
 })
 
-async function openStream(browser: DashboardBrowser, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+async function openStream(
+  browser: DashboardBrowser,
+  headers: Record<string, string> = {},
+  of = base,
+): Promise<IncomingMessage> {
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     const call = get(
-      `${baseUrl}/dashboard/api${base}/changes`,
+      `${baseUrl}/dashboard/api${of}/changes`,
       { agent: false, headers: { cookie, accept: 'text/event-stream', ...headers } },
       resolve,
     )
@@ -266,5 +270,21 @@ test('one member has 20 streams at most, so that others have some', async () => 
   const open = Array.from({ length: 22 }, () => openStream(browser))
   const statuses = (await Promise.all(open)).map(({ statusCode }) => statusCode)
   assert.equal(statuses.filter((status) => status === 200).length, 20)
+  assert.equal((await openStream(owner)).statusCode, 200)
+})
+
+test('one merchant has 200 streams at most, so that other merchants have some', async () => {
+  const crowded = (await service.addShop('Crowded shop')).merchantId
+  const statuses: (number | undefined)[] = []
+  for (let number = 0; number < 11; number++) {
+    const viewer = await addMember(database, { role: 'viewer', merchantId: crowded })
+    const browser = await signedInBrowser(app, database, viewer.id, { origin: baseUrl })
+    const open = Array.from({ length: 20 }, () => openStream(browser, {}, `/merchants/${crowded}/sandbox`))
+    statuses.push(...(await Promise.all(open)).map(({ statusCode }) => statusCode))
+  }
+  assert.deepEqual(
+    [200, 503].map((wanted) => statuses.filter((status) => status === wanted).length),
+    [200, 20],
+  )
   assert.equal((await openStream(owner)).statusCode, 200)
 })

@@ -8,7 +8,7 @@ import { sql } from '../../src/database/sql.ts'
 import { newId, uuidOf } from '../../src/kernel/ids.ts'
 import { addMember, signedInBrowser } from '../support/dashboard.ts'
 import { eventually } from '../support/paying.ts'
-import { addMerchant, call, checkout, startService, type TestMerchant } from '../support/service.ts'
+import { addMerchant, call, checkout, startOn, startService, type TestMerchant } from '../support/service.ts'
 
 const { app, database } = await startService()
 // The buffers of a Unix socket are small. Those of TCP grow to what the machine allows, and could hold a whole export.
@@ -221,10 +221,13 @@ async function addLargePayments({ place, merchantId }: TestMerchant): Promise<vo
 }
 
 /** An export whose rows are not read yet. */
-function startExport(merchant: TestMerchant): Promise<{ request: ClientRequest; response: IncomingMessage }> {
+function startExport(
+  merchant: TestMerchant,
+  at = socketPath,
+): Promise<{ request: ClientRequest; response: IncomingMessage }> {
   return new Promise((resolve, reject) => {
     const path = '/payments/v1/exports/payments'
-    const request = get({ socketPath, path, headers: merchant.headers }, (response) => {
+    const request = get({ socketPath: at, path, headers: merchant.headers }, (response) => {
       response.on('error', () => {})
       resolve({ request, response })
     })
@@ -292,4 +295,32 @@ test('an export that fails midway ends without its last chunk, so that a client 
     for await (const _ of response);
   }, /aborted/)
   assert.equal((await exported(merchant, 'payments?columns=id&status=expired')).status, 200)
+})
+
+test('two merchants who do not read their exports do not keep the others from theirs', async () => {
+  const [first, second, third] = [await addMerchant(database), await addMerchant(database), await addMerchant(database)]
+  await addLargePayments(first)
+  await addLargePayments(second)
+  const impatient = await startOn(database, { maxUnreadExportMs: 500 })
+  const at = join(folder, 'impatient')
+  await impatient.listen({ path: at })
+  const stalled = [await startExport(first, at), await startExport(second, at)]
+  const ask = (merchant: TestMerchant) =>
+    call(impatient, 'GET', '/payments/v1/exports/payments', { headers: merchant.headers })
+  assert.equal((await ask(third)).status, 429)
+  await eventually(
+    () => ask(third),
+    ({ status }) => status === 200,
+    10_000,
+  )
+  await eventually(openSnapshots, (count) => count === 0)
+  for (const { response } of stalled)
+    await assert.rejects(async () => {
+      for await (const _ of response);
+    }, /aborted/)
+  for (const merchant of [first, second]) {
+    const { status, headers, body } = await ask(merchant)
+    assert.deepEqual([status, body.code, Number(headers['retry-after']) > 250], [429, 'rate_limited', true])
+    assert.match(body.detail, /was not read/)
+  }
 })

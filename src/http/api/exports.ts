@@ -40,23 +40,39 @@ const MAX_COUNTED = 100_000
 /** An open snapshot keeps PostgreSQL from removing old rows. */
 const MAX_EXPORT_MS = 10 * 60_000
 const RETRY_SECONDS = 10
+/** A client that takes no byte for this long loses its export. */
+const MAX_UNREAD_MS = 30_000
+/** A merchant whose export was not read waits, so that two of them cannot use up all slots again and again. */
+const WAIT_AFTER_UNREAD_SECONDS = 300
 
 /** Limits the exports that one process makes at a time: two, and one of each merchant. */
 export class ExportSlots {
-  readonly #merchants = new Set<MerchantId>()
+  readonly #running = new Set<MerchantId>()
+  readonly #waitsUntilMs = new Map<MerchantId, number>()
+  readonly maxUnreadMs: number
+
+  constructor(maxUnreadMs = MAX_UNREAD_MS) {
+    this.maxUnreadMs = maxUnreadMs
+  }
 
   /** Returns the function that gives the slot back. */
-  take(merchantId: MerchantId): () => void {
-    const why = this.#merchants.has(merchantId)
-      ? 'Another export of this merchant is running.'
-      : this.#merchants.size >= MAX_SNAPSHOTS
-        ? 'Too many exports are running.'
-        : undefined
-    if (why)
-      throw new Problem('rate_limited', `${why} Try again in ${RETRY_SECONDS} s.`, { retryAfterSeconds: RETRY_SECONDS })
-    this.#merchants.add(merchantId)
-    return () => void this.#merchants.delete(merchantId)
+  take(merchantId: MerchantId): (wasRead: boolean) => void {
+    const waitSeconds = Math.ceil(((this.#waitsUntilMs.get(merchantId) ?? 0) - performance.now()) / 1_000)
+    if (waitSeconds > 0)
+      throw rateLimited('The last export of this merchant was not read to its end, and was stopped.', waitSeconds)
+    this.#waitsUntilMs.delete(merchantId)
+    if (this.#running.has(merchantId)) throw rateLimited('Another export of this merchant is running.')
+    if (this.#running.size >= MAX_SNAPSHOTS) throw rateLimited('Too many exports are running.')
+    this.#running.add(merchantId)
+    return (wasRead) => {
+      this.#running.delete(merchantId)
+      if (!wasRead) this.#waitsUntilMs.set(merchantId, performance.now() + WAIT_AFTER_UNREAD_SECONDS * 1_000)
+    }
   }
+}
+
+function rateLimited(why: string, retryAfterSeconds = RETRY_SECONDS): Problem {
+  return new Problem('rate_limited', `${why} Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds })
 }
 
 interface Export<Row> {
@@ -150,14 +166,20 @@ async function sendExport<Row>(
   const [total, snapshot] = await countRows(parts, scope, wanted)
     .then(async (rows) => [rows, await database.openSnapshot()] as const)
     .catch((error) => {
-      release()
+      release(true)
       throw error
     })
   let ended: Promise<void> | undefined
-  const end = () => (ended ??= snapshot.close().then(release))
+  let wasRead = true
+  const end = () => (ended ??= snapshot.close().then(() => release(wasRead)))
   const start = wanted.query.bom ? BYTE_ORDER_MARK : ''
   const stream = Readable.from(csvLines(columns, wanted.pages(snapshot, scope), { start, end }), { objectMode: false })
-  const timeout = setTimeout(() => stream.destroy(new Error('the export took too long')), MAX_EXPORT_MS)
+  const stop = (why: string) => {
+    wasRead = false
+    stream.destroy(new Error(why))
+  }
+  const timeout = setTimeout(() => stop('the export took too long'), MAX_EXPORT_MS)
+  reply.raw.setTimeout(exportSlots.maxUnreadMs, () => stop('the client of the export stopped reading'))
   stream.once('error', (err) => log.warn({ requestId: request.id, err }, 'an export failed'))
   stream.once('close', () => {
     clearTimeout(timeout)

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../../database/database.ts'
 import { changesSince, type RecordedChange } from '../../events/event-store.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { type EventId, type MemberId, parseId, type SessionId, timeOf } from '../../kernel/ids.ts'
+import { type EventId, type MemberId, type MerchantId, parseId, type SessionId, timeOf } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { Session } from '../../members/member.ts'
@@ -34,6 +34,8 @@ interface Followed {
 const READ_EVERY_MS = 1_000
 const HEARTBEAT_MS = 25_000 // proxies close connections that are silent for 30 or 60 s
 const MAX_TABS = 1_000
+/** So that no merchant uses up the tabs of all others. */
+const MAX_TABS_OF_MERCHANT = 200
 const MAX_TABS_OF_MEMBER = 20
 const MAX_UNREAD_BYTES = 64 * 1024
 /** The guard checks everything again when the browser reconnects; `send` only whether the session may still read. */
@@ -49,12 +51,14 @@ const MAX_CHANGES = 200
 export function liveChangeRoutes(app: App, { database, clock, log, live }: Parts): void {
   const followed = new Map<string, Followed>()
   let tabs = 0
-  const tabsOf = new Map<MemberId, number>()
-  const count = (member: MemberId, change: 1 | -1) => {
+  const tabsOf = new Map<MemberId | MerchantId, number>()
+  const count = (owners: (MemberId | MerchantId)[], change: 1 | -1) => {
     tabs += change
-    const left = (tabsOf.get(member) ?? 0) + change
-    if (left > 0) tabsOf.set(member, left)
-    else tabsOf.delete(member)
+    for (const owner of owners) {
+      const left = (tabsOf.get(owner) ?? 0) + change
+      if (left > 0) tabsOf.set(owner, left)
+      else tabsOf.delete(owner)
+    }
   }
   let timer: NodeJS.Timeout | undefined
   let isReading = false
@@ -115,7 +119,9 @@ export function liveChangeRoutes(app: App, { database, clock, log, live }: Parts
     reply: FastifyReply,
   ): Promise<void> {
     const member = session.member.id
-    if (tabs >= MAX_TABS || (tabsOf.get(member) ?? 0) >= MAX_TABS_OF_MEMBER)
+    const openOf = (owner: MemberId | MerchantId) => tabsOf.get(owner) ?? 0
+    const isFull = tabs >= MAX_TABS || openOf(scope.merchantId) >= MAX_TABS_OF_MERCHANT
+    if (isFull || openOf(member) >= MAX_TABS_OF_MEMBER)
       throw new Problem('unavailable', 'No more pages can be kept up to date here.', { retryAfterSeconds: 30 })
     const key = `${scope.merchantId} ${scope.mode}`
     const missed = lastId ? await changesSince(database, scope, timeOf(lastId), MAX_CHANGES) : []
@@ -126,11 +132,13 @@ export function liveChangeRoutes(app: App, { database, clock, log, live }: Parts
     followed.set(key, one)
     tab.shouldKeepAlive = false // else the idle connection would delay the shutdown
     one.tabs.set(tab, session.id)
-    count(member, 1)
-    const end = setTimeout(() => tab.end(), MAX_STREAM_MS).unref()
+    const owners = [member, scope.merchantId]
+    count(owners, 1)
+    // A tab that has not read everything would not end: it would keep its place.
+    const end = setTimeout(() => (tab.writableLength > 0 ? tab.destroy() : tab.end()), MAX_STREAM_MS).unref()
     tab.once('close', () => {
       clearTimeout(end)
-      count(member, -1)
+      count(owners, -1)
       one.tabs.delete(tab)
       if (one.tabs.size === 0) followed.delete(key)
     })

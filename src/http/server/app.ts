@@ -78,6 +78,8 @@ export interface HttpParts
   guests?: Guest[]
   /** How long a client may take to send a request. */
   requestTimeoutMs?: number
+  /** How long a client may take no byte of an export. */
+  maxUnreadExportMs?: number
 }
 
 export interface Guest {
@@ -215,7 +217,7 @@ async function registerCallerRoutes(
   shared: { limits: Limits; links: Links; metrics: Metrics; documents: Documents },
 ): Promise<void> {
   const { limits, links, metrics, documents } = shared
-  const exportSlots = new ExportSlots()
+  const exportSlots = new ExportSlots(parts.maxUnreadExportMs)
   await describeApi(app, parts.baseUrl, limits)
 
   await app.register(
