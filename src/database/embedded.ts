@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { open, readFile, readlink, realpath, rm } from 'node:fs/promises'
+import { copyFile, open, readFile, readlink, realpath, rm, stat, truncate } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
@@ -128,10 +128,13 @@ function supervise(home: Home, password: string, first: Owned, options: Embedded
   }
 
   watch()
+  // A full disk: tried again.
+  const bounding = setInterval(() => boundLog(home.dataDir).catch(() => {}), BOUND_LOG_EVERY_MS).unref()
   return {
     url: first.url,
     async stop() {
       stopping = true
+      clearInterval(bounding)
       await recovering
       await current.owner.end().catch(() => {})
       await end(current.pid)
@@ -151,9 +154,40 @@ const GUARDED_START = `
     esac ) &
   exec "$@" 3<&-`
 
+/** Statements, their parameters and DETAIL lines have addresses of customers. The service logs what it needs of an error. */
+const QUIET = {
+  log_error_verbosity: 'terse',
+  log_min_error_statement: 'panic',
+  log_min_duration_statement: '-1',
+  log_min_duration_sample: '-1',
+  log_transaction_sample_rate: '0',
+  log_duration: 'off',
+  log_statement: 'none',
+  log_parameter_max_length: '0',
+  log_parameter_max_length_on_error: '0',
+  log_lock_waits: 'off',
+  log_temp_files: '-1',
+  log_autovacuum_min_duration: '-1',
+}
+
+const MAX_LOG_BYTES = 10 * 1024 * 1024
+const BOUND_LOG_EVERY_MS = 60_000
+
+const logOf = (dataDir: string) => join(dataDir, 'postgres.log')
+
+/** Keeps one older copy of a log that has grown. The server only appends to it, so it can be emptied while it is open. */
+export async function boundLog(dataDir: string): Promise<void> {
+  const log = logOf(dataDir)
+  const { size } = await stat(log).catch(() => ({ size: 0 }))
+  if (size < MAX_LOG_BYTES) return
+  await copyFile(log, `${log}.1`)
+  await truncate(log)
+}
+
 async function launch(home: Home, password: string, wantedPort?: number): Promise<Owned> {
   const port = wantedPort ?? (await freePort())
-  const log = await open(join(home.dataDir, 'postgres.log'), 'a', 0o600)
+  await boundLog(home.dataDir)
+  const log = await open(logOf(home.dataDir), 'a', 0o600)
   const settings = {
     port,
     listen_addresses: '127.0.0.1',
@@ -161,6 +195,7 @@ async function launch(home: Home, password: string, wantedPort?: number): Promis
     max_connections: 100,
     max_wal_size: '4GB', // fewer checkpoints, so fewer full-page writes
     log_min_messages: 'warning',
+    ...QUIET,
     timezone: 'UTC',
   }
   const args = ['-D', home.cluster, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
@@ -194,7 +229,7 @@ async function launch(home: Home, password: string, wantedPort?: number): Promis
   }
   if (ended === undefined && child.pid) signal(child.pid, 'SIGQUIT')
   lifeline.end('\n')
-  const said = (await readFile(join(home.dataDir, 'postgres.log'), 'utf8')).slice(logStart)
+  const said = (await readFile(logOf(home.dataDir), 'utf8')).slice(logStart)
   if (/address already in use|could not bind/i.test(said) && wantedPort === undefined) return launch(home, password)
   throw explain('The embedded PostgreSQL did not start', home, said || (ended ?? 'no answer within a minute'))
 }
