@@ -5,10 +5,10 @@ import { Problem } from '../kernel/problem.ts'
 import { digestOf } from '../merchants/credential.ts'
 import { findMerchant } from '../merchants/merchant-store.ts'
 import type { MemberDependencies } from './dependencies.ts'
-import { endInvitationsOf, endResetsOf, insertLink, type NewLink } from './link-store.ts'
+import { endInvitationsOf, endResetsOf, insertLink, listInvitations, type NewLink } from './link-store.ts'
 import { type Mail, nameInMail } from './mail.ts'
 import { recordAccountAct } from './member-acts-store.ts'
-import { findMemberByEmail, findOwner, hasOperator, isEmailVerified, lockRole } from './member-store.ts'
+import { findMemberByEmail, findOwner, hasOperator, isEmailVerified, listMembers, lockRole } from './member-store.ts'
 import { isAllowed, type Role } from './permissions.ts'
 import { newToken } from './token.ts'
 import { countTry } from './tries-store.ts'
@@ -29,6 +29,8 @@ const INVITATION_MINUTES = 24 * 60
 /** E-mails before each further one has to wait: to a member with a forgotten password, and invitations of a merchant. */
 const FREE_RESETS = 3
 const FREE_INVITATIONS = 50
+/** Members of a merchant and its open invitations together. Calls at the same time can pass it: it is there against scripts. */
+const MAX_MEMBERS = 500
 
 /**
  * The link of the first run: makes the owner of a merchant that has none. Undefined when the merchant has an owner. The
@@ -64,6 +66,9 @@ export async function createInvitation(
     if (known && (await lockRole(tx, known.member.id, merchantId)))
       throw new Problem('conflict', 'This person is a member already. Change the role instead.')
     await endInvitationsOf(tx, merchantId, email)
+    const [members, invitations] = [await listMembers(tx, merchantId), await listInvitations(tx, merchantId)]
+    if (members.length + invitations.length >= MAX_MEMBERS)
+      throw new Problem('conflict', `This merchant has ${MAX_MEMBERS} members and invitations. Remove one first.`)
     const invitation = { kind: 'invitation' as const, merchantId, role, email }
     const created = await create(deps, tx, { ...invitation, createdBy: actor, minutes: INVITATION_MINUTES })
     await recordAct(tx, { actor, act: 'member.invited', merchantId, subject: `${email} ${role}` })

@@ -35,11 +35,12 @@ export function parseLimits({ scopes, expiresAt, allowedAddresses = [] }: Wanted
     wrong('scopes', 'invalid_value', `has no "${unknown}": there are ${CREDENTIAL_SCOPES.join(', ')}`)
   else if (chosen.length === 0) wrong('scopes', 'required', 'must have at least one scope')
 
-  const end = expiresAt ? timeOf(expiresAt) : null
+  const end = expiresAt == null ? null : timeOf(expiresAt)
   if (end && !(end > now))
     wrong('expiresAt', 'invalid_value', 'must be a time in the future, like 2027-01-31 or 2027-01-31T12:00:00Z')
 
-  const addresses = [...new Set(allowedAddresses.map((text) => text.trim().toLowerCase()))].filter(Boolean)
+  // An empty entry is a mistake, not "from everywhere": a variable that was not set must not make a key without limits.
+  const addresses = [...new Set(allowedAddresses.map((text) => text.trim().toLowerCase()))]
   const broken = addresses.find((text) => !isAddressRange(text))
   if (broken !== undefined)
     wrong('allowedAddresses', 'invalid_value', `has "${broken}": write an address, or a range like 203.0.113.0/24`)

@@ -53,6 +53,19 @@ export async function findLiveCredential(db: Queries, clientId: string): Promise
   return { digest: row.secret_digest, caller, limits: limitsOf(row), expiresInMs: row.expires_in_ms }
 }
 
+/** Those that work, and all that were made in the last 24 hours. */
+export async function countCredentials(
+  tx: Transaction,
+  merchantId: MerchantId,
+  mode: Mode,
+): Promise<{ live: number; madeToday: number }> {
+  const row = await tx.row<{ live: number; made_today: number }>(sql`
+    select count(*) filter (where revoked_at is null and (expires_at is null or expires_at > now()))::int as live,
+           count(*) filter (where created_at > now() - interval '1 day')::int as made_today
+      from credentials where merchant_id = ${uuidOf(merchantId)} and mode = ${mode}`)
+  return { live: row?.live ?? 0, madeToday: row?.made_today ?? 0 }
+}
+
 /** False when the client id is taken. */
 export async function insertCredential(
   tx: Transaction,

@@ -8,7 +8,7 @@ import type { BrandingSettings } from './branding.ts'
 import { deleteLogo, lockBrandingSettings, saveBrandingSettings, saveLogo } from './branding-store.ts'
 import { digestOf, type NewCredential, newCredential } from './credential.ts'
 import { parseLimits, type WantedLimits } from './credential-limits.ts'
-import { insertCredential, markRevoked } from './credential-store.ts'
+import { countCredentials, insertCredential, markRevoked } from './credential-store.ts'
 import type { Logo } from './logo.ts'
 import type { Merchant, MerchantSettings } from './merchant.ts'
 import { findMerchant, lockSettings, saveSettings, updateMerchantStatus } from './merchant-store.ts'
@@ -80,7 +80,14 @@ function changedKeys<Settings extends object>(before: Settings, after: Settings)
   return keys.filter((key) => !isDeepStrictEqual(before[key], after[key]))
 }
 
-/** Returns the secret, which is not stored and cannot be shown again. */
+const MAX_CREDENTIALS = 50
+/** Revoked ones stay in the list, so they are bounded as well. */
+const MAX_CREDENTIALS_A_DAY = 100
+
+/**
+ * Returns the secret, which is not stored and cannot be shown again. The limits can be passed by calls that run at the same time: they are
+ * there against scripts.
+ */
 export function createCredential(
   deps: Dependencies,
   actor: string,
@@ -92,6 +99,10 @@ export function createCredential(
   const limits = parseLimits(wanted, new Date())
   return deps.database.transaction(async (tx) => {
     if (!(await findMerchant(tx, merchantId))) throw unknownMerchant(merchantId)
+    const { live, madeToday } = await countCredentials(tx, merchantId, mode)
+    if (live >= MAX_CREDENTIALS) throw tooMany(`has ${live} API keys in ${mode} mode, the most. Revoke one first.`)
+    if (madeToday >= MAX_CREDENTIALS_A_DAY)
+      throw tooMany(`made ${madeToday} API keys in 24 hours, the most in ${mode} mode. Make another one tomorrow.`)
     const { clientId, clientSecret } = credential
     await insertCredential(tx, { clientId, merchantId, mode, digest: digestOf(clientSecret), limits })
     await recordAct(tx, { actor, act: 'credential.created', merchantId, subject: clientId })
@@ -106,6 +117,10 @@ export function revokeCredential(deps: Dependencies, actor: string, clientId: st
       throw new Problem('not_found', `There is no live credential ${clientId}. List them with: credential list`)
     await recordAct(tx, { actor, act: 'credential.revoked', merchantId, subject: clientId })
   })
+}
+
+function tooMany(what: string): Problem {
+  return new Problem('conflict', `This merchant ${what}`)
 }
 
 function unknownMerchant(id: MerchantId): Problem {

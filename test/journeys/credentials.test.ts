@@ -5,10 +5,12 @@ import { sql } from '../../src/database/sql.ts'
 import { declareScopes } from '../../src/http/api/scopes.ts'
 import type { App } from '../../src/http/server/framework.ts'
 import { systemClock } from '../../src/kernel/clock.ts'
+import { uuidOf } from '../../src/kernel/ids.ts'
 import { parseLimits, type WantedLimits } from '../../src/merchants/credential-limits.ts'
 import { CREDENTIAL_SCOPES } from '../../src/merchants/credential-scopes.ts'
 import { createCredential, revokeCredential, setMerchantStatus } from '../../src/merchants/manage-merchants.ts'
 import { credentialVerifier } from '../../src/merchants/verify-credential.ts'
+import { addMember, signedInBrowser } from '../support/dashboard.ts'
 import { addMerchant, call, checkout, startOn, startService } from '../support/service.ts'
 
 const { app, database } = await startService()
@@ -290,9 +292,44 @@ test('mistakes in the limits of a credential are named', () => {
     'shop.example',
     '10.0.0.1/8/9',
     '/8',
+    '',
+    ' ',
   ])
     assert.match(mistakes({ allowedAddresses: [wrong] }) ?? '', /write an address/, wrong)
   const many = Array.from({ length: 51 }, (_, index) => `10.0.0.${index}`)
   assert.match(mistakes({ allowedAddresses: many }) ?? '', /at most 50/)
-  assert.equal(mistakes({ allowedAddresses: [...many.slice(1), ' 10.0.0.1 ', ''], expiresAt: '2026-06-02' }), undefined)
+  assert.equal(mistakes({ allowedAddresses: [...many.slice(1), ' 10.0.0.1 '], expiresAt: '2026-06-02' }), undefined)
+})
+
+test('an empty entry in the limits of a credential does not make one without limits', async () => {
+  for (const wanted of [{ allowedAddresses: [''] }, { allowedAddresses: ['', '10.0.0.1'] }, { expiresAt: '' }])
+    assert.throws(() => createCredential(parts, 'test', shop.merchantId, 'sandbox', wanted), /an address|a time/)
+  const { id } = await addMember(database, { role: 'owner', merchantId: shop.merchantId })
+  const owner = await signedInBrowser(app, database, id)
+  const path = `/merchants/${shop.merchantId}/sandbox/api-keys`
+  for (const wanted of [{ allowedAddresses: [''] }, { expiresAt: '' }, { scopes: [''] }, { scopes: [] }])
+    assert.equal((await owner.call('POST', path, wanted)).status, 400, JSON.stringify(wanted))
+  for (const events of [[''], [' ']]) {
+    const body = { url: 'https://shop.example/hook', events }
+    const { status } = await call(app, 'POST', '/payments/v1/webhook-endpoints', { headers: shop.headers, body })
+    assert.equal(status, 400)
+  }
+})
+
+test('a merchant has at most 50 API keys in a mode, and makes at most 100 a day', async () => {
+  const { merchantId } = await addMerchant(database)
+  const { id } = await addMember(database, { role: 'owner', merchantId })
+  const owner = await signedInBrowser(app, database, id)
+  const path = `/merchants/${merchantId}/sandbox/api-keys`
+  const make = () => owner.call('POST', path, {})
+  for (let number = 2; number <= 50; number++) assert.equal((await make()).status, 201)
+  const { status, body } = await make()
+  assert.deepEqual([status, body.code], [409, 'conflict'])
+  assert.match(body.detail, /50 API keys.*Revoke one first/)
+  await assert.rejects(createCredential(parts, 'test', merchantId, 'sandbox'), /50 API keys/)
+  assert.ok((await createCredential(parts, 'test', merchantId, 'live')).clientId, 'the other mode has its own')
+  await database.rows(sql`update credentials set revoked_at = now() where merchant_id = ${uuidOf(merchantId)}`)
+  for (let number = 51; number <= 100; number++) assert.equal((await make()).status, 201)
+  await database.rows(sql`update credentials set revoked_at = now() where merchant_id = ${uuidOf(merchantId)}`)
+  assert.match((await make()).body.detail, /100 API keys in 24 hours/)
 })

@@ -97,6 +97,18 @@ test('a withdrawn invitation is dead, and nobody can be invited as owner', async
   )
 })
 
+test('a merchant has at most 500 members and open invitations', async () => {
+  const crowded = (await addMerchant(database)).merchantId
+  const invite = (email: string) => createInvitation(parts, 'test', { merchantId: crowded, email, role: 'viewer' })
+  await invite('first@example.com')
+  await database.rows(sql`
+    insert into one_time_links (id, kind, digest, merchant_id, role, email, created_by, expires_at, grants_operator, clears_second_factor)
+    select gen_random_uuid(), kind, sha256(number::text::bytea), merchant_id, role, number || '@example.com', created_by, expires_at, false, false
+      from one_time_links, generate_series(2, 500) number where merchant_id = ${uuidOf(crowded)}`)
+  await assert.rejects(invite('another@example.com'), /500 members and invitations/)
+  assert.ok((await invite('7@example.com')).url, 'the newest invitation of an address replaces the older one')
+})
+
 test('I8: a changed role and a removal end all sessions of the member; the owner is out of reach', async () => {
   const admin = await addMember(database, { role: 'admin', merchantId })
   const member = await addMember(database, { role: 'viewer', merchantId })
