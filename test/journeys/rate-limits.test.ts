@@ -73,6 +73,22 @@ test('wrong credentials are limited per address, while a right one from there is
   assert.equal((await checkout(app, shop)).status, 201)
 })
 
+test('wrong secrets are slowed down per client-id and address, and lock nobody out', async () => {
+  const own = await startOn(database, { rateLimit: true, trustProxy: ['127.0.0.1'] })
+  const shop = await addMerchant(database)
+  const from = (ip: string, secret = shop.clientSecret) =>
+    call(own, 'GET', '/payments/v1/payments', {
+      headers: { 'client-id': shop.clientId, 'client-secret': secret, 'x-forwarded-for': ip },
+    })
+  assert.equal((await from('203.0.113.7')).status, 200)
+  for (const ip of ['203.0.113.7', '203.0.113.8', '203.0.113.9']) await many(30, () => from(ip, 'sec_wrong'))
+  const guessed = await from('203.0.113.8')
+  assertLimited(guessed)
+  assert.match(guessed.body.detail, /Too many wrong secrets/)
+  assert.equal((await from('203.0.113.7')).status, 200, 'an address that sent the right one before')
+  assert.equal((await from('203.0.113.10')).status, 200, 'another address')
+})
+
 test('guessing links is cut off after ten wrong ones a minute, with a page that says so', async () => {
   const fresh = await startService({ rateLimit: true })
   const shop = await addMerchant(fresh.database)
