@@ -148,6 +148,17 @@ test('empty means absent', () => {
   assert.equal(readConfig({ PORT: '', DATABASE_URL: ' ', SECRET_KEY: '' }).port, 3000)
 })
 
+test('the demo shop is on only while the base URL is local, unless DEMO=on', () => {
+  const isOn = (env: Record<string, string>) => readConfig(env).demo
+  for (const PUBLIC_URL of ['', 'http://localhost:3000', 'http://127.0.0.1:3000', 'http://[::1]:3000'])
+    assert.equal(isOn({ PUBLIC_URL }), true, PUBLIC_URL)
+  for (const PUBLIC_URL of ['https://pay.example.com', 'http://10.0.0.5:3000', 'http://localhost.example.com']) {
+    assert.equal(isOn({ PUBLIC_URL }), false, PUBLIC_URL)
+    assert.equal(isOn({ PUBLIC_URL, DEMO: 'on' }), true, PUBLIC_URL)
+  }
+  assert.equal(isOn({ DEMO: 'off' }), false)
+})
+
 test('WORKERS is a number of processes or auto, and the demo shop needs one process', () => {
   assert.equal(readConfig({ WORKERS: '4' }).workers, 4)
   assert.equal(readConfig({ WORKERS: '4' }).demo, false)

@@ -30,7 +30,7 @@ export interface Config {
   /** Processes that share the port. */
   workers: number
   rateLimit: boolean
-  /** The demo shop at /demo. */
+  /** The demo shop at /demo. By default on a developer's machine only. */
   demo: boolean
   /** Modes in which webhooks and provider base URLs may lead to private addresses (SSRF). By default `sandbox` on a developer's machine, else `never`. */
   webhookAllowPrivate: 'never' | 'sandbox' | 'always'
@@ -178,7 +178,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   else if (Number(workers) > mostWorkers && /^\d{1,3}$/.test(workers))
     wrong('WORKERS', `the embedded PostgreSQL serves ${mostWorkers} processes at most: set DATABASE_URL for more`)
   const isCluster = workers !== '1'
-  const demo = oneOf('DEMO', ['on', 'off'], isCluster ? 'off' : 'on') === 'on'
+  // An installation for others does not begin with a shop in which anyone can order.
+  const isLocal = publicUrl === undefined || isLoopback(publicUrl.hostname)
+  const demo = oneOf('DEMO', ['on', 'off'], isLocal && !isCluster ? 'on' : 'off') === 'on'
   if (demo && isCluster) wrong('DEMO', 'the demo shop keeps its orders in memory: set WORKERS=1, or DEMO=off')
   const host = given('HOST') ?? '127.0.0.1'
   // SSRF guard: on a shared deployment, sandbox credentials must not reach the private network of the service.
@@ -249,6 +251,7 @@ export function isPublic({ publicUrl }: Pick<Config, 'publicUrl'>): boolean {
   return publicUrl?.startsWith('https:') ?? false
 }
 
+/** Of a socket or of a URL. */
 function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+  return ['localhost', '::1', '[::1]'].includes(host) || (isIP(host) === 4 && host.startsWith('127.'))
 }

@@ -8,16 +8,29 @@ export interface Line {
   /** Outcome: 201, "signature verified". */
   outcome?: string
   ok: boolean
-  /** The order of the line. Unverified webhooks have none. */
+  /** The order of the line, and the visitor who made it. Unverified webhooks have neither, and show nothing of what was sent. */
   reference?: string
+  visitor?: string | undefined
   bodies?: { label: string; body: unknown }[]
 }
 
 type Listener = (line: Line) => void
 
-const MOST_LINES = 200
+const MOST_LINES_OF_VISITOR = 200
+const MOST_LINES = 2_000
 
-/** The latest lines, in memory, shared by all visitors. */
+/** What a page shows: the lines of its visitor, of one order or of all. */
+export interface Shown {
+  visitor: string
+  reference?: string | undefined
+}
+
+export function isShown({ visitor, reference }: Shown, line: Line): boolean {
+  const isOwn = line.visitor === visitor || line.visitor === undefined
+  return isOwn && (!reference || line.reference === reference)
+}
+
+/** The latest lines of all visitors, in memory. */
 export class LiveLog {
   readonly #lines: Line[] = []
   readonly #listeners = new Set<Listener>()
@@ -26,6 +39,8 @@ export class LiveLog {
   add(line: Omit<Line, 'number' | 'at'>): void {
     const added = { ...line, number: ++this.#last, at: new Date() }
     this.#lines.push(added)
+    const own = this.#lines.filter(({ visitor }) => visitor === added.visitor)
+    if (own.length > MOST_LINES_OF_VISITOR) this.#lines.splice(this.#lines.indexOf(own[0] as Line), 1)
     if (this.#lines.length > MOST_LINES) this.#lines.shift()
     for (const listener of this.#listeners) listener(added)
   }
@@ -35,9 +50,9 @@ export class LiveLog {
     return this.#last
   }
 
-  /** Lines after that number, of one order or of all. */
-  after(number: number, reference?: string): Line[] {
-    return this.#lines.filter((line) => line.number > number && (!reference || line.reference === reference))
+  /** Lines after that number. */
+  after(number: number, shown: Shown): Line[] {
+    return this.#lines.filter((line) => line.number > number && isShown(shown, line))
   }
 
   listen(listener: Listener): () => void {

@@ -30,6 +30,14 @@ export interface Order {
   metadata: Record<string, string>
 }
 
+/** An order and the visitor who asks for it. */
+interface OfVisitor {
+  reference: string
+  visitor: string
+}
+
+const ofVisitor = ({ reference, user }: Order): OfVisitor => ({ reference, visitor: user.id })
+
 const PATIENCE_MS = 20_000
 // The sandbox provider.
 const PROVIDER = 'gateway'
@@ -46,10 +54,10 @@ export function paymentsApi({
   credential: { clientId: string; clientSecret: string }
   log: LiveLog
 }) {
-  function logged(reference: string): typeof fetch {
+  function logged({ reference, visitor }: OfVisitor): typeof fetch {
     return async (url, request) => {
       const title = `${request?.method} ${new URL(String(url)).pathname}`
-      const line = { kind: 'request' as const, title, reference }
+      const line = { kind: 'request' as const, title, reference, visitor }
       const sent = typeof request?.body === 'string' ? [{ label: 'sent', body: JSON.parse(request.body) }] : []
       const response = await fetch(url, request).catch((error: unknown) => {
         log.add({ ...line, ok: false, outcome: 'no answer', bodies: sent })
@@ -58,8 +66,9 @@ export function paymentsApi({
       const answer = (await response
         .clone()
         .json()
-        .catch(() => ({}))) as { data?: { status?: string } }
-      const { status } = answer.data ?? {}
+        .catch(() => ({}))) as { data?: { status?: string; user?: { id?: string | null } } }
+      const { status, user } = answer.data ?? {}
+      if (user && user.id !== visitor) return response // the order of another visitor
       log.add({
         ...line,
         ok: response.ok,
@@ -70,10 +79,10 @@ export function paymentsApi({
     }
   }
 
-  async function call<Data>(reference: string, make: (manilla: Manilla) => Promise<Data>): Promise<Data> {
+  async function call<Data>(order: OfVisitor, make: (manilla: Manilla) => Promise<Data>): Promise<Data> {
     const deadlineMs = PATIENCE_MS // a customer waits for the page
     try {
-      return await make(new Manilla({ baseUrl: address(), ...credential, deadlineMs, fetch: logged(reference) }))
+      return await make(new Manilla({ baseUrl: address(), ...credential, deadlineMs, fetch: logged(order) }))
     } catch (error) {
       if (error instanceof ManillaConnectionError) throw new Refused(502, 'The payment service did not answer.')
       if (!(error instanceof ManillaApiError)) throw error
@@ -83,19 +92,20 @@ export function paymentsApi({
 
   return {
     createCheckout: (order: Order) =>
-      call(order.reference, ({ checkouts }) => checkouts.create({ ...order, country: 'NG' })),
+      call(ofVisitor(order), ({ checkouts }) => checkouts.create({ ...order, country: 'NG' })),
 
     /** Opens an account number for this order. */
     openAccount: (order: Order) =>
-      call(order.reference, ({ payments }) =>
+      call(ofVisitor(order), ({ payments }) =>
         payments.initialize({ provider: `${PROVIDER}-virtual-bank-account`, ...order }),
       ),
 
-    payment: (reference: string) => call(reference, ({ payments }) => payments.retrieve(reference)),
+    /** The payment may be of another visitor: the caller checks it. */
+    payment: (order: OfVisitor) => call(order, ({ payments }) => payments.retrieve(order.reference)),
 
     /** Simulates the customer's bank. Sandbox only, so the client library has no such call. */
-    async sendTransfer(reference: string, accountNumber: string, amount: number): Promise<void> {
-      const response = await logged(reference)(`${address()}/sandbox/${PROVIDER}/transfers`, {
+    async sendTransfer(order: OfVisitor, accountNumber: string, amount: number): Promise<void> {
+      const response = await logged(order)(`${address()}/sandbox/${PROVIDER}/transfers`, {
         method: 'POST',
         headers: {
           'client-id': credential.clientId,

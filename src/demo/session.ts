@@ -4,8 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 const COOKIE = 'demo_customer'
 
 /**
- * The visitor's user id, from a cookie. It replaces a login: saved cards belong to this id, never to an unverified
- * e-mail address.
+ * The visitor's user id, from a cookie. It replaces a login: orders and saved cards belong to this id, never to an
+ * unverified e-mail address.
  */
 export function customerOf(request: FastifyRequest, reply: FastifyReply, path: string): string {
   const known = new RegExp(`(?:^|;\\s*)${COOKIE}=([0-9a-f]{32})(?:;|$)`).exec(request.headers.cookie ?? '')?.[1]

@@ -5,7 +5,7 @@ import { verifyWebhook, type WebhookEvent, WebhookVerificationError } from '../.
 import { encodeBase58 } from '../kernel/base58.ts'
 import { Problem } from '../kernel/problem.ts'
 import { randomInteger48 } from '../kernel/random.ts'
-import { type Line, LiveLog } from './live-log.ts'
+import { isShown, type Line, LiveLog, type Shown } from './live-log.ts'
 import { type Account, type Order, type Payment, paymentsApi, Refused } from './payments-api.ts'
 import { productOf } from './products.ts'
 import { customerOf } from './session.ts'
@@ -44,6 +44,7 @@ export const DEMO_WEBHOOK_PATH = `${PREFIX}/webhook`
 const HIDDEN = { schema: { hide: true } }
 const REFERENCE = /^DEMO-[1-9A-HJ-NP-Za-km-z]{9}$/
 const MOST_WATCHERS = 100
+const MOST_WATCHERS_OF_ADDRESS = 20
 // Keeps proxies from closing an idle stream.
 const BREATH_MS = 25_000
 // Backpressure: a slow reader is disconnected; its browser reconnects and resumes.
@@ -60,14 +61,20 @@ export function demoShop(parts: DemoParts): DemoShop {
   const api = paymentsApi({ address: parts.serverUrl, credential: parts.credential, log })
   const headers = pageHeaders(parts)
   const seen = new Set<string>()
-  const watchers = new Set<PassThrough>()
+  /** With the address of each. */
+  const watchers = new Map<PassThrough, string>()
 
   const frame = (): Frame => {
     const servicePath = new URL(parts.baseUrl()).pathname.replace(/\/$/, '')
     const { script, style, credential } = parts
     return { path: servicePath + PREFIX, servicePath, clientId: credential.clientId, script, style }
   }
-  const panel = (after: number, reference?: string): Panel => ({ lines: log.after(0, reference), after, reference })
+  const panel = (after: number, shown: Shown): Panel => ({
+    lines: log.after(0, shown),
+    after,
+    reference: shown.reference,
+  })
+  const visitorOf = (request: FastifyRequest, reply: FastifyReply) => customerOf(request, reply, frame().path)
   const send = (reply: FastifyReply, status: number, page: string) => reply.code(status).headers(headers()).send(page)
 
   /** Without the lines of the log: an answer to too many requests must be cheap. */
@@ -94,25 +101,30 @@ export function demoShop(parts: DemoParts): DemoShop {
   /** Creates the payment and returns the customer's next URL. */
   async function buy(order: Order, way: string | null, staysHere: boolean): Promise<string> {
     const { reference } = order
+    const line = { ok: true, reference, visitor: order.user.id }
     if (way === 'transfer') {
       await api.openAccount(order)
       return `${frame().path}/transfer?reference=${reference}`
     }
     const { url } = await api.createCheckout(order)
-    if (staysHere) log.add({ kind: 'widget', title: `Pay.open({ reference: "${reference}" })`, ok: true, reference })
-    else log.add({ kind: 'redirect', title: `Customer sent to ${url}`, ok: true, reference })
+    if (staysHere) log.add({ ...line, kind: 'widget', title: `Pay.open({ reference: "${reference}" })` })
+    else log.add({ ...line, kind: 'redirect', title: `Customer sent to ${url}` })
     return url
   }
 
-  async function orderOf(reference: unknown): Promise<Payment> {
-    if (typeof reference !== 'string' || !REFERENCE.test(reference)) throw new Refused(404, 'There is no such order.')
-    return api.payment(reference)
+  /** Of this visitor only: the shop's credential reads the orders of all. */
+  async function orderOf(reference: unknown, visitor: string): Promise<Payment> {
+    const isReference = typeof reference === 'string' && REFERENCE.test(reference)
+    const payment = isReference ? await api.payment({ reference, visitor }) : undefined
+    if (payment?.user.id !== visitor) throw new Refused(404, 'This browser has made no such order at this address.')
+    return payment
   }
 
   async function transferOf(
     reference: unknown,
+    visitor: string,
   ): Promise<{ payment: Payment; account: Account; received: number; missing: number }> {
-    const payment = await orderOf(reference)
+    const payment = await orderOf(reference, visitor)
     const attempt = payment.attempts.find(({ channel }) => channel === 'virtual-bank-account')
     if (!attempt?.instructions) throw new Refused(404, 'This order is not paid by transfer.')
     const account = attempt.instructions as Account
@@ -131,18 +143,19 @@ export function demoShop(parts: DemoParts): DemoShop {
     )
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body))
     app.addHook('preClose', async () => {
-      for (const watcher of watchers) watcher.end()
+      for (const watcher of watchers.keys()) watcher.end()
     })
     app.setErrorHandler((error, request, reply) => {
       if (isRateLimited(error) && acceptsHtml(request)) return sendWait(reply, error.retryAfterSeconds ?? 1)
       if (!(error instanceof Refused)) throw error
       const heading = error.status === 404 ? 'We can’t find this order' : 'That did not work'
-      return send(reply, error.status, troublePage(frame(), panel(log.last), heading, error.message))
+      const shown = { visitor: visitorOf(request, reply) }
+      return send(reply, error.status, troublePage(frame(), panel(log.last, shown), heading, error.message))
     })
 
     for (const path of ['', '/'])
-      app.get(path, { ...HIDDEN, prefixTrailingSlash: 'slash' }, (_request, reply) =>
-        send(reply, 200, shopPage(frame(), panel(log.last), EMPTY_FORM)),
+      app.get(path, { ...HIDDEN, prefixTrailingSlash: 'slash' }, (request, reply) =>
+        send(reply, 200, shopPage(frame(), panel(log.last, { visitor: visitorOf(request, reply) }), EMPTY_FORM)),
       )
 
     app.post('/buy', HIDDEN, async (request, reply) => {
@@ -155,47 +168,55 @@ export function demoShop(parts: DemoParts): DemoShop {
       const way = fields.get('way')
       // The page's script opens the widget. Without scripts the customer is redirected to the link.
       const staysHere = way === 'widget' && request.headers.accept === 'application/json'
+      const visitor = visitorOf(request, reply)
       try {
-        const order = orderFrom(form, customerOf(request, reply, frame().path))
+        const order = orderFrom(form, visitor)
         const url = await buy(order, way, staysHere)
         if (staysHere) return reply.header('cache-control', 'no-store').send({ reference: order.reference, url })
         return reply.header('referrer-policy', 'no-referrer').redirect(url, 303)
       } catch (error) {
         if (!(error instanceof Refused)) throw error
-        return send(reply, error.status, shopPage(frame(), panel(log.last), form, error.message))
+        return send(reply, error.status, shopPage(frame(), panel(log.last, { visitor }), form, error.message))
       }
     })
 
     app.get('/thanks', HIDDEN, async (request: Query, reply) => {
       const { last } = log
       const { reference } = request.query
-      const status = shown(request.query.status)
+      const visitor = visitorOf(request, reply)
+      const status = shortened(request.query.status)
       const from = ['onSuccess', 'onCancel', 'onClose'].find((name) => name === request.query.from)
       // The page's script reloads the order after a webhook; that is not a returning customer.
       const isRefresh = request.headers['x-panel'] !== undefined
       if (!isRefresh && typeof reference === 'string' && REFERENCE.test(reference)) {
+        const line = { ok: true, reference, visitor }
         log.add(
           from
-            ? { kind: 'widget', title: `${from}({ reference, status: "${status ?? ''}" })`, ok: true, reference }
-            : { kind: 'redirect', title: `Customer back: ?${queryOf({ status, reference })}`, ok: true, reference },
+            ? { ...line, kind: 'widget', title: `${from}({ reference, status: "${status ?? ''}" })` }
+            : { ...line, kind: 'redirect', title: `Customer back: ?${queryOf({ status, reference })}` },
         )
       }
-      const payment = await orderOf(reference)
-      return send(reply, 200, thanksPage(frame(), panel(last, payment.reference), payment, { status, from }))
+      const payment = await orderOf(reference, visitor)
+      const behind = panel(last, { visitor, reference: payment.reference })
+      return send(reply, 200, thanksPage(frame(), behind, payment, { status, from }))
     })
 
     app.get('/transfer', HIDDEN, async (request: Query, reply) => {
       const { last } = log
-      const { payment, account, received } = await transferOf(request.query.reference)
-      return send(reply, 200, transferPage(frame(), panel(last, payment.reference), payment, account, received))
+      const visitor = visitorOf(request, reply)
+      const { payment, account, received } = await transferOf(request.query.reference, visitor)
+      const behind = panel(last, { visitor, reference: payment.reference })
+      return send(reply, 200, transferPage(frame(), behind, payment, account, received))
     })
 
     app.post('/transfer', HIDDEN, async (request, reply) => {
       const fields = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-      const { payment, account, missing } = await transferOf(fields.get('reference'))
+      const visitor = visitorOf(request, reply)
+      const { payment, account, missing } = await transferOf(fields.get('reference'), visitor)
+      const { reference } = payment
       const amount = fields.get('part') === 'half' ? Math.ceil(missing / 2) : missing
-      if (payment.status === 'pending') await api.sendTransfer(payment.reference, account.accountNumber, amount)
-      return reply.redirect(`${frame().path}/transfer?reference=${payment.reference}`, 303)
+      if (payment.status === 'pending') await api.sendTransfer({ reference, visitor }, account.accountNumber, amount)
+      return reply.redirect(`${frame().path}/transfer?reference=${reference}`, 303)
     })
 
     app.post('/webhook', HIDDEN, async (request, reply) => {
@@ -221,6 +242,7 @@ export function demoShop(parts: DemoParts): DemoShop {
         outcome: `sequence ${event.sequence}, signature verified${seen.has(event.id) ? ', seen before' : ''}`,
         ok: true,
         reference: event.data.payment.reference,
+        visitor: event.data.payment.user.id ?? '',
         bodies: [{ label: 'body', body: event }],
       })
       remember(seen, event.id)
@@ -228,12 +250,17 @@ export function demoShop(parts: DemoParts): DemoShop {
     })
 
     app.get('/live', HIDDEN, (request: Query, reply) => {
-      if (watchers.size >= MOST_WATCHERS) throw new Refused(503, 'Too many people are watching.')
+      const ofAddress = [...watchers.values()].filter((address) => address === request.ip).length
+      if (watchers.size >= MOST_WATCHERS || ofAddress >= MOST_WATCHERS_OF_ADDRESS)
+        throw new Refused(503, 'Too many pages are open.')
       const { reference, after } = request.query
-      const wanted = typeof reference === 'string' ? reference : undefined
+      const wanted: Shown = {
+        visitor: visitorOf(request, reply),
+        reference: typeof reference === 'string' ? reference : undefined,
+      }
       const stream = new PassThrough()
       const write = (line: Line) => {
-        if (wanted && line.reference !== wanted) return
+        if (!isShown(wanted, line)) return
         if (stream.writableLength > MOST_UNREAD_BYTES) return void stream.destroy()
         const { number, kind, reference: webhookOf } = line
         const data = { number, item: lineItem(line).text, ...(kind === 'webhook' && { webhookOf }) }
@@ -243,7 +270,7 @@ export function demoShop(parts: DemoParts): DemoShop {
       for (const line of log.after(Number(request.headers['last-event-id'] ?? after) || 0, wanted)) write(line)
       const leave = log.listen(write)
       const breath = setInterval(() => stream.write(':\n\n'), BREATH_MS)
-      watchers.add(stream)
+      watchers.set(stream, request.ip)
       stream.once('close', () => {
         leave()
         clearInterval(breath)
@@ -278,7 +305,7 @@ function remember(seen: Set<string>, id: string): void {
 }
 
 /** A query parameter, shortened for display. */
-function shown(value: string | string[] | undefined): string | undefined {
+function shortened(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value.slice(0, 40) : undefined
 }
 

@@ -21,7 +21,7 @@ export interface Panel {
   /** The newest line when the page was rendered. */
   after: number
   /** Only lines of this order. */
-  reference?: string
+  reference?: string | undefined
 }
 
 export interface Form {
@@ -195,7 +195,7 @@ export function lineItem({ number, at, kind, title, outcome, ok, bodies = [] }: 
 <p class="title">${title}${outcome ? html` <b>${outcome}</b>` : null}</p>${joined(details)}</li>`
 }
 
-/** Every visitor sees these lines, so e-mail addresses are redacted. */
+/** E-mail addresses are redacted: the panel explains the calls and does not need them. */
 function masked(_name: string, value: unknown): unknown {
   return typeof value === 'string' ? value.replace(/([^\s@])[^\s@]*@(?=[^\s@])/g, '$1•••@') : value
 }
@@ -220,7 +220,7 @@ ${body}
 </main>
 <aside class="behind" aria-labelledby="behind"><div>
 <h2 id="behind">Behind the counter</h2>
-<p>${reference ? html`All that happened to <code>${reference}</code>.` : 'All that happens, as it happens, for everyone who has this shop open.'} Each request carries <code>client-id</code> and <code>client-secret</code>; no browser ever sees the secret.<noscript> Without scripts, reload to see more.</noscript></p>
+<p>${reference ? html`All that happened to <code>${reference}</code>.` : 'All that you do here, as it happens.'} Each request carries <code>client-id</code> and <code>client-secret</code>; no browser ever sees the secret.<noscript> Without scripts, reload to see more.</noscript></p>
 <ol id="lines" tabindex="0" aria-label="Requests, redirects and webhooks" data-live="${frame.path}/live?${of}after=${after}">${joined(lines.map(lineItem))}</ol>
 <p class="empty">Nothing yet. Pay for something.</p>
 <h3>Test cards</h3>

@@ -25,13 +25,18 @@ interface Answer {
   text: string
 }
 
+/** The browser of this file. An empty cookie is a browser without one. */
+const OWN = { cookie: `demo_customer=${'a'.repeat(32)}` }
+
 async function get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
-  return read(await fetch(baseUrl + path, { headers, redirect: 'manual' }))
+  return read(await fetch(baseUrl + path, { headers: { ...OWN, ...headers }, redirect: 'manual' }))
 }
 
 async function post(path: string, form: Record<string, string>, headers: Record<string, string> = {}): Promise<Answer> {
   const body = new URLSearchParams(form)
-  return read(await fetch(baseUrl + path, { method: 'POST', headers, body, redirect: 'manual' }))
+  return read(
+    await fetch(baseUrl + path, { method: 'POST', headers: { ...OWN, ...headers }, body, redirect: 'manual' }),
+  )
 }
 
 async function read(response: Response): Promise<Answer> {
@@ -56,8 +61,8 @@ async function ask(method: string, path: string, body?: unknown) {
 const paymentOf = (reference: string) => ask('GET', `/payments/v1/payments/${reference}`)
 
 /** The lines of the panel, as text. */
-async function panel(): Promise<string[]> {
-  const { text } = await get('/demo')
+async function panel(headers = OWN): Promise<string[]> {
+  const { text } = await get('/demo', headers)
   return [...text.matchAll(/<li id="line-[\s\S]*?<\/li>/g)].map(([item]) =>
     item
       .replaceAll(/<[^>]+>/g, ' ')
@@ -69,7 +74,7 @@ async function panel(): Promise<string[]> {
 const isThere = (what: RegExp) => (lines: string[]) => lines.some((line) => what.test(line))
 
 test('the shop identifies a visitor by its session, so that saved cards belong to the session and not to the typed address', async () => {
-  const first = await post('/demo/buy', { ...ORDER, way: 'link' })
+  const first = await post('/demo/buy', { ...ORDER, way: 'link' }, { cookie: '' })
   const cookie = (first.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
   assert.match(cookie, /^demo_customer=[0-9a-f]{32}$/)
   const userOf = async ({ headers }: Answer) =>
@@ -79,7 +84,7 @@ test('the shop identifies a visitor by its session, so that saved cards belong t
   const again = await post('/demo/buy', { ...ORDER, email: 'other@example.com', way: 'link' }, { cookie })
   assert.deepEqual(await userOf(again), { id, email: 'other@example.com', phoneNumber: null, name: null })
   assert.equal(again.headers.get('set-cookie'), null)
-  assert.notEqual((await userOf(await post('/demo/buy', { ...ORDER, way: 'link' }))).id, id)
+  assert.notEqual((await userOf(await post('/demo/buy', { ...ORDER, way: 'link' }, { cookie: '' }))).id, id)
 })
 
 test('the address of the shop is printed, and it shows three products and three ways to pay', async () => {
@@ -211,8 +216,37 @@ test("orders that are not the shop's are not shown, though its credential could 
   }
 })
 
+test('a visitor sees only the orders that this browser made', async () => {
+  const stranger = { cookie: `demo_customer=${'b'.repeat(32)}` }
+  const { location } = await buy({ way: 'transfer' })
+  const reference = new URL(location, baseUrl).searchParams.get('reference') ?? ''
+  await post('/demo/transfer', { reference, part: 'all' })
+  await eventually(panel, isThere(/payment\.successful/))
+  const names = new RegExp(`${reference}|${baseUrl}/(pay|s)/|ada@|a•••@`)
+  assert.ok(isThere(names)(await panel()), 'the own orders')
+
+  const number = Number(/id="line-(\d+)"/.exec((await get('/demo')).text)?.[1])
+  for (const other of [stranger, { cookie: '' }]) {
+    for (const page of ['thanks', 'transfer']) {
+      const answer = await get(`/demo/${page}?reference=${reference}`, other)
+      assert.equal(answer.status, 404)
+      assert.doesNotMatch(answer.text, /12,500\.00|payment\.successful/)
+    }
+    assert.equal((await post('/demo/transfer', { reference, part: 'all' }, other)).status, 404)
+  }
+  assert.ok(!(await panel({ cookie: '' })).some((line) => names.test(line)), 'a new browser')
+  assert.ok(!(await panel(stranger)).some((line) => /Adaeze|12500|•••/.test(line)))
+  const strangers = checks(`/demo/live?after=${number - 1}`, /Customer sent to[^\n]*\n\n/, stranger)
+  await buy({ way: 'link' })
+  await post('/demo/buy', { ...ORDER, way: 'link' }, stranger)
+  const heard = await strangers
+  assert.equal([...heard.matchAll(/Customer sent to/g)].length, 1)
+  assert.doesNotMatch(heard, /payment\.successful/)
+})
+
 test('a webhook that is forged, stale, altered or not signed is refused with 401, and the panel says so', async () => {
-  const event = { id: 'evt_1', type: 'payment.stolen', sequence: 1, data: { payment: { reference: 'DEMO-123456789' } } }
+  const payment = { reference: 'DEMO-123456789', user: { id: `demo-${'a'.repeat(32)}` } }
+  const event = { id: 'evt_1', type: 'payment.stolen', sequence: 1, data: { payment } }
   const body = JSON.stringify(event)
   const signed = (secret: string, at = new Date()) => ({
     'content-type': 'application/json',
@@ -249,7 +283,7 @@ test('a webhook that is forged, stale, altered or not signed is refused with 401
 
 /** Reads a stream of server-sent events until one of them is this. */
 async function checks(path: string, until: RegExp, headers: Record<string, string> = {}): Promise<string> {
-  const response = await fetch(baseUrl + path, { headers, signal: AbortSignal.timeout(10_000) })
+  const response = await fetch(baseUrl + path, { headers: { ...OWN, ...headers }, signal: AbortSignal.timeout(10_000) })
   assert.equal(response.headers.get('content-type'), 'text/event-stream')
   let heard = ''
   for await (const chunk of response.body ?? []) {
@@ -296,11 +330,13 @@ test('when the service stops, open log streams are ended, not cut', async () => 
   assert.equal(await service.exited, 0)
 })
 
-test('with DEMO=off or in a worker process there is no shop', async () => {
-  const settings: Record<string, string>[] = [{ DEMO: 'off' }, { ROLE: 'worker' }]
+test('with DEMO=off, in a worker process or with a public PUBLIC_URL there is no shop', async () => {
+  const publicUrl = { PUBLIC_URL: 'https://pay.example.com' }
+  const settings: Record<string, string>[] = [{ DEMO: 'off' }, { ROLE: 'worker' }, publicUrl]
   const closed = await Promise.all(settings.map((changes) => startForTest({ ...env, ...changes })))
-  for (const { baseUrl, output } of closed) {
+  for (const { output } of closed) {
     assert.doesNotMatch(output(), /Demo shop/)
-    for (const path of ['/demo', '/demo/thanks', '/demo/live']) assert.equal((await fetch(baseUrl + path)).status, 404)
+    const here = `http://localhost:${/"port":(\d+),"msg":"listening"/.exec(output())?.[1]}`
+    for (const path of ['/demo', '/demo/thanks', '/demo/live']) assert.equal((await fetch(here + path)).status, 404)
   }
 })
