@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { verifyWebhook, type WebhookEvent, WebhookVerificationError } from '../../clients/typescript/src/index.ts'
 import { encodeBase58 } from '../kernel/base58.ts'
+import { networkOf } from '../kernel/network.ts'
 import { Problem } from '../kernel/problem.ts'
 import { randomInteger48 } from '../kernel/random.ts'
 import { isShown, type Line, LiveLog, type Shown } from './live-log.ts'
@@ -250,7 +251,7 @@ export function demoShop(parts: DemoParts): DemoShop {
     })
 
     app.get('/live', HIDDEN, (request: Query, reply) => {
-      const ofAddress = [...watchers.values()].filter((address) => address === request.ip).length
+      const ofAddress = [...watchers.values()].filter((address) => address === networkOf(request.ip)).length
       if (watchers.size >= MOST_WATCHERS || ofAddress >= MOST_WATCHERS_OF_ADDRESS)
         throw new Refused(503, 'Too many pages are open.')
       const { reference, after } = request.query
@@ -270,7 +271,7 @@ export function demoShop(parts: DemoParts): DemoShop {
       for (const line of log.after(Number(request.headers['last-event-id'] ?? after) || 0, wanted)) write(line)
       const leave = log.listen(write)
       const breath = setInterval(() => stream.write(':\n\n'), BREATH_MS)
-      watchers.set(stream, request.ip)
+      watchers.set(stream, networkOf(request.ip))
       stream.once('close', () => {
         leave()
         clearInterval(breath)
