@@ -1,6 +1,7 @@
 # The service with its production packages. All state is in PostgreSQL, so the image runs with a read-only root file
 # system: docker run --read-only --tmpfs /tmp …
-# NODE_IMAGE: any image with Node 24 and npm. Podman and Buildah need --format docker, or they drop the health check.
+# NODE_IMAGE: any image with Node 24 and npm, best by digest (docs/operations/deployment.md#pin-the-images).
+# Podman and Buildah need --format docker, or they drop the health check.
 ARG NODE_IMAGE=docker.io/library/node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build

@@ -162,7 +162,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     const family = isIP(address ?? '')
     const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
     if (family === 0 || !fits) {
-      wrong('TRUST_PROXY', `"${entry}" is not an address or a range like 10.0.0.0/8`)
+      wrong('TRUST_PROXY', `"${entry}" is not an address or a range like 192.0.2.0/28`)
     }
   }
 

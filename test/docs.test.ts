@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
@@ -172,6 +173,36 @@ test('compose.yaml and the Kubernetes manifests run both roles without privilege
     for (const labels of [spec.template.metadata.labels, budget.selector.matchLabels])
       assert.deepEqual(labels, spec.selector.matchLabels)
   }
+})
+
+test('the manifests trust no range of pods, only the ingress controller reaches them, and images can be pinned', () => {
+  const compose = parse(read('compose.yaml'), { merge: true })
+  const documents = globSync('ops/kubernetes/*.yaml', { cwd: ROOT }).flatMap((file) =>
+    parseAllDocuments(read(file)).map((each) => each.toJS()),
+  )
+  const settings = documents.filter(({ kind }) => kind === 'ConfigMap').map(({ data }) => data.TRUST_PROXY)
+  const trusted = [...settings, read('docs/operations/deployment.md').match(/^TRUST_PROXY=(.*)$/m)?.[1]]
+  assert.equal(trusted.length, 2)
+  for (const value of trusted) assert.notEqual(isIP(value), 0, `TRUST_PROXY ${value} is one address`)
+
+  const policies = documents.filter(({ kind }) => kind === 'NetworkPolicy')
+  assert.equal(policies.length, 1)
+  const { podSelector, policyTypes, ingress } = policies[0].spec
+  for (const { spec } of documents.filter(({ kind }) => kind === 'Deployment')) {
+    for (const [label, value] of Object.entries(podSelector.matchLabels))
+      assert.equal(spec.template.metadata.labels[label], value)
+  }
+  assert.deepEqual(policyTypes, ['Ingress'])
+  for (const { from, ports } of ingress) {
+    assert.deepEqual(ports, [{ port: 'http' }])
+    for (const peer of from) assert.deepEqual(Object.keys(peer), ['namespaceSelector', 'podSelector'])
+  }
+
+  const page = read('docs/operations/deployment.md')
+  assert.deepEqual(compose.services.api.build.args, ['NODE_IMAGE'])
+  assert.match(compose.services.postgres.image, /^\$\{POSTGRES_IMAGE:-/)
+  for (const name of ['NODE_IMAGE=', 'POSTGRES_IMAGE=', 'image: registry.example.com/manilla@'])
+    assert.match(page, new RegExp(`${name}\\S*sha256:`), name)
 })
 
 test('the workflows of CI call scripts and proofs that exist, with pinned actions and without secrets', () => {
