@@ -1,4 +1,5 @@
-// `npm pack` runs this: each module of src as ESM and as CommonJS, with its types, in dist.
+// `npm pack` runs this: each module of src as ESM and as CommonJS, with its types, in dist. The compiler is a development
+// package of this folder; esbuild is a production package of the service.
 import { execFileSync } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -10,7 +11,7 @@ const dist = join(folder, 'dist')
 rmSync(dist, { recursive: true, force: true })
 mkdirSync(dist)
 
-const tsc = join(folder, '../../node_modules/.bin/tsc')
+const tsc = join(folder, 'node_modules/.bin/tsc')
 execFileSync(tsc, ['-p', join(folder, 'tsconfig.build.json')], { stdio: 'inherit' })
 for (const file of globSync('*.ts', { cwd: source })) {
   const name = basename(file, '.ts')
