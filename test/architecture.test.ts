@@ -245,3 +245,39 @@ test('the rules see an import however it is written', () => {
     ['src/x/a.ts', 'src/b/b.ts', 'src/x/c.ts', 'src/x/d.ts', 'src/x/e.ts', 'src/x/f.ts'],
   )
 })
+
+const { scripts, dependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+
+/** The npm packages that a file imports, by name. SQL has `is distinct from 'failed'`. */
+function packagesOf(text: string): string[] {
+  const name =
+    /(?:(?<!distinct )\bfrom|\bimport|\bimport\.meta\.resolve|\brequire)\s*\(?\s*'((?:@[\w-]+\/)?[\w-]+)[\w./-]*'/g
+  return [...text.matchAll(name)].map((match) => match[1] as string)
+}
+
+test('what `npm start` runs imports no development package', () => {
+  const rest = globSync('{src,bin,web}/**/*.{ts,tsx,mjs}', { cwd: ROOT }).filter((file) => !isTest(file))
+  const seen = new Set<string>()
+  const needed = new Map<string, string>()
+  for (let file = rest.pop(); file !== undefined; file = rest.pop()) {
+    if (seen.has(file)) continue
+    seen.add(file)
+    const text = readFileSync(join(ROOT, file), 'utf8')
+    for (const { to } of importsOf(file, text)) if (/\.(ts|tsx|mjs)$/.test(to)) rest.push(to)
+    for (const name of packagesOf(text)) needed.set(name, file)
+  }
+  assert.ok(needed.has('fastify') && needed.has('esbuild') && needed.has('preact'), 'the reader of imports works')
+  const installed = { ...dependencies, ...optionalDependencies }
+  assert.deepEqual(
+    [...needed].filter(([name]) => !(name in installed)),
+    [],
+  )
+})
+
+test('an npm script installs what it needs first, and only the service does without development packages', () => {
+  for (const [name, script] of Object.entries<string>(scripts)) {
+    const [, purpose] = script.match(/^node bin\/bootstrap\.mjs (start|dev|test) && /) ?? []
+    assert.ok(purpose, `${name} begins with bin/bootstrap.mjs`)
+    assert.equal(purpose === 'start', / src\/cli\/main\.ts\b/.test(script), name)
+  }
+})

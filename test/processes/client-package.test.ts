@@ -34,8 +34,8 @@ async function run(command: string, args: string[], { cwd = folder, env = {} } =
   })
 }
 
-// As the guides say. It also installs the tools of the checks below: publint, attw and an edge runtime.
-await run('npm', ['pack', '--pack-destination', '.', CLIENT])
+// As the guides say, in a folder without the .npmrc of the service, which forbids scripts. It also installs the tools of the checks below: publint, attw and an edge runtime.
+await run('npm', ['pack', '--ignore-scripts=false', '--pack-destination', '.', CLIENT])
 const packed = join(folder, 'manilla-client-0.1.0.tgz')
 await writeFile(
   join(folder, 'package.json'),
@@ -78,7 +78,8 @@ const { expressWebhook } = require('@manilla/client/webhooks')`
 })
 
 test('the package works in Bun', async () => {
-  await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', '--no-save', `bun@${BUN}`])
+  const flags = ['--ignore-scripts=false', '--no-audit', '--no-fund', '--loglevel=error', '--no-save']
+  await run('npm', ['install', ...flags, `bun@${BUN}`])
   await writeFile(
     join(folder, 'bun.ts'),
     `${ESM_IMPORTS}\nif (!process.versions.bun) throw new Error('not Bun')${PROGRAM}`,

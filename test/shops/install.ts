@@ -75,7 +75,7 @@ async function packClient(folder: string): Promise<string> {
   await database.connect()
   try {
     await database.query("select pg_advisory_lock(hashtext('npm pack'))")
-    return await pack('client', CLIENT, folder)
+    return await pack('client', CLIENT, folder, '--ignore-scripts=false')
   } finally {
     await database.end()
   }

@@ -36,7 +36,11 @@ async function checkOut(commit: string, folder: string): Promise<string> {
     [root, ROOT].map((each) => readFile(join(each, 'package-lock.json'), 'utf8')),
   )
   if (theirs === ours) await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
-  else execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: root, stdio: 'inherit' })
+  else {
+    // Old versions got their Node from an install script.
+    const flags = ['--ignore-scripts=false', '--no-audit', '--no-fund', '--loglevel=error']
+    execFileSync('npm', ['ci', ...flags], { cwd: root, stdio: 'inherit' })
+  }
   return root
 }
 
