@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nextDay, startOfDay } from './time-zone.ts'
+import { addDays, beginsWithDay, startOfDay } from './time-zone.ts'
 
 test('a day begins at its local midnight, also when the clocks change', () => {
   const starts: [day: string, zone: string, start: string][] = [
@@ -21,5 +21,18 @@ test('in a zone with half hours it begins at the full hour before', () => {
 })
 
 test('the next day crosses months and years', () => {
-  assert.deepEqual(['2026-02-28', '2028-02-28', '2026-12-31'].map(nextDay), ['2026-03-01', '2028-02-29', '2027-01-01'])
+  const next = ['2026-02-28', '2028-02-28', '2026-12-31'].map((day) => addDays(day, 1))
+  assert.deepEqual(next, ['2026-03-01', '2028-02-29', '2027-01-01'])
+})
+
+test('only real days between 2000 and 2100 are days', () => {
+  const days = ['2000-01-01', '2028-02-29', '2100-12-31', '2026-01-31T12:00:00Z']
+  const others = [
+    ...['1999-12-31', '2101-01-01', '9999-12-31', '0000-01-01', '+010000-01-01', '-000001-01-01'],
+    ...['2026-02-29', '2026-00-10', '2026-13-01', '2026-01-00', '2026-01-32', '', '2026-1-1'],
+  ]
+  assert.deepEqual(
+    [...days, ...others].filter((text) => beginsWithDay(text)),
+    days,
+  )
 })

@@ -1,4 +1,18 @@
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+const FIRST_YEAR = 2000
+const LAST_YEAR = 2100
+
+/**
+ * Whether a text begins with a real day like 2026-01-31, between 2000 and 2100. `Date` turns February 30 into March 2, and writes years
+ * after 9999 with a sign, which breaks the order of texts.
+ */
+export function beginsWithDay(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)/.exec(text)?.map(Number) ?? []
+  if (year === undefined || month === undefined || year < FIRST_YEAR || year > LAST_YEAR) return false
+  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day && month >= 1 && month <= 12
+}
 
 /** The beginning of a day (2026-01-31) in a zone, to the hour before it: the sums of charts are per hour. */
 export function startOfDay(day: string, zone: string): Date {
@@ -33,6 +47,7 @@ function formatOf(zone: string): Intl.DateTimeFormat {
   return made
 }
 
-export function nextDay(day: string): string {
-  return new Date(Date.parse(`${day}T00:00:00Z`) + 24 * HOUR_MS).toISOString().slice(0, 10)
+/** That many days later. */
+export function addDays(day: string, count: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + count * DAY_MS).toISOString().slice(0, 10)
 }

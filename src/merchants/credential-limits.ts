@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { type Mistake, Problem, refuse } from '../kernel/problem.ts'
+import { beginsWithDay } from '../kernel/time-zone.ts'
 import { CREDENTIAL_SCOPES, type CredentialScope } from './credential-scopes.ts'
 
 /** What a credential may do, until when and from where. They are set when it is made, and never changed. */
@@ -37,7 +38,11 @@ export function parseLimits({ scopes, expiresAt, allowedAddresses = [] }: Wanted
 
   const end = expiresAt == null ? null : timeOf(expiresAt)
   if (end && !(end > now))
-    wrong('expiresAt', 'invalid_value', 'must be a time in the future, like 2027-01-31 or 2027-01-31T12:00:00Z')
+    wrong(
+      'expiresAt',
+      'invalid_value',
+      'must be a time in the future and before 2101, like 2027-01-31 or 2027-01-31T12:00:00Z',
+    )
 
   // An empty entry is a mistake, not "from everywhere": a variable that was not set must not make a key without limits.
   const addresses = [...new Set(allowedAddresses.map((text) => text.trim().toLowerCase()))]
@@ -54,8 +59,7 @@ export function parseLimits({ scopes, expiresAt, allowedAddresses = [] }: Wanted
 function timeOf(text: string): Date {
   const [, day, time = 'T00:00Z'] =
     /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/.exec(text) ?? []
-  const isDay = day !== undefined && new Date(`${day}T00:00Z`).getUTCDate() === Number(day.slice(-2))
-  return new Date(isDay ? `${day}${time}` : Number.NaN)
+  return new Date(day !== undefined && beginsWithDay(day) ? `${day}${time}` : Number.NaN)
 }
 
 /** Throws when a credential may not be used for this or from this address. */

@@ -1,10 +1,12 @@
 import type { Database } from '../database/database.ts'
 import type { Mode } from '../kernel/mode.ts'
+import { OperatorError } from '../kernel/operator-error.ts'
 import type { Place } from '../kernel/place.ts'
 import { LEAST_DAYS } from '../kernel/retention.ts'
 import { endOfStretch, FIRST_UUID, listCursors, type Rollup, rollupsAfter, sumStretch } from './store/rollups.ts'
 
 const PAGE = 5_000
+const MAX_READS = 20
 const DAY_MS = 24 * 3_600_000
 
 export interface RollupDifference {
@@ -21,7 +23,9 @@ export async function auditRollups(database: Database): Promise<{ rollups: numbe
   for (const { place, foldedTo, daysTo } of await listCursors(database)) {
     // What is folded later has later ids, but may be of an hour that is compared: read the stored sums again until the cursor stood still.
     let [stored, until]: [Totals | undefined, string] = [undefined, foldedTo]
-    while (!stored) {
+    for (let tries = 1; !stored; tries++) {
+      if (tries > MAX_READS)
+        throw new OperatorError(`The rollups changed during ${MAX_READS} reads. Run the audit at a quieter time.`)
       const read = await storedTotals(database, place)
       const now = (await listCursors(database)).find((cursor) => cursor.place === place)?.foldedTo ?? until
       if (now === until) stored = read

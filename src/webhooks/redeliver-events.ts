@@ -11,16 +11,21 @@ export function redeliverEvent({ database }: { database: Database }, owner: Scop
 /** Keeps each transaction well below the statement timeout. */
 const CHUNK = 5_000
 
-/** Sends the exhausted and disabled deliveries of that time again. */
+/** A delivery to a blocked address is exhausted again at once: the calls that read it must end. */
+const MAX_CHUNKS = 20
+
+/** Sends the exhausted and disabled deliveries of that time again, at most 100 000 of them. */
 export async function redeliverGivenUp(
   { database }: { database: Database },
   owner: Scope,
   from: Date,
   to: Date,
 ): Promise<number> {
-  for (let total = 0; ; ) {
+  let total = 0
+  for (let chunk = 0; chunk < MAX_CHUNKS; chunk++) {
     const count = await database.transaction((tx) => requeueGivenUp(tx, owner, { from, to, limit: CHUNK }))
     total += count
-    if (count < CHUNK) return total
+    if (count < CHUNK) break
   }
+  return total
 }

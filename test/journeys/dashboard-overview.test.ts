@@ -90,6 +90,18 @@ test('a range that is too long, backwards or no range, and an unknown zone are r
   }
 })
 
+test('charts of a day outside of 2000 to 2100 are refused at once, and the last days inside are answered', async () => {
+  for (const day of ['9999-12-31', '0000-01-01', '1999-12-31', '2101-01-01', '2026-02-30', '+010000-01-01']) {
+    const query = new URLSearchParams({ from: day, to: day, zone: 'UTC' })
+    const { status, body } = await viewer.call('GET', `${base}/charts?${query}`)
+    assert.deepEqual([status, body.code], [400, 'invalid_request'], day)
+  }
+  assert.equal((await charts({ from: '2100-12-31', to: '2100-12-31' })).parts.length, 24)
+  assert.equal((await charts({ from: '2000-01-01', to: '2000-12-31' })).parts.length, 366)
+  const leftOut = { from: '2011-12-30', to: '2011-12-30', zone: 'Pacific/Apia' }
+  assert.equal((await charts(leftOut)).totals.paid, 0, 'a day that the zone left out')
+})
+
 test('payments that are not summed up yet are announced', async () => {
   await database.rows(sql`delete from rollup_cursors where place = ${shop.place}`)
   await database.rows(sql`delete from rollups where place = ${shop.place}`)

@@ -1,3 +1,5 @@
+import { ManillaError } from './errors.ts'
+
 export interface Page<Item> {
   data: Item[]
   /** Pass it as `cursor` to get the next page. `null`: this is the last one. */
@@ -25,8 +27,11 @@ export class List<Item> implements AsyncIterable<Item> {
     let page = await this.#read(LARGEST_PAGE)
     yield* page.data
     while (page.nextCursor) {
-      page = await this.#read(LARGEST_PAGE, page.nextCursor)
+      const cursor = page.nextCursor
+      page = await this.#read(LARGEST_PAGE, cursor)
       yield* page.data
+      if (page.nextCursor === cursor)
+        throw new ManillaError(`The list does not end: its page after ${cursor} is itself.`)
     }
   }
 }

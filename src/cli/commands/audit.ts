@@ -1,5 +1,6 @@
 import { readConfig } from '../../config.ts'
 import type { PaymentId } from '../../kernel/ids.ts'
+import { beginsWithDay } from '../../kernel/time-zone.ts'
 import { auditProvider, type Difference, type ProviderAudit, type Range } from '../../payments/audit-provider.ts'
 import { auditRollups } from '../../payments/audit-rollups.ts'
 import { rebuildRollups } from '../../payments/fold-rollups.ts'
@@ -144,7 +145,11 @@ function readTime(options: Options, name: string, plusMs: number): Date | undefi
   const text = options.text(name)
   if (text === undefined) return undefined
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text)
-  const time = isDay || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time)) throw new UsageError(`--${name} must be a day (2026-11-15) or a time (2026-11-15T08:00:00Z).`)
+  const isTime = isDay || /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)
+  const time = isTime && beginsWithDay(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(time))
+    throw new UsageError(
+      `--${name} must be a day (2026-11-15) or a time (2026-11-15T08:00:00Z), between 2000 and 2100.`,
+    )
   return new Date(time + (isDay ? plusMs : 0))
 }

@@ -173,7 +173,9 @@ async function sendExport<Row>(
   let wasRead = true
   const end = () => (ended ??= snapshot.close().then(() => release(wasRead)))
   const start = wanted.query.bom ? BYTE_ORDER_MARK : ''
-  const stream = Readable.from(csvLines(columns, wanted.pages(snapshot, scope), { start, end }), { objectMode: false })
+  const isOver = () => stream.destroyed
+  const lines = csvLines(columns, wanted.pages(snapshot, scope), { start, end, isOver })
+  const stream: Readable = Readable.from(lines, { objectMode: false })
   const stop = (why: string) => {
     wasRead = false
     stream.destroy(new Error(why))
@@ -231,7 +233,7 @@ async function countRows<Row>(
 async function* csvLines<Row>(
   columns: [name: string, show: (row: Row) => Cell][],
   pages: AsyncGenerator<Row[]>,
-  { start, end }: { start: string; end: () => Promise<void> },
+  { start, end, isOver }: { start: string; end: () => Promise<void>; isOver: () => boolean },
 ): AsyncGenerator<string> {
   let before = start + csvLine(columns.map(([name]) => name))
   try {
@@ -239,6 +241,7 @@ async function* csvLines<Row>(
       const text = before + rows.map((row) => csvLine(columns.map(([, show]) => show(row)))).join('')
       before = ''
       if (text) yield text
+      else if (isOver()) return // rows that match nothing are read without a yield, where a stream could stop it
     }
   } finally {
     await end()

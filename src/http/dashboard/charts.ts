@@ -1,4 +1,4 @@
-import { nextDay, startOfDay } from '../../kernel/time-zone.ts'
+import { addDays, startOfDay } from '../../kernel/time-zone.ts'
 import type { ChartSum } from '../../payments/store/chart-sums.ts'
 import type { Charts, Group, Sums } from './overview-contract.ts'
 
@@ -15,15 +15,20 @@ export interface ChartRange {
   to: Date
 }
 
-/** The parts of a range of days, both included. */
+/** The parts of a range of days, both included. `from` and `to` are real days, and there are 1 to MAX_DAYS of them. */
 export function rangeOf({ from, to, zone }: { from: string; to: string; zone: string }): ChartRange {
-  const end = startOfDay(nextDay(to), zone)
-  const days: Date[] = []
-  for (let day = from; day <= to; day = nextDay(day)) days.push(startOfDay(day, zone))
-  if (days.length > HOURLY_DAYS) return { unit: 'day', starts: days, to: end }
-  const starts: Date[] = []
-  for (let at = days[0]?.getTime() ?? 0; at < end.getTime(); at += HOUR_MS) starts.push(new Date(at))
-  return { unit: 'hour', starts, to: end }
+  const count = Math.min(countDays(from, to), MAX_DAYS)
+  const days = Array.from({ length: count }, (_, index) => startOfDay(addDays(from, index), zone))
+  const end = startOfDay(addDays(from, count), zone)
+  const [start = end] = days
+  if (count > HOURLY_DAYS) return { unit: 'day', starts: days, to: end }
+  // At most two days, of 25 hours where clocks change. A day that a zone left out has no hours.
+  const hours = Math.max(1, (end.getTime() - start.getTime()) / HOUR_MS)
+  return {
+    unit: 'hour',
+    starts: Array.from({ length: hours }, (_, index) => new Date(start.getTime() + index * HOUR_MS)),
+    to: end,
+  }
 }
 
 export function countDays(from: string, to: string): number {

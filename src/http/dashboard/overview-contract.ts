@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { nullable } from '../api/contract/schema.ts'
 
 const Count = Type.Integer()
-const Day = Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$' })
+const Day = Type.String({ format: 'day' })
 
 /** The days of the charts, both included, in a zone. */
 export const ChartsQuery = Type.Object({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nextDay, startOfDay } from '../../kernel/time-zone.ts'
+import { addDays, startOfDay } from '../../kernel/time-zone.ts'
 import { spansOf } from './chart-sums.ts'
 
 const HOUR_MS = 3_600_000
@@ -10,7 +10,7 @@ const DAY_MS = 24 * HOUR_MS
 function march(zone: string): { starts: Date[]; to: Date } {
   const starts: Date[] = []
   let day = '2026-03-01'
-  for (; day <= '2026-03-31'; day = nextDay(day)) starts.push(startOfDay(day, zone))
+  for (; day <= '2026-03-31'; day = addDays(day, 1)) starts.push(startOfDay(day, zone))
   return { starts, to: startOfDay(day, zone) }
 }
 

@@ -132,6 +132,22 @@ test('a pending refund counts in a check, and not in the list of transactions', 
   }
 })
 
+test('a list of refunds that claims ten million pages is given up after twenty', async (t) => {
+  const { connection, listReturns, handle, wanted, upstream } = await paid(t)
+  assert.equal((await connection.refund(wanted)).kind, 'refunded')
+  let pages = 0
+  upstream.garble = (said) => {
+    if (!said.text.includes('totalPages')) return said
+    pages++
+    return { ...said, text: said.text.replace(/"totalPages":\d+/, '"totalPages":9999999') }
+  }
+  const heapBefore = process.memoryUsage().heapUsed
+  const { kind } = await listReturns(handle, [])
+  assert.equal(kind, 'unknown')
+  assert.equal(pages, 20)
+  assert.ok(process.memoryUsage().heapUsed - heapBefore < 40 * 1024 * 1024, 'no list of their numbers')
+})
+
 test('refunds are found by our reference alone, and an unknown order is missing', async (t) => {
   const { listReturns, refundAtProvider } = await paid(t)
   const theirs = await refundAtProvider(REFERENCE, 70_000)

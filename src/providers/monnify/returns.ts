@@ -159,13 +159,12 @@ export async function refundsSince(session: Session, since: Date): Promise<Monni
   const isEnough = ({ content }: MonnifyRefundPage) =>
     (order === 'newest first' && isOld(content.at(-1))) || (order === 'oldest first' && isOld(content[0]))
 
-  const others = Array.from({ length: Math.max(0, first.totalPages - 1) }, (_, i) => i + 1)
-  if (order === 'oldest first') others.reverse()
   // The first page of a list that begins with the oldest is no reason to stop.
   let page = order === 'oldest first' ? undefined : first
-  for (const [pages, number] of others.entries()) {
+  for (let pages = 1; pages < first.totalPages; pages++) {
     if (page && isEnough(page)) break
-    if (pages + 1 >= MOST_PAGES) return unknown('its list of refunds is too long to read')
+    if (pages >= MOST_PAGES) return unknown('its list of refunds is too long to read')
+    const number = order === 'oldest first' ? first.totalPages - pages : pages
     const next = await pageOfRefunds(session, number)
     if ('kind' in next) return next.kind === 'refused' ? unreadable(next.status) : next
     for (const refund of next.content) found.set(refund.refundReference, refund)

@@ -201,6 +201,8 @@ interface EraseParts {
   onErased: () => void
 }
 
+const MAX_CALLS = 100
+
 function EraseDialog({ email, path, onClose, onErased }: EraseParts) {
   const merchant = useMerchant()
   const [typed, setTyped] = useState('')
@@ -210,9 +212,10 @@ function EraseDialog({ email, path, onClose, onErased }: EraseParts) {
     run: async () => {
       setWrong(!isSame)
       if (!isSame) throw new Cancelled()
-      // A customer with very many payments is erased in several calls.
-      for (let isComplete = false; !isComplete; )
-        isComplete = (await send<Erasure>('POST', `${path}/erase`, {})).isComplete
+      // A customer with very many payments is erased in several calls, each of a thousand.
+      for (let calls = 0; calls < MAX_CALLS; calls++)
+        if ((await send<Erasure>('POST', `${path}/erase`, {})).isComplete) return
+      throw new Error('This customer has more payments than are erased at once. Erase again to continue.')
     },
     refresh: [merchant.api('/customers'), merchant.api('/payments'), merchant.api('/refunds')],
     done: 'Customer erased',

@@ -1,5 +1,6 @@
 import { parseCountry } from '../../../kernel/country.ts'
 import { parseCurrency } from '../../../kernel/money.ts'
+import { beginsWithDay } from '../../../kernel/time-zone.ts'
 import { isWebAddress } from '../../../kernel/web-address.ts'
 import { readCursor } from './cursor.ts'
 
@@ -41,9 +42,17 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     sentence:
       'must be an absolute http or https URL of at most 2048 characters, without user:password, like https://shop.example/thanks',
   },
+  day: {
+    test: (text) => text.length === 10 && beginsWithDay(text),
+    sentence: 'must be a date like 2026-01-31, between 2000 and 2100',
+  },
   moment: {
-    test: (text) => /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) && isDay(text),
-    sentence: 'must be a time like 2026-01-31T12:00:00Z, or a date like 2026-01-31 (a + in it is sent as %2B)',
+    test: (text) =>
+      /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/.test(text) &&
+      beginsWithDay(text) &&
+      !Number.isNaN(Date.parse(text)),
+    sentence:
+      'must be a time like 2026-01-31T12:00:00Z, or a date like 2026-01-31, between 2000 and 2100 (a + in it is sent as %2B)',
   },
   'page-size': {
     test: (text) => /^([1-9]\d?|100)$/.test(text),
@@ -85,10 +94,4 @@ export const FORMATS: Record<string, { test(text: string): boolean; sentence: st
     test: (text) => readCursor('delivery', text) !== undefined,
     sentence: 'must be the nextCursor of an earlier answer',
   },
-}
-
-/** `Date` turns February 30 into March 2, so the day is compared. */
-function isDay(text: string): boolean {
-  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number)
-  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day && !Number.isNaN(Date.parse(text))
 }

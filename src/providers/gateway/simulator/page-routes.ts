@@ -37,7 +37,8 @@ export function pageRoutes(app: FastifyInstance, { ledger, dice, log }: Parts): 
       reply.header('retry-after', String(error.retryAfterSeconds ?? 1))
       return send(reply, 429, troublePage('Too many tries', 'Please wait a moment, then open the link again.'))
     }
-    const { statusCode = 500 } = error as { statusCode?: number }
+    const isInvalid = error instanceof Problem && error.code === 'invalid_request'
+    const { statusCode = isInvalid ? 400 : 500 } = error as { statusCode?: number }
     if (statusCode < 500) {
       return send(reply, statusCode, troublePage('We can’t read that', 'Please open the link again.'))
     }
@@ -164,7 +165,7 @@ function send(reply: FastifyReply, status: number, page: string): FastifyReply {
 function readCard(form: URLSearchParams, now: Date): Card | Mistake {
   const digits = parseCardNumber(form.get('number') ?? '')
   if (!digits) return { field: 'number', message: 'Check the card number. One or more digits look wrong.' }
-  const expiry = /^(0?[1-9]|1[0-2])\s*[/ -]?\s*(?:20)?(\d\d)$/.exec((form.get('expiry') ?? '').trim())
+  const expiry = /^(0?[1-9]|1[0-2])[/-]?(?:20)?(\d\d)$/.exec((form.get('expiry') ?? '').replaceAll(/\s/g, ''))
   if (!expiry) return { field: 'expiry', message: 'Write the expiry date as on the card: MM / YY.' }
   const [month, year] = [Number(expiry[1]), 2000 + Number(expiry[2])]
   // Once its last month is over everywhere on earth: a card that is still valid somewhere is accepted.
