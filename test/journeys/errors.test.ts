@@ -176,6 +176,42 @@ test('F5: broken percent-encoding and an endless address are 400', async () => {
   }
 })
 
+test('F5: %00 and bytes that are not UTF-8 are 400 in the path and in each parameter, with a text that names it', async () => {
+  for (const bytes of ['%00', 'a%00b', '%ff', '%ed%a0%80', '%c3', '100%']) {
+    for (const name of ['payment', 'type', 'cursor']) {
+      const path = `/payments/v1/events?limit=5&${name}=${bytes}`
+      const { status, body } = await call(app, 'GET', path, { headers: shop.headers })
+      assert.deepEqual([status, body.code, body.errors?.[0].pointer], [400, 'invalid_request', `/${name}`], path)
+      assert.match(body.detail, /percent-encoding/)
+    }
+    for (const path of ['payments/', 'events/', 'refunds/', 'integrations/', 'exports/', 'nothing/']) {
+      const { status, body } = await call(app, 'GET', `/payments/v1/${path}${bytes}`, { headers: shop.headers })
+      assert.deepEqual([status, body.code], [400, 'invalid_request'], `${path}${bytes}`)
+    }
+  }
+})
+
+test('F5: a customer whom a provider sends back with parameters in another encoding still sees a page', async () => {
+  const { body } = await checkout(app, shop)
+  const { pathname } = new URL(body.data.url)
+  assert.equal((await call(app, 'GET', `${pathname}?name=Andr%e9&note=100%`)).status, 200)
+  assert.equal((await call(app, 'GET', '/pay/%00')).status, 404)
+})
+
+test('F5: U+0000 or half of a character in the form of a page starts no payment and breaks nothing', async () => {
+  const { body } = await checkout(app, shop)
+  const { pathname } = new URL(body.data.url)
+  const page = String((await call(app, 'GET', pathname)).body)
+  const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? assert.fail('no token')
+  for (const key of ['%00', `${'a'.repeat(63)}%F0%9F%92%A9`]) {
+    const { status } = await call(app, 'POST', pathname, {
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' },
+      body: `action=pay&method=card&token=${encodeURIComponent(token)}&key=${key}`,
+    })
+    assert.ok(status < 400, `${key}: ${status}`)
+  }
+})
+
 test('what is not HTTP is answered with 400 and hung up on', async () => {
   assert.match(await send('\x16\x03\x01garbage\r\n\r\n'), /^HTTP\/1\.1 400 [\s\S]*"code":"invalid_request"/)
 })

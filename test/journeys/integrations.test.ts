@@ -239,7 +239,7 @@ test('a key of the other mode is refused, and each mode has an integration of it
 
 test('an unknown provider is not found, also with an odd name', async () => {
   const merchant = await addMerchant(database)
-  for (const name of ['nobody', '__proto__', 'constructor', 'toString', 'hasOwnProperty', '%00', 'ACME']) {
+  for (const name of ['nobody', '__proto__', 'constructor', 'toString', 'hasOwnProperty', 'ACME']) {
     for (const [method, path] of [
       ['GET', ''],
       ['PUT', ''],

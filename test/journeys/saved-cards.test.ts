@@ -185,7 +185,6 @@ test('an id that is no card’s is 404, a list without an e-mail address is 400'
     newId('payment', new Date(), shop.place),
     'crd_',
     'x',
-    '%00',
     '..%2f',
   ]) {
     const { status, body } = await shop.call('DELETE', `/payments/v1/cards/${id}`)

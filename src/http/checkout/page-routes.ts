@@ -3,6 +3,7 @@ import { renderSVG } from 'uqr'
 import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import { type PaymentId, parseId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
+import { isStorable } from '../../kernel/storable-text.ts'
 import { allowsOrigin, parseLanguage } from '../../merchants/branding.ts'
 import type { FindBranding } from '../../merchants/branding-cache.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
@@ -95,7 +96,8 @@ export function pageRoutes(app: App, parts: PageParts): void {
   ): Promise<FormResult & { state?: PaymentState }> {
     const { payment } = snapshot
     const action = form.get('action')
-    const key = (form.get('key') ?? '').slice(0, 64)
+    const text = (form.get('key') ?? '').slice(0, 64)
+    const key = isStorable(text) ? text : ''
     try {
       if (action === 'pay' || action === 'new-account') {
         const method = action === 'new-account' ? 'bank' : methodNamed(form.get('method'))

@@ -8,6 +8,7 @@ import Fastify, { type FastifyRequest } from 'fastify'
 import type { Assets } from '../../../web/build.ts'
 import type { IntegrationCache } from '../../integrations/integration-cache.ts'
 import { Problem, refuse } from '../../kernel/problem.ts'
+import { refuseUnstorableUrl } from '../../kernel/storable-text.ts'
 import type { SendMail } from '../../members/mail.ts'
 import { brandingCache } from '../../merchants/branding-cache.ts'
 import type { VerifyCredential } from '../../merchants/verify-credential.ts'
@@ -179,6 +180,14 @@ export async function buildApp(parts: HttpParts): Promise<App> {
     if (host !== '' && !(HOST.test(host) && URL.canParse(`${protocol}://${host}`)))
       return done(new Problem('invalid_request', 'The Host header is not a host and port.'))
     if (url.length > MAX_URL_LENGTH) return done(new Problem('invalid_request', 'The address is longer than 8 KiB.'))
+    const path = pathOf(request)
+    // A provider may send a customer back with parameters in another encoding: pages for customers take theirs from lists of words.
+    const isPage = isLink(request) || path.startsWith('/widget/')
+    try {
+      refuseUnstorableUrl(path, isPage ? '' : url.slice(path.length + 1))
+    } catch (error) {
+      return done(isPage ? new Problem('not_found', 'There is no such page.') : (error as Error))
+    }
     done()
   })
   const logAnswer = answerLog(log)

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { type Mistake, Problem, pointerPart } from '../../kernel/problem.ts'
+import { isStorable } from '../../kernel/storable-text.ts'
 
 const MAX_DEPTH = 10
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
@@ -88,11 +89,6 @@ function inspect(value: unknown, pointer: string, depth: number, mistakes: Mista
       }
     }
   }
-}
-
-/** PostgreSQL refuses U+0000, and a lone surrogate is not valid Unicode. */
-function isStorable(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0')
 }
 
 function notStorable(pointer: string): Mistake {
