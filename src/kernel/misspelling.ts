@@ -1,8 +1,17 @@
 /** Whether an unknown field name is probably a misspelling of a known one. */
 export function isMisspellingOf(field: string, known: string): boolean {
+  return isWithin(field, known, tolerance)
+}
+
+/** The same for a name that is refused anyway: a guess may be wrong, so one letter of a short name is allowed, too. */
+export function resembles(name: string, known: string): boolean {
+  return isWithin(name, known, (text) => Math.max(tolerance(text), text.length >= 4 ? 1 : 0))
+}
+
+function isWithin(field: string, known: string, most: (known: string) => number): boolean {
   if (field.length > 60) return false
   const [a, b] = [normalize(field), normalize(known)]
-  return a === b || distance(a, b) <= tolerance(b)
+  return a === b || distance(a, b) <= most(b)
 }
 
 /** Maximum edit distance. Short names have too many similar words (`used`, `game`) for a useful guess. */

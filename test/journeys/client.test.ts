@@ -351,6 +351,7 @@ test('for await reads all pages of 1 000 payments, each once and newest first', 
   const seen = new Set<string>()
   for await (const { reference } of manilla.payments.list({ status: 'pending' })) seen.add(reference)
   assert.equal(seen.size, 1000)
+  assert.equal((await manilla.payments.list({ q: 'r7' }).page()).data[0]?.amount, 7, 'a search')
   const page = await manilla.payments.list({ limit: 7 }).page()
   const next = await manilla.payments.list({ limit: 7, cursor: page.nextCursor ?? '' }).page()
   assert.deepEqual([page.data.length, next.data.length], [7, 7])

@@ -45,6 +45,15 @@ test('a missing header is named', async () => {
   assert.equal((await list({ 'client-id': '', 'client-secret': '' })).status, 401)
 })
 
+test('an id and a secret that are swapped are told, and not whether they are valid', async () => {
+  const swapped = { 'client-id': shop.clientSecret, 'client-secret': shop.clientId }
+  const madeUp = { 'client-id': 'sec_sandbox_x', 'client-secret': 'cid_sandbox_x' }
+  const [real, other] = [await list(swapped), await list(madeUp)]
+  assert.deepEqual([real.status, real.body.code], [401, 'invalid_credentials'])
+  assert.match(real.body.detail, /client-id begins with cid_ .* swapped/)
+  assert.equal(real.body.detail, other.body.detail)
+})
+
 test('credentials are asked for before the body is read', async () => {
   const { status } = await call(app, 'POST', '/payments/v1/checkouts', { body: '{not json' })
   assert.equal(status, 401)

@@ -59,6 +59,12 @@ async function references(query: string): Promise<string[]> {
   return body.data.map(({ reference }: { reference: string }) => reference)
 }
 
+async function listedByApi(query: string): Promise<string[]> {
+  const { status, body } = await shop.call('GET', `/payments/v1/payments?${query}`)
+  assert.equal(status, 200, JSON.stringify(body))
+  return body.data.map(({ reference }: { reference: string }) => reference)
+}
+
 test('one search box finds a payment by everything that names it', async () => {
   const { id, attempts } = paid.payment
   const { shortURL } = (await owner.call('GET', `${base}/payments/PAID-1`)).body.data
@@ -85,7 +91,27 @@ test('one search box finds a payment by everything that names it', async () => {
     ['nothing', []],
     ['nobody@example.com', []],
   ]
-  for (const [text, found] of searches) assert.deepEqual(await references(`q=${encodeURIComponent(text)}`), found, text)
+  for (const [text, found] of searches) {
+    const q = `q=${encodeURIComponent(text)}`
+    assert.deepEqual(await references(q), found, text)
+    assert.deepEqual(await listedByApi(q), found, `${text}, by the API`)
+  }
+})
+
+test('q of the API finds what the search box finds, with its other filters, in pages, and as whole payments', async () => {
+  assert.deepEqual(await listedByApi('q=ada@example.com&status=successful'), ['PAID-1'])
+  assert.deepEqual(await listedByApi('q=PAID-1&email=ADA@example.com'), ['PAID-1'])
+  assert.deepEqual(await listedByApi('q=PAID-1&email=nobody@example.com'), [])
+  assert.deepEqual(await listedByApi('q=PAID-1&userId=nobody'), [])
+  assert.deepEqual(await listedByApi('q=PAID-1&to=2020-01-01'), [])
+  assert.deepEqual(await listedByApi('q=%20%20'), await listedByApi(''), 'only spaces')
+  const first = (await shop.call('GET', '/payments/v1/payments?q=ada@example.com&limit=2')).body
+  const second = await shop.call('GET', `/payments/v1/payments?q=ada@example.com&limit=2&cursor=${first.nextCursor}`)
+  const seen = [...first.data, ...second.body.data].map(({ reference }) => reference)
+  assert.deepEqual(seen, ['TRANSFER-1', 'FAILED-1', 'PAID-1'])
+  const { body } = await shop.call('GET', '/payments/v1/payments?q=PAID-1')
+  assert.deepEqual(body.data[0], await shop.payment('PAID-1'))
+  assert.equal((await shop.call('GET', '/payments/v1/payments?q=a%0Ab')).status, 400)
 })
 
 test('filters by status, provider, channel, amount, currency, date, late and needs review, also with a search', async () => {

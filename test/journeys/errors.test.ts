@@ -212,6 +212,61 @@ test('F5: U+0000 or half of a character in the form of a page starts no payment 
   }
 })
 
+test('a path that looks like one of the API is answered with that one', async () => {
+  const paths = [
+    ['/payments/v1/checkout', '/payments/v1/checkouts'],
+    ['/payments/v2/checkouts', '/payments/v1/checkouts'],
+    ['/v1/checkouts', '/payments/v1/checkouts'],
+    ['/api/v1/checkouts', '/payments/v1/checkouts'],
+    ['/payments/v1/payment/ORD-1', '/payments/v1/payments/ORD-1'],
+    ['/payments/v1/payments/ORD-1/refund', '/payments/v1/payments/ORD-1/refunds'],
+    ['/payments/v1/link', '/payments/v1/links'],
+    ['/payments/v1/fee/quote', '/payments/v1/fees/quote'],
+  ]
+  for (const [path = '', meant = ''] of paths) {
+    const { status, body } = await call(app, 'POST', path, { headers: shop.headers, body: {} })
+    assert.deepEqual([status, body.code], [404, 'not_found'], path)
+    assert.ok(body.detail.endsWith(` Did you mean ${meant}?`), body.detail)
+  }
+  for (const path of ['/nothing', '/payments/v1/nothing', '/.env', `/${'a/'.repeat(4_000)}`])
+    assert.doesNotMatch((await call(app, 'GET', path)).body.detail, /Did you mean/)
+})
+
+test('names of the APIs of other providers are refused with our name', async () => {
+  const { country, ...foreign } = { ...CHECKOUT, user: undefined }
+  const names: [Record<string, unknown>, pointer: string, hint: RegExp][] = [
+    [{ callback_url: 'https://shop.example/thanks' }, '/callback_url', /did you mean `redirectURL`/],
+    [{ email: 'ada@example.com' }, '/email', /did you mean `user.email`/],
+    [{ customer: { email: 'ada@example.com' } }, '/customer', /did you mean `user`/],
+    [{ tx_ref: 'ORD-1' }, '/tx_ref', /did you mean `reference`/],
+    [{ meta: {} }, '/meta', /did you mean `metadata`/],
+    [{ metadata: { custom_fields: [] } }, '/metadata/custom_fields', /a key of `metadata`/],
+  ]
+  for (const [more, pointer, hint] of names) {
+    for (const body of [
+      { ...foreign, country, ...more },
+      { ...CHECKOUT, ...more },
+    ]) {
+      const { errors } = (await post(body)).body
+      const found = errors.find((each: { pointer: string }) => each.pointer === pointer)
+      assert.equal(found?.code, 'unknown_field', pointer)
+      assert.match(found.message, hint)
+    }
+  }
+})
+
+test('every parameter that a call of the API does not know is refused, with the name that was probably meant', async () => {
+  const get = (path: string) => call(app, 'GET', `/payments/v1${path}`, { headers: shop.headers })
+  const lists = ['/payments', '/events', '/links', '/disputes', '/cards', '/integrations', '/webhook-endpoints']
+  for (const path of [...lists, '/payments/ORD-1', '/payments/ORD-1/refunds', '/exports/refunds']) {
+    const { status, body } = await get(`${path}?emial=x`)
+    assert.deepEqual([status, body.code, body.errors?.[0].pointer], [400, 'unknown_field', '/emial'], path)
+  }
+  assert.match((await get('/payments?emial=x')).body.detail, /no parameter `emial`; did you mean `email`\?/)
+  assert.match((await get('/payments?perPage=5')).body.detail, /did you mean `limit`\?/)
+  assert.match((await get('/payments?colour=red')).body.detail, /There are q, status, email/)
+})
+
 test('what is not HTTP is answered with 400 and hung up on', async () => {
   assert.match(await send('\x16\x03\x01garbage\r\n\r\n'), /^HTTP\/1\.1 400 [\s\S]*"code":"invalid_request"/)
 })

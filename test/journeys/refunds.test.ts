@@ -157,11 +157,21 @@ test('a refund whose body has mistakes is refused, above all one whose amount is
   assert.equal((await shop.payment(reference)).amountRefunded, 0)
 })
 
-test('null means absent; but all of the money goes back only when a body says so', async () => {
+test('null means absent, and so does no body at all: all of the money goes back', async () => {
   const { reference } = await paid()
-  const silent = await shop.call('POST', `/payments/v1/payments/${reference}/refunds`)
-  assert.deepEqual([silent.status, silent.body.code], [400, 'invalid_request'])
   assert.equal((await refund(reference, { amount: null, reason: null })).body.data.amount, AMOUNT)
+  for (const headers of [undefined, { 'content-type': 'application/json' }]) {
+    const { reference } = await paid()
+    const silent = await shop.call('POST', `/payments/v1/payments/${reference}/refunds`, undefined, headers)
+    assert.deepEqual([silent.status, silent.body.data?.amount], [201, AMOUNT], JSON.stringify(silent.body))
+  }
+})
+
+test('an amount in the address, where it would be ignored, does not refund everything', async () => {
+  const { reference } = await paid()
+  const { status, body } = await shop.call('POST', `/payments/v1/payments/${reference}/refunds?amount=5`)
+  assert.deepEqual([status, body.code], [400, 'unknown_field'])
+  assert.equal((await shop.payment(reference)).amountRefunded, 0)
 })
 
 test('a refused refund fails, and its amount can be refunded again', async () => {

@@ -510,6 +510,8 @@ export interface Operations {
   }
   listPayments: {
     query: {
+      /** Reference, id, e-mail address, account number, reference or transaction at the provider, short code, decline code, or last four digits of a saved card. */
+      q?: string
       status?: 'pending' | 'successful' | 'cancelled' | 'expired'
       /** E-mail address of the customer, any case. */
       email?: string
@@ -766,7 +768,7 @@ export interface Operations {
   redeliverEvent: {
     answer: {
       data: {
-        /** The number of deliveries that are sent again. */
+        /** The number of deliveries that are sent again, at most 100 000. Repeat the call when there are more. */
         deliveries: number
       }
     }
@@ -775,7 +777,7 @@ export interface Operations {
     body: RedeliverRequest
     answer: {
       data: {
-        /** The number of deliveries that are sent again. */
+        /** The number of deliveries that are sent again, at most 100 000. Repeat the call when there are more. */
         deliveries: number
       }
     }

@@ -1,23 +1,31 @@
 import type { Database } from '../../database/database.ts'
+import type { PaymentId } from '../../kernel/ids.ts'
 import { Problem } from '../../kernel/problem.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import { cancelPayment } from '../../payments/cancel-payment.ts'
 import type { PaymentDependencies } from '../../payments/dependencies.ts'
 import { type PaymentView, viewOf } from '../../payments/payment-view.ts'
-import type { PaymentStatus } from '../../payments/state/payment.ts'
+import type { Payment } from '../../payments/state/payment.ts'
 import type { PaymentState } from '../../payments/state/payment-state.ts'
+import { searchPayments } from '../../payments/store/payment-search.ts'
 import { findPaymentState, withAttempts } from '../../payments/store/payment-states.ts'
-import { listPayments } from '../../payments/store/payments.ts'
+import { findPayments, listPayments } from '../../payments/store/payments.ts'
 import { refundsOfAll } from '../../payments/store/refunds.ts'
 import { timelineOf } from '../../payments/store/timeline.ts'
 import { widgetToken } from '../checkout/embed.ts'
 import type { App } from '../server/framework.ts'
 import { Timeline } from './contract/attempt.ts'
 import { makeCursor, readCursor } from './contract/cursor.ts'
+import { criteriaOf } from './contract/export.ts'
 import * as contract from './contract/payment.ts'
 import { problems } from './contract/problem.ts'
 
 const DEFAULT_PAGE_SIZE = 20
+
+interface Page {
+  payments: Payment[]
+  nextBefore: PaymentId | null
+}
 
 /** One payment. The dashboard has the same routes. */
 export function paymentRoutes(app: App, parts: PaymentDependencies): void {
@@ -99,34 +107,55 @@ export function paymentListRoutes(app: App, parts: PaymentDependencies): void {
       schema: {
         operationId: 'listPayments',
         summary: 'List payments',
-        description: 'Newest first.',
+        description:
+          'Newest first. A page of a search with `q` may be short, or empty, and still have a `nextCursor`: a rare text is looked for in steps.',
         tags: ['Payments'],
         querystring: contract.PaymentsQuery,
         response: { 200: contract.PaymentsAnswer, ...problems('invalid_request') },
       },
     },
-    async (request) => {
-      const { status, email, userId, from, to, limit, cursor } = request.query
-      const pageSize = limit === undefined ? DEFAULT_PAGE_SIZE : Number(limit)
-      const found = await listPayments(database.reads, request.caller, {
-        status: status as PaymentStatus | undefined,
-        email: email || undefined,
-        userId,
-        from: from === undefined ? undefined : new Date(from),
-        to: to === undefined ? undefined : new Date(to),
-        before: cursor === undefined ? undefined : readCursor('payment', cursor),
-        limit: pageSize + 1, // one extra row shows whether there is a next page
-      })
-      const page = found.slice(0, pageSize)
-      const last = page.at(-1)
-      const states = await withAttempts(database.reads, page)
+    async ({ caller, query }) => {
+      const limit = query.limit === undefined ? DEFAULT_PAGE_SIZE : Number(query.limit)
+      const { payments, nextBefore } = await (query.q?.trim() ? search : list)(caller, query, limit)
+      const states = await withAttempts(database.reads, payments)
       const refunds = await refundsOfAll(database.reads, states)
       return {
         data: states.map((state) => viewOf(state, refunds.get(state.payment.id) ?? [], links)),
-        nextCursor: found.length > pageSize && last ? makeCursor(last.id) : null,
+        nextCursor: nextBefore && makeCursor(nextBefore),
       }
     },
   )
+
+  async function list(scope: Scope, query: contract.PaymentsQuery, limit: number): Promise<Page> {
+    const { status, email, userId, from, to, cursor } = query
+    const found = await listPayments(database.reads, scope, {
+      status,
+      email: email || undefined,
+      userId,
+      from: from === undefined ? undefined : new Date(from),
+      to: to === undefined ? undefined : new Date(to),
+      before: cursor === undefined ? undefined : readCursor('payment', cursor),
+      limit: limit + 1, // one extra row shows whether there is a next page
+    })
+    const payments = found.slice(0, limit)
+    return { payments, nextBefore: found.length > limit ? (payments.at(-1)?.id ?? null) : null }
+  }
+
+  /** The search of the dashboard. The customer is compared here, so that a page may be short. */
+  async function search(scope: Scope, query: contract.PaymentsQuery, limit: number): Promise<Page> {
+    const { q, status, email, userId, from, to, cursor } = query
+    const page = await searchPayments(database.reads, scope, criteriaOf({ q, status, from, to }), {
+      before: cursor === undefined ? undefined : readCursor('payment', cursor),
+      limit,
+    })
+    const found = page.payments.filter(
+      (each) =>
+        (!email || each.email.toLowerCase() === email.toLowerCase()) &&
+        (userId === undefined || each.userId === userId),
+    )
+    const ids = found.map(({ id }) => id)
+    return { payments: await findPayments(database.reads, scope.place, ids), nextBefore: page.nextBefore }
+  }
 
   app.post(
     '/payments/:reference/widget-token',

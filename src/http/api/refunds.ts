@@ -35,11 +35,16 @@ export function refundRoutes(app: App, parts: PaymentDependencies): void {
     '/payments/:reference/refunds',
     {
       attachValidation: true, // a misspelt `amount` would refund the whole payment
+      config: { hasOptionalBody: true },
+      preValidation: (request, _reply, done) => {
+        if (request.body === undefined) request.body = {}
+        done()
+      },
       schema: {
         operationId: 'refundPayment',
         summary: 'Create a refund',
         description:
-          'Refunds a payment, in full or in part, through the provider that took the money. Some providers cannot send money back to the account that a transfer came from: then `refund_account_required` asks for the customer’s bank account.',
+          'Refunds a payment through the provider that took the money. Without a body, or without `amount`, the whole amount that can still be refunded. Some providers cannot send money back to the account that a transfer came from: then `refund_account_required` asks for the customer’s bank account.',
         tags: ['Payments'],
         params: PaymentName,
         headers: IdempotencyHeaders,

@@ -54,6 +54,8 @@ import { pathOf, problemBody, sendProblem, toProblem } from './problems.ts'
 import { answerLog } from './response-log.ts'
 import { schemaCompilers } from './schema-compilers.ts'
 import { traceRequests } from './trace-requests.ts'
+import { refuseUnknownParameters } from './unknown-fields.ts'
+import { nearestPath } from './unknown-path.ts'
 import { mistakesOf } from './validation-errors.ts'
 
 export interface HttpParts
@@ -132,6 +134,7 @@ export async function buildApp(parts: HttpParts): Promise<App> {
         removeAdditional: false,
         useDefaults: false,
         allErrors: true,
+        verbose: true, // an error names the schema, for the message about an unknown parameter
         formats: Object.fromEntries(Object.entries(FORMATS).map(([name, { test }]) => [name, test])),
       },
     },
@@ -156,7 +159,8 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   // Callbacks, not promises: each promise costs every request a turn of the microtask queue.
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     // Many clients send a content type without a body.
-    if (body.length === 0 && !request.routeOptions.schema?.body) return done(null, undefined)
+    const { schema, config } = request.routeOptions
+    if (body.length === 0 && (!schema?.body || config.hasOptionalBody)) return done(null, undefined)
     if (!isPlainUtf8(request.headers)) {
       return done(
         new Problem('unsupported_media_type', 'Send the body as plain UTF-8: no Content-Encoding, no other charset.'),
@@ -206,7 +210,9 @@ export async function buildApp(parts: HttpParts): Promise<App> {
   app.setNotFoundHandler((request, reply) => {
     if (isLink(request)) return sendUnknownPayment(request, reply, { limits, documents })
     if (parts.serves !== 'operations' && isBrowserAtRoot(request)) return reply.redirect(`${parts.baseUrl()}/dashboard`)
-    return sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.`))
+    const meant = nearestPath(pathOf(request), methods.keys())
+    const hint = meant ? ` Did you mean ${meant}?` : ''
+    return sendProblem(request, reply, new Problem('not_found', `There is nothing at ${pathOf(request)}.${hint}`))
   })
 
   if (parts.serves !== 'operations') await registerCallerRoutes(app, parts, { limits, links, metrics, documents })
@@ -232,6 +238,7 @@ async function registerCallerRoutes(
   await app.register(
     async (api: App) => {
       declareScopes(api)
+      refuseUnknownParameters(api)
       api.addHook(
         'onRequest',
         authentication(parts.verifyCredential, limits, () => metrics.wrongCredentials.inc()),
@@ -270,7 +277,13 @@ async function registerCallerRoutes(
   await app.register(async (logos: App) => logoRoutes(logos, { ...parts, limits }))
   await app.register(async (widget: App) => widgetRoutes(widget, forCustomers))
   const forMembers = { ...parts, limits, links, documents, exportSlots }
-  await app.register(async (dashboard: App) => dashboardRoutes(dashboard, forMembers), { prefix: DASHBOARD_API })
+  await app.register(
+    async (dashboard: App) => {
+      refuseUnknownParameters(dashboard)
+      dashboardRoutes(dashboard, forMembers)
+    },
+    { prefix: DASHBOARD_API },
+  )
   await app.register(async (shell: App) => shellRoutes(shell, parts.assets.dashboard))
   await app.register(async (guides: App) => guideRoutes(guides, parts))
   const paymentIdOf = (text: string) => pageOf(parts, text)?.id

@@ -12,6 +12,8 @@ declare module 'fastify' {
 }
 
 const MAX_ID_LENGTH = 200
+const ID_PREFIX = 'cid_'
+const SECRET_PREFIX = 'sec_'
 
 /** Runs before the rest of the request is read. */
 export function authentication(verify: VerifyCredential, limits: Limits, onWrong: () => void) {
@@ -71,5 +73,9 @@ function refusal(clientId: string, clientSecret: string): Problem {
       `Send the headers client-id and client-secret; missing: ${missing.join(', ')}.`,
     )
   }
-  return new Problem('invalid_credentials', 'The client-id and client-secret are not those of a merchant here.')
+  const wrong = 'The client-id and client-secret are not those of a merchant here.'
+  // By their beginnings alone, which are public.
+  const areSwapped = clientId.startsWith(SECRET_PREFIX) || clientSecret.startsWith(ID_PREFIX)
+  const hint = ` A client-id begins with ${ID_PREFIX} and a client-secret with ${SECRET_PREFIX}: they look swapped.`
+  return new Problem('invalid_credentials', areSwapped ? wrong + hint : wrong)
 }

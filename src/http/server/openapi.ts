@@ -124,6 +124,7 @@ interface Document {
 /** Adds the sections that no route of ours declares: webhooks, the sandbox's control calls and examples. */
 function completeDocument({ openapiObject }: { openapiObject: Document }): Document {
   const document = { ...openapiObject, paths: { ...openapiObject.paths, ...sandboxPaths() }, webhooks: webhookEvents }
+  document.paths['/payments/v1/payments/{reference}/refunds'].post.requestBody.required = false
   addExamples(document)
   return document
 }

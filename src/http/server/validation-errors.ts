@@ -2,6 +2,7 @@ import type { FastifySchemaValidationError } from 'fastify'
 import { DEFAULT_CURRENCY, lowestDenomination, MAX_AMOUNT, parseCurrency } from '../../kernel/money.ts'
 import { type Mistake, pointerPart } from '../../kernel/problem.ts'
 import { FORMATS } from '../api/contract/formats.ts'
+import { unknownField } from './unknown-fields.ts'
 
 // Bounds the size of the response.
 const MAX_MISTAKES = 100
@@ -33,6 +34,7 @@ function explain(error: FastifySchemaValidationError, body: unknown): Mistake[] 
       return at('required', `${nameOf(pointer)} is required.`, pointer)
     }
     case 'type':
+      if (instancePath === '/metadata/custom_fields') return at('unknown_field', NO_CUSTOM_FIELDS)
       if (Array.isArray((body as Record<string, unknown> | undefined)?.[name]))
         return at('repeated', `${name} must be given once, as ${article(typesOf(params.type))}.`)
       return at('invalid_type', `${name} must be ${article(typesOf(params.type))}.`)
@@ -58,13 +60,18 @@ function explain(error: FastifySchemaValidationError, body: unknown): Mistake[] 
         `${instancePath}/${pointerPart(String(params.propertyName))}`,
       )
     case 'additionalProperties': {
-      const unknown = String(params.additionalProperty)
-      return at('unknown_field', `${unknown} is not known here.`, `${instancePath}/${pointerPart(unknown)}`)
+      const { properties = {} } = (error as { parentSchema?: { properties?: object } }).parentSchema ?? {}
+      const kind = instancePath === '' ? 'parameter' : 'field'
+      return [unknownField(kind, String(params.additionalProperty), Object.keys(properties), instancePath)]
     }
     default:
       return at('invalid_value', `${name} is not valid (${keyword}).`)
   }
 }
+
+/** Of Paystack's API. */
+const NO_CUSTOM_FIELDS =
+  'There is no field `metadata.custom_fields`; give each custom field as a key of `metadata`, with a string as its value.'
 
 function explainAmount(keyword: string, body: unknown): string {
   const { amount, currency } = (body ?? {}) as { amount?: unknown; currency?: unknown }

@@ -227,6 +227,14 @@ export async function findPaymentVersions(db: Queries, ids: readonly PaymentId[]
   return (await Promise.all(groups)).flat()
 }
 
+/** Of one merchant, newest first. */
+export async function findPayments(db: Queries, place: Place, ids: readonly PaymentId[]): Promise<Payment[]> {
+  const rows = await db.rows<PaymentRow>(sql`
+    select ${PAYMENT_COLUMNS} from payments p
+     where place = ${place} and id = any(${textArray(ids.map(uuidOf))}::uuid[]) order by id desc`)
+  return rows.map((row) => paymentOf(row))
+}
+
 /** All payments of all merchants, by place, then oldest first (keyset pagination), for the operator's audit. */
 export async function pageOfPayments(db: Queries, last: PaymentId | undefined, limit: number): Promise<Payment[]> {
   const [place, after] = last ? [placeOf(last), uuidOf(last)] : [-1, LAST_UUID]

@@ -3,6 +3,7 @@ import type { Channel } from '../../../kernel/channel.ts'
 import { PAYMENT_STATUSES } from '../../../payments/state/payment.ts'
 import type { PaymentCriteria } from '../../../payments/store/payment-search.ts'
 import { EXPORTED } from '../exported-columns.ts'
+import { SearchText } from './payment.ts'
 
 const oneOf = <Value extends string>(values: readonly Value[], description?: string) =>
   Type.Unsafe<Value>({ type: 'string', enum: [...values], ...(description && { description }) })
@@ -12,14 +13,7 @@ const moment = (description: string) => Type.Optional(Type.String({ format: 'mom
 
 /** What payments can be searched by. The dashboard's list takes the same. */
 export const PaymentFilters = Type.Object({
-  q: Type.Optional(
-    Type.String({
-      format: 'plain-text',
-      maxLength: 254,
-      description:
-        'Reference, id, e-mail address, account number, reference or transaction at the provider, short code, decline code, or last four digits of a saved card.',
-    }),
-  ),
+  q: SearchText,
   status: Type.Optional(oneOf(PAYMENT_STATUSES)),
   provider: Type.Optional(Type.String({ pattern: '^[a-z0-9-]{1,50}$', description: 'Of any attempt.' })),
   channel: Type.Optional(oneOf(CHANNELS, 'Of any attempt.')),
@@ -58,21 +52,17 @@ export const DeliveryFilters = Type.Object({
   ),
 })
 
-/** A misspelt filter would export everything, so parameters that are not known are refused. */
 function exportQuery<Filters extends Parameters<typeof Type.Object>[0]>(filters: Filters, columns: object) {
-  return Type.Object(
-    {
-      ...filters,
-      columns: Type.Optional(
-        Type.String({
-          pattern: '^\\w{1,30}(,\\w{1,30}){0,49}$',
-          description: `Names with commas, in the order of the file. Absent: all, which are ${Object.keys(columns).join(', ')}.`,
-        }),
-      ),
-      bom: Type.Optional(oneOf(['true'], 'Begin with a byte order mark: Excel needs it to read UTF-8.')),
-    },
-    { additionalProperties: false },
-  )
+  return Type.Object({
+    ...filters,
+    columns: Type.Optional(
+      Type.String({
+        pattern: '^\\w{1,30}(,\\w{1,30}){0,49}$',
+        description: `Names with commas, in the order of the file. Absent: all, which are ${Object.keys(columns).join(', ')}.`,
+      }),
+    ),
+    bom: Type.Optional(oneOf(['true'], 'Begin with a byte order mark: Excel needs it to read UTF-8.')),
+  })
 }
 
 export const PaymentsExportQuery = exportQuery(PaymentFilters.properties, EXPORTED.payments)

@@ -69,8 +69,18 @@ export const PaymentName = Type.Object({
   reference: Type.String({ description: 'Reference of the payment or of one of its attempts, or the `chk_` id.' }),
 })
 
+export const SearchText = Type.Optional(
+  Type.String({
+    format: 'plain-text',
+    maxLength: 254,
+    description:
+      'Reference, id, e-mail address, account number, reference or transaction at the provider, short code, decline code, or last four digits of a saved card.',
+  }),
+)
+
 export const PaymentsQuery = Type.Object({
-  status: Type.Optional(Type.String({ enum: [...PAYMENT_STATUSES] })),
+  q: SearchText,
+  status: Type.Optional(Type.Unsafe<PaymentStatus>({ type: 'string', enum: [...PAYMENT_STATUSES] })),
   email: Type.Optional(
     Type.String({ format: 'plain-text', maxLength: 254, description: 'E-mail address of the customer, any case.' }),
   ),

@@ -27,6 +27,7 @@ export const ProblemAnswer = Type.Object(
 )
 
 const EVERY_CALL: ProblemCode[] = [
+  ...(['invalid_request', 'unknown_field'] as const),
   ...(['invalid_credentials', 'credential_expired', 'address_not_allowed', 'insufficient_scope'] as const),
   ...(['merchant_suspended', 'rate_limited', 'unavailable'] as const),
 ]
@@ -42,7 +43,7 @@ export const BODY_PROBLEMS: ProblemCode[] = [
 
 /** The error responses of an operation, one per status, each with its codes. */
 export function problems(...codes: ProblemCode[]): Record<number, unknown> {
-  const byStatus = Map.groupBy([...codes, ...EVERY_CALL], (code) => STATUS[code])
+  const byStatus = Map.groupBy(new Set([...codes, ...EVERY_CALL]), (code) => STATUS[code])
   return Object.fromEntries([...byStatus].map(([status, each]) => [status, problemResponse(each)]))
 }
 

@@ -120,6 +120,10 @@ export const RedeliverRequest = Type.Object(
 export type RedeliverRequest = Type.Static<typeof RedeliverRequest>
 export const RedeliverAnswer = dataOf(
   Type.Object({
-    deliveries: Type.Integer({ description: 'The number of deliveries that are sent again.', examples: [3] }),
+    deliveries: Type.Integer({
+      description:
+        'The number of deliveries that are sent again, at most 100 000. Repeat the call when there are more.',
+      examples: [3],
+    }),
   }),
 )
