@@ -1,5 +1,7 @@
 // `npm run fuzz`: broken, hostile and odd requests to the real program over real sockets, mixed with valid ones so that there is
 // data to damage. --requests 20000, --seed N to repeat a run, --only INDEX to send a single case of that seed.
+// Then the parameters: extreme and malformed values for every parameter of every route, as each role. --only parameters runs it alone,
+// with --route TEXT for the routes whose URL has this text.
 // Then the abuse part: unauthenticated traffic on every public path. --only abuse runs it alone, --rate N is its speed per second, and
 // --rate 0 leaves it out.
 import { randomBytes } from 'node:crypto'
@@ -16,6 +18,7 @@ import { type Address, NoAnswer, type RawAnswer, RawClient } from '../raw-http.t
 import { abuse } from './abuse.ts'
 import type { Body } from './checkouts.ts'
 import { faultsOf, readBackFaults } from './checks.ts'
+import { parameters } from './parameters.ts'
 import { FuzzReport } from './report.ts'
 import { type FuzzCase, FuzzCases, type Known, type ProviderAccount } from './requests.ts'
 import { bytesOf } from './wire.ts'
@@ -201,21 +204,27 @@ function shown({ status, headers, body }: RawAnswer): string {
 }
 
 if (import.meta.main) {
-  const abuseAlone = isAbuseAlone(process.argv.slice(2))
-  const args = abuseAlone ? abuseAlone.rest : process.argv.slice(2)
+  const { word: part, args: others } = takeOption('only', process.argv.slice(2), ['abuse', 'parameters'])
+  const { word: route, args } = takeOption('route', others)
   const defaults = { requests: 20_000, only: undefined, rate: 400 }
   const { requests, seed, only, rate } = numbersFrom(defaults, args)
   process.stdout.write(`seed ${seed}\n`)
+  const isAll = part === undefined && only === undefined
   let failed = false
-  if (!abuseAlone) {
+  if (part === undefined) {
     const report = await fuzz({ requests, seed, only })
     process.stdout.write(report.print())
     failed = report.failures.length > 0
     recordFigures(report.figures)
   }
-  if (only === undefined && rate > 0) {
+  if (part === 'parameters' || isAll) {
+    const { text, failures } = await parameters({ route })
+    process.stdout.write(text)
+    failed ||= failures.length > 0
+  }
+  if ((part === 'abuse' || isAll) && rate > 0) {
     const { text, failures } = await abuse({
-      requests: abuseAlone ? requests : 20_000,
+      requests: part === 'abuse' ? requests : 20_000,
       perSecond: rate,
       seed,
       baselineMs: 20_000,
@@ -226,8 +235,10 @@ if (import.meta.main) {
   process.exitCode = failed ? 1 : 0
 }
 
-/** `--only abuse`, and the other arguments. */
-function isAbuseAlone(args: string[]): { rest: string[] } | undefined {
-  const place = args.indexOf('--only')
-  return place !== -1 && args[place + 1] === 'abuse' ? { rest: args.toSpliced(place, 2) } : undefined
+/** An option with a word as its value, and the other arguments. `--only 7` is a case and no word. */
+function takeOption(name: string, args: string[], words?: string[]): { word: string | undefined; args: string[] } {
+  const place = args.indexOf(`--${name}`)
+  const word = place === -1 ? undefined : args[place + 1]
+  const isTaken = word !== undefined && (words?.includes(word) ?? true)
+  return isTaken ? { word, args: args.toSpliced(place, 2) } : { word: undefined, args }
 }
