@@ -12,9 +12,9 @@ export function redeliverEvent({ database }: { database: Database }, owner: Scop
 const CHUNK = 5_000
 
 /** A delivery to a blocked address is exhausted again at once: the calls that read it must end. */
-const MAX_CHUNKS = 20
+const MAX_CHUNKS = 10
 
-/** Sends the exhausted and disabled deliveries of that time again, at most 100 000 of them. */
+/** Sends the exhausted and disabled deliveries of that time again, at most 50 000 of them. */
 export async function redeliverGivenUp(
   { database }: { database: Database },
   owner: Scope,

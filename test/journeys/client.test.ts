@@ -234,6 +234,16 @@ test('an answer that is not from Manilla is an http_error, also with status 200,
   assert.deepEqual(seen, ['only'])
 })
 
+test('a list whose page names itself as the next one ends with an error', async () => {
+  const { manilla, listener } = await clientOf(takes.well)
+  listener.answer = takes.with(200, {}, '{"data":[],"nextCursor":"same"}')
+  const readAll = async () => {
+    for await (const _ of manilla.payments.list()) assert.fail('it is empty')
+  }
+  await assert.rejects(readAll, /The list does not end/)
+  assert.equal(listener.heard.length, 2)
+})
+
 test('cancelling and deleting succeed when only the answer was lost', async () => {
   const { shop, manilla } = await openClient()
   const { 'client-id': clientId, 'client-secret': clientSecret } = shop.headers

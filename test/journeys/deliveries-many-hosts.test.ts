@@ -111,6 +111,25 @@ test('a host that fails while 1 000 others of its merchant wait for a retry is e
   await forgetAll()
 })
 
+test('a call to redeliver ends, also when what it sends is exhausted again at once', async () => {
+  const shop = await service.addShop()
+  const eventId = await tell(shop)
+  await addHosts(eventId, { count: 5_000 })
+  await database.rows(sql`
+    update deliveries set state = 'exhausted', done_at = now() where place = ${shop.place} and event_id = ${uuidOf(eventId)}`)
+  // In place of a worker whose calls to blocked addresses fail within the moment.
+  await database.rows(sql`
+    create function exhaust_again() returns trigger language plpgsql as
+      'begin if new.state = ''waiting'' then new.state := ''exhausted''; new.done_at := now(); end if; return new; end'`)
+  await database.rows(
+    sql`create trigger exhaust_again before update on deliveries for each row execute function exhaust_again()`,
+  )
+  const { status, body } = await shop.call('POST', '/payments/v1/events/redeliver', { from: '2026-01-01' })
+  await database.rows(sql`drop trigger exhaust_again on deliveries`)
+  assert.deepEqual([status, body.data?.deliveries], [200, 50_000], JSON.stringify(body))
+  await forgetAll()
+})
+
 test('a destination leaves the retry schedule when its last delivery ends, and missing retries are scheduled', async () => {
   const shop = await service.addShop()
   const listener = await startListener(takes.notNow)

@@ -483,3 +483,19 @@ test('integrations that changed since they were cached: nothing is refused or st
   await assert.rejects(submitWith(before, unpaid, {}), { code: 'no_integration_available' })
   assert.deepEqual((await findPaymentStateById(database, unpaid))?.attempts, [])
 })
+
+test('F4: a form whose key has U+0000 or half of a character starts nothing and is no error of ours', async () => {
+  const id = await open(shop)
+  const address = `${service.baseUrl}/pay/${id}`
+  const token = /name="token" value="([^"]+)"/.exec(await textAt(address))?.[1] ?? assert.fail('no token')
+  for (const key of ['%00', 'a%00b', `${'a'.repeat(63)}%F0%9F%92%A9`]) {
+    const { status } = await fetch(address, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', origin: new URL(address).origin },
+      body: `action=pay&method=card&token=${encodeURIComponent(token)}&key=${key}`,
+    })
+    assert.ok(status < 500, `${key}: ${status}`)
+  }
+  assert.equal((await shop.payment(id)).attempts.length, 0)
+})

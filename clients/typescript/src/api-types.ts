@@ -768,7 +768,7 @@ export interface Operations {
   redeliverEvent: {
     answer: {
       data: {
-        /** The number of deliveries that are sent again, at most 100 000. Repeat the call when there are more. */
+        /** The number of deliveries that are sent again, at most 50 000. Repeat the call when there are more. */
         deliveries: number
       }
     }
@@ -777,7 +777,7 @@ export interface Operations {
     body: RedeliverRequest
     answer: {
       data: {
-        /** The number of deliveries that are sent again, at most 100 000. Repeat the call when there are more. */
+        /** The number of deliveries that are sent again, at most 50 000. Repeat the call when there are more. */
         deliveries: number
       }
     }

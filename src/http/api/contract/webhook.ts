@@ -121,8 +121,7 @@ export type RedeliverRequest = Type.Static<typeof RedeliverRequest>
 export const RedeliverAnswer = dataOf(
   Type.Object({
     deliveries: Type.Integer({
-      description:
-        'The number of deliveries that are sent again, at most 100 000. Repeat the call when there are more.',
+      description: 'The number of deliveries that are sent again, at most 50 000. Repeat the call when there are more.',
       examples: [3],
     }),
   }),
