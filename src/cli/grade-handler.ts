@@ -267,6 +267,7 @@ function paidOnSecondAttempt(now: Date, given: string | undefined): PaymentState
       amountReturned: 0,
       amountRefunded: 0,
       amountReversed: 0,
+      idsAreProviders: true,
       orderReference: id,
       providerReference: id,
       saveCard: false,

@@ -26,14 +26,14 @@ const TOO_LATE = unknown('it took too long')
 
 /**
  * Asks the provider for unmatched money: it may be on record because a notice said so, and no payment is paid by what a notice says. Throws
- * unless the provider has it as it is on record. Returns the reference of its order at the provider; null if the provider does not say.
+ * unless the provider has it as it is on record. Returns what the provider says of it; `reference` is of its order, null if it does not say.
  */
 export async function confirmMoney(
   { database, providers }: PaymentDependencies,
   scope: Scope,
   money: UnmatchedMoney,
   deadlineMs = DEADLINE_MS,
-): Promise<string | null> {
+): Promise<Pick<ListedTransaction, 'reference' | 'idIsProviders'>> {
   const { provider, account, receipt } = money
   const title = providers.find(provider)?.capabilities.title ?? provider
   const refused = (why: string) => new Problem('conflict', `${why} Nothing was matched.`)
@@ -81,7 +81,7 @@ export async function confirmMoney(
     const what = 'Look in its dashboard, and return by hand only what it has not given back.'
     throw refused(`${why}, and does not say of which transfer. ${what}`)
   }
-  return found.reference
+  return found
 }
 
 /** `ofOrder`: all transactions of its order, where the provider names one returned sum for them. */

@@ -83,7 +83,8 @@ export async function matchTransfer(
   if (name.kind !== 'receipt') throw new Problem('conflict', 'This money belongs to a payment already.')
   const { id } = name
   const lock = (tx: Transaction) => lockForMatch(tx, { scope, limit }, id, paymentId, expected)
-  const order = await confirmMoney(deps, scope, (await deps.database.transaction(lock)).unmatched)
+  const confirmed = await confirmMoney(deps, scope, (await deps.database.transaction(lock)).unmatched)
+  const { reference: order, idIsProviders } = confirmed
   return deps.database.transaction(async (tx) => {
     const { before, unmatched } = await lock(tx)
     const { receipt } = unmatched
@@ -91,7 +92,7 @@ export async function matchTransfer(
       (order === null ? undefined : await attemptOfOrder(tx, scope, unmatched, order, paymentId)) ??
       attemptFor(before, unmatched) ??
       (await addAttemptFor(tx, deps, before, unmatched))
-    const outcome = { kind: 'paid' as const, receipts: [receipt] }
+    const outcome = { kind: 'paid' as const, receipts: [{ ...receipt, ...(idIsProviders && { idIsProviders }) }] }
     const { state } = await settleIn(tx, deps, attempt, { source: 'match', outcome })
     await write(
       tx,

@@ -4,13 +4,14 @@ import type { Outcome, Receipt, SavedCard } from '../providers/provider.ts'
 import { askProvider, recordProviderCall } from './call-provider.ts'
 import { type PaymentDependencies, withReserved } from './dependencies.ts'
 import { type Attempt, handleOf } from './state/attempt.ts'
+import { contradictionOf, missingInAnswer, type NewReceipt } from './state/new-receipt.ts'
 import type { Decision, PaymentState } from './state/payment-state.ts'
 import { isErased } from './state/personal-data.ts'
 import { isReversed } from './state/returned-money.ts'
 import { contradictsNotice, type OutcomeReport, settle } from './state/settle.ts'
 import { endNotice } from './store/notices.ts'
 import { findPaymentStateById, findStateByAttempt, lockPaymentState, type Snapshot } from './store/payment-states.ts'
-import { findNewReceipts, insertReceipts } from './store/receipts.ts'
+import { findNewReceipts, insertReceipts, matchedReceipts } from './store/receipts.ts'
 import { insertRefund } from './store/refunds.ts'
 import { upsertCard } from './store/saved-cards.ts'
 import type { CallRecord } from './store/write-payment.ts'
@@ -67,7 +68,10 @@ async function trySettle(
   const now = new Set(newReceipts.map(({ transactionId }) => transactionId))
   const isClaimOpen = noticeReceipts.filter(isUnrecorded).some(({ transactionId }) => !now.has(transactionId))
   const dependsOnMore =
-    isClaimOpen || newReceipts.some(({ returned }) => returned) || cardToSave(deps, attempt, outcome, newReceipts)
+    missingIn(before, attempt, signal, newReceipts).length > 0 ||
+    isClaimOpen ||
+    newReceipts.some(({ returned }) => returned) ||
+    cardToSave(deps, attempt, outcome, newReceipts)
   if (dependsOnMore) return undefined
   // All receipts of the notice are on record, or are recorded now, so its claim "paid" is settled.
   const claim = noticeSays === 'paid' && noticeReceipts.length > 0 ? {} : noticeSays && { noticeSays }
@@ -84,6 +88,17 @@ async function trySettle(
   return (await tryWriteDecision(deps, before, decision, written)) ? decision : 'changed'
 }
 
+/** See `missingInAnswer`. What a person matched with the payment is of an order of its own. */
+function missingIn(
+  before: Snapshot,
+  { id }: Attempt,
+  { source, outcome }: Signal,
+  newReceipts: NewReceipt[],
+): string[] {
+  if (source === 'match' || !('receipts' in outcome)) return []
+  return missingInAnswer(before.transactionIds.get(id) ?? [], outcome.receipts, newReceipts)
+}
+
 /** Of the attempt's provider account: another one may use the same ids. */
 function recordedOf({ attempts, transactionIds }: Snapshot, { provider, account }: Attempt): Set<string> {
   const ofAccount = attempts.filter((each) => each.provider === provider && each.account === account)
@@ -98,13 +113,21 @@ export async function settleIn(
   signal: Signal,
 ): Promise<Decision> {
   const now = deps.clock.now()
-  const outcome = plausibleOutcome(signal)
+  const plausible = plausibleOutcome(signal)
   const before = await lockPaymentState(tx, attempt.paymentId)
-  const receipts = 'receipts' in outcome ? outcome.receipts : []
-  const newReceipts = await findNewReceipts(tx, attempt, receipts)
+  const receipts = 'receipts' in plausible ? plausible.receipts : []
+  const found = await findNewReceipts(tx, attempt, receipts)
+  const missing = missingIn(before, attempt, signal, found)
+  // Money of another order, which a person matched with the payment, is in no answer about this one.
+  const isContradiction = missing.length > 0 && !(await matchedReceipts(tx, attempt.id, missing))
+  const newReceipts = isContradiction ? [] : found
+  const contradiction = isContradiction ? contradictionOf(receipts) : undefined
+  const outcome: Outcome = isContradiction
+    ? { kind: 'unknown', because: 'it contradicts the money on record' }
+    : plausible
   const { noticeReceipts, noticeSays, ...rest } = signal
   const said = noticeSays && (await isNewStatement(tx, attempt, signal, newReceipts)) ? { noticeSays } : {}
-  const decision = settle(before, { ...rest, ...said, outcome, attemptId: attempt.id, newReceipts, now })
+  const decision = settle(before, { ...rest, ...said, outcome, attemptId: attempt.id, newReceipts, contradiction, now })
   await insertReceipts(tx, attempt, newReceipts, decision.counted)
   await writeDecision(tx, deps, before, decision, writtenWith(attempt, signal, decision))
   await writeReturned(tx, deps, attempt, decision)

@@ -239,6 +239,11 @@ export interface Declined {
 export interface Receipt {
   /** The provider's id of the transaction; unique within the account. */
   transactionId: string
+  /**
+   * The provider issued the id. Absent: the adapter made it up, from an amount for example. The same money may then have another id in another
+   * answer, so it is never refunded without a person.
+   */
+  idIsProviders?: true
   amount: Money
   at: Date
   /** What the provider had given back of it (reversal, refund, lost dispute) when it answered. Absent: nothing. */

@@ -199,9 +199,16 @@ export function conformanceSuite(
     const rig = await rigFor(t)
     const { order, reference, handle } = await startedCard(rig)
     await rig.customer.payByCard(reference, { save: false })
+    const said: string[] = []
+    rig.upstream.garble = (answer) => {
+      said.push(answer.text)
+      return answer
+    }
     const outcome = await rig.connection.check(handle)
     assert.equal(outcome.kind, 'paid')
     assertSensible(outcome)
+    for (const { transactionId, idIsProviders } of outcome.receipts)
+      assert.equal(idIsProviders ?? false, said.join().includes(transactionId), 'only an id that it said is its own')
     assert.deepEqual(
       outcome.receipts.map(({ amount }) => amount),
       [order.amount],

@@ -101,7 +101,14 @@ test('settling goes on while all other connections are in use', async () => {
   await worked(() => Promise.all(sleepOn3(0.1)))
   const busy = Promise.allSettled(sleepOn3(90))
   await assert.rejects(database.rows(sql`select 1`), (error) => (error as Problem).code === 'unavailable')
-  const receipts = [{ transactionId: 'reserved-1', amount: money(payment.amount, payment.currency), at: new Date() }]
+  const receipts = [
+    {
+      transactionId: 'reserved-1',
+      idIsProviders: true as const,
+      amount: money(payment.amount, payment.currency),
+      at: new Date(),
+    },
+  ]
   const outcome = { kind: 'paid', receipts } as const
   await worked(() => settleAttempt({ ...parts, database }, attempt, { source: 'check', outcome }))
   const current = await admin.row(

@@ -41,7 +41,9 @@ type Payment = Awaited<ReturnType<typeof started>>
 
 const paidBy = (transactionId: string) => ({
   kind: 'paid' as const,
-  receipts: [{ transactionId, amount: money(1_250_000, 'NGN' as Currency), at: new Date() }],
+  receipts: [
+    { transactionId, idIsProviders: true as const, amount: money(1_250_000, 'NGN' as Currency), at: new Date() },
+  ],
 })
 
 const settle = (parts: typeof service.parts, { attempt, state }: Payment, transactionId: string) =>

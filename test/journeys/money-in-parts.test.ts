@@ -5,6 +5,7 @@ import { checkDueAttempts } from '../../src/payments/check-attempts.ts'
 import { sendDueRefunds } from '../../src/payments/refund-payment.ts'
 import { makeChecksDue } from '../../src/payments/store/attempts.ts'
 import { startFakeFlutterwave } from '../fakes/flutterwave/fake.ts'
+import { startFakeMonnify } from '../fakes/monnify/fake.ts'
 import { eventually, startPaying } from '../support/paying.ts'
 import { noticesAbout, recordsOf } from '../support/payment-records.ts'
 
@@ -12,11 +13,20 @@ const service = await startPaying()
 const { parts, database } = service
 const fake = await startFakeFlutterwave({ after })
 const shop = await service.addShop()
+const monnify = await startFakeMonnify({ after })
 await shop.call('PUT', '/payments/v1/integrations/flutterwave', { settings: fake.settings, baseURL: fake.upstream.url })
+await shop.call('PUT', '/payments/v1/integrations/monnify', {
+  settings: monnify.settings,
+  baseURL: monnify.upstream.url,
+})
 await eventually(
   async () => (await shop.call('GET', '/payments/v1/integrations')).body.data,
-  (offered) => offered.some(({ provider }: { provider: string }) => provider === 'flutterwave'),
+  (offered) =>
+    ['flutterwave', 'monnify'].every((name) => offered.some(({ provider }: { provider: string }) => provider === name)),
 )
+
+/** The default of `initialize`. */
+const PRICE = 1_250_000
 
 const start = async (provider: string, reference: string) => {
   const { status, body } = await shop.initialize({ provider, reference })
@@ -126,4 +136,80 @@ test('money that was refunded at the provider before we saw it makes no success'
   assert.equal(payment.amountPaid, 0)
   const [attempt] = payment.attempts
   assert.deepEqual([attempt.status, attempt.failure?.code], ['failed', 'reversed'])
+})
+
+/** Events, refunds in our books and refund requests at the provider. */
+async function outcomeOf(reference: string, payment: { id: string }) {
+  const { events, refunds } = await recordsOf(database, payment)
+  await sendDueRefunds(parts, 10)
+  const { attempts, ...sums } = await shop.payment(reference)
+  const asked = monnify.asked.filter(({ path }) => path.endsWith('/initiate-refund')).length
+  return { types: events.map(({ type }) => type), refunds, sums, attempt: attempts[0], asked }
+}
+
+test('two transfers on record and then one of their sum: nothing is refunded, and a person is asked once', async (t) => {
+  const account = await start('monnify-virtual-bank-account', 'sum-1')
+  for (const amount of [400_000, PRICE - 400_000]) await monnify.customer.transfer?.(account.order, amount)
+  await check(account.payment)
+  const paid = await outcomeOf('sum-1', account.payment)
+  assert.equal(paid.sums.status, 'successful')
+  monnify.switches.hidesTransfers = true
+  t.after(() => {
+    monnify.switches.hidesTransfers = false
+  })
+  for (const _ of ['first', 'again']) await check(account.payment)
+  const { types, refunds, sums, attempt, asked } = await outcomeOf('sum-1', account.payment)
+  assert.deepEqual([sums.status, sums.amountPaid, attempt.amountReceived], ['successful', PRICE, PRICE])
+  assert.deepEqual([refunds, asked], [[], 0], 'nothing is sent back')
+  assert.match(attempt.needsReview, /^contradiction: /)
+  assert.deepEqual(types.slice(paid.types.length), ['attempt.needs_review'])
+})
+
+test('a sum that contradicts the partial transfers on record is not new money: nothing is shipped', async (t) => {
+  const account = await start('monnify-virtual-bank-account', 'sum-2')
+  for (const amount of [300_000, 250_000]) await monnify.customer.transfer?.(account.order, amount)
+  await check(account.payment)
+  assert.equal((await shop.payment('sum-2')).amountPaid, 550_000)
+  const transaction = monnify.transactionOf(account.order)
+  transaction.status = 'PAID'
+  monnify.switches.hidesTransfers = true
+  t.after(() => {
+    monnify.switches.hidesTransfers = false
+  })
+  await check(account.payment)
+  const contradicted = await outcomeOf('sum-2', account.payment)
+  assert.deepEqual([contradicted.sums.status, contradicted.sums.amountPaid], ['pending', 550_000])
+  assert.match(contradicted.attempt.needsReview, /^contradiction: /)
+  monnify.switches.hidesTransfers = false
+  await monnify.customer.transfer?.(account.order, PRICE - 550_000)
+  await check(account.payment)
+  const whole = await outcomeOf('sum-2', account.payment)
+  assert.deepEqual([whole.sums.status, whole.attempt.needsReview], ['successful', null], 'a clear answer settles it')
+})
+
+test('surplus whose ids the provider did not issue waits for a person, who can return it', async () => {
+  const account = await start('monnify-virtual-bank-account', 'sum-3')
+  await monnify.customer.transfer?.(account.order, PRICE)
+  await check(account.payment)
+  await monnify.customer.transfer?.(account.order, 20_000)
+  await check(account.payment)
+  const { types, refunds, sums, attempt, asked } = await outcomeOf('sum-3', account.payment)
+  assert.deepEqual([sums.status, attempt.amountReceived], ['successful', PRICE + 20_000])
+  assert.deepEqual([refunds, asked], [[], 0])
+  assert.match(attempt.needsReview, /^surplus: /)
+  assert.deepEqual(types.slice(-2), ['payment.surplus', 'attempt.needs_review'])
+})
+
+test('a partial transfer without an id of the provider is not refunded when a card pays the payment', async () => {
+  const account = await start('monnify-virtual-bank-account', 'sum-4')
+  await monnify.customer.transfer?.(account.order, 300_000)
+  await check(account.payment)
+  const card = await start('monnify', 'sum-4')
+  await monnify.customer.payByCard(card.order, { save: false })
+  await check(card.payment)
+  const { types, refunds, sums, attempt, asked } = await outcomeOf('sum-4', account.payment)
+  assert.deepEqual([sums.status, attempt.status, attempt.amountReceived], ['successful', 'abandoned', 300_000])
+  assert.deepEqual([refunds, asked], [[], 0])
+  assert.match(attempt.needsReview, /^surplus: /)
+  assert.deepEqual(types.slice(-2), ['payment.surplus', 'attempt.needs_review'])
 })

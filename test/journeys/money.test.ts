@@ -824,7 +824,12 @@ test('two payments that save one card at the same moment are both settled, and t
       both.map(async ({ attempt, order }) => {
         const found = await findAttempt(database, attempt.id as AttemptId)
         assert.ok(found)
-        const receipt = { transactionId: `gtx_${order}`, amount: money(AMOUNT, 'NGN' as Currency), at: new Date() }
+        const receipt = {
+          transactionId: `gtx_${order}`,
+          idIsProviders: true as const,
+          amount: money(AMOUNT, 'NGN' as Currency),
+          at: new Date(),
+        }
         await settleAttempt(parts, found, {
           source: 'check',
           outcome: { kind: 'paid', savedCard: card, receipts: [receipt] },

@@ -66,7 +66,7 @@ test('the same transaction id at another provider of the same payment is other m
   await shop.call('PUT', '/sandbox/gateway/faults', { seed: 1, lost: 1 })
   const { payment, attempt: first } = await start(shop, { provider: 'gateway-virtual-bank-account' })
   const receipts = (amount: number) => [
-    { transactionId: '4711', amount: money(amount, 'NGN' as Currency), at: new Date() },
+    { transactionId: '4711', idIsProviders: true as const, amount: money(amount, 'NGN' as Currency), at: new Date() },
   ]
   await settleAttempt(parts, first, { source: 'check', outcome: { kind: 'pending', receipts: receipts(100) } })
   await database.rows(sql`update attempts set provider = 'paystack' where id = ${uuidOf(first.id)}`)
@@ -152,7 +152,14 @@ test('the events of one decision are listed in their order', async () => {
   for (let paid = 0; paid < 5; paid++) {
     const { payment, attempt } = await start(shop, { provider: 'gateway-virtual-bank-account' })
     const amount = payment.amount + 500
-    const receipts = [{ transactionId: `over-${paid}`, amount: money(amount, 'NGN' as Currency), at: new Date() }]
+    const receipts = [
+      {
+        transactionId: `over-${paid}`,
+        idIsProviders: true as const,
+        amount: money(amount, 'NGN' as Currency),
+        at: new Date(),
+      },
+    ]
     await settleAttempt(parts, attempt, { source: 'check', outcome: { kind: 'paid', receipts } })
     const { body } = await shop.call('GET', `/payments/v1/events?payment=${payment.id}`)
     const sequences = body.data.map(({ sequence }: { sequence: number }) => sequence)
@@ -189,7 +196,13 @@ test('for a merchant with one key, the write of money does not search what is on
 test('one statement finds new money, if nothing was given back of its order or no money is new', async () => {
   const { attempt } = await start(await service.addShop())
   const receipt = (transactionId: string, returned?: number) => ({
-    ...{ transactionId, amount: money(1_000, 'NGN' as Currency), at: new Date(), returnedIsOfOrder: true as const },
+    ...{
+      transactionId,
+      idIsProviders: true as const,
+      amount: money(1_000, 'NGN' as Currency),
+      at: new Date(),
+      returnedIsOfOrder: true as const,
+    },
     ...(returned !== undefined && { returned }),
   })
   await database.transaction(async (tx) => {

@@ -163,6 +163,7 @@ async function checkWith(payment: Paid, receipts: Receipt[]) {
 
 const receipt = (transactionId: string, returned = 0): Receipt => ({
   transactionId,
+  idIsProviders: true,
   amount: naira(AMOUNT),
   at: new Date(),
   ...(returned > 0 && { returned }),

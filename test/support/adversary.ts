@@ -247,6 +247,7 @@ function outcomeOf({ order, channel }: Entry, seen: Transaction[], hushed: boole
   const currency = order.amount.currency
   const receipts: Receipt[] = paid.map(({ id, amount, returned, at }) => ({
     transactionId: id,
+    idIsProviders: true,
     amount: { amount, currency } as Receipt['amount'],
     at,
     ...(returned > 0 && { returned }),

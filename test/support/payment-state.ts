@@ -71,6 +71,7 @@ export function newAttempt({ payment, attempts }: PaymentState, channel: Attempt
     amountReturned: 0,
     amountRefunded: 0,
     amountReversed: 0,
+    idsAreProviders: false,
     orderReference: uuidOf(id),
     providerReference: uuidOf(id),
     saveCard: false,
@@ -105,6 +106,7 @@ export function waiting(
 let transactions = 0
 export const receipt = (amount: number, currency = NGN): Receipt => ({
   transactionId: `tx${++transactions}`,
+  idIsProviders: true,
   amount: money(amount, currency),
   at: START,
 })

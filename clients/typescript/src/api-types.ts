@@ -194,7 +194,7 @@ export interface Attempt {
   number: number
   provider: string
   channel: 'card' | 'virtual-bank-account'
-  /** `pending`: the customer has a link or an account number and has not paid yet. `processing`: the provider is working on it or did not answer, so the outcome is not known yet. `successful`: it paid the payment. `failed`: see `failure`; the customer can try again. `abandoned`: the payment ended in another way first. `surplus`: it was paid after the payment had already been paid; the money is refunded. */
+  /** `pending`: the customer has a link or an account number and has not paid yet. `processing`: the provider is working on it or did not answer, so the outcome is not known yet. `successful`: it paid the payment. `failed`: see `failure`; the customer can try again. `abandoned`: the payment ended in another way first. `surplus`: it was paid after the payment had already been paid; the money is refunded, or `needsReview` says why not. */
   status: 'pending' | 'processing' | 'successful' | 'failed' | 'abandoned' | 'surplus'
   /** The amount that the customer pays. */
   amountCharged: number

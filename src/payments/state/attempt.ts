@@ -35,6 +35,8 @@ export interface Attempt {
   amountRefunded: number
   /** Of `amountReturned`: transactions returned in full before we first saw them. They never counted towards the payment. */
   amountReversed: number
+  /** The provider issued the ids of all its transactions. False before the first one. */
+  idsAreProviders: boolean
   /** Our reference at the provider. Derived from the id and stored before the first call. */
   orderReference: string
   providerReference: string

@@ -44,6 +44,7 @@ export function newAttempt(
     amountReturned: 0,
     amountRefunded: 0,
     amountReversed: 0,
+    idsAreProviders: false,
     orderReference,
     providerReference: orderReference,
     saveCard,

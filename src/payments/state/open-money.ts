@@ -9,7 +9,7 @@ import type { Refund } from './refund.ts'
  * - unmatched: a receipt that belongs to no known attempt
  * - underpaid: an attempt holds less than was due, and its payment is not paid
  * - overpaid: the attempt that paid the payment holds more than was due
- * - surplus: another attempt of a paid payment holds money, because its refund failed
+ * - surplus: another attempt of a paid payment holds money, because its refund failed or a person must decide first
  * - late: a payment that was paid after it had ended
  */
 export type MoneyKind = 'unmatched' | 'underpaid' | 'overpaid' | 'surplus' | 'late'

@@ -1,4 +1,5 @@
 import type { Receipt } from '../../providers/provider.ts'
+import type { Attempt } from './attempt.ts'
 
 // Transactions that the provider had returned in part or in full (reversal, refund in its dashboard, lost dispute) before we first saw
 // them.
@@ -28,6 +29,28 @@ export function totalsOf(receipts: Receipt[]): Totals {
     returned: receipts.map(returnedOf).reduce(add, 0),
     reversed: receipts.filter(isReversed).map(returnedOf).reduce(add, 0),
   }
+}
+
+/** Adds new money to the attempt, and the part of it that was returned before we first saw it. */
+export function withMoney(attempt: Attempt, { received, returned, reversed }: Totals, isPaid: boolean): Attempt {
+  return {
+    ...attempt,
+    amountReceived: attempt.amountReceived + received,
+    amountReturned: attempt.amountReturned + returned,
+    amountReversed: attempt.amountReversed + reversed,
+    // Surplus money never counts towards the payment, and neither do its refunds.
+    amountRefunded: attempt.amountRefunded + (isPaid ? 0 : returned - reversed),
+  }
+}
+
+/** Money that counts towards the payment, as long as no other attempt has paid it. */
+export function countableAmount({ amountReceived, amountReversed }: Attempt): number {
+  return amountReceived - amountReversed
+}
+
+/** Money that was received and not returned. */
+export function heldAmount({ amountReceived, amountReturned }: Attempt): number {
+  return amountReceived - amountReturned
 }
 
 /** What is on record of a transaction of an order. */

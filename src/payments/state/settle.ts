@@ -3,7 +3,14 @@ import type { AttemptId } from '../../kernel/ids.ts'
 import type { Failure, Outcome, Receipt } from '../../providers/provider.ts'
 import { type Attempt, isUnstarted, payableAgain } from './attempt.ts'
 import { restartSchedule, UNSTARTED_UNTIL, withNextCheck } from './check-schedule.ts'
-import { type NewReceipt, remainsAfterSuccess, reviewReasonOf, WRONG_CURRENCY } from './new-receipt.ts'
+import {
+  areIdsProviders,
+  type NewReceipt,
+  remainsAfterSuccess,
+  reviewReasonOf,
+  SURPLUS_WITHOUT_IDS,
+  WRONG_CURRENCY,
+} from './new-receipt.ts'
 import type { Payment } from './payment.ts'
 import {
   abandonPending,
@@ -16,7 +23,16 @@ import {
   statusChange,
   waitingStatus,
 } from './payment-state.ts'
-import { isReversed, returnedAtFirstSight, returnedOf, type Totals, totalsOf } from './returned-money.ts'
+import {
+  countableAmount,
+  heldAmount,
+  isReversed,
+  returnedAtFirstSight,
+  returnedOf,
+  type Totals,
+  totalsOf,
+  withMoney,
+} from './returned-money.ts'
 
 /**
  * How an outcome reached us: the answer to the start, a notice, the customer's return to the page, a scheduled check, or a
@@ -29,6 +45,7 @@ export interface OutcomeReport {
   outcome: Outcome
   /** Receipts of this outcome that are not on record yet. */
   newReceipts: NewReceipt[]
+  contradiction?: string | undefined
   source: Source
   /** What a signed notice says, if one caused the check. */
   noticeSays?: 'paid' | 'failed' | undefined
@@ -51,7 +68,8 @@ export function settle(state: PaymentState, report: OutcomeReport): Decision {
   const attempt = withSignal(withMoney(before, totals, isPaid), report)
   const reviewed = {
     ...attempt,
-    needsReview: reviewReasonOf(report.newReceipts, before.currency) ?? attempt.needsReview,
+    idsAreProviders: areIdsProviders(before, receipts),
+    needsReview: reviewReasonOf(report, before) ?? attempt.needsReview,
   }
   const decision = isPaid
     ? settleAfterSuccess(state, before, reviewed, receipts, report)
@@ -75,18 +93,6 @@ function withSignal(attempt: Attempt, { source, outcome, noticeSays, now }: Outc
       count: checks.count + (source === 'check' ? 1 : 0),
       lastActivityAt: isActivity ? now : checks.lastActivityAt,
     },
-  }
-}
-
-/** Adds new money to the attempt, and the part of it that was returned before we first saw it. */
-function withMoney(attempt: Attempt, { received, returned, reversed }: Totals, isPaid: boolean): Attempt {
-  return {
-    ...attempt,
-    amountReceived: attempt.amountReceived + received,
-    amountReturned: attempt.amountReturned + returned,
-    amountReversed: attempt.amountReversed + reversed,
-    // Surplus money never counts towards the payment, and neither do its refunds.
-    amountRefunded: attempt.amountRefunded + (isPaid ? 0 : returned - reversed),
   }
 }
 
@@ -131,16 +137,6 @@ function settleBeforeSuccess(
   return applyOutcome(state, before, attempt, report)
 }
 
-/** Money that counts towards the payment, as long as no other attempt has paid it. */
-function countableAmount({ amountReceived, amountReversed }: Attempt): number {
-  return amountReceived - amountReversed
-}
-
-/** Money that was received and not returned. */
-function heldAmount({ amountReceived, amountReturned }: Attempt): number {
-  return amountReceived - amountReturned
-}
-
 /** The payment's totals after this attempt has changed. */
 function withTotalsOf(payment: Payment, before: Attempt, after: Attempt): Payment {
   return {
@@ -175,9 +171,10 @@ function succeed(state: PaymentState, before: Attempt, paid: Attempt, now: Date)
     completedAt: now,
   }
   const others = abandonPending(state.attempts, attempt.id, now)
-  // Partial payments through other attempts are surplus now and are refunded.
+  // Partial payments through other attempts are surplus now and are refunded, unless a person must look at them first.
   const withPartialMoney = others.attempts.filter((other) => other.id !== attempt.id && other.amountReceived > 0)
-  const toRefund = withPartialMoney.filter((other) => heldAmount(other) > 0)
+  const surplus = withPartialMoney.filter((other) => heldAmount(other) > 0)
+  const kept = surplus.filter((other) => !other.idsAreProviders)
   const excess = heldAmount(attempt) - attempt.amountCharged
   const changes: Change[] = [
     { type: 'attempt.successful', attemptId: attempt.id },
@@ -185,18 +182,21 @@ function succeed(state: PaymentState, before: Attempt, paid: Attempt, now: Date)
     ...(excess > 0 ? [moneyChange('payment.overpaid', attempt, 'excess', excess)] : []),
     ...reviewRequested(before, attempt),
     ...others.changes,
-    ...toRefund.map((other) => moneyChange('payment.surplus', other, 'surplus', heldAmount(other))),
+    ...surplus.map((other) => moneyChange('payment.surplus', other, 'surplus', heldAmount(other))),
+    ...kept.map(({ id }): Change => ({ type: 'attempt.needs_review', attemptId: id })),
   ]
   const attempts = others.attempts.map((other) => {
     if (other.id === attempt.id) return withNextCheck(attempt, before, now)
-    return withPartialMoney.includes(other)
-      ? { ...other, amountReturned: other.amountReceived, amountRefunded: 0 }
-      : other
+    if (!withPartialMoney.includes(other)) return other
+    const rest = kept.includes(other) ? { needsReview: SURPLUS_WITHOUT_IDS } : { amountReturned: other.amountReceived }
+    return { ...other, ...rest, amountRefunded: 0 }
   })
   return {
     ...decide({ payment, attempts }, changes),
     counted: true,
-    surplus: toRefund.map((other) => ({ attemptId: other.id, amount: heldAmount(other), receipt: null })),
+    surplus: surplus
+      .filter((other) => !kept.includes(other))
+      .map((other) => ({ attemptId: other.id, amount: heldAmount(other), receipt: null })),
     uncounted: withPartialMoney.map(({ id }) => id),
   }
 }
@@ -210,7 +210,10 @@ function reviewRequested(before: Attempt, after: Attempt): Change[] {
   return isNew ? [{ type: 'attempt.needs_review', attemptId: after.id }] : []
 }
 
-/** The payment is successful already: the money is recorded on its attempt, announced and refunded, and never counted. */
+/**
+ * The payment is successful already: the money is recorded on its attempt, announced and refunded, and never counted. A person must look at
+ * money that may be on record already under another id.
+ */
 function recordSurplus(
   state: PaymentState,
   before: Attempt,
@@ -224,12 +227,14 @@ function recordSurplus(
   const isWhole = attempt.channel === 'card' || countableAmount(attempt) >= attempt.amountCharged
   const isSecondSuccess = before.status !== 'successful' && isWhole
   const status = isSecondSuccess ? 'surplus' : attempt.status
+  const isRefunded = attempt.idsAreProviders
   const after: Attempt = {
     ...attempt,
     status,
+    needsReview: isRefunded ? attempt.needsReview : SURPLUS_WITHOUT_IDS,
     resolvedAt: status === before.status ? attempt.resolvedAt : now,
     noticeSaidPaid: false,
-    amountReturned: attempt.amountReturned + amount,
+    amountReturned: attempt.amountReturned + (isRefunded ? amount : 0),
   }
   const changes: Change[] = [
     ...(after.status !== before.status ? [{ type: 'attempt.surplus' as const, attemptId: after.id }] : []),
@@ -239,7 +244,7 @@ function recordSurplus(
   return {
     ...decide(replaceAttempt(state, withNextCheck(after, before, now)), changes),
     surplus: receipts
-      .filter((receipt) => !isReversed(receipt))
+      .filter((receipt) => isRefunded && !isReversed(receipt))
       .map((receipt) => ({
         attemptId: after.id,
         amount: receipt.amount.amount - returnedOf(receipt),

@@ -16,7 +16,7 @@ export const ATTEMPT_COLUMNS = new Fixed(`
   a.reference as a_reference, a.provider as a_provider, a.account as a_account, a.channel as a_channel, a.status as a_status,
   a.currency as a_currency, a.amount_charged as a_amount_charged, a.fee as a_fee, a.amount_received as a_amount_received,
   a.amount_returned as a_amount_returned, a.amount_refunded as a_amount_refunded, a.amount_reversed as a_amount_reversed,
-  a.order_reference as a_order_reference, a.provider_reference as a_provider_reference, a.save_card as a_save_card,
+  a.ids_are_providers as a_ids_are_providers, a.order_reference as a_order_reference, a.provider_reference as a_provider_reference, a.save_card as a_save_card,
   a.charged_at_once as a_charged_at_once, a.failure as a_failure, a.failed_try_id as a_failed_try_id, a.instructions as a_instructions,
   a.instructions_expire_at as a_instructions_expire_at, a.said_paid as a_said_paid, a.needs_review as a_needs_review, a.reviewed as a_reviewed,
   a.created_at as a_created_at, a.asked_at as a_asked_at, a.resolved_at as a_resolved_at, a.next_check_at as a_next_check_at,
@@ -42,6 +42,7 @@ export interface AttemptRow {
   a_amount_returned: number
   a_amount_refunded: number
   a_amount_reversed: number
+  a_ids_are_providers: boolean
   a_order_reference: string
   a_provider_reference: string
   a_save_card: boolean
@@ -84,6 +85,7 @@ export function attemptOf(row: AttemptRow): Attempt {
     amountReturned: row.a_amount_returned,
     amountRefunded: row.a_amount_refunded,
     amountReversed: row.a_amount_reversed,
+    idsAreProviders: row.a_ids_are_providers,
     orderReference: row.a_order_reference,
     providerReference: row.a_provider_reference,
     saveCard: row.a_save_card,

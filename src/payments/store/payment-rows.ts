@@ -135,6 +135,7 @@ function changedAttemptRow(attempt: Attempt): object {
     amount_returned: attempt.amountReturned,
     amount_refunded: attempt.amountRefunded,
     amount_reversed: attempt.amountReversed,
+    ids_are_providers: attempt.idsAreProviders,
     provider_reference: attempt.providerReference,
     charged_at_once: attempt.chargedAtOnce,
     failure: attempt.failure,

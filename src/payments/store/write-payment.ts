@@ -86,7 +86,7 @@ const CHANGED_ATTEMPTS = `
     -- Also releases the lease of a check.
     update attempts a
        set status = n.status, amount_received = n.amount_received, amount_returned = n.amount_returned, amount_refunded = n.amount_refunded,
-           amount_reversed = n.amount_reversed, provider_reference = n.provider_reference, failure = n.failure, failed_try_id = n.failed_try_id,
+           amount_reversed = n.amount_reversed, ids_are_providers = n.ids_are_providers, provider_reference = n.provider_reference, failure = n.failure, failed_try_id = n.failed_try_id,
            instructions = n.instructions, instructions_expire_at = n.instructions_expire_at, said_paid = n.said_paid,
            needs_review = n.needs_review, reviewed = n.reviewed, asked_at = n.asked_at, charged_at_once = n.charged_at_once, resolved_at = n.resolved_at,
            next_check_at = n.next_check_at, checks = n.checks, watched_since = n.watched_since, missing_in_a_row = n.missing_in_a_row,
@@ -96,6 +96,7 @@ const CHANGED_ATTEMPTS = `
            reconcile_until = case when n.amount_received > a.amount_received then n.reconcile_until else a.reconcile_until end
       from jsonb_to_recordset($1::jsonb->'changedAttempts')
            n (id uuid, payment_id uuid, status text, amount_received bigint, amount_returned bigint, amount_refunded bigint, amount_reversed bigint,
+              ids_are_providers boolean,
               provider_reference text, failure jsonb, failed_try_id text, instructions jsonb, instructions_expire_at timestamptz, said_paid boolean,
               needs_review text, reviewed text, asked_at timestamptz, charged_at_once boolean, resolved_at timestamptz, next_check_at timestamptz,
               checks integer, watched_since timestamptz, missing_in_a_row integer, active_at timestamptz, known_to_provider boolean, page_key text,

@@ -93,7 +93,7 @@ export function receiptOf(transaction: Transaction, refunded = 0): Receipt {
   const amount = received(transaction)
   const isWhole = refunded === 0 && stateOf(transaction) === 'reversed'
   const returned = isWhole ? amount : Math.min(refunded, amount)
-  return { transactionId, amount: money(amount, currency), at, ...(returned > 0 && { returned }) }
+  return { transactionId, idIsProviders: true, amount: money(amount, currency), at, ...(returned > 0 && { returned }) }
 }
 
 /** Why this is not an answer about this order; undefined when it is. */

@@ -190,7 +190,7 @@ const PAID = {
 test('their own sample of a notice is read, which has no time of its own', async (t) => {
   const { read } = await setUp(t)
   const at = new Date('2026-03-04T05:06:07Z')
-  const receipts = [{ transactionId: '8321945', amount: money(500_000, NGN), at }]
+  const receipts = [{ transactionId: '8321945', idIsProviders: true, amount: money(500_000, NGN), at }]
   assert.deepEqual(read(PAID), { kind: 'notice', reference: 'pay-7f3c', says: 'paid', receipts })
 })
 
@@ -249,7 +249,9 @@ const FLAT = {
 test('a flat notice of a charge is read like one with an envelope', async (t) => {
   const { read } = await setUp(t)
   const about = { kind: 'notice', reference: 'pay-7f3c' }
-  const receipts = [{ transactionId: '126122', amount: money(500_000, NGN), at: new Date(FLAT.createdAt) }]
+  const receipts = [
+    { transactionId: '126122', idIsProviders: true, amount: money(500_000, NGN), at: new Date(FLAT.createdAt) },
+  ]
   assert.deepEqual(read(FLAT), { ...about, says: 'paid', receipts })
   assert.deepEqual(read({ ...FLAT, status: 'failed' }), { ...about, says: 'failed', receipts: [] })
   assert.equal(read(FLAT, 'another-hash').kind, 'forged')

@@ -353,6 +353,7 @@ const at = '2026-01-02T03:04:05.000Z'
 const charge = (status: string) => ({ id: 'gtx_1', kind: 'charge', status, amount: 50_000, currency: 'GHS', at })
 const receipt = {
   transactionId: 'gtx_1',
+  idIsProviders: true,
   amount: money(50_000, 'GHS' as Currency),
   at: new Date(at),
   returnedIsOfOrder: true,

@@ -49,7 +49,12 @@ export function outcomeOf(record: GatewayRecord): Outcome {
 export function receiptsOf({ channel, transactions, refunded }: GatewayRecord): Receipt[] {
   const receipts = transactions
     .filter(({ kind, status }) => (kind === 'charge' || kind === 'transfer') && status === 'paid')
-    .map(({ id, amount, currency, at }) => ({ transactionId: id, amount: money(amount, currency), at }))
+    .map(({ id, amount, currency, at }) => ({
+      transactionId: id,
+      idIsProviders: true as const,
+      amount: money(amount, currency),
+      at,
+    }))
   return spreadReturned(receipts, channel === 'card' ? refunded : refunded - lostOf(transactions))
 }
 
@@ -86,6 +91,7 @@ function disputeOf(dispute: GatewayDispute): ListedDispute | undefined {
 export function takenOf({ id, reference, amount, currency, at, refunded }: GatewayTaken): ListedTransaction {
   const receipt = {
     transactionId: id,
+    idIsProviders: true as const,
     amount: money(amount, currency),
     at,
     reference,

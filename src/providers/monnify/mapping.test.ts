@@ -48,6 +48,7 @@ const transfers = (...amounts: unknown[]) => ({
 })
 const receipt = (id: string, kobo: number, at = new Date('2026-07-25T10:20:20Z')) => ({
   transactionId: id,
+  ...(!id.includes('#') && { idIsProviders: true }),
   amount: money(kobo, 'NGN' as Currency),
   at,
 })

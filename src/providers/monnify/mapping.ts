@@ -56,14 +56,15 @@ export function outcomeOf(transaction: MonnifyTransaction, { channel, otherwiseA
  * The money, one receipt for each time that it came; undefined when they contradict themselves.
  *
  * Transfers have no ids of their own, so each is called by the transaction, its amount, and how many of that amount there are:
- * `MNFY|…#200000.1`. Transfers that arrive later, in any order, do not change these ids. (A place in the
+ * `MNFY|…#200000.1`. Such an id is ours, so there is no `idIsProviders`. Transfers that arrive later, in any order, do not change these ids. (A place in the
  * list, or the payer's masked number, which they sometimes leave out, would not do that.)
  */
 export function receiptsOf(transaction: MonnifyTransaction, otherwiseAt: Date): Receipt[] | undefined {
   const { transactionReference, amountPaid, currency, paidOn } = transaction
   const at = paidOn ?? otherwiseAt
   if (!isByTransfer(transaction)) {
-    return amountPaid > 0 ? [{ transactionId: transactionReference, amount: money(amountPaid, currency), at }] : []
+    const amount = money(amountPaid, currency)
+    return amountPaid > 0 ? [{ transactionId: transactionReference, idIsProviders: true, amount, at }] : []
   }
   const transfers = transfersIn(transaction)
   if (!transfers || transfers.reduce((sum, amount) => sum + amount, 0) !== amountPaid) return undefined

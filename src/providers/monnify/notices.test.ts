@@ -100,7 +100,10 @@ test('money is told with the receipts that a check would name', () => {
   const one = { ...paid, paymentSourceInformation: paid.paymentSourceInformation[0], amountPaid: '5000.00' }
   assert.deepEqual(read('SUCCESSFUL_TRANSACTION', one), says, 'one that is not in a list')
   const card = { ...paid, paymentMethod: 'CARD', paymentSourceInformation: {} }
-  assert.deepEqual(read('SUCCESSFUL_TRANSACTION', card), { ...says, receipts: [{ ...receipt, transactionId: THEIRS }] })
+  assert.deepEqual(read('SUCCESSFUL_TRANSACTION', card), {
+    ...says,
+    receipts: [{ ...receipt, transactionId: THEIRS, idIsProviders: true }],
+  })
   const untimed = read('SUCCESSFUL_TRANSACTION', { ...paid, paidOn: null })
   assert.deepEqual(untimed, { ...says, receipts: [{ ...receipt, at: receivedAt }] })
 })

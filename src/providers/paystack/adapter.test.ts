@@ -137,7 +137,9 @@ const at = '2026-11-20T10:01:00.000Z'
 const transactionId = '9007199254740995'
 const receipt = (amount: number, returned?: number) => ({
   kind: 'paid',
-  receipts: [{ transactionId, amount: naira(amount), at: new Date(at), ...(returned && { returned }) }],
+  receipts: [
+    { transactionId, idIsProviders: true, amount: naira(amount), at: new Date(at), ...(returned && { returned }) },
+  ],
 })
 const paidNow = { status: 'success', paid_at: at, paidAt: undefined }
 

@@ -61,7 +61,7 @@ function paid(transaction: PaystackTransaction, returned?: number): Outcome {
 }
 
 export function receiptOf({ id: transactionId, amount }: PaystackTransaction, at: Date, returned = 0): Receipt {
-  return { transactionId, amount, at, ...(returned > 0 && { returned }) }
+  return { transactionId, idIsProviders: true, amount, at, ...(returned > 0 && { returned }) }
 }
 
 /** The answer to a charge has no `requested_amount`. When fees are passed on to the customer, `amount` contains them. */

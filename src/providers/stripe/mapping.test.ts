@@ -37,7 +37,12 @@ const SESSION = {
   ...{ currency: 'usd', client_reference_id: 'r', livemode: false, expires_at: 1_795_003_600, payment_intent: null },
   url: 'https://checkout.stripe.com/c/pay/cs_test_1',
 }
-const RECEIPT = { transactionId: 'pi_1', amount: money(1_099, 'USD' as Currency), at: new Date(1_795_000_060_000) }
+const RECEIPT = {
+  transactionId: 'pi_1',
+  idIsProviders: true,
+  amount: money(1_099, 'USD' as Currency),
+  at: new Date(1_795_000_060_000),
+}
 
 const intent = (changes: object) => readIntentText(JSON.stringify({ ...INTENT, ...changes }))
 const session = (changes: object) => readSessionText(JSON.stringify({ ...SESSION, ...changes }))

@@ -74,6 +74,7 @@ function paid(intent: StripeIntent): Outcome {
   const returned = Math.min(received, charge?.refunded ?? 0)
   const receipt: Receipt = {
     transactionId: id,
+    idIsProviders: true,
     amount: money(received, currency),
     at: charge?.at ?? createdAt,
     ...(returned > 0 && { returned }),

@@ -77,7 +77,9 @@ const INTENT = {
   ...{ id: 'pi_1', object: 'payment_intent', status: 'succeeded', amount: 1_099, amount_received: 1_099 },
   ...{ currency: 'usd', metadata: { reference: 'pay-7f3c' } },
 }
-const receipts = [{ transactionId: 'pi_1', amount: money(1_099, 'USD' as Currency), at: new Date(AT * 1000) }]
+const receipts = [
+  { transactionId: 'pi_1', idIsProviders: true, amount: money(1_099, 'USD' as Currency), at: new Date(AT * 1000) },
+]
 
 test('money is told twice, of the session and of the intent, in the same words', () => {
   const paid = { kind: 'notice', reference: 'pay-7f3c', says: 'paid', receipts }

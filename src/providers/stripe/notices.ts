@@ -60,7 +60,7 @@ function paid(object: StripeEventObject, intentId: string | null, amount: number
   if (!intentId || !amount || !currency) return undefined
   // Without our note it is another business of the same account, and not money of ours.
   if (reference === null) return notice(object, 'other')
-  return notice(object, 'paid', [{ transactionId: intentId, amount: money(amount, currency), at }])
+  return notice(object, 'paid', [{ transactionId: intentId, idIsProviders: true, amount: money(amount, currency), at }])
 }
 
 function only(kind: string, object: StripeEventObject, says: Notice['says']): NoticeReading | undefined {

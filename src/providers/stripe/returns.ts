@@ -94,7 +94,8 @@ async function transactionOf(get: Get, charge: StripeCharge): Promise<ListedTran
   const lost = isDisputed && intentId ? await lostOf(get, intentId, currency) : 0
   if (typeof lost !== 'number') return lost
   const returned = Math.min(captured, given + lost)
-  return { transactionId, reference, amount: money(captured, currency), at, ...(returned > 0 && { returned }) }
+  const sum = { amount: money(captured, currency), at, ...(returned > 0 && { returned }) }
+  return { transactionId, idIsProviders: true, reference, ...sum }
 }
 
 /** The charge's own sum has pending refunds in it, which our books count when they are done. */

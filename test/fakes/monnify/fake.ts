@@ -54,6 +54,7 @@ export async function startFakeMonnify(t: { after(end: () => Promise<void>): voi
     listsNewestFirst: false,
     refusesRefunds: false,
     bareAccounts: false,
+    hidesTransfers: false,
     refundsIn: 'newest first',
     pageLimit: 100,
   }

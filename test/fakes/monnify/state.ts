@@ -55,6 +55,8 @@ export interface Switches {
   refusesRefunds: boolean
   /** The answer with an account number has neither names nor amounts, as in their API reference. */
   bareAccounts: boolean
+  /** An answer about a transaction does not list its transfers. */
+  hidesTransfers: boolean
   /** The order of the list of refunds. */
   refundsIn: 'newest first' | 'oldest first' | 'no order'
   pageLimit: number
@@ -118,7 +120,7 @@ export function openBooks(switches: Switches) {
       paymentMethod: method,
       product: { type: 'API_NOTIFICATION', reference: transaction.paymentReference },
       cardDetails: method === 'CARD' && isPaid ? card : null,
-      accountPayments: transfers.map((part) => ({ ...PAYER, amountPaid: naira(part) })),
+      accountPayments: switches.hidesTransfers ? [] : transfers.map((part) => ({ ...PAYER, amountPaid: naira(part) })),
       customer: { email: asked.customerEmail, name: asked.customerName },
       metaData: asked.metaData ?? {},
     }

@@ -32,7 +32,7 @@ export const Attempt = Type.Object(
         '`processing`: the provider is working on it or did not answer, so the outcome is not known yet. ' +
         '`successful`: it paid the payment. `failed`: see `failure`; the customer can try again. ' +
         '`abandoned`: the payment ended in another way first. ' +
-        '`surplus`: it was paid after the payment had already been paid; the money is refunded.',
+        '`surplus`: it was paid after the payment had already been paid; the money is refunded, or `needsReview` says why not.',
     }),
     amountCharged: Type.Integer({ description: 'The amount that the customer pays.' }),
     fee: Type.Integer({ description: 'The provider’s fee, part of `amountCharged`.' }),
