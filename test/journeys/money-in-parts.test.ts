@@ -12,6 +12,7 @@ import { noticesAbout, recordsOf } from '../support/payment-records.ts'
 const service = await startPaying()
 const { parts, database } = service
 const fake = await startFakeFlutterwave({ after })
+fake.odd.refundStatus = 'completed-mpgs'
 const shop = await service.addShop()
 const monnify = await startFakeMonnify({ after })
 await shop.call('PUT', '/payments/v1/integrations/flutterwave', { settings: fake.settings, baseURL: fake.upstream.url })

@@ -133,5 +133,6 @@ async function list(
   if (answer.kind === 'unknown') return answer
   const envelope = answer.status === 200 ? readEnvelope(answer.text) : undefined
   const tries = envelope?.isSuccess ? readTransactions(envelope.data, query.tx_ref) : undefined
-  return tries ? { tries, pages: readPages(envelope?.meta) } : unreadable(answer.status)
+  const pages = envelope && readPages(envelope)
+  return tries && pages !== undefined ? { tries, pages } : unreadable(answer.status)
 }

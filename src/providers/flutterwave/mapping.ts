@@ -115,10 +115,17 @@ export function refundOutcomeOf(refund: Refund, wanted: RefundOrder): RefundOutc
   }
 }
 
-/** `completed`, and `completed-mpgs` or the like for the way that it went. */
-export function refundStatusOf({ status }: { status: string }): ListedRefund['status'] {
-  if (/^(completed|successful)/.test(status)) return 'successful'
-  return status === 'failed' ? 'failed' : 'pending'
+/** The customer has the money: the ways that it goes. */
+const REFUNDED = new Set(['bank-transfer', 'momo', 'mpgs', 'offline', 'preauth'].map((way) => `completed-${way}`))
+
+/** Plain `completed` is a refund that waits for its disbursement. A status that is new to us is not done. */
+export function refundStatusOf({
+  status,
+  disburseStatus,
+}: Pick<Refund, 'status' | 'disburseStatus'>): ListedRefund['status'] {
+  if (status === 'failed') return 'failed'
+  if (disburseStatus === 'failed') return status === 'completed' ? 'failed' : 'pending'
+  return REFUNDED.has(status) ? 'successful' : 'pending'
 }
 
 /** Why they refuse a refund, in our own words; undefined when an earlier try of ours may be the reason. */
@@ -126,7 +133,9 @@ export function refundRefusal(message: string | null): string | undefined {
   const text = message ?? ''
   if (/already|duplicate/i.test(text)) return undefined
   if (/balance|insufficient/i.test(text)) return 'the balance at the provider is too small'
-  if (/greater|exceed|more than|amount/i.test(text)) return 'more than is left of the payment'
+  const [, least] = /amount should be above ([A-Z]{3} ?[\d.,]*\d)/i.exec(text) ?? []
+  if (least) return `less than Flutterwave refunds: the amount must be above ${least}`
+  if (/greater|exceed|more than/i.test(text)) return 'more than is left of the payment'
   return 'the provider refused the refund'
 }
 

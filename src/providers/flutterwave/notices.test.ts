@@ -262,7 +262,7 @@ test('a flat notice without money is a reason to check its order', async (t) => 
   const { id, txRef, flwRef, status } = FLAT
   const bare = { id, txRef, flwRef, status, 'event.type': 'BANK_TRANSFER_TRANSACTION' }
   assert.deepEqual(read(bare), { kind: 'notice', reference: 'pay-7f3c', says: 'other', receipts: [] })
-  assert.equal(read({ id, status, 'event.type': 'Transfer' }).kind, 'unreadable')
+  assert.equal(read({ id, status, 'event.type': 'CARD_TRANSACTION' }).kind, 'unreadable')
 })
 
 test('a flat refund notice names its transaction, and is a reason to list refunds', async (t) => {
@@ -294,4 +294,17 @@ test('refunds and chargebacks with an envelope are told by their event, and neve
     ...{ ...about, reference: null, transactionId: '908790', says: 'dispute' },
   })
   assert.equal(read({ event: 'refund.completed', data: { id: 17 } }).kind, 'unreadable')
+})
+
+test('a flat notice of a payout is about something else, and not unreadable', async (t) => {
+  const { read } = await setUp(t)
+  // Their sample of a payout, as accounts with the older webhook setting get it.
+  const transfer = {
+    ...{ id: 570, account_number: '0690000040', bank_code: '044', fullname: 'Alexis Sanchez' },
+    ...{ date_created: '2018-06-11T14:07:49.000Z', currency: 'NGN', amount: 9000, fee: 45, status: 'SUCCESSFUL' },
+    ...{ reference: 'rave-transfer-152812343460966', narration: 'New transfer', bank_name: 'ACCESS BANK NIGERIA' },
+  }
+  const other = { kind: 'notice', reference: null, says: 'other', receipts: [] }
+  assert.deepEqual(read({ 'event.type': 'Transfer', transfer }), other)
+  assert.deepEqual(read({ event: 'transfer.completed', 'event.type': 'Transfer', data: transfer }), other)
 })

@@ -12,6 +12,7 @@ const REFERENCE = 'f'.repeat(32)
 /** An order of NGN 1,500.00 that was paid, in so many parts, and a refund that is wanted of it. */
 async function setUp(t: TestContext, parts = [150_000]) {
   const fake = await startFakeFlutterwave(t)
+  fake.odd.refundStatus = 'completed-mpgs'
   const { settings, upstream } = fake
   const account = { mode: 'sandbox' as const, settings, baseURL: upstream.url, http: httpTo(upstream) }
   const connection = flutterwave.connect(account)
@@ -48,7 +49,7 @@ async function setUp(t: TestContext, parts = [150_000]) {
     const broken = { ...account, http: { ...account.http, request: loseAnswers(request) } }
     return flutterwave.connect(broken)
   }
-  return { ...fake, connection, wanted, posts, losePosts }
+  return { ...fake, connection, wanted, transactionIds: wanted.transactionIds, posts, losePosts }
 }
 
 function loseAnswers(request: ProviderHttp['request']): typeof request {
@@ -140,9 +141,17 @@ test('ours is found on a later page, and too many pages are too many', async (t)
 })
 
 for (const [status, kind] of [
-  ['completed', 'refunded'],
+  ['completed', 'pending'], // waits for its disbursement
   ['completed-mpgs', 'refunded'],
   ['completed-bank-transfer', 'refunded'],
+  ['completed-momo', 'refunded'],
+  ['completed-offline', 'refunded'],
+  ['completed-preauth', 'refunded'],
+  ['completed-elsewhere', 'pending'],
+  ['complete', 'pending'],
+  ['successful', 'pending'],
+  ['processing', 'pending'],
+  ['pending-momo', 'pending'],
   ['pending', 'pending'],
   ['new', 'pending'],
   ['failed', 'refused'],
@@ -156,8 +165,38 @@ for (const [status, kind] of [
   })
 }
 
+test('a refund is completed only when its disbursement is: what they list later decides', async (t) => {
+  const { connection, wanted, odd, takeNotices } = await setUp(t)
+  odd.refundStatus = 'completed'
+  const asked = await connection.refund(wanted)
+  assert.equal(asked.kind, 'pending')
+  takeNotices()
+  assert.equal((await connection.refund(wanted)).kind, 'refunded')
+})
+
+test('a disbursement that failed beside "completed" is a failed refund, as an object and as text', async (t) => {
+  const { connection, wanted, odd, upstream, transactionIds } = await setUp(t)
+  const list = async () => {
+    const answer = await connection.listReturns?.(wanted.order, transactionIds)
+    return answer?.kind === 'returns' ? answer.refunds.map(({ status }) => status) : answer
+  }
+  const meta = { source: 'ledgerbalance', disburse_ref: 'CC-REFD-1', disburse_status: 'failed' }
+  for (const written of [meta, JSON.stringify(meta)]) {
+    upstream.garble = ({ status, text }) => ({
+      status,
+      text: text.replaceAll('"meta":"{}"', `"meta":${JSON.stringify(written)}`),
+    })
+    odd.refundStatus = 'completed'
+    if ((await list())?.toString() === '') await connection.refund(wanted)
+    assert.equal((await connection.refund(wanted)).kind, 'refused')
+    assert.deepEqual(await list(), ['failed'])
+  }
+})
+
 for (const [status, message, kind, because] of [
   [400, 'Refund amount cannot be greater than transaction amount', 'refused', 'more than is left of the payment'],
+  [400, 'Amount should be above NGN100', 'refused', 'less than Flutterwave refunds: the amount must be above NGN100'],
+  [400, 'Invalid amount', 'refused', 'the provider refused the refund'],
   [400, 'Insufficient balance to process refund', 'refused', 'the balance at the provider is too small'],
   [404, 'No transaction was found for this id', 'refused', 'the provider refused the refund'],
   [400, 'This transaction has already been refunded', 'unknown', 'it may have given this back before'],

@@ -13,6 +13,7 @@ const HANDLE: OrderHandle = { reference: R, providerReference: 'x', channel: 'ca
 /** NGN 5,000 that were paid by card. */
 async function setUp(t: TestContext) {
   const fake = await startFakeFlutterwave(t)
+  fake.odd.refundStatus = 'completed-mpgs'
   const { settings, upstream } = fake
   const http = httpTo(upstream)
   const connection = flutterwave.connect({ mode: 'sandbox', settings, baseURL: upstream.url, http })
@@ -175,4 +176,16 @@ test('a total with more than two decimals leaves what was asked for', async (t) 
     })
     assert.deepEqual(await check(), [[received, undefined]], charged)
   }
+})
+
+test('a full page that does not say how many follow is not taken for the whole list', async (t) => {
+  const { connection, upstream, addTry } = await setUp(t)
+  const range = { from: new Date(Date.now() - 60_000), to: new Date(Date.now() + 60_000) }
+  upstream.garble = ({ status, text }) => {
+    const { meta: _, ...said } = JSON.parse(text)
+    return { status, text: JSON.stringify(said) }
+  }
+  assert.equal((await connection.listTransactions?.(range, null))?.kind, 'page')
+  for (let i = 0; i < 20; i++) addTry(R)
+  assert.equal((await connection.listTransactions?.(range, null))?.kind, 'unknown')
 })

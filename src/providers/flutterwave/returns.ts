@@ -134,7 +134,7 @@ export async function everyEntry<T>(
     const some = status === 200 ? (isEmpty ? [] : read(envelope.data)) : undefined
     if (!some) return unreadable(status)
     entries.push(...some)
-    pages = readPages(envelope.meta)
+    pages = readPages(envelope) ?? Number.POSITIVE_INFINITY
     if (pages > mostPages) return unknown('the list has more pages than are read')
   }
   return entries
@@ -187,7 +187,8 @@ export async function listTransactions(
   if (answer.kind === 'unknown') return answer
   const envelope = answer.status === 200 ? readEnvelope(answer.text) : undefined
   const paid = envelope?.isSuccess ? readPaidTransactions(envelope.data) : undefined
-  if (!paid) return unreadable(answer.status)
+  const pages = envelope && readPages(envelope)
+  if (!paid || pages === undefined) return unreadable(answer.status)
   const inRange = paid.filter(({ at }) => at >= from && at < to)
   const returned = inRange.length === 0 ? new Map<string, number>() : await returnedSince(api, from, inRange)
   if ('kind' in returned) return returned
@@ -195,8 +196,7 @@ export async function listTransactions(
     ...receiptOf(transaction, returned.get(transaction.id)),
     reference: transaction.reference,
   }))
-  const isLast = page >= readPages(envelope?.meta)
-  return { kind: 'page', transactions, nextCursor: isLast ? null : String(page + 1) }
+  return { kind: 'page', transactions, nextCursor: page < pages ? String(page + 1) : null }
 }
 
 /** Refunds and lost chargebacks of these transactions. Nothing goes back before it came in, so both lists start with the range. */

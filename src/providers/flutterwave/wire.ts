@@ -81,6 +81,8 @@ const decodeRefund = decoderOf({
   transaction_id: OptionalId,
   status: Status,
   amount_refunded: Digits,
+  // An object in the answer to a refund, the same as text in lists.
+  meta: Lenient((value) => phrase(fields(typeof value === 'string' ? parseAsText(value) : value)?.disburse_status)),
   // We send `comments`, the list shows `comment`. The first that is there counts, even if it cannot be read.
   comment: Lenient((value) => (value == null ? null : (line(value) ?? ''))),
   comments: Line,
@@ -103,6 +105,7 @@ const decodeNotice = decoderOf({
   TransactionId: OptionalId,
   txRef: OptionalWord,
   id: OptionalId,
+  'event.type': Line,
 })
 const decodeNoticeNames = decoderOf({ id: OptionalId, tx_ref: OptionalWord })
 
@@ -152,9 +155,14 @@ export function readTransactions(value: unknown, reference: string): Transaction
   )
 }
 
-/** How many pages a list has. */
-export function readPages(meta: unknown): number {
-  return Number(numeric(fields(fields(meta)?.page_info)?.total_pages) ?? 1)
+/** Lists have pages of at least so many entries. */
+const SHORTEST_PAGE = 10
+
+/** How many pages a list has. Undefined if it does not say, and this page may not be all of it. */
+export function readPages({ meta, data }: Pick<Envelope, 'meta' | 'data'>): number | undefined {
+  const pages = numeric(fields(fields(meta)?.page_info)?.total_pages)
+  if (pages !== undefined) return Number(pages)
+  return Array.isArray(data) && data.length >= SHORTEST_PAGE ? undefined : 1
 }
 
 /** Under `meta.authorization`, beside `data` and not in it. */
@@ -171,8 +179,8 @@ export function readRefund(value: unknown, currency: Currency) {
   const transactionId = refund?.tx_id ?? refund?.transaction_id
   const amount = refund && minorOf(refund.amount_refunded, currency)
   if (!refund || !transactionId || amount === undefined) return undefined
-  const { id, status, comment, comments, created_at: at } = refund
-  return { id, transactionId, status, amount, comment: (comment ?? comments) || null, at }
+  const { id, status, meta: disburseStatus, comment, comments, created_at: at } = refund
+  return { id, transactionId, status, disburseStatus, amount, comment: (comment ?? comments) || null, at }
 }
 
 export function readRefunds(value: unknown, transactionId: string, currency: Currency): Refund[] | undefined {
@@ -230,7 +238,11 @@ export function readNoticeBody(body: Buffer, receivedAt: Date): NoticeBody | und
     return { about, reference: names?.tx_ref ?? null, transactionId, data: readTransaction(data, receivedAt) }
   }
   if (refunded) return { about: 'refund', reference: null, transactionId: refunded, data: undefined }
-  if (!reference) return undefined
+  if (!reference) {
+    // A payout: money of the merchant, and of no order.
+    const isPayout = notice['event.type'] === 'Transfer'
+    return isPayout ? { about: 'something else', reference: null, transactionId: null, data: undefined } : undefined
+  }
   const { status, currency, amount, charged_amount, createdAt: created_at } = json
   const flat = { id, tx_ref: reference, status, currency, amount, charged_amount, created_at }
   const charge = readTransaction(flat, receivedAt)

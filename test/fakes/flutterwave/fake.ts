@@ -64,7 +64,7 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
     async refundAtProvider(reference, amount) {
       const of = books.paidTry(reference)
       if (amount > books.leftOf(of)) return undefined
-      return String(books.addRefund(of, amount, 'Product out of stock.', 'completed').id)
+      return String(books.addRefund(of, amount, 'Product out of stock.', 'completed-mpgs').id)
     },
     async disputeAtProvider(reference, { amount, reason }) {
       return String(books.addChargeback(books.paidTry(reference), amount, reason).id)
@@ -104,9 +104,10 @@ export async function startFakeFlutterwave(t: { after(end: () => Promise<void>):
       ].map(({ of, id, amount }) => entry(of.order, id, amount)),
     }),
     takeNotices: () =>
-      books.notices
-        .splice(0)
-        .map((body) => ({ headers: { 'verif-hash': SETTINGS.secretHash, 'content-type': 'application/json' }, body })),
+      books.notices.splice(0).map((notice) => ({
+        headers: { 'verif-hash': SETTINGS.secretHash, 'content-type': 'application/json' },
+        body: typeof notice === 'function' ? notice() : notice,
+      })),
   }
 }
 

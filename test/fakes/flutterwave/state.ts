@@ -81,7 +81,8 @@ export type Books = ReturnType<typeof openBooks>
 export function openBooks() {
   const orders = new Map<string, FakeOrder>()
   const tries: Try[] = []
-  const notices: Buffer[] = []
+  /** A function writes its notice when it is sent. */
+  const notices: (Buffer | (() => Buffer))[] = []
   let ids = 288_200_000
   const odd: Oddities = {
     shows: 'first', // the one that hides the most
@@ -212,6 +213,12 @@ export function openBooks() {
     const made = { id: ++ids, of, amount, comments, status, at: new Date().toISOString() }
     refunds.push(made)
     notices.push(refundNoticeOf(made))
+    // Disbursed by the time that they tell of it.
+    if (status === 'completed')
+      notices.push(() => {
+        made.status = of.type === 'card' ? 'completed-mpgs' : 'completed-bank-transfer'
+        return refundNoticeOf(made)
+      })
     return made
   }
 
